@@ -194,8 +194,8 @@ def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Pag
 def test_where_the_hub_is_away_nothing_of_it_is_offered_until_it_is_back(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "FRESH", dict.fromkeys((True, False), -1.0))
-    monkeypatch.setattr(reach, "AGAIN", -1.0)
+    monkeypatch.setattr(reach, "CACHE_SECONDS", dict.fromkeys((True, False), -1.0))
+    monkeypatch.setattr(reach, "MIN_RECHECK_SECONDS", -1.0)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     page = visit()
     away = "127.0.0.1 cannot be reached from here, so no other models can be fetched at present."

@@ -221,7 +221,7 @@ declare module 'messages' {
     row: number | null;
   }
 
-  /** The answer is too large to stream and is fetched by this name. */
+  /** Name by which to fetch an answer that is too large to stream. */
   export interface ParcelMessage {
     turn?: number;
     what: 'parcel';
@@ -325,7 +325,7 @@ declare module 'messages' {
 
   export type Unit = 'bits' | 'tokens' | 'share';
 
-  /** The place in the queue. `before`: requests of other visitors; None: only the visitor's own run first. */
+  /** Position in the queue. `before`: requests of other visitors; None: only the visitor's own run first. */
   export interface WaitingMessage {
     turn?: number;
     what: 'waiting';

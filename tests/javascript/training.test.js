@@ -69,7 +69,7 @@ test('a full queue is waited for and said; whoever stops meanwhile is not asked 
   const said = [full, { run: 'one' }];
   const begins = [];
   const signs = [];
-  queueStatus.again = (_who, pause) => signs.push(pause);
+  queueStatus.setRetry = (_who, pause) => signs.push(pause);
   const answer = async () => {
     begins.push(performance.now());
     return said.shift();

@@ -199,7 +199,7 @@ def wrap_endpoint(
             request_key = fingerprint([name, arguments])
             # The middleware has already admitted the request.
             with line.enqueue(VISITOR.get(), kind=name, same=request_key, admitted=True) as ticket:
-                while not await ticket.comes(DISCONNECT_POLL_SECONDS):
+                while not await ticket.wait_async(DISCONNECT_POLL_SECONDS):
                     if HAS_LEFT.get()():
                         raise PageError("data", "no_answer")
                 if ticket.result is not None:

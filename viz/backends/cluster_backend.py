@@ -44,7 +44,7 @@ HEARTBEAT_TIMEOUT = 20.0  # seconds without a heartbeat until a machine is consi
 POLL_SECONDS = 0.1  # seconds between two checks for cancellation while a request waits
 RETRY_DELAY = 0.5  # seconds before a retry, so that the cluster notices the loss first
 BACK_OFF_SECONDS = 1.0  # seconds for which requests are rejected if the cluster is unreachable
-MODEL_ID = "serve_multiplexed_model_id"  # request header of Ray Serve
+MODEL_ID_HEADER = "serve_multiplexed_model_id"  # read by Ray Serve
 
 LOG = logging.getLogger(__name__)
 
@@ -64,12 +64,14 @@ class ClusterBackend:
 
     def __init__(self, address: str, models: LoadedModels) -> None:
         self.address, self.models = address, models
-        self._place = urlsplit(address)
-        self._rests_until = 0.0
+        self._url = urlsplit(address)
+        self._back_off_until = 0.0
 
     def run(self, card: ModelCard, work: RemoteFunction, *arguments: Any) -> Any:
         """Run on a replica with this model."""
-        with closing(self._progress_frames(RemoteCall.of(card, function_name(work), arguments), Event())) as frames:
+        with closing(
+            self._progress_frames(RemoteCall.for_model(card, function_name(work), arguments), Event())
+        ) as frames:
             for letter, payload in frames:
                 if letter == ANSWER:
                     return decode(payload)
@@ -78,7 +80,7 @@ class ClusterBackend:
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Yield progress. Closing the iterator or setting `stop` closes the connection, which cancels the work."""
         last_step = 0
-        with closing(self._progress_frames(RemoteCall.of(card, STREAM, (request,)), stop)) as frames:
+        with closing(self._progress_frames(RemoteCall.for_model(card, STREAM, (request,)), stop)) as frames:
             for letter, payload in frames:
                 if letter == ANSWER:
                     yield last_progress(decode(payload))
@@ -105,7 +107,7 @@ class ClusterBackend:
 
     def _progress_frames(self, call: RemoteCall, stop: Event) -> Generator[tuple[bytes, bytes]]:
         """Yield progress frames, then the answer's frame. Ends early once `stop` is set."""
-        if time.monotonic() < self._rests_until:
+        if time.monotonic() < self._back_off_until:
             raise PageError("text", "cluster_gone")
         try:
             yield from self._frames(call, stop)
@@ -118,8 +120,8 @@ class ClusterBackend:
         try:
             yield from self._frames(call, stop)
         except UnreachableError as error:
-            self._rests_until = time.monotonic() + BACK_OFF_SECONDS
-            LOG.warning("The cluster at %s cannot be reached (%s).", self._place.netloc, error)
+            self._back_off_until = time.monotonic() + BACK_OFF_SECONDS
+            LOG.warning("The cluster at %s cannot be reached (%s).", self._url.netloc, error)
             raise PageError("text", "cluster_gone") from error
         except ConnectionLostError as error:
             raise PageError("text", "cluster_lost") from error
@@ -163,7 +165,7 @@ class ClusterBackend:
         self, connection: http.client.HTTPConnection, call: RemoteCall, stop: Event
     ) -> http.client.HTTPResponse | None:
         """Send the request and wait for the response headers. Returns None once `stop` is set."""
-        connection.request("POST", "/", encode_call(call), {MODEL_ID: call.model_id})
+        connection.request("POST", "/", encode_call(call), {MODEL_ID_HEADER: call.model_id})
         sock, deadline = connection.sock, time.monotonic() + QUEUE_TIMEOUT
         while not select.select([sock], [], [], POLL_SECONDS)[0]:
             if stop.is_set():
@@ -176,5 +178,5 @@ class ClusterBackend:
         return response
 
     def _connection(self, seconds: float) -> http.client.HTTPConnection:
-        connection_class = http.client.HTTPSConnection if self._place.scheme == "https" else http.client.HTTPConnection
-        return connection_class(self._place.hostname or "", self._place.port, timeout=seconds)
+        connection_class = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
+        return connection_class(self._url.hostname or "", self._url.port, timeout=seconds)

@@ -10,20 +10,20 @@ from headlight.model.errors import CommandError
 from headlight.viz.service.import_path import python_path
 
 
-def join_or_start(part: Literal["data", "serve"], *, start_local: bool, **options: Any) -> None:
+def join_or_start(library: Literal["data", "serve"], *, start_local: bool, **options: Any) -> None:
     """Start a local cluster, or join the one that runs on this machine. Ray's usage statistics are disabled.
 
-    `part`: the required Ray library, which may be missing.
+    `library`: the required Ray library, which may be missing.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["PYTHONPATH"] = python_path()  # for Ray's workers
     try:
         import ray
 
-        importlib.import_module(f"ray.{part}")
+        importlib.import_module(f"ray.{library}")
     except ImportError as error:
         raise CommandError(
-            f"Ray {part.title()} is not installed. Run `pip install 'headlight-attention[cluster]'`."
+            f"Ray {library.title()} is not installed. Run `pip install 'headlight-attention[cluster]'`."
         ) from error
     if start_local:
         try:

@@ -37,9 +37,9 @@ class RemoteCall(NamedTuple):
     arguments: tuple[Any, ...]
 
     @classmethod
-    def of(cls, card: ModelCard, work: str, value: tuple[Any, ...]) -> RemoteCall:
+    def for_model(cls, card: ModelCard, function: str, arguments: tuple[Any, ...]) -> RemoteCall:
         """Create a call for the model of a card."""
-        return cls(card.kind, card.name, card.revision, work, value)
+        return cls(card.kind, card.name, card.revision, function, arguments)
 
     @property
     def model_id(self) -> str:

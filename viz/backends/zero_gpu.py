@@ -20,7 +20,7 @@ from headlight.viz.service.record_codec import decode, encode
 
 MAX_CALL_SECONDS = 15  # limit per call; a translation takes less than one second
 WORKER_ERROR = "ZeroGPU worker error"  # title of errors inside a call, set by `spaces`
-TAG = re.compile(r"<[^>]*>")  # the package may add links
+HTML_TAG = re.compile(r"<[^>]*>")  # messages of `spaces` may contain links
 MAX_REASON_CHARACTERS = 300
 MAX_WORKER_MODELS = 2  # models in the worker process: a translation and its back-translation use two
 
@@ -48,7 +48,7 @@ class ZeroGpuBackend(LocalBackend):
             title = str(getattr(error, "title", ""))
             if not title.startswith("ZeroGPU") or title == WORKER_ERROR:
                 raise
-            reason = TAG.sub("", str(getattr(error, "message", ""))).strip()[:MAX_REASON_CHARACTERS]
+            reason = HTML_TAG.sub("", str(getattr(error, "message", ""))).strip()[:MAX_REASON_CHARACTERS]
             raise PageError("model", "gpu_not_lent", {"why": reason}) from error
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
@@ -69,13 +69,13 @@ def zero_gpu_backend(models: LoadedModels) -> ZeroGpuBackend | None:
 
     worker_models: dict[tuple[str, str], Any] = {}  # used in the worker process; empty in this one
 
-    def compute(card: ModelCard, work: str, value: bytes) -> bytes:
+    def compute(card: ModelCard, name: str, arguments: bytes) -> bytes:
         key = model_key(card)
         if key not in worker_models:
             if len(worker_models) == MAX_WORKER_MODELS:
                 del worker_models[next(iter(worker_models))]
             worker_models[key] = models.load(card)
-        return encode(REMOTE_FUNCTIONS[work](worker_models[key], *decode(value)))
+        return encode(REMOTE_FUNCTIONS[name](worker_models[key], *decode(arguments)))
 
     on_gpu = spaces.GPU(duration=MAX_CALL_SECONDS)(compute)
     # Without the hardware, the decorator returns the function unchanged.

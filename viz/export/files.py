@@ -29,40 +29,40 @@ PICTURES = ("png", "svg", "wall_png", "wall_svg")
 BYTE_ORDER_MARK = "\ufeff"  # makes spreadsheets read a CSV as UTF-8
 
 
-def selected_map(translation: Translation, chosen: Selection) -> AttentionMap:
+def selected_map(translation: Translation, selection: Selection) -> AttentionMap:
     """Return the selected head, average or maximum, with the page's options for words and special tokens."""
-    layers, heads = translation.attention.of(chosen.kind).shape[:2]
-    layer_range = _places("layer", chosen.layer, layers)
-    head_range = _places("head", chosen.head, heads)
-    maps = [translation.attention_map(chosen.kind, layer, head) for layer in layer_range for head in head_range]
-    combine = maximum if chosen.head == "max" else mean_map
+    layers, heads = translation.attention.of(selection.kind).shape[:2]
+    layer_range = _index_range("layer", selection.layer, layers)
+    head_range = _index_range("head", selection.head, heads)
+    maps = [translation.attention_map(selection.kind, layer, head) for layer in layer_range for head in head_range]
+    combine = maximum if selection.head == "max" else mean_map
     result = maps[0] if len(maps) == 1 else combine(maps)
-    if chosen.words:
+    if selection.words:
         result = merge_words(result)
-    if not chosen.special:
-        result, _ = drop_special(result, rescale=chosen.rescale and chosen.head != "max")
+    if not selection.special:
+        result, _ = drop_special(result, rescale=selection.rescale and selection.head != "max")
     return result
 
 
-def _places(name: str, place: IndexOrReduction, count: int) -> range:
-    if isinstance(place, str):
+def _index_range(name: str, index: IndexOrReduction, count: int) -> range:
+    if isinstance(index, str):
         return range(count)
-    if place >= count:
-        raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": place})
-    return range(place, place + 1)
+    if index >= count:
+        raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": index})
+    return range(index, index + 1)
 
 
-def to_data_frame(chosen: AttentionMap) -> pd.DataFrame:
+def to_data_frame(attention_map: AttentionMap) -> pd.DataFrame:
     """Return a map as a table with token labels; masked cells are NaN."""
-    weights = np.where(chosen.allowed, chosen.weights, np.nan)
-    rows = [label.row_name for label in row_labels(chosen)]
-    columns = [label.full for label in token_labels(chosen.columns)]
+    weights = np.where(attention_map.allowed, attention_map.weights, np.nan)
+    rows = [label.row_name for label in row_labels(attention_map)]
+    columns = [label.full for label in token_labels(attention_map.columns)]
     return pd.DataFrame(weights, index=rows, columns=columns)
 
 
-def map_csv(chosen: AttentionMap) -> bytes:
+def map_csv(attention_map: AttentionMap) -> bytes:
     """Return a map as CSV. Labels that a spreadsheet would run as formulas are escaped."""
-    return _csv(_escape_formulas(to_data_frame(chosen)))
+    return _csv(_escape_formulas(to_data_frame(attention_map)))
 
 
 def comparison_csv(first: AttentionMap, second: AttentionMap) -> bytes:
@@ -85,17 +85,17 @@ def _csv(table: pd.DataFrame) -> bytes:
     return (BYTE_ORDER_MARK + text).encode()
 
 
-def compared_map(translation: Translation, chosen: Selection) -> AttentionMap | None:
+def compared_map(translation: Translation, selection: Selection) -> AttentionMap | None:
     """Return head A if two heads are compared, else None. The selected head is B."""
-    if not is_comparing(chosen) or chosen.pinned is None:
+    if not is_comparing(selection) or selection.pinned is None:
         return None
-    layer, head = chosen.pinned
-    return selected_map(translation, replace(chosen, layer=layer, head=head))
+    layer, head = selection.pinned
+    return selected_map(translation, replace(selection, layer=layer, head=head))
 
 
-def is_comparing(chosen: Selection) -> bool:
+def is_comparing(selection: Selection) -> bool:
     """Whether the selection compares two heads."""
-    return chosen.pinned is not None and chosen.pinned != (chosen.layer, chosen.head)
+    return selection.pinned is not None and selection.pinned != (selection.layer, selection.head)
 
 
 class Exporter:
@@ -104,11 +104,11 @@ class Exporter:
     def __init__(self, service: Service) -> None:
         self.service = service
         self._forms: dict[str, Callable[[Translation, Selection, str], bytes]] = {
-            "csv": lambda translation, chosen, _: _numbers(translation, chosen),
+            "csv": lambda translation, selection, _: _selected_csv(translation, selection),
             "npz": lambda translation, *_: to_npz(translation),
             "json": lambda translation, *_: to_json(translation),
-            "html": lambda translation, chosen, language: standalone_page(
-                answer_json(self.service, translation), chosen, language
+            "html": lambda translation, selection, language: standalone_page(
+                answer_json(self.service, translation), selection, language
             ),
         }
 
@@ -122,39 +122,43 @@ class Exporter:
         language = check_choice("language", values.get("language"), choices=LANGUAGES)
         request_values = values.get("request")
         request = self.service.check(request_values)
-        selection = values.get("selection")
+        selection_values = values.get("selection")
         settings = self.service.settings
-        selected = parse_selection(selection if isinstance(selection, dict) else {}, settings)
+        selection = parse_selection(selection_values if isinstance(selection_values, dict) else {}, settings)
         translation = self.service.translate(request)
-        name = file_name(selected, form)
+        name = file_name(selection, form)
         if form in self._forms:
-            content = self._forms[form](translation, selected, language)
+            content = self._forms[form](translation, selection, language)
             return {"name": name, "content": base64.b64encode(content).decode("ascii")}
         model = request.model or self.service.default
         if form.startswith(WALL_PREFIX):
-            figure = wall_figure(translation, selected, model=model, theme=theme, language=language)
+            figure = wall_figure(translation, selection, model=model, theme=theme, language=language)
         else:
-            first, second = compared_map(translation, selected), selected_map(translation, selected)
-            figure = map_figure(translation, selected, first, second, model=model, theme=theme, language=language)
+            first, second = compared_map(translation, selection), selected_map(translation, selection)
+            figure = map_figure(translation, selection, first, second, model=model, theme=theme, language=language)
         return {"name": name, "figure": figure}
 
 
-def _numbers(translation: Translation, chosen: Selection) -> bytes:
-    first, second = compared_map(translation, chosen), selected_map(translation, chosen)
+def _selected_csv(translation: Translation, selection: Selection) -> bytes:
+    first, second = compared_map(translation, selection), selected_map(translation, selection)
     return map_csv(second) if first is None else comparison_csv(first, second)
 
 
-def file_name(chosen: Selection, form: str) -> str:
+def file_name(selection: Selection, form: str) -> str:
     """Return a name with the kind, layer and head, counted from one: `headlight-cross-1-4.csv`."""
     if form.startswith(WALL_PREFIX):
-        return f"headlight-{chosen.kind}-all.{form.removeprefix(WALL_PREFIX)}"
+        return f"headlight-{selection.kind}-all.{form.removeprefix(WALL_PREFIX)}"
     if form not in ("csv", "png", "svg"):
         return f"headlight.{form}"
-    positions = [chosen.pinned, (chosen.layer, chosen.head)] if is_comparing(chosen) else [(chosen.layer, chosen.head)]
+    positions = (
+        [selection.pinned, (selection.layer, selection.head)]
+        if is_comparing(selection)
+        else [(selection.layer, selection.head)]
+    )
     names = [
         "-".join(str(index + 1) if isinstance(index, int) else index for index in position)
         for position in positions
         if position
     ]
-    suffix = "-lines" if chosen.view == "lines" and form != "csv" else ""
-    return f"headlight-{chosen.kind}-{'-and-'.join(names)}{suffix}.{form}"
+    suffix = "-lines" if selection.view == "lines" and form != "csv" else ""
+    return f"headlight-{selection.kind}-{'-and-'.join(names)}{suffix}.{form}"

@@ -20,7 +20,7 @@ MAX_TEXT_CHARACTERS = 400  # characters of a sentence; with a longer one, the fi
 
 def map_figure(
     translation: Translation,
-    chosen: Selection,
+    selection: Selection,
     first: AttentionMap | None,
     second: AttentionMap,
     *,
@@ -30,32 +30,32 @@ def map_figure(
 ) -> Any:
     """Draw the map `second` or its lines, compared with `first` if it is not None."""
     colours: Theme = THEMES[theme]  # type: ignore[index]
-    style: dict[str, Any] = {"theme": colours, "palette": chosen.palette}
-    if chosen.view == "lines":
+    style: dict[str, Any] = {"theme": colours, "palette": selection.palette}
+    if selection.view == "lines":
         maps = [(second, colours.accent)] if first is None else [(first, colours.head_a), (second, colours.head_b)]
         words = figure_words("lines", language)
-        figure = FIGURES["lines"](maps, theme=colours, words=words, threshold=chosen.threshold)
+        figure = FIGURES["lines"](maps, theme=colours, words=words, threshold=selection.threshold)
     elif first is not None:
         figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **style)
     else:
-        figure = FIGURES["heatmap"](second, words=figure_words("heatmap", language), scale=chosen.scale, **style)
-    return _for_print(figure, translation, chosen, model, language)
+        figure = FIGURES["heatmap"](second, words=figure_words("heatmap", language), scale=selection.scale, **style)
+    return _for_print(figure, translation, selection, model, language)
 
 
-def wall_figure(translation: Translation, chosen: Selection, *, model: str, theme: str, language: str) -> Any:
+def wall_figure(translation: Translation, selection: Selection, *, model: str, theme: str, language: str) -> Any:
     """Draw all heads of the selected kind, with averages."""
     colours: Theme = THEMES[theme]  # type: ignore[index]
     words = figure_words("overview", language)
-    figure = FIGURES["overview"](translation, chosen.kind, theme=colours, words=words, palette=chosen.palette)
-    return _for_print(figure, translation, chosen, model, language)
+    figure = FIGURES["overview"](translation, selection.kind, theme=colours, words=words, palette=selection.palette)
+    return _for_print(figure, translation, selection, model, language)
 
 
-def _for_print(figure: go.Figure, translation: Translation, chosen: Selection, model: str, language: str) -> Any:
+def _for_print(figure: go.Figure, translation: Translation, selection: Selection, model: str, language: str) -> Any:
     lines = (
         phrase("picture_source", language, text=_short(translation.source_text)),
         phrase("picture_translation", language, text=_short(translation.text), model=make_visible(model)),
     )
-    add_title_lines(figure, phrase(f"kind_{chosen.kind}", language), lines)
+    add_title_lines(figure, phrase(f"kind_{selection.kind}", language), lines)
     figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no hover, and the texts are most of the size
     return json.loads(figure.to_json())
 

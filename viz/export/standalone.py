@@ -15,9 +15,9 @@ from headlight.viz.server.static_files import main_bundle, plotly_file, styles
 START = "modules['offline.js'].open(document.getElementById('headlight'));"
 
 
-def standalone_page(answer: str, chosen: Selection, language: str) -> bytes:
-    """Return the page for an answer as JSON, with the selection `chosen`."""
-    data = {"answer": json.loads(answer), "selection": dataclasses.asdict(chosen), "language": language}
+def standalone_page(answer: str, selection: Selection, language: str) -> bytes:
+    """Return the page for an answer as JSON."""
+    data = {"answer": json.loads(answer), "selection": dataclasses.asdict(selection), "language": language}
     data["version"] = __version__
     scripts = [data_script(data), plotly_file().read_text(encoding="utf-8")]
     return html_page(

@@ -47,7 +47,7 @@ def survey_report_page(folder: Path) -> str:
     ]
     for kind, summary in summaries.items():
         parts.append(f"<h2>{TITLES[kind]}</h2>")
-        parts += _of_kind(summary)
+        parts += _kind_tables(summary)
     ranked_heads = rank_heads(folder)
     if ranked_heads:
         parts.append("<h2>Alignment</h2>")
@@ -65,7 +65,7 @@ def survey_report_page(folder: Path) -> str:
     return "\n".join([*parts, "</body>\n</html>\n"])
 
 
-def _of_kind(sums: SurveySummary) -> Iterable[str]:
+def _kind_tables(sums: SurveySummary) -> Iterable[str]:
     if any(roles for layer in sums.roles for roles in layer):
         yield _table(
             "Role: what the head does in most sentences, and in how many of them",
@@ -74,15 +74,17 @@ def _of_kind(sums: SurveySummary) -> Iterable[str]:
         )
     if "importance" in sums.means:
         values = sums.means["importance"]
-        yield _measure("Importance: log probability lost without the head, nats", sums, "importance", np.nanmax(values))
+        yield _measure_table(
+            "Importance: log probability lost without the head, nats", sums, "importance", np.nanmax(values)
+        )
     for name in (name for name in STATISTICS if name in sums.means):
         unit = STATISTICS[name].unit
         highest = 1.0 if unit == "share" else float(np.nanmax(np.append(sums.means[name], 1e-9)))
         if not np.isnan(sums.means[name]).all():
-            yield _measure(f"{name}, {unit}: mean ± standard deviation between sentences", sums, name, highest)
+            yield _measure_table(f"{name}, {unit}: mean ± standard deviation between sentences", sums, name, highest)
 
 
-def _measure(caption: str, sums: SurveySummary, name: str, highest: float) -> str:
+def _measure_table(caption: str, sums: SurveySummary, name: str, highest: float) -> str:
     means, spreads = sums.means[name], sums.spreads[name]
 
     def cell(layer: int, head: int) -> str:
@@ -121,9 +123,9 @@ def _cell(value: float, text: str = "", highest: float = 1.0) -> str:
 
 
 def _colours() -> str:
-    def of(theme: Theme) -> str:
+    def variables(theme: Theme) -> str:
         names = {"ground": theme.ground, "tint": theme.tint, "ink": theme.ink, "ink-2": theme.ink_2}
         return "".join(f"--{name}:{colour};" for name, colour in (names | {"accent": theme.accent}).items())
 
-    light, dark = of(THEMES["light"]), of(THEMES["dark"])
+    light, dark = variables(THEMES["light"]), variables(THEMES["dark"])
     return f":root {{ color-scheme: light dark; {light} }} @media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"

@@ -15,7 +15,7 @@ from headlight.viz.theme import LABEL, MIN_FONT_PIXELS, Theme
 from headlight.viz.token_labels import TokenLabel, plotly_text, row_labels, text_width, token_labels, vertical_text
 
 DENSE_FROM = 44  # above this number of tokens, only every tenth has a label
-LARGEST_CELL, WIDEST_MAP = 38, 680  # pixels
+MAX_CELL_PIXELS, MAX_MAP_PIXELS = 38, 680
 GAP = 10  # between labels and cells
 MARGIN = 16  # around the figure
 
@@ -50,65 +50,68 @@ class AxisLabels:
         """Range of the axis, from the outer edge of the first cell to that of the last."""
         return -0.5, max(1, len(self.labels)) - 0.5
 
-    def name(self, place: int) -> str:
+    def name(self, position: int) -> str:
         """Return the name of a visible label; with its number if only every tenth is visible."""
-        text = self.labels[place].read + self.labels[place].text
-        return text if len(self.labels) <= DENSE_FROM else f"{place + 1} {text}"
+        text = self.labels[position].read + self.labels[position].text
+        return text if len(self.labels) <= DENSE_FROM else f"{position + 1} {text}"
 
 
-def axis_labels(tokens: Sequence[Token], most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> AxisLabels:
-    """Return an axis for the tokens. `most` is its largest length in pixels, `largest` that of a cell."""
-    return _edge(token_labels(tokens), len(tokens), most, largest)
+def axis_labels(
+    tokens: Sequence[Token], max_length: float = MAX_MAP_PIXELS, max_cell: float = MAX_CELL_PIXELS
+) -> AxisLabels:
+    """Return an axis for the tokens. `max_length` and `max_cell` limit its length and that of a cell, in pixels."""
+    return _fit_labels(token_labels(tokens), len(tokens), max_length, max_cell)
 
 
 def map_axes(
     map: AttentionMap,  # noqa: A002
-    most: float = WIDEST_MAP,
-    largest: float = LARGEST_CELL,
+    max_length: float = MAX_MAP_PIXELS,
+    max_cell: float = MAX_CELL_PIXELS,
 ) -> tuple[AxisLabels, AxisLabels]:
     """Return the row and column axes of a map with square cells, with limits in pixels as in `axis_labels`."""
     longest_side = max(len(map.rows), len(map.columns))
     rows, columns = row_labels(map), token_labels(map.columns)
-    return _edge(rows, longest_side, most, largest), _edge(columns, longest_side, most, largest)
+    row_axis, column_axis = (_fit_labels(side, longest_side, max_length, max_cell) for side in (rows, columns))
+    return row_axis, column_axis
 
 
-def _edge(labels: tuple[TokenLabel, ...], fitting: int, most: float, largest: float) -> AxisLabels:
-    cell = min(largest, most / max(1, fitting))
+def _fit_labels(labels: tuple[TokenLabel, ...], count: int, max_length: float, max_cell: float) -> AxisLabels:
+    cell = min(max_cell, max_length / max(1, count))
     cell = math.floor(cell) if cell >= 12 else cell
     label_space = cell if len(labels) <= DENSE_FROM else 10 * cell  # one label per ten cells
     size = LABEL if label_space >= 20 else max(MIN_FONT_PIXELS, min(LABEL - 2, label_space - 1))
     return AxisLabels(labels, cell, size)
 
 
-def rows_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
+def rows_axis(axis: AxisLabels, theme: Theme) -> dict[str, Any]:
     """Return the axis of the rows, with the first row on top."""
-    low, high = edge.extent
+    low, high = axis.extent
     return {
         "range": [high, low],
         "tickmode": "array",
-        "tickvals": edge.visible_positions,
-        "ticktext": [_plotly(edge, position) for position in edge.visible_positions],
-        "tickfont": {"size": edge.size, "color": theme.ink_2},
+        "tickvals": axis.visible_positions,
+        "ticktext": [_tick_text(axis, position) for position in axis.visible_positions],
+        "tickfont": {"size": axis.size, "color": theme.ink_2},
         "ticklabelstandoff": GAP - 4,
     }
 
 
-def columns_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
+def columns_axis(axis: AxisLabels, theme: Theme) -> dict[str, Any]:
     """Return the axis of the columns, above the map, with rotated labels. `vertical_labels` returns the others."""
-    rotated = [position for position in edge.visible_positions if not _is_vertical(edge, position)]
+    rotated = [position for position in axis.visible_positions if not _is_vertical(axis, position)]
     return {
-        "range": list(edge.extent),
+        "range": list(axis.extent),
         "side": "top",
         "tickmode": "array",
         "tickvals": rotated,
-        "ticktext": [_plotly(edge, position) for position in rotated],
+        "ticktext": [_tick_text(axis, position) for position in rotated],
         "tickangle": -90,
-        "tickfont": {"size": edge.size, "color": theme.ink_2},
+        "tickfont": {"size": axis.size, "color": theme.ink_2},
         "ticklabelstandoff": GAP - 4,
     }
 
 
-def vertical_labels(edge: AxisLabels, theme: Theme, *, x: str = "x", y: str = "y domain") -> list[dict[str, Any]]:
+def vertical_labels(axis: AxisLabels, theme: Theme, *, x: str = "x", y: str = "y domain") -> list[dict[str, Any]]:
     """Return Chinese, Japanese and Korean column labels, which read from top to bottom without rotation."""
     return [
         {
@@ -116,42 +119,42 @@ def vertical_labels(edge: AxisLabels, theme: Theme, *, x: str = "x", y: str = "y
             "y": 1,
             "xref": x,
             "yref": y,
-            "text": vertical_text(edge.labels[position].text),
+            "text": vertical_text(axis.labels[position].text),
             "yanchor": "bottom",
             "yshift": GAP - 4,
             "showarrow": False,
-            "font": {"size": edge.size, "color": theme.ink_2},
+            "font": {"size": axis.size, "color": theme.ink_2},
         }
-        for position in edge.visible_positions
-        if _is_vertical(edge, position)
+        for position in axis.visible_positions
+        if _is_vertical(axis, position)
     ]
 
 
-def columns_height(edge: AxisLabels) -> float:
+def columns_height(axis: AxisLabels) -> float:
     """Return the height of the column labels in pixels."""
     vertical = [
-        1.3 * edge.size * len(edge.labels[position].text)
-        for position in edge.visible_positions
-        if _is_vertical(edge, position)
+        1.3 * axis.size * len(axis.labels[position].text)
+        for position in axis.visible_positions
+        if _is_vertical(axis, position)
     ]
     rotated = [
-        text_width(edge.name(position), edge.size)
-        for position in edge.visible_positions
-        if not _is_vertical(edge, position)
+        text_width(axis.name(position), axis.size)
+        for position in axis.visible_positions
+        if not _is_vertical(axis, position)
     ]
     return max([*vertical, *rotated], default=0.0) + GAP
 
 
-def cell_gap(*edges: AxisLabels) -> int:
+def cell_gap(*axes: AxisLabels) -> int:
     """Return the pixels between cells; zero for small cells."""
-    return 1 if min(edge.cell for edge in edges) >= 12 else 0
+    return 1 if min(axis.cell for axis in axes) >= 12 else 0
 
 
-def _is_vertical(edge: AxisLabels, place: int) -> bool:
-    return edge.labels[place].is_vertical and len(edge.labels) <= DENSE_FROM
+def _is_vertical(axis: AxisLabels, position: int) -> bool:
+    return axis.labels[position].is_vertical and len(axis.labels) <= DENSE_FROM
 
 
-def _plotly(edge: AxisLabels, place: int) -> str:
-    label = edge.labels[place]
+def _tick_text(axis: AxisLabels, position: int) -> str:
+    label = axis.labels[position]
     text = plotly_text(label.read) + label.plotly
-    return text if len(edge.labels) <= DENSE_FROM else f"{place + 1} {text}"
+    return text if len(axis.labels) <= DENSE_FROM else f"{position + 1} {text}"

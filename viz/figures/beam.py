@@ -15,10 +15,10 @@ from headlight.viz.token_labels import candidate_label, plotly_text, truncate
 
 OUTCOMES = ("dropped", "kept", "finished")  # the most important is drawn last, on top
 SYMBOLS = {"dropped": "circle", "kept": "circle", "finished": "square"}
-ACROSS, DOWN = 84, 38  # pixels per step and per rank
+STEP_WIDTH, RANK_HEIGHT = 84, 38  # pixels per step and per rank
 MAX_COLUMNS = 11  # text columns of a label between two steps
-TIGHT_ACROSS = 20  # pixels per step if there are more than 44
-LEFT, RIGHT, FOOT = 40, 48, 56
+DENSE_STEP_WIDTH = 20  # pixels per step if there are more than 44
+LEFT, RIGHT, BOTTOM = 40, 48, 56
 
 
 def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
@@ -58,7 +58,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
             customdata=selected,
             cliponaxis=False,
         )
-    step_width = TIGHT_ACROSS if dense else ACROSS
+    step_width = DENSE_STEP_WIDTH if dense else STEP_WIDTH
     width = max(440, LEFT + RIGHT + step_width * max(1, steps - 1))
     header = map_titles.title(texts["title"], texts["says"] if nodes else texts["empty"], width - 2 * MARGIN)
     top = header_height(header) + 28
@@ -84,8 +84,8 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
         legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "itemsizing": "constant"},
         showlegend=bool(nodes),
         width=width,
-        height=int(top + DOWN * depth + FOOT),
-        margin={"l": LEFT, "r": RIGHT, "t": top, "b": FOOT},
+        height=int(top + RANK_HEIGHT * depth + BOTTOM),
+        margin={"l": LEFT, "r": RIGHT, "t": top, "b": BOTTOM},
         hovermode="closest",
     )
     return figure
@@ -118,15 +118,15 @@ def _add_edges(
     figure: go.Figure,
     nodes: tuple[BeamNode, ...],
     ranks: list[int],
-    chosen: list[int],
+    indices: list[int],
     colour: str,
     width: int,
     name: str | None = None,
 ) -> None:
-    """Add lines from the chosen nodes to their parents."""
+    """Add lines from the nodes with these indices to their parents."""
     x: list[float | None] = []
     y: list[float | None] = []
-    for index in chosen:
+    for index in indices:
         parent = nodes[index].parent
         if parent >= 0:
             x += [nodes[parent].step, nodes[index].step, None]
@@ -139,7 +139,7 @@ def _add_edges(
         line=line,
         hoverinfo="skip",
         name=name,
-        showlegend=bool(name and chosen),
+        showlegend=bool(name and indices),
     )
 
 

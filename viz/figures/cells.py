@@ -62,7 +62,7 @@ def hover_texts(
     ]
 
 
-def hatch_shape(allowed: BoolArray, theme: Theme, **place: Any) -> go.Scatter | None:
+def hatch_shape(allowed: BoolArray, theme: Theme, **options: Any) -> go.Scatter | None:
     """Return the hatching of masked cells, one shape per block; None if no cell is masked."""
     x: list[float | None] = []
     y: list[float | None] = []
@@ -82,11 +82,11 @@ def hatch_shape(allowed: BoolArray, theme: Theme, **place: Any) -> go.Scatter | 
         fillcolor=theme.masked,
         hoverinfo="skip",
         showlegend=False,
-        **place,
+        **options,
     )
 
 
-def colour_bar(scale: Scale, title: str, **place: Any) -> dict[str, Any]:
+def colour_bar(scale: Scale, title: str, **options: Any) -> dict[str, Any]:
     """Return the colour bar of a map. It shows weights on every scale."""
     values, texts = TICKS[scale]
     return {
@@ -97,7 +97,7 @@ def colour_bar(scale: Scale, title: str, **place: Any) -> dict[str, Any]:
         "thickness": 8,
         "xpad": 0,
         "title": {"text": title, "side": "top"},
-        **place,
+        **options,
     }
 
 

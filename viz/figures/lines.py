@@ -17,7 +17,7 @@ from headlight.viz.token_labels import TokenLabel, plotly_text, row_labels, text
 
 OPACITY_STEPS = 20  # shades of a line; a weight is rounded to the nearest
 MIDDLE_WIDTH = 280  # pixels between the two sides
-ROW, TIGHT_ROW = 24, 16  # pixels per token; the latter for more than 44 tokens
+ROW_HEIGHT, DENSE_ROW_HEIGHT = 24, 16  # pixels per token; the latter for more than 44 tokens
 BOTTOM_MARGIN = 40
 
 
@@ -46,8 +46,8 @@ def lines(
     for map, colour in maps:  # noqa: A001 (the usual term)
         _add_head(figure, map, colour, threshold, left_labels, right_labels, texts)
     rows = max(len(left_labels), len(right_labels), 1)
-    row_height = ROW if rows <= 44 else TIGHT_ROW
-    size = LABEL if row_height == ROW else LABEL - 2
+    row_height = ROW_HEIGHT if rows <= 44 else DENSE_ROW_HEIGHT
+    size = LABEL if row_height == ROW_HEIGHT else LABEL - 2
     left, right = (_side_width(side, size) for side in (left_labels, right_labels))
     width = int(left + MIDDLE_WIDTH + right)
     subtitle = texts["says"].format(row=map_titles.axis_sentence(first.kind, texts), threshold=f"{threshold:g}")

@@ -11,9 +11,9 @@ from headlight.viz.token_labels import wrap
 MAX_ROW_SUM = 1.001
 
 
-def figure_text(figure: str, value: Mapping[str, str] | None) -> Mapping[str, str]:
+def figure_text(figure: str, words: Mapping[str, str] | None) -> Mapping[str, str]:
     """Return the phrases of a figure, by default in English."""
-    return figure_words(figure) | dict(value or {})
+    return figure_words(figure) | dict(words or {})
 
 
 def map_name(map: AttentionMap, words: Mapping[str, str]) -> str:  # noqa: A002 (the usual term)

@@ -16,11 +16,11 @@ from headlight.viz.figures.titles import caption, header_height
 from headlight.viz.theme import CAPTION, Theme, colour_scale, plotly_template
 from headlight.viz.token_labels import token_labels
 
-STRIP, SUM = 34, 180  # heights in pixels
-BETWEEN = 32
-LEFT, RIGHT, FOOT = 112, 24, 44
+STRIP_HEIGHT, SUM_HEIGHT = 34, 180  # pixels
+GAP = 32
+LEFT, RIGHT, BOTTOM = 112, 24, 44
 TOP_LEFT = {"x": 0, "y": 1, "xanchor": "left", "yshift": 14}
-NARROW, WIDE = 560, 960
+MIN_WIDTH, MAX_WIDTH = 560, 960
 
 
 def neurons(
@@ -54,7 +54,7 @@ def neurons(
     divisor_label = f"{score_divisor:.4f}" if divisor is not None else f"√{len(query)}"
     values = {"sum": f"{float(products.sum(dtype=np.float64)):.4f}", "divisor": divisor_label, "score": f"{score:.4f}"}
     arithmetic = texts["bias" if bias else "sum"].format(**values, bias=f"{bias:.4f}")
-    width = min(WIDE, max(NARROW, LEFT + RIGHT + 12 * len(query)))
+    width = min(MAX_WIDTH, max(MIN_WIDTH, LEFT + RIGHT + 12 * len(query)))
     names = [label.plotly_full for label in (*token_labels([row]), *token_labels([column]))]
     header = map_titles.title(
         texts["title"].format(row=names[0], column=names[1]),
@@ -62,18 +62,18 @@ def neurons(
         width - 2 * RIGHT,
     )
     top = header_height(header)
-    plot_height = 3 * STRIP + BETWEEN + SUM
+    plot_height = 3 * STRIP_HEIGHT + GAP + SUM_HEIGHT
     figure = go.Figure()
     _add_strips(figure, query, key, products, texts, theme)
     _add_sum(figure, running, texts, theme)
-    sum_share = SUM / plot_height
+    sum_share = SUM_HEIGHT / plot_height
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "neurons", "score": score, "weight": weight},
         title=header,
         xaxis={"range": [-0.5, len(query) - 0.5], "anchor": "y2", "title": {"text": texts["axis"]}, "nticks": 12},
         yaxis={
-            "domain": [sum_share + BETWEEN / plot_height, 1],
+            "domain": [sum_share + GAP / plot_height, 1],
             "range": [2.5, -0.5],
             "tickvals": [0, 1, 2],
             "ticktext": [texts["query"], texts["key"], texts["product"]],
@@ -82,7 +82,7 @@ def neurons(
         yaxis2={
             "domain": [0, sum_share],
             "anchor": "x",
-            "range": _reach(running),
+            "range": _padded_range(running),
             "zeroline": True,
             "nticks": 5,
             "ticklabelstandoff": 6,
@@ -91,8 +91,8 @@ def neurons(
             caption(texts["running"].format(divisor=divisor_label), theme, xref="paper", yref="y2 domain", **TOP_LEFT),
         ],
         width=width,
-        height=int(top + plot_height + FOOT),
-        margin={"l": LEFT, "r": RIGHT, "t": top, "b": FOOT},
+        height=int(top + plot_height + BOTTOM),
+        margin={"l": LEFT, "r": RIGHT, "t": top, "b": BOTTOM},
         showlegend=False,
     )
     return figure
@@ -140,7 +140,7 @@ def _add_sum(figure: go.Figure, running: FloatArray, words: Mapping[str, str], t
     )
 
 
-def _reach(values: FloatArray) -> list[float]:
+def _padded_range(values: FloatArray) -> list[float]:
     """Return a range that includes zero and all values, padded so that the line is not clipped."""
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     padding = 0.06 * (high - low) or 1.0

@@ -20,7 +20,7 @@ GAP = 0.12  # between tiles, as a fraction of a tile
 AVERAGES_GAP = 0.2  # extra gap before the averages, as a fraction of a tile
 TILE = 76  # pixels
 TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
-LEFT, RIGHT, TOP, FOOT = 64, 16, 24, 84  # pixels
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 24, 84  # pixels
 
 
 def overview(
@@ -55,7 +55,7 @@ def overview(
         colorbar=colour_bar("linear", texts["weight"], x=0, xanchor="left", y=0, yanchor="top", len=220, ypad=16)
         | {"tickvals": np.sqrt(TICKS).tolist(), "ticktext": [f"{tick:g}" for tick in TICKS]},
     )
-    figure.add_trace(_names(left, top, heads, layers, texts))
+    figure.add_trace(_hover_points(left, top, heads, layers, texts))
     subtitle = texts["says"].format(kind=map_titles.axis_sentence(kind, texts))
     if max(block) > 1:
         subtitle += " " + texts["coarse"].format(rows=block[0], columns=block[1])
@@ -90,8 +90,8 @@ def overview(
             if not allowed.all()
         ],
         width=width,
-        height=ceil(top_margin + y[-1] * TILE + FOOT),
-        margin={"l": LEFT, "r": width - LEFT - x[-1] * TILE, "t": top_margin, "b": FOOT},
+        height=ceil(top_margin + y[-1] * TILE + BOTTOM),
+        margin={"l": LEFT, "r": width - LEFT - x[-1] * TILE, "t": top_margin, "b": BOTTOM},
         hovermode="closest",
         hoverdistance=-1,  # the whole tile shows the hover text of its centre
     )
@@ -141,7 +141,7 @@ def _axis(starts: list[float], count: int, average: str) -> dict[str, Any]:
     }
 
 
-def _names(left: list[float], top: list[float], heads: int, layers: int, words: Mapping[str, str]) -> go.Scatter:
+def _hover_points(left: list[float], top: list[float], heads: int, layers: int, words: Mapping[str, str]) -> go.Scatter:
     """Return an invisible point at the centre of each tile with its hover text: one text per tile, not per cell."""
     texts = [
         words[_tile_name(layer < layers, head < heads)].format(layer=layer + 1, head=head + 1)

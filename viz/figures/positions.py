@@ -14,8 +14,8 @@ from headlight.viz.figures import map_titles
 from headlight.viz.figures.titles import caption, header_height
 from headlight.viz.theme import LABEL, Theme, colour_scale, head_colour, plotly_template
 
-MAP, WAVE, BETWEEN = 300, 150, 92  # pixels
-LEFT, RIGHT, FOOT = 64, 24, 56
+MAP_SIZE, WAVE_HEIGHT, GAP = 300, 150, 92  # pixels
+LEFT, RIGHT, BOTTOM = 64, 24, 56
 
 
 def positions(
@@ -45,12 +45,12 @@ def positions(
         else _add_table(figure, table, dimension, texts, theme)
     )
     maps = 1 if table.ndim == 3 else 2
-    width = LEFT + RIGHT + maps * MAP + (maps - 1) * BETWEEN + (0 if maps == 2 else 140)
+    width = LEFT + RIGHT + maps * MAP_SIZE + (maps - 1) * GAP + (0 if maps == 2 else 140)
     header = map_titles.title(texts["title"], texts["bias" if table.ndim == 3 else "table"], width - 2 * RIGHT)
     top = header_height(header) + 20
-    plot_height = MAP + BETWEEN + WAVE
-    wave_share = WAVE / plot_height
-    map_share = MAP / (maps * MAP + (maps - 1) * BETWEEN) if maps == 2 else MAP / (MAP + 140)
+    plot_height = MAP_SIZE + GAP + WAVE_HEIGHT
+    wave_share = WAVE_HEIGHT / plot_height
+    map_share = MAP_SIZE / (maps * MAP_SIZE + (maps - 1) * GAP) if maps == 2 else MAP_SIZE / (MAP_SIZE + 140)
     position: dict[str, Any] = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "xref": "paper", "yshift": 8}
     caption_positions = (
         [(0.0, 1.0), (1 - map_share, 1.0), (0.0, wave_share)] if maps == 2 else [(0.0, 1.0), (0.0, wave_share)]
@@ -60,7 +60,7 @@ def positions(
         meta={"figure": "positions", "dimension": dimension},
         title=header,
         xaxis={"domain": [0, map_share], "nticks": 8},
-        yaxis={"domain": [wave_share + BETWEEN / plot_height, 1], "autorange": "reversed", "nticks": 8},
+        yaxis={"domain": [wave_share + GAP / plot_height, 1], "autorange": "reversed", "nticks": 8},
         xaxis3={"domain": [0, 1], "anchor": "y3", "nticks": 10},
         yaxis3={"domain": [0, wave_share], "anchor": "x3", "zeroline": True, "nticks": 5},
         annotations=[
@@ -68,15 +68,15 @@ def positions(
             for text, (x, y) in zip(captions, caption_positions, strict=True)
         ],
         width=width,
-        height=int(top + plot_height + FOOT),
-        margin={"l": LEFT, "r": RIGHT, "t": top, "b": FOOT},
+        height=int(top + plot_height + BOTTOM),
+        margin={"l": LEFT, "r": RIGHT, "t": top, "b": BOTTOM},
         showlegend=False,
     )
     if maps == 2:
         figure.update_layout(
             xaxis2={"domain": [1 - map_share, 1], "anchor": "y2", "nticks": 8},
             yaxis2={
-                "domain": [wave_share + BETWEEN / plot_height, 1],
+                "domain": [wave_share + GAP / plot_height, 1],
                 "anchor": "x2",
                 "autorange": "reversed",
                 "nticks": 8,

@@ -13,8 +13,8 @@ from headlight.viz.figures.titles import caption, header_height
 from headlight.viz.theme import CAPTION, Theme, plotly_template
 from headlight.viz.token_labels import candidate_label, plotly_text, truncate
 
-ROW, TIGHT_ROW = 26, 8  # pixels per token; the latter for more than 44 tokens
-BARS, OTHER = 260, 132  # pixels of the bars and of each column of alternatives
+ROW_HEIGHT, DENSE_ROW_HEIGHT = 26, 8  # pixels per token; the latter for more than 44 tokens
+BAR_WIDTH, COLUMN_WIDTH = 260, 132  # pixels of the bars and of each column of alternatives
 MAX_ALTERNATIVES = 4  # columns of alternatives; a hover text lists all alternatives
 MAX_COLUMNS = 11  # text columns of an alternative's label
 BOTTOM_MARGIN = 44
@@ -25,7 +25,7 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
     texts = map_titles.figure_text("probabilities", words)
     tokens = translation.target_tokens
     dense = len(tokens) > DENSE_FROM
-    row_height = TIGHT_ROW if dense else ROW
+    row_height = DENSE_ROW_HEIGHT if dense else ROW_HEIGHT
     rows = axis_labels(tokens, row_height * max(1, len(tokens)), row_height)
     figure = go.Figure()
     figure.add_bar(
@@ -41,14 +41,14 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
         []
         if dense
         else [
-            caption(text, theme, xref="paper", x=1, y=index, xanchor="left", xshift=MARGIN + OTHER * column)
+            caption(text, theme, xref="paper", x=1, y=index, xanchor="left", xshift=MARGIN + COLUMN_WIDTH * column)
             for index, token in enumerate(tokens)
             for column, text in enumerate(_alternatives_text(token, texts))
         ]
     )
     left = max(rows.longest, 48.0) + MARGIN + 12
-    right = MARGIN if dense else MARGIN + MAX_ALTERNATIVES * OTHER
-    width = int(left + BARS + right)
+    right = MARGIN if dense else MARGIN + MAX_ALTERNATIVES * COLUMN_WIDTH
+    width = int(left + BAR_WIDTH + right)
     header = map_titles.title(texts["title"], texts["says"], width - 2 * MARGIN)
     top = header_height(header) + 28
     at_top = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
@@ -98,6 +98,6 @@ def _alternatives_text(token: Token, words: Mapping[str, str]) -> list[str]:
     return [_alternative_text(alternative, words, 3) for alternative in alternatives[:MAX_ALTERNATIVES]]
 
 
-def _alternative_text(other: Alternative, words: Mapping[str, str], digits: int) -> str:
-    label = plotly_text(truncate(candidate_label(other.text).full, MAX_COLUMNS))
-    return words["other"].format(token=label, probability=f"{other.probability:.{digits}f}")
+def _alternative_text(alternative: Alternative, words: Mapping[str, str], digits: int) -> str:
+    label = plotly_text(truncate(candidate_label(alternative.text).full, MAX_COLUMNS))
+    return words["other"].format(token=label, probability=f"{alternative.probability:.{digits}f}")

@@ -20,9 +20,9 @@ def header_height(title: Mapping[str, Any]) -> float:
     return 16.0 + TITLE_LINE + SENTENCE_LINE * lines + 20
 
 
-def caption(text: str, theme: Theme, **place: Any) -> dict[str, Any]:
-    """Return a small grey annotation; `place` are Plotly's position properties."""
-    return {"text": text, "showarrow": False, "font": {"size": CAPTION, "color": theme.ink_3}, **place}
+def caption(text: str, theme: Theme, **position: Any) -> dict[str, Any]:
+    """Return a small grey annotation; `position` are Plotly's position properties."""
+    return {"text": text, "showarrow": False, "font": {"size": CAPTION, "color": theme.ink_3}, **position}
 
 
 def add_title_lines(figure: go.Figure, name: str, lines: Sequence[str]) -> None:

@@ -22,20 +22,20 @@ def batch_sentences(language: str) -> tuple[str, ...]:
     return tuple(row[column] for row in rows[:: len(rows) // (MAX_BATCH - 1)])[: MAX_BATCH - 1]
 
 
-def model_languages(value: ExperimentInput) -> tuple[str, str]:
+def model_languages(inputs: ExperimentInput) -> tuple[str, str]:
     """Return the source and target language of the request's model; an empty string if unknown."""
-    name = value.request.model or value.service.default
-    source, target, *_ = (*value.service.catalogue.card(name, "transformer").languages, "", "")
+    name = inputs.request.model or inputs.service.default
+    source, target, *_ = (*inputs.service.catalogue.card(name, "transformer").languages, "", "")
     return source, target
 
 
-def plain_request(value: ExperimentInput, text: str) -> TranslationRequest:
+def plain_request(inputs: ExperimentInput, text: str) -> TranslationRequest:
     """Return a request for another text, without interventions in the model."""
-    return replace(value.request, text=text, target=None, prefix=None, interventions=())
+    return replace(inputs.request, text=text, target=None, prefix=None, interventions=())
 
 
-def batch_ids(value: ExperimentInput) -> list[tuple[int, ...]]:
+def batch_ids(inputs: ExperimentInput) -> list[tuple[int, ...]]:
     """Return the token ids of the other sentences for the model in use."""
-    texts = batch_sentences(model_languages(value)[0] or "de")
-    prepared = value.model_info.checker.prepare([plain_request(value, text) for text in texts]).sources
+    texts = batch_sentences(model_languages(inputs)[0] or "de")
+    prepared = inputs.model_info.checker.prepare([plain_request(inputs, text) for text in texts]).sources
     return [tuple(token.id for token in source) for source in prepared]

@@ -56,12 +56,12 @@ class WordContribution:
     erasure_effect: float  # decrease of the log-odds without the word
 
 
-def verdict_experiment(value: ExperimentInput) -> tuple[Judgement, list[WordContribution]]:
+def judge_review(inputs: ExperimentInput) -> tuple[Judgement, list[WordContribution]]:
     """Return the verdict on the selected review, and its words. Raise a `PageError` for a blank review."""
-    text = review_text(value)
+    text = review_text(inputs)
     if is_blank(text):
         raise PageError("text", "blank_text")
-    judgement, erased = value.run_judge(judge_with_erasure, text, sys.maxsize, math.inf)
+    judgement, erased = inputs.run_judge(judge_with_erasure, text, sys.maxsize, math.inf)
     effects = erased.changes[-1]
     words = []
     for number in dict.fromkeys(token.word for token in judgement.tokens if token.word is not None):
@@ -72,10 +72,10 @@ def verdict_experiment(value: ExperimentInput) -> tuple[Judgement, list[WordCont
     return judgement, words
 
 
-def review_text(value: ExperimentInput) -> str:
+def review_text(inputs: ExperimentInput) -> str:
     """Return the selected review, or the visitor's own."""
-    name = value.values["review"]
-    return str(value.values["own"]) if name == "own" else REVIEWS[name]
+    name = inputs.values["review"]
+    return str(inputs.values["own"]) if name == "own" else REVIEWS[name]
 
 
 def probability(log_odds: float) -> float:
@@ -83,11 +83,11 @@ def probability(log_odds: float) -> float:
     return float(1 / (1 + np.exp(-log_odds)))
 
 
-def erasure_experiment(value: ExperimentInput) -> ExperimentResult:
+def erasure_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Erase words from a review and judge the rest."""
-    judgement, words = verdict_experiment(value)
-    erased = [words[index] for index in value.values["erased"] if index < len(words)]
-    remaining_log_odds: float = value.run_judge(Judge.without_words, judgement, [word.number for word in erased])
+    judgement, words = judge_review(inputs)
+    erased = [words[index] for index in inputs.values["erased"] if index < len(words)]
+    remaining_log_odds: float = inputs.run_judge(Judge.without_words, judgement, [word.number for word in erased])
     effects = [word.erasure_effect for word in words]
     strongest = words[int(np.argmax(np.abs(effects)))]
     bars = BarChart(
@@ -115,9 +115,9 @@ def _signed(number: float) -> str:
     return f"{number:+.2f}".replace("-", "−")
 
 
-def contributions_experiment(value: ExperimentInput) -> ExperimentResult:
+def contributions_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare the contribution of each word to the verdict with the effect of erasing the word."""
-    judgement, words = verdict_experiment(value)
+    judgement, words = judge_review(inputs)
     names = [word.label for word in words]
     contributions = np.array([word.contribution for word in words])
     erased = np.array([word.erasure_effect for word in words])
@@ -137,9 +137,9 @@ def contributions_experiment(value: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((SideBySide(charts), deviations), numbers)
 
 
-def negation_experiment(value: ExperimentInput) -> ExperimentResult:
+def negation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure the effect of "not" before praise and before blame."""
-    good, bad = (value.run_judge(measure_negation, word) for word in OPPOSITES)
+    good, bad = (inputs.run_judge(measure_negation, word) for word in OPPOSITES)
     rows: list[list[TextPhraseOrNumber]] = [
         [template.format(result.word), _signed(log_odds), f"{probability(log_odds):.3f}"]
         for result in (good, bad)
@@ -153,9 +153,9 @@ def negation_experiment(value: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((table, bars), numbers, correct_option=correct)
 
 
-def heads_experiment(value: ExperimentInput) -> ExperimentResult:
+def heads_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show the word's attention in the layer that attends most to "not", and the effect of ablating each head."""
-    result: NegationResult = value.run_judge(measure_negation, value.values["word"])
+    result: NegationResult = inputs.run_judge(measure_negation, inputs.values["word"])
     layers, count = result.log_odds_without_head.shape
     names = [str(head + 1) for head in range(count)]
     layer_of_not = int(result.attention_to_not.mean(axis=1).argmax())

@@ -1,7 +1,7 @@
 """Controls of an experiment as data, with their ranges. The page has one widget for each kind.
 
 The phrase of a control is `lesson_LESSON_control_NAME`; an option that is neither a number nor plain text has
-`…_OPTION`. Controls with the same name share their value across the steps of a lesson. The address stores the value.
+`…_OPTION`. Controls with the same name share their value across the steps of a lesson. The permalink stores the value.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class PositionPicker(Control):
 
 @dataclass(frozen=True)
 class TextInput(Control):
-    """A text that the visitor types. It is short because the address contains it."""
+    """A text that the visitor types. It is short because the permalink contains it."""
 
     widget = "text"
     max_length: int = 160

@@ -1,7 +1,7 @@
 """The experiment of a step: controls as data, and one function that computes figures from their values.
 
-    def spread(value: ExperimentInput) -> ExperimentResult:
-        result = measure_scaling(int(value.values["width"]), value.values["seed"])
+    def spread(inputs: ExperimentInput) -> ExperimentResult:
+        result = measure_scaling(int(inputs.values["width"]), inputs.values["seed"])
         return ExperimentResult((LinePlot(…),), numbers={"raw": result.raw})
 
     Step("spread", code=Code(attention_scores, "* scale"), formula=…,
@@ -76,10 +76,10 @@ class ExperimentInput:
 
     def tensors(self, *names: str) -> Mapping[str, FloatArray]:
         """Return probes from one pass over the sentence and its translation, by path."""
-        translation, outline = self.translation, self.model_info
-        if estimate_size(names, translation, outline) > MAX_CAPTURED:
+        translation, info = self.translation, self.model_info
+        if estimate_size(names, translation, info) > MAX_CAPTURED:
             raise PageError("text", "too_long_to_show")
-        return capture(self.service, translation, outline, names)
+        return capture(self.service, translation, info, names)
 
 
 @dataclass(frozen=True)

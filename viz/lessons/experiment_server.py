@@ -31,8 +31,8 @@ def experiment_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
 
     def run_experiment(values: Mapping[str, Any]) -> dict[str, Any]:
         experiment = find_experiment(values.get("lesson"), values.get("step"))
-        value = experiment.make_input(values.get("set"), service.check(values.get("request")), service)
-        key = (values["lesson"], values["step"], tuple(value.values.items()), service.cache_key(value.request))
+        inputs = experiment.make_input(values.get("set"), service.check(values.get("request")), service)
+        key = (values["lesson"], values["step"], tuple(inputs.values.items()), service.cache_key(inputs.request))
 
         def keep(answer: dict[str, Any]) -> None:
             cache.put(key, answer, len(json.dumps(answer)))
@@ -42,10 +42,10 @@ def experiment_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
             assert result is not None  # noqa: S101 - only a cancellable request gets None
             return result
         with result as leader:
-            answer = experiment.run(value).as_json()
+            answer = experiment.run(inputs).as_json()
             if len(json.dumps(answer)) > MAX_ANSWER_BYTES:
                 raise PageError("text", "too_long_to_show")
-            return leader.finish(answer | {"model": model_values(value.model_info)})
+            return leader.finish(answer | {"model": model_values(inputs.model_info)})
 
     return run_experiment
 

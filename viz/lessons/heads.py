@@ -31,7 +31,7 @@ from headlight.viz.lessons.result_figures import (
 COUNTS = (1, 2, 4, 8)
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 SHOWN_WEIGHTS = 8  # per row
-FIRST, LATER = 4, 64  # widths that the question compares
+FIRST_WIDTH, LATER_WIDTH = 4, 64  # widths that the question compares
 SATURATED_FROM = 0.75  # mean largest weight of a row from which softmax counts as saturated
 VANISHED_BELOW = 0.03  # slope at the largest weight, at most 0.25, below which the model no longer learns
 WIDTH_RATIOS = {"twice": 2, "four": 4, "sixteen": 16}
@@ -47,13 +47,13 @@ STREAM = "encoder.embedding.stream"
 # ---------------------------------------------------------------- one head or many
 
 
-def split_experiment(value: ExperimentInput) -> ExperimentResult:
+def split_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Split the queries and keys of one layer into another number of heads."""
-    layer, queries, keys = layer_queries_and_keys(value)
-    heads = nearest_divisor(int(value.values["heads"]), queries)
+    layer, queries, keys = layer_queries_and_keys(inputs)
+    heads = nearest_divisor(int(inputs.values["heads"]), queries)
     maps = split_differently(queries, keys, heads)
     tokens, row = (
-        value.tokens,
+        inputs.tokens,
         most_diverse_row(maps if heads > 1 else split_differently(queries, keys, nearest_divisor(COUNTS[-1], queries))),
     )
     best = maps[:, row].argmax(axis=-1)
@@ -75,11 +75,11 @@ def split_experiment(value: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((SideBySide(heatmaps, small=True), table), numbers, ("one",) if heads == 1 else ())
 
 
-def head_counts_experiment(value: ExperimentInput) -> ExperimentResult:
+def head_counts_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare the cost and benefit of each number of heads."""
-    layer, queries, keys = layer_queries_and_keys(value)
+    layer, queries, keys = layer_queries_and_keys(inputs)
     joined = queries.shape[0] * queries.shape[2]
-    d_model = value.model_info.model.config.d_model
+    d_model = inputs.model_info.model.config.d_model
     rows: list[list[TextPhraseOrNumber]] = []
     counts: dict[int, float] = {}
     for heads in dict.fromkeys(nearest_divisor(count, queries) for count in COUNTS):
@@ -106,26 +106,26 @@ def head_counts_experiment(value: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((table, bars), numbers)
 
 
-def layer_queries_and_keys(value: ExperimentInput) -> tuple[int, FloatArray, FloatArray]:
+def layer_queries_and_keys(inputs: ExperimentInput) -> tuple[int, FloatArray, FloatArray]:
     """Return the encoder layer whose heads differ most, and its queries and keys, `[heads, tokens, width]`.
 
     The queries and keys come from the model, or from random projections of the same size.
     """
-    pairs = all_queries_and_keys(value)
+    pairs = all_queries_and_keys(inputs)
     variety = [distinct_keys(split_differently(*pair, len(pair[0]))) for pair in pairs]
     layer = int(np.argmax(variety))
     queries, keys = pairs[layer]
-    if value.values.get("matrices") == "random":
-        stream = value.tensors(STREAM)[STREAM]
-        queries, keys = random_projections(stream, queries.shape[0] * queries.shape[2], value.values["seed"])
+    if inputs.values.get("matrices") == "random":
+        stream = inputs.tensors(STREAM)[STREAM]
+        queries, keys = random_projections(stream, queries.shape[0] * queries.shape[2], inputs.values["seed"])
     return layer, queries, keys
 
 
-def all_queries_and_keys(value: ExperimentInput) -> list[tuple[FloatArray, FloatArray]]:
+def all_queries_and_keys(inputs: ExperimentInput) -> list[tuple[FloatArray, FloatArray]]:
     """Return the queries and keys of each encoder layer."""
-    layers = range(len(value.translation.attention.encoder))
+    layers = range(len(inputs.translation.attention.encoder))
     names = [(f"{ATTENTION.format(layer)}.queries", f"{ATTENTION.format(layer)}.keys") for layer in layers]
-    result = value.tensors(*(name for pair in names for name in pair))
+    result = inputs.tensors(*(name for pair in names for name in pair))
     return [(result[queries], result[keys]) for queries, keys in names]
 
 
@@ -149,23 +149,23 @@ def distinct_keys(maps: FloatArray) -> float:
 # ---------------------------------------------------------------- why √d_k
 
 
-def spread_experiment(value: ExperimentInput) -> ExperimentResult:
+def spread_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Plot the spread of scores over the width of the vectors, without the division and with it."""
-    results = {width: measure_scaling(width, value.values["seed"]) for width in WIDTHS}
-    width = int(value.values["width"])
+    results = {width: measure_scaling(width, inputs.values["seed"]) for width in WIDTHS}
+    width = int(inputs.values["width"])
     measurement = results[width]
-    ratio = results[LATER].raw / results[FIRST].raw
+    ratio = results[LATER_WIDTH].raw / results[FIRST_WIDTH].raw
     numbers: dict[str, TextPhraseOrNumber] = {
         "width": width, "root": width**0.5, "raw": measurement.raw, "scaled": measurement.scaled,
-        "first": results[FIRST].raw, "later": results[LATER].raw, "ratio": ratio,
+        "first": results[FIRST_WIDTH].raw, "later": results[LATER_WIDTH].raw, "ratio": ratio,
     }  # fmt: skip
     correct = min(WIDTH_RATIOS, key=lambda name: abs(np.log(ratio / WIDTH_RATIOS[name])))
-    return ExperimentResult((_lines("spread", value, "raw", "scaled"),), numbers, correct_option=correct)
+    return ExperimentResult((_width_plot("spread", inputs, "raw", "scaled"),), numbers, correct_option=correct)
 
 
-def saturation_experiment(value: ExperimentInput) -> ExperimentResult:
+def saturation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show how softmax saturates if scores are far apart: one weight becomes almost 1."""
-    measurement = measure_scaling(int(value.values["width"]), value.values["seed"])
+    measurement = measure_scaling(int(inputs.values["width"]), inputs.values["seed"])
     labels = [str(index + 1) for index in range(SHOWN_WEIGHTS)]
     charts = [
         BarChart(Phrase(name), labels, row[:SHOWN_WEIGHTS], most=1.0, highlighted=(0,))
@@ -176,16 +176,16 @@ def saturation_experiment(value: ExperimentInput) -> ExperimentResult:
         "raw": measurement.raw_largest,
         "scaled": measurement.scaled_largest,
     }
-    plot = _lines("largest", value, "raw_largest", "scaled_largest")
+    plot = _width_plot("largest", inputs, "raw_largest", "scaled_largest")
     return ExperimentResult(
         (SideBySide(charts), plot), numbers, () if measurement.raw_largest >= SATURATED_FROM else ("narrow",)
     )
 
 
-def gradient_experiment(value: ExperimentInput) -> ExperimentResult:
+def gradient_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show the gradient of softmax, which vanishes if one weight is almost 1."""
-    measurement = measure_scaling(int(value.values["width"]), value.values["seed"])
-    plot = _lines("slope", value, "raw_gradient", "scaled_gradient", powers=("x", "y"))
+    measurement = measure_scaling(int(inputs.values["width"]), inputs.values["seed"])
+    plot = _width_plot("slope", inputs, "raw_gradient", "scaled_gradient", powers=("x", "y"))
     numbers: dict[str, TextPhraseOrNumber] = {
         "width": measurement.width, "raw": measurement.raw_gradient, "scaled": measurement.scaled_gradient,
         "times": measurement.scaled_gradient / measurement.raw_gradient,
@@ -193,19 +193,21 @@ def gradient_experiment(value: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((plot,), numbers, () if measurement.raw_gradient < VANISHED_BELOW else ("narrow",))
 
 
-def _lines(title: str, value: ExperimentInput, raw: str, scaled: str, powers: tuple[str, ...] = ("x",)) -> LinePlot:
-    results = [measure_scaling(width, value.values["seed"]) for width in WIDTHS]
+def _width_plot(
+    title: str, inputs: ExperimentInput, raw: str, scaled: str, powers: tuple[str, ...] = ("x",)
+) -> LinePlot:
+    results = [measure_scaling(width, inputs.values["seed"]) for width in WIDTHS]
     curves = [
         CurveSeries(Phrase(name), [getattr(measurement, field) for measurement in results])
         for name, field in (("without", raw), ("with", scaled))
     ]
     floor = None if "y" in powers else 0.0
-    return LinePlot(Phrase(title), WIDTHS, curves, "dₖ", powers, mark=int(value.values["width"]), floor=floor)
+    return LinePlot(Phrase(title), WIDTHS, curves, "dₖ", powers, mark=int(inputs.values["width"]), floor=floor)
 
 
-def live_model_experiment(value: ExperimentInput) -> ExperimentResult:
+def live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare the visitor's model with and without the division, per layer, over all its heads."""
-    pairs = all_queries_and_keys(value)
+    pairs = all_queries_and_keys(inputs)
     scaled = [float(split_differently(*pair, len(pair[0])).max(axis=-1).mean()) for pair in pairs]
     unscaled = [float(unscaled_weights(*pair).max(axis=-1).mean()) for pair in pairs]
     bars = [

@@ -129,7 +129,7 @@ class Step:
     parts: tuple[str, ...] = ()  # sub-steps
     question: QuestionSpec | None = None
     tab: str = ""  # tab of the page with more on this topic
-    follow_up: str = ""  # address of a step that continues this one; its phrase is `…_see`
+    follow_up: str = ""  # permalink of a step that continues this one; its phrase is `…_see`
     claims: tuple[str, ...] = ()  # claims that the words make about the numbers; each has a test
 
     @property

@@ -55,7 +55,7 @@ class LessonSession:
         self._service = service or Service(Settings())
         request_values = {"text": text or EXAMPLES[0].text, "model": model, **options}
         request = self._service.check(request_values, model_defaults=True)
-        self.asked = full_request(request)
+        self._request_values = full_request(request)
         self.translation: Translation = self._service.translate(request)
         self._tensors = tensors_function(self._service)
         self._experiments = experiment_function(self._service)
@@ -88,7 +88,7 @@ class LessonSession:
         return rows
 
     def _answer(self, path: str) -> dict[str, Any]:
-        return self._tensors({"request": self.asked, "names": [path]})
+        return self._tensors({"request": self._request_values, "names": [path]})
 
     def model_values(self) -> dict[str, Any]:
         """Return the sizes and options of the model."""
@@ -99,7 +99,12 @@ class LessonSession:
         """Run a step's experiment with these control values; other controls have their defaults."""
         self.step(step)
         control_values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        request_values = {"request": self.asked, "lesson": self.lesson.name, "step": step, "set": control_values}
+        request_values = {
+            "request": self._request_values,
+            "lesson": self.lesson.name,
+            "step": step,
+            "set": control_values,
+        }
         return ResultTables(self._experiments(request_values), self.lesson.name, phrases(self.language))
 
     def train(self, step: str, **values: Any) -> pd.DataFrame:

@@ -23,8 +23,7 @@ from headlight.model.training.mistakes import NoCausalMask
 from headlight.viz.lessons.batch_sentences import model_languages, plain_request
 from headlight.viz.lessons.controls import Choice, Slider
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
-from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
-from headlight.viz.lessons.lesson import FormulaVariant as WrittenFor
+from headlight.viz.lessons.lesson import Code, FormulaVariant, Lesson, QuestionSpec, Step, TensorView
 from headlight.viz.lessons.padding_masks import (
     MAX_PADDING,
     MAX_WRITTEN,
@@ -66,16 +65,16 @@ EXAMPLES = {
 }
 
 
-def causal_mask_experiment(value: ExperimentInput) -> ExperimentResult:
+def causal_mask_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Force the translation through the decoder with a relaxed causal mask."""
-    ahead = value.values["ahead"]
-    sentence, target = ids_if_small(value)
+    ahead = inputs.values["ahead"]
+    sentence, target = ids_if_small(inputs)
     counts = sorted({*range(min(MAX_LOOK_AHEAD, len(target)) + 1), ahead})
-    *readings, unmasked = value.run(force_with_relaxed_mask, sentence, target, [*counts, ALL_LATER_TOKENS])
+    *readings, unmasked = inputs.run(force_with_relaxed_mask, sentence, target, [*counts, ALL_LATER_TOKENS])
     masked, relaxed = readings[0], readings[counts.index(ahead)]
     layer, head = head_with_most_leakage(unmasked.attention_ahead)
-    tokens = [label.text for label in token_labels(value.translation.target_tokens)]
-    columns = [label.text for label in token_labels(value.translation.decoder_tokens)]
+    tokens = [label.text for label in token_labels(inputs.translation.target_tokens)]
+    columns = [label.text for label in token_labels(inputs.translation.decoder_tokens)]
     position = {"layer": layer + 1, "head": head + 1}
     heatmaps = [
         Heatmap(Phrase(name, position), reading.weights[layer, head], tokens, columns, "share")
@@ -107,14 +106,16 @@ def loss_change(before: float, after: float) -> str:
     return "stays" if abs(after - before) < MIN_LOSS_CHANGE else "rises" if after > before else "falls"
 
 
-def generation_experiment(value: ExperimentInput) -> ExperimentResult:
+def generation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Translate with the causal mask and, in two ways, without it."""
-    languages, model = model_languages(value), value.request.model or value.service.default
-    own_sentence = value.values["sentence"] == "own"
-    text = value.request.text if own_sentence else EXAMPLES.get(model, value.request.text)
-    ids_if_small(value)
-    results: dict[CacheMode, GreedyOutput] = value.run(translate_in_all_modes, plain_request(value, text), MAX_WRITTEN)
-    tokenizer = value.model_info.target_tokenizer
+    languages, model = model_languages(inputs), inputs.request.model or inputs.service.default
+    own_sentence = inputs.values["sentence"] == "own"
+    text = inputs.request.text if own_sentence else EXAMPLES.get(model, inputs.request.text)
+    ids_if_small(inputs)
+    results: dict[CacheMode, GreedyOutput] = inputs.run(
+        translate_in_all_modes, plain_request(inputs, text), MAX_WRITTEN
+    )
+    tokenizer = inputs.model_info.target_tokenizer
     texts = {mode: tokenizer.decode(output.ids) for mode, output in results.items()}
     tokens = {
         mode: [label.text for label in token_labels(tokenizer.written_tokens(output.ids))]
@@ -158,14 +159,14 @@ def max_log_probability_gap(one: GreedyOutput, other: GreedyOutput) -> float:
     return float(np.abs(one.log_probabilities[:count] - other.log_probabilities[:count]).max(initial=0.0))
 
 
-def token_with_probability(tokens: Sequence[str], output: GreedyOutput, place: int) -> str:
+def token_with_probability(tokens: Sequence[str], output: GreedyOutput, position: int) -> str:
     """Return a generated token with its probability, or an empty string past the end."""
-    return f"{tokens[place]} {math.exp(output.log_probabilities[place]):.3f}" if place < len(tokens) else ""
+    return f"{tokens[position]} {math.exp(output.log_probabilities[position]):.3f}" if position < len(tokens) else ""
 
 
-def training_experiment(value: ExperimentInput) -> ExperimentResult:
+def training_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare two toys for training, one with the causal mask and one without."""
-    corpus = value.values["corpus"]
+    corpus = inputs.values["corpus"]
     figure, models = training_figure(LiveRunSettings(corpus=corpus, mistake="unmasked"), LiveRunSettings(corpus=corpus))
     header = models[-1][0]
     pairs = CORPUS_BY_NAME[corpus].pairs
@@ -214,7 +215,7 @@ STEPS = (
         code=Code(NoCausalMask.attention_mask, "torch.ones("),
         formula=r"\frac{n \ln n}{\text{tokens}} \le \text{loss}",
         numbers=(r"\frac{@pairs \ln @pairs}{@tokens} = @floor",),
-        formula_variants=(WrittenFor(("mini",), ""),),
+        formula_variants=(FormulaVariant(("mini",), ""),),
         experiment=Experiment(training_experiment, (Choice("corpus", ("guess", "mini"), "guess"),)),
         claims=("a_leak_beats_the_best_guess", "what_leaked_is_not_learnt"),
     ),

@@ -77,10 +77,10 @@ MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", as_menu=True)
 MORE_MISTAKES = PositionPicker("also", max_selected=len(MISTAKES), adds_selected=True)
 
 
-def live_model_experiment(value: ExperimentInput) -> ExperimentResult:
+def live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Make one or several mistakes in a copy of the visitor's model."""
-    config = value.small_model_info.model.config
-    main, selected = value.values["mistake"], value.values["also"]
+    config = inputs.small_model_info.model.config
+    main, selected = inputs.values["mistake"], inputs.values["also"]
     other_names = [name for name in MISTAKES if name != main and MISTAKES[name].applies(config)]
     added = [name for index, name in enumerate(MISTAKES) if index in selected and name in other_names]
     names = [*([main] if MISTAKES[main].applies(config) else []), *added]
@@ -90,18 +90,18 @@ def live_model_experiment(value: ExperimentInput) -> ExperimentResult:
         return ExperimentResult((), facts=("absent",), position_labels=labels)
     result: MistakeResult
     tests: dict[str, MistakeTestResult]
-    result, tests = value.run(run_tests, value.own_translation, names)
+    result, tests = inputs.run(run_tests, inputs.own_translation, names)
     figures = (
-        *result_figures(value, result, names),
+        *result_figures(inputs, result, names),
         results_table(tests) if len(names) > 1 else code_listings(names[0], tests),
     )
-    numbers = numbers_of_sentence(value, result) | {"count": len(names)}
+    numbers = sentence_numbers(inputs, result) | {"count": len(names)}
     several = "several" if result.forced is not None else "stopped"
     return ExperimentResult(figures, numbers, facts=(names[0] if len(names) == 1 else several,), position_labels=labels)
 
 
 def code_listings(name: str, tests: Mapping[str, MistakeTestResult]) -> CodeListings:
-    """Return the correct source, the wrong one, and the test that would have caught the mistake."""
+    """Return the correct source, the wrong one, and the test that catches the mistake."""
     (right, right_line), (wrong, wrong_line) = CODE_LINES[name]
     texts = {"wrong": tests[name].wrong[1], "right": tests[name].right[1]}
     return CodeListings(
@@ -121,9 +121,9 @@ def results_table(tests: Mapping[str, MistakeTestResult]) -> Table:
     return Table(Phrase("tests"), (Phrase("the_test"), Phrase("now")), rows)
 
 
-def result_figures(value: ExperimentInput, result: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
+def result_figures(inputs: ExperimentInput, result: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
     """Return the translation, the numbers and an attention map, without the mistakes and with them."""
-    correct = value.own_translation
+    correct = inputs.own_translation
     text = result.error if result.generated is None else result.generated.text
     texts = TextColumns((TextBlock(Phrase("before"), correct.text), TextBlock(Phrase("now"), text or "—")))
     if result.forced is None:
@@ -165,17 +165,17 @@ def clearest_head(numbers: FloatArray) -> tuple[int, int]:
     return int(layer), int(head)
 
 
-def numbers_of_sentence(value: ExperimentInput, result: MistakeResult) -> dict[str, Any]:
+def sentence_numbers(inputs: ExperimentInput, result: MistakeResult) -> dict[str, Any]:
     """Return the values for the step's phrases."""
-    numbers: dict[str, Any] = {"before": value.own_translation.log_probability, "after": "–", "error": result.error}
+    numbers: dict[str, Any] = {"before": inputs.own_translation.log_probability, "after": "–", "error": result.error}
     if result.forced is not None:
         numbers |= {"after": result.forced.log_probability, "loss": result.loss, "right_loss": result.right_loss}
     return numbers
 
 
-def training_experiment(value: ExperimentInput) -> ExperimentResult:
+def training_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare two toys for training side by side, with the mistake and without it."""
-    name = value.values["mistake"]
+    name = inputs.values["mistake"]
     figure, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
     correct = models[-1]
     numbers = untrained_numbers(*correct)
@@ -184,14 +184,14 @@ def training_experiment(value: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((figure,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
 
 
-def game_experiment(value: ExperimentInput) -> ExperimentResult:
+def game_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Make a random mistake, which the visitor identifies."""
-    config = value.small_model_info.model.config
+    config = inputs.small_model_info.model.config
     possible = [name for name in GAME_MISTAKES if MISTAKES[name].applies(config)]
-    name = random.Random(1 + value.values["game"]).choice(possible)  # noqa: S311 - a game
-    result: MistakeResult = value.run(try_mistakes, value.own_translation, [name])
+    name = random.Random(1 + inputs.values["game"]).choice(possible)  # noqa: S311 - a game
+    result: MistakeResult = inputs.run(try_mistakes, inputs.own_translation, [name])
     return ExperimentResult(
-        tuple(result_figures(value, result, [name])), numbers_of_sentence(value, result), correct_option=name
+        tuple(result_figures(inputs, result, [name])), sentence_numbers(inputs, result), correct_option=name
     )
 
 

@@ -35,24 +35,24 @@ SHOWN_DIMENSIONS = 64  # displayed dimensions, from the first
 NAMES = tuple(NORMS)
 EQUAL_TOLERANCE = 1e-4  # smaller changes count as none
 MIN_CHANGE = 0.05
-SHIFT, TIMES = 5.0, 3.0
+SHIFT, FACTOR = 5.0, 3.0
 
 NORM = Choice("norm", NAMES, "layer")
 SENTENCES = Slider("sentences", 2, MAX_BATCH, 4)
 
 
-def make_batch(value: ExperimentInput) -> tuple[Activations, list[str]]:
+def make_batch(inputs: ExperimentInput) -> tuple[Activations, list[str]]:
     """Return the visitor's sentence and others as one batch, and the labels of the visitor's tokens."""
-    own_ids = tuple(token.id for token in value.translation.source_tokens)
-    return value.run(encoder_activations, [own_ids, *batch_ids(value)]), value.tokens
+    own_ids = tuple(token.id for token in inputs.translation.source_tokens)
+    return inputs.run(encoder_activations, [own_ids, *batch_ids(inputs)]), inputs.tokens
 
 
-def axes_experiment(value: ExperimentInput) -> ExperimentResult:
+def axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show the batch before and after the norm, with means and deviations of rows and columns."""
-    batch, tokens = make_batch(value)
-    batch = batch.first(value.values["sentences"])
-    norm = value.values["norm"]
-    rows, row = batch.rows, _longest(value)
+    batch, tokens = make_batch(inputs)
+    batch = batch.first(inputs.values["sentences"])
+    norm = inputs.values["norm"]
+    rows, row = batch.rows, _longest_token(inputs)
     after = normalise(rows, norm)
     heatmaps = [
         Heatmap(
@@ -90,14 +90,14 @@ def _spread(numbers: FloatArray) -> tuple[str, str]:
     return f"{numbers.mean():.3f}".replace("-", "−"), f"{numbers.std():.3f}"
 
 
-def _longest(value: ExperimentInput) -> int:
-    return int(np.argmax([0 if token.special else len(token.text) for token in value.translation.source_tokens]))
+def _longest_token(inputs: ExperimentInput) -> int:
+    return int(np.argmax([0 if token.special else len(token.text) for token in inputs.translation.source_tokens]))
 
 
-def batch_dependence_experiment(value: ExperimentInput) -> ExperimentResult:
+def batch_dependence_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure the effect of a batch's other sentences on one token's vector."""
-    batch, tokens = make_batch(value)
-    row, size = _longest(value), value.values["size"]
+    batch, tokens = make_batch(inputs)
+    row, size = _longest_token(inputs), inputs.values["size"]
     full_batch = {norm: normalise(batch.rows, norm)[row] for norm in NAMES}
     sizes = list(range(1, MAX_BATCH + 1))
     changes = {
@@ -122,11 +122,11 @@ def batch_dependence_experiment(value: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((plot,), numbers, correct_option="batch" if clear else "")
 
 
-def padding_experiment(argument: ExperimentInput) -> ExperimentResult:
+def padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure the effect of padding on the batch statistics."""
-    batch, tokens = make_batch(argument)
-    batch = batch.first(argument.values["sentences"])
-    row, counts = _longest(argument), argument.values["counts"]
+    batch, tokens = make_batch(inputs)
+    batch = batch.first(inputs.values["sentences"])
+    row, counts = _longest_token(inputs), inputs.values["counts"]
     token_mask = batch.token_mask.astype(np.float32)
     heatmap = Heatmap(
         Phrase("places"), token_mask, [str(number + 1) for number in range(len(token_mask))], scale="share"
@@ -146,39 +146,40 @@ def padding_experiment(argument: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((heatmap, bars), numbers, ("counted" if counts else "masked",))
 
 
-def differences_experiment(value: ExperimentInput) -> ExperimentResult:
+def differences_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Tabulate all differences between the norms, computed from the batch."""
-    batch, tokens = make_batch(value)
-    results = {norm: measure_norm(batch, norm, _longest(value)) for norm in NAMES}
+    batch, tokens = make_batch(inputs)
+    row = _longest_token(inputs)
+    results = {norm: measure_norm(batch, norm, row) for norm in NAMES}
     rows: list[list[TextPhraseOrNumber]] = [
         [Phrase(f"is_{name}"), *(results[norm][name] for norm in NAMES)] for name in results[NAMES[0]]
     ]
     table = Table(Phrase("differences"), (Phrase("what"), *(Phrase(norm) for norm in NAMES)), rows)
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": tokens[_longest(value)], "other": results["batch"]["company"], "padding": results["batch"]["padding"],
+        "token": tokens[row], "other": results["batch"]["company"], "padding": results["batch"]["padding"],
         "alone": results["batch"]["alone"], "shift": results["rms"]["shift"], "count": len(batch.rows),
     }  # fmt: skip
     return ExperimentResult((table,), numbers)
 
 
-def measure_norm(batch: Activations, norm: str, at: int) -> dict[str, float]:
-    """Measure a norm's statistics on a batch, and changes of the vector at row `at` under changes of the batch."""
+def measure_norm(batch: Activations, norm: str, row: int) -> dict[str, float]:
+    """Measure a norm's statistics on a batch, and changes of the vector at index `row` under changes of the batch."""
     rows = batch.rows
     after = normalise(rows, norm)
 
-    def moved(other: FloatArray) -> float:
-        return max_difference(other, after[at])
+    def change(other: FloatArray) -> float:
+        return max_difference(other, after[row])
 
     return {
         "row_mean": float(np.abs(after.mean(axis=1)).max()),
         "row_spread": float(np.abs(after.std(axis=1) - 1).max()),
         "column_mean": float(np.abs(after.mean(axis=0)).max()),
         "column_spread": float(np.abs(after.std(axis=0) - 1).max()),
-        "company": moved(normalise(batch.first(1).rows, norm)[at]),
-        "padding": moved(normalise_with_padding(batch, norm)[at]),
-        "alone": float(np.abs(normalise(rows[at : at + 1], norm)).max()),
-        "shift": moved(normalise(rows + SHIFT, norm)[at]),
-        "times": moved(normalise(rows * TIMES, norm)[at]),
+        "company": change(normalise(batch.first(1).rows, norm)[row]),
+        "padding": change(normalise_with_padding(batch, norm)[row]),
+        "alone": float(np.abs(normalise(rows[row : row + 1], norm)).max()),
+        "shift": change(normalise(rows + SHIFT, norm)[row]),
+        "times": change(normalise(rows * FACTOR, norm)[row]),
     }
 
 

@@ -28,7 +28,7 @@ from headlight.viz.lessons.wording import (
     fill_formula,
     fill_phrase,
     find_phrase,
-    numbers_of_model,
+    model_numbers,
     step_formula,
     variants,
 )
@@ -74,25 +74,25 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def parse_selection(look: Any, practice: LessonSession, service: Service) -> NotebookSelection:
+def parse_selection(values: Any, session: LessonSession, service: Service) -> NotebookSelection:
     """Parse and validate the browser's selection."""
-    if not isinstance(look, Mapping):
-        raise PageError("look", "not_names", {"given": repr_short(look), "example": '{"token": 0}'})
-    translation = practice.translation
-    counts = {"token": len(practice.tokens), "key": len(practice.tokens), "written": len(practice.written)}
-    places = {name: check_int(name, look.get(name, 0), low=0, high=count - 1) for name, count in counts.items()}
+    if not isinstance(values, Mapping):
+        raise PageError("look", "not_names", {"given": repr_short(values), "example": '{"token": 0}'})
+    translation = session.translation
+    counts = {"token": len(session.tokens), "key": len(session.tokens), "written": len(session.written)}
+    places = {name: check_int(name, values.get(name, 0), low=0, high=count - 1) for name, count in counts.items()}
     heads: dict[str, tuple[int, int]] = {}
     for kind in KINDS:
         layers, count = translation.attention.of(kind).shape[:2]
-        value = look.get(kind, {})
+        value = values.get(kind, {})
         indices = value if isinstance(value, Mapping) else {}
         layer = check_int("layer", indices.get("layer", 0), low=0, high=layers - 1)
         heads[kind] = (layer, check_int("head", indices.get("head", 0), low=0, high=count - 1))
-    value = look.get("set", {})
+    value = values.get("set", {})
     control_values = value if isinstance(value, Mapping) else {}
     controls = {
         step.name: check_controls(step.experiment.controls, control_values.get(step.name), service.settings)
-        for step in practice.lesson.steps
+        for step in session.lesson.steps
         if step.experiment is not None
     }
     return NotebookSelection(places, heads, controls)
@@ -102,16 +102,16 @@ def parse_selection(look: Any, practice: LessonSession, service: Service) -> Not
 
 
 def notebook(
-    practice: LessonSession, request: Mapping[str, Any], selection: NotebookSelection, service: Service
+    session: LessonSession, request: Mapping[str, Any], selection: NotebookSelection, service: Service
 ) -> dict[str, Any]:
     """Return the notebook as JSON."""
-    lesson, table = practice.lesson, phrases(practice.language)
+    lesson, table = session.lesson, phrases(session.language)
     title = f"# {table[f'lesson_{lesson.name}_name']}\n\n{table[f'lesson_{lesson.name}_promise']}\n\n"
     introduction = fill_phrase(
         table["lesson_notebook_says"], {"install": f"`{INSTALL_COMMAND}`", "version": __version__}
     )
-    cells = [_markdown(title + introduction), _code(_first_cells(practice, request, selection))]
-    writer = NotebookWriter(practice, selection, service)
+    cells = [_markdown(title + introduction), _code(_first_cells(session, request, selection))]
+    writer = NotebookWriter(session, selection, service)
     for number, step in enumerate(lesson.steps, start=1):
         cells += writer.cells(number, step)
     for number, cell in enumerate(cells):
@@ -130,13 +130,13 @@ def _code(text: str) -> dict[str, Any]:
     return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
 
 
-def _first_cells(practice: LessonSession, request: Mapping[str, Any], selection: NotebookSelection) -> str:
+def _first_cells(session: LessonSession, request: Mapping[str, Any], selection: NotebookSelection) -> str:
     text, *options = [f"{name}={value!r}" for name, value in request.items()]
     arguments = ", ".join(
-        [repr(practice.lesson.name), text.removeprefix("text="), *options, f"language={practice.language!r}"]
+        [repr(session.lesson.name), text.removeprefix("text="), *options, f"language={session.language!r}"]
     )
     lines = ["import headlight", "", f"lesson = headlight.lesson({arguments})"]
-    if any(step.figures for step in practice.lesson.steps):
+    if any(step.figures for step in session.lesson.steps):
         places = ", ".join(str(selection.places[name]) for name in ("token", "key", "written"))
         heads = ", ".join(str(selection.heads[kind]) for kind in KINDS)
         lines = [
@@ -147,23 +147,23 @@ def _first_cells(practice: LessonSession, request: Mapping[str, Any], selection:
             "tensor = lesson.tensor  # @probe",
         ]
         lines += [f"token, key_token, written = {places}  # @places", f"{', '.join(KINDS)} = {heads}  # @heads"]
-    return translate_comments("\n".join([*lines, "lesson.translation.text"]), phrases(practice.language))
+    return translate_comments("\n".join([*lines, "lesson.translation.text"]), phrases(session.language))
 
 
 class NotebookWriter:
     """Writes the cells of steps."""
 
-    def __init__(self, practice: LessonSession, chosen: NotebookSelection, service: Service) -> None:
-        self.practice, self.chosen = practice, chosen
-        self.table = phrases(practice.language)
-        self.model = practice.model_values()
+    def __init__(self, session: LessonSession, selection: NotebookSelection, service: Service) -> None:
+        self.session, self.selection = session, selection
+        self.table = phrases(session.language)
+        self.model = session.model_values()
         self.settings = service.settings
-        self.named = self.names(service)
+        self.labels = self.make_labels(service)
 
-    def names(self, service: Service) -> dict[str, str]:
+    def make_labels(self, service: Service) -> dict[str, str]:
         """Return the selected tokens and the languages, by their names in phrases."""
-        practice, indices = self.practice, self.chosen.places
-        translation = practice.translation
+        session, indices = self.session, self.selection.places
+        translation = session.translation
         info = model_json(service, translation)
         outputs = indices["written"]
         prefix = translation.text[: translation.target_tokens[outputs - 1].end].strip() if outputs else ""
@@ -171,28 +171,28 @@ class NotebookWriter:
             side: self.table.get(f"language_{info[side]}", info[side] or self.table[f"lesson_any_{side}"])
             for side in ("source", "target")
         }
-        tokens = {"token": practice.tokens[indices["token"]], "key": practice.tokens[indices["key"]]}
+        tokens = {"token": session.tokens[indices["token"]], "key": session.tokens[indices["key"]]}
         start = token_labels([translation.start_token])[0].text
-        return languages | tokens | {"written": practice.written[outputs], "so_far": prefix or start}
+        return languages | tokens | {"written": session.written[outputs], "so_far": prefix or start}
 
     def cells(self, number: int, step: Step) -> list[dict[str, Any]]:
         """Return the text cell of a step and its code cells."""
-        session, lesson = self.practice, self.practice.lesson
+        session, lesson = self.session, self.session.lesson
         base = f"lesson_{lesson.name}_{step.name}"
-        result = session.run(step.name, **self.chosen.controls[step.name]) if step.experiment is not None else None
-        holding = variants(self.model, result.answer["holds"] if result else ())
-        row = self.named["token" if step.kind == "encoder" else "written"]
-        causal = {"allowed": str(self.chosen.places["written"] + 1), "keys": str(len(session.written))}
-        causal["hidden"] = str(len(session.written) - self.chosen.places["written"] - 1)
-        numbers = numbers_of_model(self.model) | (result.numbers if result else {})
+        result = session.run(step.name, **self.selection.controls[step.name]) if step.experiment is not None else None
+        active = variants(self.model, result.answer["holds"] if result else ())
+        row = self.labels["token" if step.kind == "encoder" else "written"]
+        causal = {"allowed": str(self.selection.places["written"] + 1), "keys": str(len(session.written))}
+        causal["hidden"] = str(len(session.written) - self.selection.places["written"] - 1)
+        numbers = model_numbers(self.model) | (result.numbers if result else {})
         ids = {f"id{index + 1}": str(token.id) for index, token in enumerate(session.translation.source_tokens[:3])}
         values = {
-            name: _escape_markdown(value) for name, value in ({"row": row} | self.named | causal | numbers).items()
+            name: _escape_markdown(value) for name, value in ({"row": row} | self.labels | causal | numbers).items()
         }
         values |= {name: f"**{values[name]}**" for name in ("token", "row", "written", "key")}
         question = make_question(self.step_view(step), result)
-        words = fill_phrase(find_phrase(self.table, f"{base}_words", holding), values)
-        title_variants = ["open", *holding] if question else holding
+        words = fill_phrase(find_phrase(self.table, f"{base}_words", active), values)
+        title_variants = ["open", *active] if question else active
         lines = [f"## {number}. {find_phrase(self.table, f'{base}_title', title_variants)}"]
         if question:
             words_open = self.table.get(f"{base}_words_open", "")  # exists if the words would reveal the answer
@@ -200,27 +200,27 @@ class NotebookWriter:
             lines += self.question_cell(step, question, values, words if words_open else "")
         else:
             lines.append(words)
-        formula = fill_formula(step_formula(step, holding).formula, {**numbers, **ids})
+        formula = fill_formula(step_formula(step, active).formula, {**numbers, **ids})
         if formula:
             lines.append(f"$$ {formula} $$")
-        note = find_phrase(self.table, f"{base}_note", holding)
+        note = find_phrase(self.table, f"{base}_note", active)
         if note and step.experiment is not None:  # the notes of other steps refer to buttons of the page
             lines.append(fill_phrase(note, values))
         return [
             _markdown("\n\n".join(lines)),
-            *(_code(translate_comments(cell_code, self.table)) for cell_code in self.code(step, holding, result)),
+            *(_code(translate_comments(cell_code, self.table)) for cell_code in self.code(step, active, result)),
         ]
 
     def step_view(self, step: Step) -> StepView:
         """Return the row, layer and head of a step's question."""
-        row = self.chosen.places["token" if step.kind == "encoder" else "written"]
-        return StepView(self.practice, step, row, *self.chosen.heads[step.kind], self.model, self.table)
+        row = self.selection.places["token" if step.kind == "encoder" else "written"]
+        return StepView(self.session, step, row, *self.selection.heads[step.kind], self.model, self.table)
 
     def question_cell(
         self, step: Step, question: QuestionOptions, values: Mapping[str, str], feedback: str
     ) -> list[str]:
         """Return the question with its options, and the folded answer with the step's words."""
-        base, phrase_values = f"lesson_{self.practice.lesson.name}_{step.name}", dict(values)
+        base, phrase_values = f"lesson_{self.session.lesson.name}_{step.name}", dict(values)
         phrase_values |= {name: _escape_markdown(value) for name, value in question.values.items()}
         options = "\n".join(f"- {_escape_markdown(option)}" for option in question.options)
         correct = f"**{_escape_markdown(question.options[question.correct])}**"
@@ -231,15 +231,15 @@ class NotebookWriter:
         folded = [part for part in (correct, answer, feedback) if part]
         return [f"> {fill_phrase(self.table[f'{base}_ask'], phrase_values)}", options, summary, *folded, "</details>"]
 
-    def code(self, step: Step, holding: list[str], result: Any) -> list[str]:
+    def code(self, step: Step, active: list[str], result: Any) -> list[str]:
         """Return one cell, or two if the step trains a model."""
         source = f"print(lesson.source({step.name!r}))"
         if result is None:
             divisor = "np.sqrt(queries.shape[-1])" if self.model["scale_scores"] else "1"
             scale = f"np.sqrt({self.model['d_model']})" if self.model["scale_embedding"] else "1"
-            return [f"{source}\n{step_code(step, holding, divisor, scale)}"]
+            return [f"{source}\n{step_code(step, active, divisor, scale)}"]
         defaults = {} if step.experiment is None else check_controls(step.experiment.controls, {}, self.settings)
-        values = self.chosen.controls[step.name]
+        values = self.selection.controls[step.name]
         arguments = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != defaults[name]]
         call = ", ".join([repr(step.name), *arguments])
         cells = [f"{source}\nlesson.run({call})"]

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 
 from headlight.viz.lessons.lesson import Step, TensorView
 
-POSITION_CODE = {
+LAYER_PATHS = {
     "encoder": ("encoder.layers.{layer}", "self_attention"),
     "decoder": ("decoder.layers.{layer}", "self_attention"),
     "cross": ("decoder.layers.{layer}", "cross_attention"),
 }
-OF_ATTENTION = ("queries", "keys", "values", "scores", "mixed", "attended")
-OF_HEADS = ("queries", "keys", "values", "scores", "mixed")
-OF_LAYER = ("feed_forward.hidden", "feed_forward.output")
+ATTENTION_TENSORS = ("queries", "keys", "values", "scores", "mixed", "attended")
+HEAD_TENSORS = ("queries", "keys", "values", "scores", "mixed")
+LAYER_TENSORS = ("feed_forward.hidden", "feed_forward.output")
 # Derived tensors: their inputs and the line that computes them.
 DERIVED: dict[str, tuple[tuple[str, ...], str]] = {
     "raw": (("queries", "keys"), "raw = queries @ keys.T  # [queries, keys]"),
@@ -81,36 +81,36 @@ class CellCode:
             )
             self.lines.append("stages = np.stack([tensor(stream)[row] for stream in streams])")
         else:
-            index = "[head]" if name in OF_HEADS else ""
+            index = "[head]" if name in HEAD_TENSORS else ""
             self.lines.append(f"{variable} = tensor({self.path(name)}){index}")
         return variable
 
     def path(self, name: str) -> str:
         """Return the path of a probe as a Python literal."""
-        layer_path, attention = POSITION_CODE[self.step.kind]
-        if name in OF_ATTENTION:
+        layer_path, attention = LAYER_PATHS[self.step.kind]
+        if name in ATTENTION_TENSORS:
             return f'f"{layer_path}.{attention}.{name}"'
-        if name in OF_LAYER:
+        if name in LAYER_TENSORS:
             return f'f"{layer_path}.{name}"'
         if name.startswith("around_attention."):
             return f'f"{layer_path}.around_{attention}.{name.split(".")[1]}"'
         return f'"{name}"'
 
-    def show(self, show: TensorView) -> str:
+    def expression(self, view: TensorView) -> str:
         """Return the expression for one part of a figure."""
-        result = self.variable_for(show.path)
-        if show.add:
-            result = f"{result} + {self.variable_for(show.add)}"
-        if show.subtract:
-            result = f"{result} - {self.variable_for(show.subtract)}"
+        result = self.variable_for(view.path)
+        if view.add:
+            result = f"{result} + {self.variable_for(view.add)}"
+        if view.subtract:
+            result = f"{result} - {self.variable_for(view.subtract)}"
         return (
-            f"{result} / {self.scale if show.divide_by == 'embedding_scale' else self.divisor}"
-            if show.divide_by
+            f"{result} / {self.scale if view.divide_by == 'embedding_scale' else self.divisor}"
+            if view.divide_by
             else result
         )
 
 
-def step_code(step: Step, holding: Sequence[str], divisor: str, scale: str) -> str:
+def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> str:
     """Return the lines of a step's cell; the notebook displays the last.
 
     `divisor` is the divisor of the scores and `scale` that of the embeddings, both as code.
@@ -128,13 +128,13 @@ def step_code(step: Step, holding: Sequence[str], divisor: str, scale: str) -> s
             code.variable_for("weights")
             displayed.append(SOFTMAX_TABLE_CODE)
             continue
-        for show in figure.tensors:
-            if show.visible_if and show.visible_if not in holding:
+        for view in figure.tensors:
+            if view.visible_if and view.visible_if not in active:
                 continue
-            value = code.show(show)
-            if value != show.name and not value.isidentifier():
-                code.lines.append(f"{show.name} = {value}")
-                value = show.name
+            value = code.expression(view)
+            if value != view.name and not value.isidentifier():
+                code.lines.append(f"{view.name} = {value}")
+                value = view.name
             displayed.append(f"lesson.table({value})")
     selection = [
         f"{name} = {value}"

@@ -43,14 +43,14 @@ MASKS = {  # whether the encoder and cross-attention have a padding mask
 }
 
 
-def masks_experiment(value: ExperimentInput) -> ExperimentResult:
+def masks_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show the masks of all three attentions, as the first layers of the live model receive them."""
-    padding = value.values["places"]
-    sentence, target = ids_if_small(value)
-    masks: dict[Kind, BoolArray] = value.run(attention_masks, padded_pair(value, sentence, padding), target)
-    source_labels = padded_names(value, padding)
-    target_labels = [label.text for label in token_labels(value.translation.target_tokens)]
-    decoder_labels = [label.text for label in token_labels(value.translation.decoder_tokens)]
+    padding = inputs.values["places"]
+    sentence, target = ids_if_small(inputs)
+    masks: dict[Kind, BoolArray] = inputs.run(attention_masks, padded_pair(inputs, sentence, padding), target)
+    source_labels = padded_names(inputs, padding)
+    target_labels = [label.text for label in token_labels(inputs.translation.target_tokens)]
+    decoder_labels = [label.text for label in token_labels(inputs.translation.decoder_tokens)]
     labels: dict[Kind, tuple[list[str], list[str]]] = {
         "encoder": (source_labels, source_labels), "decoder": (target_labels, decoder_labels),
         "cross": (target_labels, source_labels),
@@ -72,57 +72,57 @@ def masks_experiment(value: ExperimentInput) -> ExperimentResult:
     )
 
 
-def ids_if_small(value: ExperimentInput) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def ids_if_small(inputs: ExperimentInput) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the ids of the sentence and its translation. Raise a `PageError` if the model or a text is too large."""
-    _ = value.small_model_info
-    sides = value.translation.source_tokens, value.translation.target_tokens
+    _ = inputs.small_model_info
+    sides = inputs.translation.source_tokens, inputs.translation.target_tokens
     if max(map(len, sides)) > MAX_TOKENS:
         raise PageError("text", "too_long_to_show")
     sentence, target = (tuple(token.id for token in side) for side in sides)
     return sentence, target
 
 
-def padded_pair(value: ExperimentInput, sentence: Sequence[int], places: int) -> list[Sequence[int]]:
-    """Return the visitor's sentence and a sentence longer by `places` tokens, joined from other sentences."""
-    other_ids = [token for sentence_ids in batch_ids(value) for token in sentence_ids]
-    length = len(sentence) + places
+def padded_pair(inputs: ExperimentInput, sentence: Sequence[int], padding: int) -> list[Sequence[int]]:
+    """Return the visitor's sentence and a sentence longer by `padding` tokens, joined from other sentences."""
+    other_ids = [token for sentence_ids in batch_ids(inputs) for token in sentence_ids]
+    length = len(sentence) + padding
     longer = (other_ids * math.ceil(length / len(other_ids)))[:length]
     return [sentence, longer]
 
 
-def padded_names(value: ExperimentInput, places: int) -> list[str]:
+def padded_names(inputs: ExperimentInput, padding: int) -> list[str]:
     """Return the labels of the sentence's tokens and of the padding."""
-    outline = value.model_info
-    return [*value.tokens, *[outline.source_tokenizer.label(outline.model.config.pad_id)] * places]
+    info = inputs.model_info
+    return [*inputs.tokens, *[info.source_tokenizer.label(info.model.config.pad_id)] * padding]
 
 
-def padding_experiment(value: ExperimentInput) -> ExperimentResult:
+def padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Translate the sentence in a batch with a longer one, with all padding masks and without any."""
-    padding = value.values["places"]
-    sentence, _ = ids_if_small(value)
+    padding = inputs.values["places"]
+    sentence, _ = ids_if_small(inputs)
     counts = sorted({*range(0, MAX_PADDING + 1, PADDING_STEP), padding})
     changes = {
-        name: max_changes(value, [PaddedBatch(padded_pair(value, sentence, count), *masks) for count in counts])
+        name: max_changes(inputs, [PaddedBatch(padded_pair(inputs, sentence, count), *masks) for count in counts])
         for name, masks in (("without", MASKS["neither"]), ("masked", MASKS["both"]))
     }
     without, masked = (change[counts.index(padding)] for change in changes.values())
-    rows = padded_pair(value, sentence, padding)
+    rows = padded_pair(inputs, sentence, padding)
     batches = PaddedBatch([sentence]), PaddedBatch(rows, *MASKS["both"]), PaddedBatch(rows, *MASKS["neither"])
-    alone, masked_result, unmasked_result = translate_batches(value, *batches)
-    source_labels = padded_names(value, padding)
+    alone, masked_result, unmasked_result = translate_batches(inputs, *batches)
+    source_labels = padded_names(inputs, padding)
     layer, head = head_with_most_leakage(unmasked_result.attention_to_padding)
     heatmaps = [
         Heatmap(
             Phrase(name, {"layer": layer + 1, "head": head + 1}),
             result.weights[layer, head],
-            value.tokens,
+            inputs.tokens,
             source_labels,
             "share",
         )
         for name, result in (("weights_with", masked_result), ("weights_without", unmasked_result))
     ]
     curves = [CurveSeries(Phrase(name), distances) for name, distances in changes.items()]
-    texts = written_texts(value, {"alone": alone, "batch": masked_result, "open": unmasked_result})
+    texts = written_texts(inputs, {"alone": alone, "batch": masked_result, "open": unmasked_result})
     figures = (
         texts,
         SideBySide(heatmaps),
@@ -138,16 +138,16 @@ def padding_experiment(value: ExperimentInput) -> ExperimentResult:
     return ExperimentResult(figures, numbers, ("none" if not padding else "stays" if unchanged else "changes",))
 
 
-def cross_attention_experiment(value: ExperimentInput) -> ExperimentResult:
+def cross_attention_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare the four combinations of padding masks in the encoder and in cross-attention."""
-    padding = value.values["places"]
-    rows = padded_pair(value, ids_if_small(value)[0], padding)
+    padding = inputs.values["places"]
+    rows = padded_pair(inputs, ids_if_small(inputs)[0], padding)
     batches = [PaddedBatch(rows, *masks) for masks in MASKS.values()]
-    results = dict(zip(MASKS, translate_batches(value, *batches), strict=True))
-    changes = dict(zip(MASKS, max_changes(value, batches), strict=True))
+    results = dict(zip(MASKS, translate_batches(inputs, *batches), strict=True))
+    changes = dict(zip(MASKS, max_changes(inputs, batches), strict=True))
     layer, head = head_with_most_leakage(results["no_cross"].cross_attention_to_padding)
-    target_labels = [label.text for label in token_labels(value.translation.target_tokens)]
-    source_labels, position = padded_names(value, padding), {"layer": layer + 1, "head": head + 1}
+    target_labels = [label.text for label in token_labels(inputs.translation.target_tokens)]
+    source_labels, position = padded_names(inputs, padding), {"layer": layer + 1, "head": head + 1}
     heatmaps = [
         Heatmap(
             Phrase(f"cross_{name}", position), results[name].cross[layer, head], target_labels, source_labels, "share"
@@ -173,20 +173,20 @@ def cross_attention_experiment(value: ExperimentInput) -> ExperimentResult:
         "log_without": log_without,
     }  # fmt: skip
     facts = ("none",) if not padding else ("rises",) if log_without > log_with else ()
-    return ExperimentResult((SideBySide(heatmaps), table, written_texts(value, results)), numbers, facts)
+    return ExperimentResult((SideBySide(heatmaps), table, written_texts(inputs, results)), numbers, facts)
 
 
-def translate_batches(value: ExperimentInput, *batches: PaddedBatch) -> list[PaddedResult]:
+def translate_batches(inputs: ExperimentInput, *batches: PaddedBatch) -> list[PaddedResult]:
     """Encode and translate the first sentence of each batch."""
-    _, target = ids_if_small(value)
-    request = plain_request(value, value.request.text)
-    results: list[PaddedResult] = value.run(translate_padded, request, target, batches, MAX_WRITTEN)
+    _, target = ids_if_small(inputs)
+    request = plain_request(inputs, inputs.request.text)
+    results: list[PaddedResult] = inputs.run(translate_padded, request, target, batches, MAX_WRITTEN)
     return results
 
 
-def written_texts(value: ExperimentInput, results: dict[str, PaddedResult]) -> TextColumns:
+def written_texts(inputs: ExperimentInput, results: dict[str, PaddedResult]) -> TextColumns:
     """Return the translations side by side."""
-    decode, language = value.model_info.target_tokenizer.decode, model_languages(value)[1]
+    decode, language = inputs.model_info.target_tokenizer.decode, model_languages(inputs)[1]
     return TextColumns(
         [
             TextBlock(Phrase(name), decode(result.output.ids) or "—", language=language)
@@ -201,10 +201,10 @@ def head_with_most_leakage(leaks: FloatArray) -> tuple[int, int]:
     return int(layer), int(head)
 
 
-def max_changes(value: ExperimentInput, batches: Sequence[PaddedBatch]) -> list[float]:
+def max_changes(inputs: ExperimentInput, batches: Sequence[PaddedBatch]) -> list[float]:
     """Return, per batch, the largest change of an encoder output from that of the sentence alone."""
-    sentence, _ = ids_if_small(value)
-    alone, *vectors = value.run(encode_batches, [PaddedBatch([sentence]), *batches])
+    sentence, _ = ids_if_small(inputs)
+    alone, *vectors = inputs.run(encode_batches, [PaddedBatch([sentence]), *batches])
     return [float(np.abs(batch_vectors - alone).max()) for batch_vectors in vectors]
 
 

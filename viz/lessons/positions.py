@@ -62,9 +62,9 @@ def encoding_name(encoding: str) -> Phrase:
     return Phrase(f"positions_name_{encoding}")
 
 
-def encodings_experiment(value: ExperimentInput) -> ExperimentResult:
+def encodings_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show all encodings that need no training, side by side."""
-    length = value.values["length"]
+    length = inputs.values["length"]
     heatmaps = []
     for encoding in DRAWN_ENCODINGS:
         table = encoding_array(CONFIG, encoding, length)
@@ -77,9 +77,9 @@ def encodings_experiment(value: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((SideBySide(heatmaps),), {"length": length})
 
 
-def similarity_experiment(value: ExperimentInput) -> ExperimentResult:
+def similarity_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare any two positions by cosine similarity, which for waves depends only on the distance."""
-    length = value.values["length"]
+    length = inputs.values["length"]
     labels = [str(position) for position in range(length)]
     similarities = {encoding: cosine_matrix(encoding, length) for encoding in WAVES}
     heatmaps = [
@@ -113,9 +113,9 @@ def cosine_matrix(encoding: str, length: int) -> FloatArray:
     return np.asarray(unit @ unit.T, dtype=np.float32)
 
 
-def wave_experiment(argument: ExperimentInput) -> ExperimentResult:
+def wave_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Plot one dimension over all positions, with the fastest one for comparison."""
-    encoding, dimension = argument.values["encoding"], argument.values["dimension"]
+    encoding, dimension = inputs.values["encoding"], inputs.values["dimension"]
     table = encoding_array(CONFIG, encoding, MAX_LENGTH)
     wavelengths = periods(CONFIG, encoding) or []
     curves = [
@@ -133,11 +133,15 @@ def wave_experiment(argument: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((plot,), numbers | {"pair": pair}, HOLDS.get(encoding, ()))
 
 
-def word_experiment(value: ExperimentInput) -> ExperimentResult:
+def word_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Join a word of the sentence and a position by addition or concatenation."""
-    embedded = value.tensors(EMBEDDED)[EMBEDDED]
-    index = longest_token(value)
-    token, position, is_concatenated = value.tokens[index], value.values["place"], value.values["joining"] == "beside"
+    embedded = inputs.tensors(EMBEDDED)[EMBEDDED]
+    index = longest_token(inputs)
+    token, position, is_concatenated = (
+        inputs.tokens[index],
+        inputs.values["place"],
+        inputs.values["joining"] == "beside",
+    )
     result = join_position(embedded[index], position, MAX_LENGTH, concatenate=is_concatenated, width=CONCATENATED_WIDTH)
     width = len(result.result)
     rows = np.zeros((3, width), dtype=np.float32)
@@ -161,24 +165,24 @@ def word_experiment(value: ExperimentInput) -> ExperimentResult:
         "lowest": min(result.similarities_by_position),
         "extra": f"{extra_parameters(len(result.word), CONCATENATED_WIDTH):,}", "beside": CONCATENATED_WIDTH,
     }  # fmt: skip
-    return ExperimentResult((heatmap, plot), numbers, (value.values["joining"],))
+    return ExperimentResult((heatmap, plot), numbers, (inputs.values["joining"],))
 
 
-def longest_token(value: ExperimentInput) -> int:
+def longest_token(inputs: ExperimentInput) -> int:
     """Return the index of the longest token of the sentence."""
-    return int(np.argmax([0 if token.special else len(token.text) for token in value.translation.source_tokens]))
+    return int(np.argmax([0 if token.special else len(token.text) for token in inputs.translation.source_tokens]))
 
 
-def shuffle_experiment(value: ExperimentInput) -> ExperimentResult:
+def shuffle_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Shuffle the tokens and run the live encoder on them, with positions and without."""
-    ids = [token.id for token in value.translation.source_tokens]
-    tokens, index = value.tokens, longest_token(value)
-    with_positions, without = value.run(encode_both_orders, ids, value.values["seed"])
-    result = with_positions if value.values["positions"] else without
+    ids = [token.id for token in inputs.translation.source_tokens]
+    tokens, index = inputs.tokens, longest_token(inputs)
+    with_positions, without = inputs.run(encode_both_orders, ids, inputs.values["seed"])
+    result = with_positions if inputs.values["positions"] else without
     max_abs = max(float(np.abs(result.before[:, :SHOWN_DIMENSIONS]).max()), EQUAL_TOLERANCE)
     texts = TextColumns(
         (
-            TextBlock(Phrase("sentence"), " ".join(tokens), language=value.translation.request.source_language or ""),
+            TextBlock(Phrase("sentence"), " ".join(tokens), language=inputs.translation.request.source_language or ""),
             TextBlock(Phrase("shuffled"), " ".join(tokens[position] for position in result.order)),
         )
     )
@@ -195,7 +199,7 @@ def shuffle_experiment(value: ExperimentInput) -> ExperimentResult:
         "without": float(without.max_change.max()), "with": float(with_positions.max_change.max()),
     }  # fmt: skip
     conclusive = without.max_change.max() < EQUAL_TOLERANCE and with_positions.max_change.max() > MIN_CHANGE
-    fact = "with" if value.values["positions"] and result.max_change.max() > EQUAL_TOLERANCE else "without"
+    fact = "with" if inputs.values["positions"] and result.max_change.max() > EQUAL_TOLERANCE else "without"
     return ExperimentResult((texts, SideBySide(heatmaps), bars), numbers, (fact,), "same" if conclusive else "")
 
 

@@ -36,7 +36,7 @@ class QuestionOptions:
 class StepView:
     """A step with its selection: a row, and a layer and head of the step's kind of attention."""
 
-    practice: LessonSession
+    session: LessonSession
     step: Step
     row: int
     layer: int
@@ -47,13 +47,13 @@ class StepView:
     def attention(self, name: str) -> FloatArray:
         """Return a tensor of the selected head."""
         side, part = {"cross": ("decoder", "cross_attention")}.get(self.step.kind, (self.step.kind, "self_attention"))
-        result: FloatArray = self.practice.tensor(f"{side}.layers.{self.layer}.{part}.{name}")[self.head]
+        result: FloatArray = self.session.tensor(f"{side}.layers.{self.layer}.{part}.{name}")[self.head]
         return result
 
     def phrase_options(self, right: str, values: Mapping[str, str] | None = None) -> QuestionOptions:
         """Return the step's options as phrases. `right` is the name of the correct one."""
         assert self.step.question is not None  # noqa: S101
-        base = f"lesson_{self.practice.lesson.name}_{self.step.name}_option"
+        base = f"lesson_{self.session.lesson.name}_{self.step.name}_option"
         names = self.step.question.options
         return QuestionOptions(
             tuple(self.words[f"{base}_{option}"] for option in names), names.index(right), values or {}
@@ -61,7 +61,7 @@ class StepView:
 
 
 def make_question(view: StepView, tables: ResultTables | None) -> QuestionOptions | None:
-    """Return the question, or None if the numbers are inconclusive. `found` is the experiment's result."""
+    """Return the question, or None if the numbers are inconclusive. `tables` is the experiment's result."""
     question = view.step.question
     if question is None:
         return None
@@ -73,7 +73,7 @@ def make_question(view: StepView, tables: ResultTables | None) -> QuestionOption
 
 def _token_count_question(view: StepView) -> QuestionOptions:
     """Ask for the number of tokens that the model reads. The wrong options are one and two less."""
-    count = len(view.practice.tokens)
+    count = len(view.session.tokens)
     return QuestionOptions(tuple(map(str, (count - 2, count - 1, count))), 2, {"count": str(count)})
 
 
@@ -100,7 +100,7 @@ def _shift_question(view: StepView) -> QuestionOptions:
 
 def _active_neurons_question(view: StepView) -> QuestionOptions | None:
     """Ask how many neurons of the feed-forward network are above zero."""
-    hidden = view.practice.tensor(f"encoder.layers.{view.layer}.feed_forward.hidden")[view.row]
+    hidden = view.session.tensor(f"encoder.layers.{view.layer}.feed_forward.hidden")[view.row]
     active = int((hidden > 0).sum())
     share = active / len(hidden)
     if any(abs(share - edge) < 0.02 for edge in (HIGH_SHARE, LOW_SHARE)):
@@ -128,13 +128,13 @@ def _strongest_key_question(view: StepView) -> QuestionOptions | None:
     if not other_weights or first - other_weights[0] < MIN_MARGIN:
         return None
     best = int(weights.argmax())
-    tokens = view.practice.tokens
+    tokens = view.session.tokens
     return QuestionOptions(tuple(tokens), best, {"key": tokens[best], "weight": f"{first:.4f}"})
 
 
 def _next_token_question(view: StepView) -> QuestionOptions | None:
     """Ask for the most probable next token."""
-    candidates = view.practice.logits()[view.row]
+    candidates = view.session.logits()[view.row]
     probabilities = [math.exp(logit - candidates["log_sum"]) for _, _, logit in candidates["best"]]
     if probabilities[0] - probabilities[1] < MIN_MARGIN:
         return None

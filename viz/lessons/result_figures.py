@@ -213,9 +213,7 @@ class ExperimentResult:
     figures: Sequence[ResultFigure]
     numbers: Mapping[str, TextPhraseOrNumber] = field(default_factory=dict)  # for phrases and the formula, by name
     facts: tuple[str, ...] = ()  # variants of the phrases that apply to this result
-    correct_option: str = (
-        ""  # correct option of the step's question; empty: no question, because the numbers are inconclusive
-    )
+    correct_option: str = ""  # of the step's question; empty: no question, because the numbers are inconclusive
     # Options of a `PositionPicker`; None skips an index.
     position_labels: Mapping[str, Sequence[TextOrPhrase | None]] = field(default_factory=dict)
 

@@ -10,18 +10,20 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def source_listing(function: Callable[..., Any], lit: str) -> dict[str, Any]:
-    """Return the file, the name, the numbered lines, and the numbers of the lines that contain `lit`.
+def source_listing(function: Callable[..., Any], text: str) -> dict[str, Any]:
+    """Return the file, the name, the numbered lines, and the numbers of the lines that contain `text`.
 
     Raises:
-        LookupError: no line contains `lit`. The code has changed; update the step.
+        LookupError: no line contains `text`. The code has changed; update the step.
     """
     function = inspect.unwrap(function)  # a decorator may be in another file
     lines, first = inspect.getsourcelines(function)
     numbered = [(first + offset, line.rstrip("\n")) for offset, line in enumerate(lines)]
-    highlighted = [number for number, line in numbered if lit in line]
+    highlighted = [number for number, line in numbered if text in line]
     if not highlighted:
-        raise LookupError(f"{function.__qualname__} has no line with {lit!r} any more. Name the line that does it now.")
+        raise LookupError(
+            f"{function.__qualname__} has no line with {text!r} any more. Name the line that does it now."
+        )
     file = Path(inspect.getsourcefile(function) or "").resolve()
     relative_path = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
     return {"file": relative_path, "name": function.__qualname__, "lines": _dedent(numbered), "lit": highlighted}

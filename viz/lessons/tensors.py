@@ -29,7 +29,7 @@ from headlight.viz.token_labels import candidate_label
 MAX_NAMES = 40  # per request; the deepest shipped model has 17 stream stages
 MAX_NUMBERS = 4_000_000  # per answer: 16 MB
 MAX_CAPTURED = 16_000_000  # numbers per pass; larger than an answer, because logits are sent as a summary
-LOGITS, BEST, BARS = "decoder.output.logits", 6, 48
+LOGITS, BEST_COUNT, HISTOGRAM_BINS = "decoder.output.logits", 6, 48
 OUTPUT_PROJECTED, NORMED, MEMORY = "attended", "normed", "encoder.memory"
 
 
@@ -38,41 +38,41 @@ def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
 
     def lesson_tensors(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
-        outline = service.model_info(request.model)
-        names = check_names(values.get("names"), outline)
+        info = service.model_info(request.model)
+        names = check_names(values.get("names"), info)
         translation = service.translate(request)
-        if estimate_size(names, translation, outline) > MAX_CAPTURED:
+        if estimate_size(names, translation, info) > MAX_CAPTURED:
             raise PageError("text", "too_long_to_show")
-        captured = capture(service, translation, outline, names)
-        results = {name: _tensor(name, captured, service, outline) for name in names if name != LOGITS}
+        captured = capture(service, translation, info, names)
+        results = {name: _compute_tensor(name, captured, service, info) for name in names if name != LOGITS}
         if sum(tensor.size for tensor in results.values()) > MAX_NUMBERS:
             raise PageError("text", "too_long_to_show")
         answer: dict[str, Any] = {
-            "model": model_values(outline),
+            "model": model_values(info),
             "tensors": {name: encode_array(tensor) for name, tensor in results.items()},
         }
         if LOGITS in names:
-            answer["logits"] = [_row(row, outline) for row in captured[LOGITS]]
+            answer["logits"] = [_summarise_logits(row, info) for row in captured[LOGITS]]
         return answer
 
     return lesson_tensors
 
 
-def check_names(names: Any, outline: ModelInfo) -> tuple[str, ...]:
+def check_names(names: Any, info: ModelInfo) -> tuple[str, ...]:
     """Return the names without duplicates. Raise a `PageError` for a tensor that the model does not have."""
-    probes = all_probes(outline.model)
+    probes = all_probes(info.model)
     if not isinstance(names, list) or not 0 < len(names) <= MAX_NAMES:
         raise PageError("names", "not_names", {"given": repr_short(names), "example": '["encoder.embedding.embedded"]'})
     for name in names:
-        if not isinstance(name, str) or not set(required_probes(name, outline)) <= set(probes):
+        if not isinstance(name, str) or not set(required_probes(name, info)) <= set(probes):
             raise PageError("names", "unknown_name", {"given": repr_short(name), "choices": "encoder.*, decoder.*"})
     return tuple(dict.fromkeys(names))
 
 
-def required_probes(name: str, outline: ModelInfo) -> tuple[str, ...]:
+def required_probes(name: str, info: ModelInfo) -> tuple[str, ...]:
     """Return the probes that a tensor is read or computed from."""
     if name == MEMORY:
-        last_layer = outline.model.config.encoder_layers - 1
+        last_layer = info.model.config.encoder_layers - 1
         return (f"encoder.layers.{last_layer}.around_feed_forward.stream",)
     parent, _, last = name.rpartition(".")
     if last == OUTPUT_PROJECTED:
@@ -82,18 +82,18 @@ def required_probes(name: str, outline: ModelInfo) -> tuple[str, ...]:
     return (name,)
 
 
-def estimate_size(names: Sequence[str], translation: Translation, outline: ModelInfo) -> int:
+def estimate_size(names: Sequence[str], translation: Translation, info: ModelInfo) -> int:
     """Count the numbers in the probes behind these names, before the pass runs."""
-    config = outline.model.config
+    config = info.model.config
     tokens = max(len(translation.source_tokens), len(translation.target_tokens))
-    widest = max(config.d_model, config.d_ff)
+    width = max(config.d_model, config.d_ff)
     sizes = {
         "heads": config.heads, "queries": tokens, "keys": tokens, "tokens": tokens,
-        "width": widest, "vocabulary": config.target_vocabulary,
+        "width": width, "vocabulary": config.target_vocabulary,
     }  # fmt: skip
-    probes = all_probes(outline.model)
+    probes = all_probes(info.model)
     total = 0
-    for probe in {probe for name in names for probe in required_probes(name, outline)}:
+    for probe in {probe for name in names for probe in required_probes(name, info)}:
         axes = [axis for axis in probes[probe].axes if axis != "batch"]
         per_head = "heads" in axes and "width" in axes
         total += math.prod(config.resolved_head_width if per_head and axis == "width" else sizes[axis] for axis in axes)
@@ -101,17 +101,17 @@ def estimate_size(names: Sequence[str], translation: Translation, outline: Model
 
 
 def capture(
-    service: Service, translation: Translation, outline: ModelInfo, names: Sequence[str]
+    service: Service, translation: Translation, info: ModelInfo, names: Sequence[str]
 ) -> Mapping[str, FloatArray]:
     """Return the probes behind these names from one pass over the finished translation."""
-    probes = tuple(sorted({probe for name in names for probe in required_probes(name, outline)}))
+    probes = tuple(sorted({probe for name in names for probe in required_probes(name, info)}))
     target_ids = tuple(token.id for token in translation.target_tokens)
     return service.translate(replace(translation.request, target=target_ids, prefix=None, capture=probes)).captured
 
 
-def model_values(outline: ModelInfo) -> dict[str, Any]:
+def model_values(info: ModelInfo) -> dict[str, Any]:
     """Return the values of a model that phrases and formulas use."""
-    config = outline.model.config
+    config = info.model.config
     names = ("d_model", "heads", "d_ff", "encoder_layers", "decoder_layers", "positions", "activation", "norm")
     return {
         **{name: getattr(config, name) for name in names},
@@ -132,37 +132,37 @@ def model_values(outline: ModelInfo) -> dict[str, Any]:
     }
 
 
-def _tensor(name: str, captured: Mapping[str, FloatArray], service: Service, outline: ModelInfo) -> FloatArray:
+def _compute_tensor(name: str, captured: Mapping[str, FloatArray], service: Service, info: ModelInfo) -> FloatArray:
     """Return a captured probe, or compute a derived tensor from one."""
     parent, _, last = name.rpartition(".")
     operation: RemoteFunction
     if name == MEMORY:
-        stream = captured[required_probes(name, outline)[0]]
-        if not outline.model.config.final_norm:
+        stream = captured[required_probes(name, info)[0]]
+        if not info.model.config.final_norm:
             return stream
         operation, path, value = apply_norm, "encoder.final_norm", stream
     elif last == OUTPUT_PROJECTED:
         operation, path, value = apply_output_projection, f"{parent}.output", captured[f"{parent}.mixed"]
     elif last == NORMED:
-        if not outline.model.config.norm_first:
+        if not info.model.config.norm_first:
             return captured[f"{parent}.stream"]
         operation, path, value = apply_norm, f"{parent}.norm", captured[f"{parent}.carried"]
     else:
         return captured[name]
-    result: FloatArray = service.run_on_translator(outline.name, operation, path, value)
+    result: FloatArray = service.run_on_translator(info.name, operation, path, value)
     return result
 
 
-def _row(logits: FloatArray, outline: ModelInfo) -> dict[str, Any]:
+def _summarise_logits(logits: FloatArray, info: ModelInfo) -> dict[str, Any]:
     """Summarise one row of logits: its best tokens, its log-sum-exp and a histogram."""
     values = logits.astype(np.float64)
     finite = values[np.isfinite(values)]
-    best = np.argsort(-values, kind="stable")[:BEST]
+    best = np.argsort(-values, kind="stable")[:BEST_COUNT]
     largest = float(values[best[0]])
-    counts, edges = np.histogram(finite, bins=BARS)
+    counts, edges = np.histogram(finite, bins=HISTOGRAM_BINS)
     return {
         "best": [
-            [_name(outline, int(token_id)), int(token_id), round(float(values[token_id]), 6)] for token_id in best
+            [_token_label(info, int(token_id)), int(token_id), round(float(values[token_id]), 6)] for token_id in best
         ],
         "log_sum": round(largest + math.log(float(np.exp(finite - largest).sum())), 6),
         "mean": round(float(finite.mean()), 6),
@@ -173,5 +173,5 @@ def _row(logits: FloatArray, outline: ModelInfo) -> dict[str, Any]:
     }
 
 
-def _name(outline: ModelInfo, place: int) -> str:
-    return candidate_label(outline.target_tokenizer.label(place)).text
+def _token_label(info: ModelInfo, token_id: int) -> str:
+    return candidate_label(info.target_tokenizer.label(token_id)).text

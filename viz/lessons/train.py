@@ -23,15 +23,15 @@ HIGH_RATE = 0.02  # ten times the default learning rate
 LONG_WARM_UP = 60  # warm-up steps of the high rate
 
 
-def watch_experiment(value: ExperimentInput) -> ExperimentResult:
+def watch_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare the two-sentence toy."""
-    figure, models = training_figure(run_from_controls(value.values, corpus="toy"))
-    return ExperimentResult((figure,), untrained_numbers(*models[0]), correct_option=_guess(*models[0]))
+    figure, models = training_figure(run_from_controls(inputs.values, corpus="toy"))
+    return ExperimentResult((figure,), untrained_numbers(*models[0]), correct_option=_initial_loss_option(*models[0]))
 
 
-def order_experiment(value: ExperimentInput) -> ExperimentResult:
+def order_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare runs on two sentences of the same words, with positions and without."""
-    runs = [run_from_controls(value.values, corpus="order", positions=positions) for positions in (True, False)]
+    runs = [run_from_controls(inputs.values, corpus="order", positions=positions) for positions in (True, False)]
     figure, models = training_figure(*runs)
     (_, without_positions) = models[1]
     first_probabilities = [sentence.probabilities[0] for sentence in without_positions.sentences]
@@ -43,66 +43,66 @@ def order_experiment(value: ExperimentInput) -> ExperimentResult:
     )
 
 
-def warm_up_experiment(value: ExperimentInput) -> ExperimentResult:
+def warm_up_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare runs with a high learning rate, with warm-up and without."""
     figure, models = training_figure(
-        *(run_from_controls(value.values, corpus="mini", rate=HIGH_RATE, warmup=steps) for steps in (LONG_WARM_UP, 0))
+        *(run_from_controls(inputs.values, corpus="mini", rate=HIGH_RATE, warmup=steps) for steps in (LONG_WARM_UP, 0))
     )
     return ExperimentResult(
         (figure,), untrained_numbers(*models[0]) | {"peak": f"{HIGH_RATE:g}", "gentle": str(LONG_WARM_UP)}
     )
 
 
-def unseen_experiment(value: ExperimentInput) -> ExperimentResult:
+def unseen_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare a run that is tested on a sentence outside its corpus."""
     corpus = CORPUS_BY_NAME["mini"]
-    figure, models = training_figure(run_from_controls(value.values, corpus="mini"), sentence=len(corpus.sentences))
+    figure, models = training_figure(run_from_controls(inputs.values, corpus="mini"), sentence=len(corpus.sentences))
     pair = corpus.unseen[0]
     return ExperimentResult((figure,), untrained_numbers(*models[0]) | {"sentence": pair.source, "right": pair.target})
 
 
-def own_settings_experiment(argument: ExperimentInput) -> ExperimentResult:
+def own_settings_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare a run with the selected settings, alone or next to a run without one component."""
-    settings = {name: value for name, value in argument.values.items() if name != "beside"}
+    settings = {name: value for name, value in inputs.values.items() if name != "beside"}
     changes_by_comparison: dict[str, dict[str, Any]] = {
         "alone": {},
         "positions": {"positions": False},
         "warmup": {"warmup": 0},
     }
-    compared = settings | changes_by_comparison[argument.values["beside"]]
-    complete = settings | ({"positions": True} if argument.values["beside"] == "positions" else {})
-    complete |= {"warmup": "20"} if argument.values["beside"] == "warmup" and complete["warmup"] == "0" else {}
+    compared = settings | changes_by_comparison[inputs.values["beside"]]
+    complete = settings | ({"positions": True} if inputs.values["beside"] == "positions" else {})
+    complete |= {"warmup": "20"} if inputs.values["beside"] == "warmup" and complete["warmup"] == "0" else {}
     runs = (
         [run_from_controls(complete)]
-        if argument.values["beside"] == "alone"
+        if inputs.values["beside"] == "alone"
         else [run_from_controls(complete), run_from_controls(compared)]
     )
     figure, models = training_figure(*runs)
     return ExperimentResult((figure,), untrained_numbers(*models[0]))
 
 
-def untrained_numbers(beginning: RunHeader, moment: Snapshot) -> dict[str, str]:
+def untrained_numbers(header: RunHeader, snapshot: Snapshot) -> dict[str, str]:
     """Return the values of an untrained run for the phrases."""
-    start = initial_loss(moment)
+    start = initial_loss(snapshot)
     return {
-        "parameters": f"{beginning.parameters:,}",
-        "vocabulary": str(beginning.vocabulary),
-        "guess": f"{uniform_loss(beginning.vocabulary):.2f}",
+        "parameters": f"{header.parameters:,}",
+        "vocabulary": str(header.vocabulary),
+        "guess": f"{uniform_loss(header.vocabulary):.2f}",
         "start": f"{start:.2f}",
-        "steps": str(beginning.run.steps),
-        "pairs": str(CORPUS_BY_NAME[beginning.run.corpus].pairs),
+        "steps": str(header.run.steps),
+        "pairs": str(CORPUS_BY_NAME[header.run.corpus].pairs),
         "most": f"{1 - SMOOTHING:.2f}",
     }
 
 
-def initial_loss(moment: Snapshot) -> float:
+def initial_loss(snapshot: Snapshot) -> float:
     """Return the mean loss per token of the displayed sentences."""
-    probabilities = [probability for sentence in moment.sentences for probability in sentence.probabilities]
+    probabilities = [probability for sentence in snapshot.sentences for probability in sentence.probabilities]
     return -sum(map(math.log, probabilities)) / len(probabilities)
 
 
-def _guess(beginning: RunHeader, moment: Snapshot) -> str:
-    return "logarithm" if initial_loss(moment) > uniform_loss(beginning.vocabulary) + MIN_EXCESS_LOSS else ""
+def _initial_loss_option(header: RunHeader, snapshot: Snapshot) -> str:
+    return "logarithm" if initial_loss(snapshot) > uniform_loss(header.vocabulary) + MIN_EXCESS_LOSS else ""
 
 
 STEPS = (

@@ -30,13 +30,13 @@ LEARNING: tuple[Control, ...] = (
 )
 
 
-def run_from_controls(values: Mapping[str, Any], **more: Any) -> LiveRunSettings:
-    """Return the settings of a run from control values; `more` are settings that the step fixes."""
+def run_from_controls(values: Mapping[str, Any], **fixed: Any) -> LiveRunSettings:
+    """Return the settings of a run from control values; `fixed` are settings that the step fixes."""
     parsers: dict[str, Callable[[Any], Any]] = {
         "layers": int, "heads": int, "d_model": int, "rate": float, "warmup": int, "positions": bool, "corpus": str,
     }  # fmt: skip
-    chosen = {name: parsers[name](value) for name, value in values.items() if name in parsers}
-    return LiveRunSettings(**chosen | more)
+    settings = {name: parsers[name](value) for name, value in values.items() if name in parsers}
+    return LiveRunSettings(**settings | fixed)
 
 
 def training_figure(*runs: LiveRunSettings, sentence: int = 0) -> tuple[TrainingRuns, list[tuple[RunHeader, Snapshot]]]:

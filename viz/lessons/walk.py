@@ -21,10 +21,10 @@ from headlight.viz.lessons.lesson import (
 )
 
 EMBEDDED, POSITIONED = "encoder.embedding.embedded", "encoder.embedding.positioned"
-SCALED = r"\frac{@raw}{\sqrt{@head_width}} = \frac{@raw}{@divisor} = @score"
-HEAD: tuple[PickTarget, ...] = ("layer", "head", "token")
+SCALED_NUMBERS = r"\frac{@raw}{\sqrt{@head_width}} = \frac{@raw}{@divisor} = @score"
+HEAD_PICKS: tuple[PickTarget, ...] = ("layer", "head", "token")
 
-CROSS = (r"\max_j w_j = @best_weight", r"\sum_j w_j = @row_sum")
+CROSS_NUMBERS = (r"\max_j w_j = @best_weight", r"\sum_j w_j = @row_sum")
 
 STEPS = (
     Step(
@@ -111,7 +111,7 @@ STEPS = (
         ),
         formula=r"q = x W_Q @its_b_q, \quad k = x W_K @its_b_k, \quad v = x W_V @its_b_v",
         numbers=(r"q_{@dimension} = @a, \quad k_{@dimension} = @b, \quad v_{@dimension} = @c",),
-        picks=(*HEAD, "dimension"),
+        picks=(*HEAD_PICKS, "dimension"),
         claims=("heads_split_the_width",),
     ),
     Step(
@@ -126,7 +126,7 @@ STEPS = (
         ),
         formula=r"q \cdot k = \sum_i q_i k_i",
         numbers=(r"@products + \ldots", r"= @raw"),
-        picks=(*HEAD, "key"),
+        picks=(*HEAD_PICKS, "key"),
         concerns=("token", "key"),
         claims=("products_add_up",),
     ),
@@ -136,13 +136,13 @@ STEPS = (
         code=Code(attention_scores, "query.to(wide) * scale"),
         figures=(Figure("pair", (TensorView("raw", "raw"), TensorView("scaled", "scaled")), square=True),),
         formula=r"s = \frac{q \cdot k}{\sqrt{d_k}}",
-        numbers=(SCALED,),
+        numbers=(SCALED_NUMBERS,),
         formula_variants=(
             FormulaVariant(("unscaled", "biased"), r"s = q \cdot k + b", (r"q \cdot k = @raw",)),
             FormulaVariant(("unscaled",), r"s = q \cdot k", (r"s = @raw",)),
-            FormulaVariant(("biased",), r"s = \frac{q \cdot k}{\sqrt{d_k}} + b", (SCALED,)),
+            FormulaVariant(("biased",), r"s = \frac{q \cdot k}{\sqrt{d_k}} + b", (SCALED_NUMBERS,)),
         ),
-        picks=(*HEAD, "key"),
+        picks=(*HEAD_PICKS, "key"),
         concerns=("token", "key"),
         question=QuestionSpec("unscaled", options=("larger", "smaller", "same"), hides_answer=False),
         claims=("scaled_is_divided",),
@@ -160,7 +160,7 @@ STEPS = (
             r"\frac{@best_power}{@total} = @best_weight",
         ),
         parts=("scores", "powers", "sum", "divide"),
-        picks=HEAD,
+        picks=HEAD_PICKS,
         concerns=("token", "best_key"),
         question=QuestionSpec("shifted", options=("grow", "nothing", "even"), hides_answer=False),
         claims=("weights_sum_to_one", "hand_softmax_is_the_models", "shift_changes_nothing"),
@@ -182,7 +182,7 @@ STEPS = (
         ),
         formula=r"z = \sum_j w_j v_j",
         numbers=(r"@mixing + \ldots", r"= @mixed"),
-        picks=(*HEAD, "dimension"),
+        picks=(*HEAD_PICKS, "dimension"),
         claims=("mixture_adds_up",),
     ),
     Step(
@@ -273,8 +273,8 @@ STEPS = (
         code=Code(DecoderLayer.forward, "self.cross_attention(y, source"),
         figures=(Figure("heat", (TensorView("weights", "weights"),), scale="share", square=True),),
         formula=r"\text{softmax}\left(\frac{q K^T}{\sqrt{d_k}}\right) V",
-        numbers=CROSS,
-        formula_variants=(FormulaVariant(("unscaled",), r"\text{softmax}\left(q K^T\right) V", CROSS),),
+        numbers=CROSS_NUMBERS,
+        formula_variants=(FormulaVariant(("unscaled",), r"\text{softmax}\left(q K^T\right) V", CROSS_NUMBERS),),
         picks=("layer", "head", "written"),
         concerns=("written", "best_key"),
         question=QuestionSpec("strongest", options=("keys",)),

@@ -39,14 +39,14 @@ def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
     ]
 
 
-def find_phrase(table: Mapping[str, str], base: str, holding: Sequence[str]) -> str:
+def find_phrase(table: Mapping[str, str], base: str, active: Sequence[str]) -> str:
     """Return the phrase of the first matching variant, else that of `base`, else an empty string."""
-    return next((table[key] for variant in holding if (key := f"{base}_{variant}") in table), table.get(base, ""))
+    return next((table[key] for variant in active if (key := f"{base}_{variant}") in table), table.get(base, ""))
 
 
-def step_formula(step: Step, holding: Sequence[str]) -> Step | FormulaVariant:
+def step_formula(step: Step, active: Sequence[str]) -> Step | FormulaVariant:
     """Return the first formula variant whose conditions are all met, else the step itself."""
-    return next((variant for variant in step.formula_variants if set(variant.conditions) <= set(holding)), step)
+    return next((variant for variant in step.formula_variants if set(variant.conditions) <= set(active)), step)
 
 
 def fill_phrase(template: str, values: Mapping[str, str]) -> str:
@@ -61,7 +61,7 @@ def fill_formula(formula: str, values: Mapping[str, str]) -> str:
     return formula
 
 
-def numbers_of_model(model: ModelValues) -> dict[str, str]:
+def model_numbers(model: ModelValues) -> dict[str, str]:
     """Return sizes and scales by their names in phrases and formulas."""
     root = math.sqrt(model["d_model"]) if model["scale_embedding"] else 1.0
     divisor = math.sqrt(model["head_width"]) if model["scale_scores"] else 1.0
@@ -80,17 +80,17 @@ def numbers_of_model(model: ModelValues) -> dict[str, str]:
 def formula_parts(model: ModelValues) -> dict[str, str]:
     """Return the LaTeX parts of formulas that depend on the model."""
 
-    def plus(there: bool, name: str) -> str:
-        return rf"\, + {name}" if there else r"\,"
+    def plus(is_present: bool, name: str) -> str:
+        return rf"\, + {name}" if is_present else r"\,"
 
-    def wide(letter: str) -> str:
+    def linear(letter: str) -> str:
         return f"x W_{letter} {plus(model['feed_forward_bias'], f'b_{letter}')}"
 
     relu = model["activation"] == "relu"
     activation = ACTIVATION_LABELS[model["activation"]]
-    inner = wide("g" if model["activation"] in GATED else "1")
+    inner = linear("g" if model["activation"] in GATED else "1")
     activated = rf"\max(0, {inner})" if relu else rf"\text{{{activation}}}({inner})"
-    hidden = rf"({activated} \cdot ({wide('1')}))" if model["activation"] in GATED else activated
+    hidden = rf"({activated} \cdot ({linear('1')}))" if model["activation"] in GATED else activated
     biases = {f"its_b_{name}": plus(model["attention_bias"], f"b_{name.upper()}") for name in "qkvo"}
     return biases | {
         "its_hidden": hidden,

@@ -15,7 +15,7 @@ from headlight.model.recordings.transformers_outputs import ModelInputs, has_att
 from headlight.model.records import KINDS, Judgement, MapKind, Token, Translation
 from headlight.viz.notebook.view import View
 
-NAMES = tuple(
+INPUT_NAMES = tuple(
     name for name in ModelInputs.__dataclass_fields__ if name not in ("tokenizer", "source", "target", "tokens")
 )
 
@@ -29,14 +29,14 @@ def show(
     row: int | None = None,
     column: int | None = None,
     language: str = "",
-    **about: Any,
+    **options: Any,
 ) -> View:
     """Show the attention of a `Translation`, a `Recording`, a file, outputs of `transformers`, or arrays.
 
-    `about` is passed to `record`. `kind`, `layer`, `head`, `row` and `column` are the initial selection, which
+    `options` is passed to `record`. `kind`, `layer`, `head`, `row` and `column` are the initial selection, which
     `model/translate/opening.py` chooses by default for translations. The default language is that of the browser.
     """
-    subject = given if isinstance(given, Translation) and not about else record(given, **about)
+    subject = given if isinstance(given, Translation) and not options else record(given, **options)
     selection = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
     return View([subject], selection, language)
 
@@ -83,22 +83,22 @@ def record(
     if isinstance(given, Translation):
         return recording_from_translation(given)
     if isinstance(given, Judgement):
-        return _of_tokens({"self": given.attention}, given.tokens, given.text)
+        return _recording_from_tokens({"self": given.attention}, given.tokens, given.text)
     if isinstance(given, (str, Path)):
         return read_recording(Path(given))
     unknown = [
         input_name
         for input_name in inputs
-        if input_name not in NAMES and not input_name.endswith(("_ids", "_mask", "_position"))
+        if input_name not in INPUT_NAMES and not input_name.endswith(("_ids", "_mask", "_position"))
     ]
     if unknown:
         raise RecordingError(
-            f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(NAMES)}."
+            f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(INPUT_NAMES)}."
         )
     if given is not None and has_attention(given):
-        model_inputs = {input_name: value for input_name, value in inputs.items() if input_name in NAMES}
-        inputs_of_model = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **model_inputs)
-        return recording_from_outputs(given, inputs_of_model, layers=layers, batch=batch, name=name)
+        named_inputs = {input_name: value for input_name, value in inputs.items() if input_name in INPUT_NAMES}
+        model_inputs = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **named_inputs)
+        return recording_from_outputs(given, model_inputs, layers=layers, batch=batch, name=name)
     if given is None and isinstance(inputs.get("input_ids"), Mapping):
         raise RecordingError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
     source = tokens if source is None else source
@@ -107,7 +107,7 @@ def record(
 
 
 def recording_from_translation(translation: Translation) -> Recording:
-    """Return the maps and tokens of a translation as a recording, without its other given."""
+    """Return the maps and tokens of a translation as a recording, without its other data."""
     layers: dict[MapKind, Layers] = {kind: _layers(translation.attention.of(kind)) for kind in KINDS}
     source, target = (
         (translation.source_tokens, translation.source_text),
@@ -117,7 +117,7 @@ def recording_from_translation(translation: Translation) -> Recording:
     return recording_of_layers(layers, AxisTokens(source, target, translation.decoder_tokens), name=name)
 
 
-def _of_tokens(arrays: Mapping[MapKind, Any], tokens: tuple[Token, ...], text: str) -> Recording:
+def _recording_from_tokens(arrays: Mapping[MapKind, Any], tokens: tuple[Token, ...], text: str) -> Recording:
     return recording_of_layers({kind: _layers(maps) for kind, maps in arrays.items()}, AxisTokens((tokens, text)))
 
 

@@ -57,7 +57,7 @@ def stylesheet() -> str:
 
 
 def frame_page(state: Mapping[str, Any] | None = None, language: str = "") -> str:
-    """Return the page of the iframe. Without `shown`, the page requests its data from the parent frame."""
+    """Return the page of the iframe. Without `state`, the page requests its data from the parent frame."""
     scripts = [] if state is None else [data_script({**state, "version": __version__})]
     page_language = language or LANGUAGES[0]
     translated = state is None or any(view["what"] == "answer" for view in state["views"])

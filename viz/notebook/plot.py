@@ -67,45 +67,45 @@ def _kind(holder: Translation | Recording, kind: str | None) -> MapKind:
     return kind
 
 
-def _heatmap(data: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
-    return FIGURES["heatmap"](_maps(data, kind, heads)[0], **looks)
+def _heatmap(data: Any, kind: str | None, heads: Heads, style: dict[str, Any]) -> go.Figure:
+    return FIGURES["heatmap"](_maps(data, kind, heads)[0], **style)
 
 
-def _lines(data: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+def _lines(data: Any, kind: str | None, heads: Heads, style: dict[str, Any]) -> go.Figure:
     maps = _maps(data, kind, heads)
-    colours = [head_colour(looks["theme"], index) for index in range(len(maps))]
-    return FIGURES["lines"](list(zip(maps, colours, strict=True)), **looks)
+    colours = [head_colour(style["theme"], index) for index in range(len(maps))]
+    return FIGURES["lines"](list(zip(maps, colours, strict=True)), **style)
 
 
-def _compare(data: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+def _compare(data: Any, kind: str | None, heads: Heads, style: dict[str, Any]) -> go.Figure:
     maps = _maps(data, kind, heads)
     if len(maps) != 2:
         raise RecordingError("compare draws two heads. Name them: heads=[(0, 0), (0, 1)].")
-    return FIGURES["compare"](*maps, **looks)
+    return FIGURES["compare"](*maps, **style)
 
 
-def _overview(data: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
+def _overview(data: Any, kind: str | None, _: Heads, style: dict[str, Any]) -> go.Figure:
     recording = data if isinstance(data, Translation) else record(data)
-    return FIGURES["overview"](recording, _kind(recording, kind), **looks)
+    return FIGURES["overview"](recording, _kind(recording, kind), **style)
 
 
-def _translation(data: Any, view: str) -> Translation:
+def _require_translation(data: Any, view: str) -> Translation:
     if not isinstance(data, Translation):
         raise RecordingError(f"{view} needs a Translation, but {type(data).__name__} was given.")
     return data
 
 
-def _positions(data: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
-    table = _translation(data, "positions").positions[kind or "encoder"] if isinstance(data, Translation) else data
-    return FIGURES["positions"](table, **looks)
+def _positions(data: Any, kind: str | None, _: Heads, style: dict[str, Any]) -> go.Figure:
+    table = data.positions[kind or "encoder"] if isinstance(data, Translation) else data
+    return FIGURES["positions"](table, **style)
 
 
-def _beam(data: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
-    return FIGURES["beam"](data if isinstance(data, BeamTree) else _translation(data, "beam").tree, **looks)
+def _beam(data: Any, _: str | None, __: Heads, style: dict[str, Any]) -> go.Figure:
+    return FIGURES["beam"](data if isinstance(data, BeamTree) else _require_translation(data, "beam").tree, **style)
 
 
-def _neurons(data: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
-    return FIGURES["neurons"](*data, **looks)
+def _neurons(data: Any, _: str | None, __: Heads, style: dict[str, Any]) -> go.Figure:
+    return FIGURES["neurons"](*data, **style)
 
 
 _DRAWERS: dict[str, Callable[[Any, str | None, Heads, dict[str, Any]], go.Figure]] = {
@@ -114,7 +114,9 @@ _DRAWERS: dict[str, Callable[[Any, str | None, Heads, dict[str, Any]], go.Figure
     "compare": _compare,
     "lines": _lines,
     "positions": _positions,
-    "probabilities": lambda data, _, __, looks: FIGURES["probabilities"](_translation(data, "probabilities"), **looks),
+    "probabilities": lambda data, _, __, style: FIGURES["probabilities"](
+        _require_translation(data, "probabilities"), **style
+    ),
     "beam": _beam,
     "neurons": _neurons,
 }

@@ -58,7 +58,7 @@ class HeadServer:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self._kept: dict[tuple[MapKind, IndexOrReduction, IndexOrReduction], FloatArray] = {}
+        self._reductions: dict[tuple[MapKind, IndexOrReduction, IndexOrReduction], FloatArray] = {}
 
     def maps_for(self, kind: MapKind, heads: Sequence[Mapping[str, Any]], *, small: bool) -> tuple[list[int], bytes]:
         """Return the shape of one map and the compressed weights of all. `small` returns thumbnails."""
@@ -67,9 +67,9 @@ class HeadServer:
 
     def _map(self, kind: MapKind, layer: IndexOrReduction, head: IndexOrReduction, *, small: bool) -> FloatArray:
         key = (kind, layer, head)
-        if isinstance(layer, str) and key not in self._kept:
-            self._kept[key] = self.recording.of(kind).select(layer, head)
-        result = self._kept[key] if key in self._kept else self.recording.of(kind).select(layer, head)
+        if isinstance(layer, str) and key not in self._reductions:
+            self._reductions[key] = self.recording.of(kind).select(layer, head)
+        result = self._reductions[key] if key in self._reductions else self.recording.of(kind).select(layer, head)
         return downsample(result) if small else result
 
 

@@ -45,27 +45,27 @@ class View:
     If the notebook supports widgets, setting an attribute updates the view, and a click updates the attribute.
     """
 
-    def __init__(self, things: Sequence[Translation | Recording], look: dict[str, Any], language: str) -> None:
+    def __init__(self, things: Sequence[Translation | Recording], selection: dict[str, Any], language: str) -> None:
         if language and language not in LANGUAGES:
             raise RecordingError(f"There are no words in {language!r}: choose one of {', '.join(LANGUAGES)}.")
         self.things = tuple(things)
         self.language = language
-        self._look = look
+        self._selection = selection
         kinds = KINDS if isinstance(things[0], Translation) else things[0].kinds
-        if look["kind"] is None:
-            look["kind"] = "cross" if "cross" in kinds else kinds[0]
-        elif look["kind"] not in kinds:
-            raise RecordingError(f"kind must be one of {', '.join(kinds)}, but {look['kind']!r} was given.")
-        is_default = look["kind"] == "cross" and all(look[name] is None for name in SYNCED[1:])
-        opening = _values(things[0])["opening"] if is_default and isinstance(things[0], Translation) else None
-        look |= opening or {name: look[name] or 0 for name in ("layer", "head")}
+        if selection["kind"] is None:
+            selection["kind"] = "cross" if "cross" in kinds else kinds[0]
+        elif selection["kind"] not in kinds:
+            raise RecordingError(f"kind must be one of {', '.join(kinds)}, but {selection['kind']!r} was given.")
+        is_default = selection["kind"] == "cross" and all(selection[name] is None for name in SYNCED[1:])
+        opening = _view_values(things[0])["opening"] if is_default and isinstance(things[0], Translation) else None
+        selection |= opening or {name: selection[name] or 0 for name in ("layer", "head")}
 
     # ------------------------------------------------------------ selection
 
     def __getattr__(self, name: str) -> Any:
         if name not in SYNCED:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return getattr(self.widget, name) if "widget" in self.__dict__ else self._look[name]
+        return getattr(self.widget, name) if "widget" in self.__dict__ else self._selection[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in SYNCED:
@@ -73,7 +73,7 @@ class View:
         elif "widget" in self.__dict__:
             setattr(self.widget, name, value)
         else:
-            self._look[name] = value
+            self._selection[name] = value
 
     @cached_property
     def widget(self) -> Any:
@@ -83,12 +83,12 @@ class View:
         from headlight.viz.notebook.widget import HeadlightWidget
 
         recordings = [source for source in self.things if isinstance(source, Recording)]
-        return HeadlightWidget(self._page_data(), embedded_maps(recordings), recordings, self._look)
+        return HeadlightWidget(self._page_data(), embedded_maps(recordings), recordings, self._selection)
 
     # ------------------------------------------------------------ display
 
     def _page_data(self) -> dict[str, Any]:
-        return {"views": [_values(source) for source in self.things], "language": self.language}
+        return {"views": [_view_values(source) for source in self.things], "language": self.language}
 
     @property
     def too_large(self) -> bool:
@@ -158,15 +158,15 @@ class View:
             raise RecordingError(f"{path} has none of the endings .html, .npz and .json.")
 
 
-def _values(thing: Translation | Recording) -> Answer | dict[str, Any]:
-    if isinstance(thing, Recording):
-        return recording_values(thing)
-    values = answer_dict(thing, _about(thing), cross_heads(find_folder(thing.request.model)))
+def _view_values(source: Translation | Recording) -> Answer | dict[str, Any]:
+    if isinstance(source, Recording):
+        return recording_values(source)
+    values = answer_dict(source, _model_entry(source), cross_heads(find_folder(source.request.model)))
     json.dumps(values, allow_nan=False)
     return values
 
 
-def _about(translation: Translation) -> AnswerModel:
+def _model_entry(translation: Translation) -> AnswerModel:
     """Return the model entry of a translation's model, with defaults if its card is unreadable."""
     # Model cards import PyTorch, which views of arrays do not need.
     from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card

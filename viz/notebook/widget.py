@@ -17,7 +17,7 @@ MAX_HEADS_PER_MESSAGE = 256
 
 
 class HeadlightWidget(anywidget.AnyWidget):
-    """A view with a synchronised selection. `layer` and `head` may be "mean", `head` also "max"; a row is a token."""
+    """A view with a synchronised selection: a layer or "mean", a head, "mean" or "max", and token indices."""
 
     _esm = widget_module()
     _state = traitlets.Unicode().tag(sync=True)
@@ -33,9 +33,9 @@ class HeadlightWidget(anywidget.AnyWidget):
         state: Mapping[str, Any],
         maps: Mapping[str, bytes],
         recordings: Sequence[Recording],
-        look: Mapping[str, Any],
+        selection: Mapping[str, Any],
     ) -> None:
-        super().__init__(_state=json.dumps(state, ensure_ascii=False), _maps=dict(maps), **look)
+        super().__init__(_state=json.dumps(state, ensure_ascii=False), _maps=dict(maps), **selection)
         self._heads = [HeadServer(recording) for recording in recordings]
         self.on_msg(self._on_message)
 

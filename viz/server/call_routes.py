@@ -124,7 +124,7 @@ async def wait_for_slot(
     except PageError as error:
         return error_json(error.field, error.word, error.values)
     try:
-        await ticket.comes(LONG_POLL_SECONDS)
+        await ticket.wait_async(LONG_POLL_SECONDS)
         if left.is_set() and not ticket.granted:
             ticket.release()
         if ticket.cancelled:  # released, or replaced by a later call of this visitor

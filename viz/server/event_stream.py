@@ -98,7 +98,7 @@ async def _position_messages(wait: Wait, stop: Event) -> AsyncGenerator[str]:
             if (position := wait.ticket.position()) != last_position:
                 last_position = position
                 yield wait.format_position(position)
-        await wait.ticket.comes(
+        await wait.ticket.wait_async(
             DISCONNECT_POLL_SECONDS
             if deadline is None
             else min(DISCONNECT_POLL_SECONDS, max(0.0, deadline - time.monotonic()))

@@ -115,7 +115,7 @@ class SubscriberQueue(Queue):
 
     def admit(self, name: str, visitor: Visitor) -> None:
         """Raise `PageError` if a job of this endpoint would wait too long."""
-        self.line.admit(visitor, kind=name, besides=self._held_jobs[visitor.address])
+        self.line.admit(visitor, kind=name, preceding=self._held_jobs[visitor.address])
 
     # ------------------------------------------------------------ overrides, called by Gradio
 

@@ -52,7 +52,7 @@ class Catalogue:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._here = {card.name: card for card in read_cards(settings.models_folder)}
+        self._local = {card.name: card for card in read_cards(settings.models_folder)}
         self._downloads = Downloads(self._make_room)
         self._reach = Reach()
         entries = {
@@ -65,7 +65,7 @@ class Catalogue:
             for name in settings.models
             if name != ANY_MODEL
         }
-        self._read: dict[tuple[str, Path], ModelCard | None] = {}
+        self._hub_cards: dict[tuple[str, Path], ModelCard | None] = {}
         if ANY_MODEL in settings.models:
             self._add_cached_models()
 
@@ -73,7 +73,7 @@ class Catalogue:
 
     def cards(self) -> tuple[ModelCard, ...]:
         """Return all models, the local ones first, with their current properties."""
-        return (*self._here.values(), *(self._hub_card(name) for name in list(self._hub)))
+        return (*self._local.values(), *(self._hub_card(name) for name in list(self._hub)))
 
     def card(self, name: str, kind: str = "") -> ModelCard:
         """Return the card of an allowed model. Raises `PageError` if the model is unknown or of another kind."""
@@ -92,12 +92,12 @@ class Catalogue:
         languages = self.card(name, "transformer").languages
         if len(languages) != 2:
             return ""
-        translators = (card for card in self._here.values() if card.kind == "transformer")
+        translators = (card for card in self._local.values() if card.kind == "transformer")
         return next((card.name for card in translators if card.languages == languages[::-1]), "")
 
     def _find(self, name: str) -> ModelCard | None:
-        if name in self._here:
-            return self._here[name]
+        if name in self._local:
+            return self._local[name]
         if name in self._hub:
             return self._hub_card(name)
         if ANY_MODEL not in self.settings.models or "/" not in name:
@@ -119,9 +119,9 @@ class Catalogue:
     def _hub_card(self, name: str) -> ModelCard:
         entry = self._hub.get(name, _HubEntry(languages_from_name(name)))
         folder = find_folder(read_id(name))
-        if folder is not None and (name, folder) not in self._read:  # several names may share a folder
-            self._read[name, folder] = self._read_card(name, folder, entry.languages)
-        if folder is not None and (result := self._read[name, folder]) is not None:
+        if folder is not None and (name, folder) not in self._hub_cards:  # several names may share a folder
+            self._hub_cards[name, folder] = self._read_card(name, folder, entry.languages)
+        if folder is not None and (result := self._hub_cards[name, folder]) is not None:
             return result
         return ModelCard(
             name=name,
@@ -161,12 +161,12 @@ class Catalogue:
             raise PageError("model", "model_not_here", {"given": card.name, "megabytes": megabytes(size)})
         return folder
 
-    def away(self, *, again: bool = False) -> str:
+    def unreachable_host(self, *, refresh: bool = False) -> str:
         """Return the host of the Hub if visitors may use it but it is unreachable, else "".
 
-        `again`: refresh the cached status.
+        `refresh`: refresh the cached status.
         """
-        return host() if self.settings.models and not self._reach.look(again=again) else ""
+        return host() if self.settings.models and not self._reach.check(refresh=refresh) else ""
 
     def download_info(self, name: str) -> DownloadPlan:
         """Return the files, size and licence of a download. Raises `PageError` for unsupported models."""
@@ -176,7 +176,7 @@ class Catalogue:
                 result = make_plan(card.name)
             except HubError as error:
                 if error.kind == "offline":
-                    self._reach.lost()
+                    self._reach.mark_unreachable()
                 raise
         if result.family and result.family not in FAMILIES:
             values = {"given": card.name, "family": repr_short(result.family), "choices": ", ".join(FAMILIES)}

@@ -30,7 +30,7 @@ class Downloads:
     def fetch(self, name: str, on_progress: OnProgress | None = None, stop: Event | None = None) -> Path:
         """Download a model, or wait for another request's download. Returns the model's folder."""
         stop = stop or Event()
-        result = self._flights.get_or_lead(name, left=stop, on_progress=on_progress)
+        result = self._flights.get_or_lead(name, stop=stop, on_progress=on_progress)
         if result is None:
             raise HubError("stopped", repository=name)
         if isinstance(result, Path):
@@ -52,9 +52,9 @@ class Downloads:
 def _fan_out(lead: Leader[Path], on_progress: OnProgress | None) -> OnProgress:
     """Return a progress callback that also reports to the waiting requests."""
 
-    def tell(progress: DownloadProgress) -> None:
+    def report(progress: DownloadProgress) -> None:
         lead.report_progress(progress)
         if on_progress is not None:
             on_progress(progress)
 
-    return tell
+    return report

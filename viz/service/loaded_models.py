@@ -36,7 +36,7 @@ class LoadedModels:
 
     def model_info(self, card: ModelCard) -> ModelInfo:
         """Return the model information of a translator from its folder, without weights."""
-        with self.cache.use(("outline", *model_key(card)), lambda: self._read(card, read_model_info)) as info:
+        with self.cache.use(("model info", *model_key(card)), lambda: self._read(card, read_model_info)) as info:
             result: ModelInfo = info
             return result
 

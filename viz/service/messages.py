@@ -1,7 +1,7 @@
 """Types of all messages that the server sends for the page's translations.
 
 `python -m workshop.message_types` writes the same types for JavaScript into `tests/javascript/messages.d.ts`.
-A record that travels as `dataclasses.asdict` is annotated with its class, which lists the fields.
+A record that is sent as `dataclasses.asdict` is annotated with its class, which lists the fields.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class ProgressMessage(Message):
 
 
 class WaitingMessage(Message):
-    """The place in the queue. `before`: requests of other visitors; None: only the visitor's own run first."""
+    """Position in the queue. `before`: requests of other visitors; None: only the visitor's own run first."""
 
     what: Literal["waiting"]
     before: int | None
@@ -232,7 +232,7 @@ class ErrorMessage(Message):
 
 
 class ParcelMessage(Message):
-    """The answer is too large to stream and is fetched by this name."""
+    """Name by which to fetch an answer that is too large to stream."""
 
     what: Literal["parcel"]
     name: str

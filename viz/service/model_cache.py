@@ -30,13 +30,13 @@ class _Entry(Generic[Model]):
 
 
 class ModelCache(Generic[Model]):
-    """Models by key. `weigh` returns the bytes of a model. Thread-safe."""
+    """Models by key. `count_bytes` returns the size of a model. Thread-safe."""
 
-    def __init__(self, limit_bytes: int, weigh: Callable[[Model], int]) -> None:
-        self._weigh = weigh
+    def __init__(self, limit_bytes: int, count_bytes: Callable[[Model], int]) -> None:
+        self._count_bytes = count_bytes
         self._models: ByteLru[_Entry[Model]] = ByteLru(limit_bytes, in_use=lambda entry: entry.users > 0)
         # If loading fails, each waiting request retries, because memory may be free by then.
-        self._flights: SingleFlight[_Entry[Model]] = SingleFlight(shares=lambda error: False, only_found=True)
+        self._flights: SingleFlight[_Entry[Model]] = SingleFlight(shares=lambda error: False, only_stored=True)
 
     @property
     def bytes(self) -> int:
@@ -74,7 +74,7 @@ class ModelCache(Generic[Model]):
     def _load(self, lead: Leader[_Entry[Model]], load: Callable[[], Model]) -> _Entry[Model]:
         with lead:
             model = load()
-            return lead.finish(_Entry(model, self._weigh(model), users=1))
+            return lead.finish(_Entry(model, self._count_bytes(model), users=1))
 
     def _store(self, key: Hashable, entry: _Entry[Model]) -> None:
         self._models.put(key, entry, entry.bytes)

@@ -19,12 +19,12 @@ from headlight.model.text.languages import languages_from_name
 from headlight.model.translate.reliability import uses_back_translation
 from headlight.viz.errors import escape_for_log
 
-CONFIG, CARD, SUMS = "config.json", "README.md", "SHA256SUMS"
+CONFIG, CARD, CHECKSUMS = "config.json", "README.md", "SHA256SUMS"
 DEFAULTS_FILES = ("habits.json", "languages.json")
 OWN_CLASSIFIERS = ("classifier", "encoder_classifier")  # kinds in the configuration of our own format
 LANGUAGE = re.compile(r"[a-z]{2,3}")
-LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters, because third-party text may be long
-LARGEST_HEADER = 100_000_000  # bytes; the limit of the safetensors format
+MAX_CARD_LENGTH, MAX_SUMMARY_LENGTH = 50_000, 600  # characters, because third-party text may be long
+MAX_HEADER_BYTES = 100_000_000  # bytes; the limit of the safetensors format
 
 LOG = logging.getLogger(__name__)
 # Exceptions that reading third-party files can raise.
@@ -92,7 +92,9 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     return ModelCard(
         name=name,
         kind="classifier" if family in CLASSIFIERS or config.get("kind") in OWN_CLASSIFIERS else "transformer",
-        languages=languages_from_name(name) or _pair(front_matter) if family else _languages(folder, front_matter),
+        languages=languages_from_name(name) or _language_pair(front_matter)
+        if family
+        else _languages(folder, front_matter),
         parameters=sum(_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
         bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
         summary=_summary(body),
@@ -112,7 +114,7 @@ def card_text(folder: Path) -> str:
     if not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
         return ""
     with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(LONGEST_CARD)
+        return file.read(MAX_CARD_LENGTH)
 
 
 def _front_matter(text: str) -> tuple[str, str]:
@@ -121,9 +123,9 @@ def _front_matter(text: str) -> tuple[str, str]:
     return (match[1], text[match.end() :]) if match else ("", text)
 
 
-def _languages(folder: Path, head: str) -> tuple[str, ...]:
+def _languages(folder: Path, front_matter: str) -> tuple[str, ...]:
     """Return the languages from the card, else from the recipe of the same name, else from a name such as de-en."""
-    if languages := _languages_in_front_matter(head):
+    if languages := _languages_in_front_matter(front_matter):
         return languages
     recipe = folder.parents[1] / "recipes" / f"{folder.name}.json"
     if recipe.is_file():
@@ -133,14 +135,14 @@ def _languages(folder: Path, head: str) -> tuple[str, ...]:
     return languages_from_name(folder.name)
 
 
-def _languages_in_front_matter(head: str) -> tuple[str, ...]:
-    match = re.search(r"^language:(.*(?:\r?\n[ \t]*-.*)*)", head, flags=re.MULTILINE)
+def _languages_in_front_matter(front_matter: str) -> tuple[str, ...]:
+    match = re.search(r"^language:(.*(?:\r?\n[ \t]*-.*)*)", front_matter, flags=re.MULTILINE)
     return tuple(LANGUAGE.findall(match[1])) if match else ()
 
 
-def _pair(head: str) -> tuple[str, ...]:
+def _language_pair(front_matter: str) -> tuple[str, ...]:
     """Return source and target if a third-party card names exactly two languages; the order of more is unknown."""
-    languages = _languages_in_front_matter(head)
+    languages = _languages_in_front_matter(front_matter)
     return languages if len(languages) == 2 else ()
 
 
@@ -148,7 +150,7 @@ def _parameters(path: Path) -> int:
     """Count the parameters in the header of a safetensors file, without the scales of int8 rows."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        if length > min(LARGEST_HEADER, path.stat().st_size):
+        if length > min(MAX_HEADER_BYTES, path.stat().st_size):
             raise ValueError(f"{path.name} is cut short")
         header: dict[str, Any] = json.loads(file.read(length))
     return sum(
@@ -162,12 +164,12 @@ def _summary(body: str) -> str:
     """Return the first paragraph that is not a heading, on one line."""
     paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", body))
     summary = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
-    return summary if len(summary) <= LONGEST_SUMMARY else f"{summary[:LONGEST_SUMMARY]}…"
+    return summary if len(summary) <= MAX_SUMMARY_LENGTH else f"{summary[:MAX_SUMMARY_LENGTH]}…"
 
 
 def _revision(folder: Path) -> str:
     """Return a digest of the checksum file, else of file sizes and modification times."""
-    if (folder / SUMS).exists():
+    if (folder / CHECKSUMS).exists():
         return revision(folder)
     files = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name not in DESCRIPTIVE_FILES]
     state = repr([(name, status.st_size, status.st_mtime_ns) for name, status in files])

@@ -35,7 +35,7 @@ class ModelDefaults:
     unsupported: tuple[str, ...] = ()  # generation settings of the model that Headlight does not support
     in_python: DecodingOptions = field(default_factory=DecodingOptions)  # defaults of `Translator`
 
-    def check_request(self, request: TranslationRequest, most: int) -> TranslationRequest:
+    def check_request(self, request: TranslationRequest, max_tokens: int) -> TranslationRequest:
         """Fill in the model's length limit if the request sets no limit. Raises `PageError` for unknown languages."""
         for name, choices in (("source_language", self.sources), ("target_language", self.targets)):
             value = getattr(request, name)
@@ -46,7 +46,7 @@ class ModelDefaults:
                 raise PageError(name, "not_choice", {"name": name, "choices": choice_list, "given": repr_short(value)})
         if self.max_length is None or request.options.max_length is not None:
             return request
-        return replace(request, options=replace(request.options, max_length=min(self.max_length, most)))
+        return replace(request, options=replace(request.options, max_length=min(self.max_length, max_tokens)))
 
     def options(self) -> dict[str, Any]:
         """Return the options in requests of the page, with their default values."""
@@ -65,9 +65,9 @@ def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> Mode
     return ModelDefaults(decoding=decoding)
 
 
-def make_defaults(outline: ModelInfo, settings: Settings) -> ModelDefaults:
+def make_defaults(info: ModelInfo, settings: Settings) -> ModelDefaults:
     """Derive the defaults of a model from its generation settings and languages."""
-    defaults, languages = outline.generation_defaults, outline.languages
+    defaults, languages = info.generation_defaults, info.languages
     decoding = default_options(settings)
     if defaults != GenerationDefaults():
         decoding = defaults.options({"beam_size": min(defaults.beam_size, settings.max_beam), "max_length": None})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FIRST_GUESS_S = 0.5  # seconds; used before the first measurement
+DEFAULT_SECONDS = 0.5  # seconds; used before the first measurement
 WEIGHT = 1 / 16  # weight of the newest measurement
 MAX_GROWTH = 4  # clips outliers: a computation that loads a model takes a hundred times as long as the next one
 
@@ -13,11 +13,11 @@ class Pace:
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
 
-    def of(self, kind: str) -> float:
+    def expected_seconds(self, kind: str) -> float:
         """Return the expected seconds of one computation."""
-        return self._seconds.get(kind, FIRST_GUESS_S)
+        return self._seconds.get(kind, DEFAULT_SECONDS)
 
-    def note(self, kind: str, seconds: float) -> None:
+    def record(self, kind: str, seconds: float) -> None:
         """Record the duration of one computation."""
-        mean = self.of(kind)
+        mean = self.expected_seconds(kind)
         self._seconds[kind] = mean + WEIGHT * (min(seconds, MAX_GROWTH * mean) - mean)

@@ -49,13 +49,13 @@ from headlight.viz.token_labels import token_labels
 
 
 def translation_json(
-    translation: Translation, about: AnswerModel, measured: CrossHeads = UNMEASURED, **more: Unpack[AnswerExtras]
+    translation: Translation, model: AnswerModel, measured: CrossHeads = UNMEASURED, **more: Unpack[AnswerExtras]
 ) -> str:
     """Return the JSON of `answer_dict` with `more` fields.
 
     Weights are inserted after encoding: they need no escapes, and searching megabytes for them takes 10 ms.
     """
-    answer = answer_dict(translation, about, measured)
+    answer = answer_dict(translation, model, measured)
     letters = {kind: maps["letters"] for kind, maps in answer["attention"].items()}
     attention = {kind: {**maps, "letters": kind} for kind, maps in answer["attention"].items()}
     remaining, parts = _json({**answer, **more, "attention": attention}), []
@@ -66,15 +66,15 @@ def translation_json(
     return "".join([*parts, remaining])
 
 
-def answer_dict(translation: Translation, about: AnswerModel, measured: CrossHeads = UNMEASURED) -> Answer:
-    """Return all data that the page shows. `about`: data of the model. `measured`: its cross-attention heads."""
+def answer_dict(translation: Translation, model: AnswerModel, measured: CrossHeads = UNMEASURED) -> Answer:
+    """Return all data that the page shows. `model`: data of the model. `measured`: its cross-attention heads."""
     roles = head_roles(translation)
-    languages = {"source": about.get("source", ""), "target": about.get("target", "")}
+    languages = {"source": model.get("source", ""), "target": model.get("target", "")}
     view = opening(translation, roles["cross"], measured, **languages)
     answer: Answer = {
         "what": "answer",
         "version": ANSWER_VERSION,
-        "model": about,
+        "model": model,
         "request": _request_values(translation.request),
         "source_text": translation.source_text,
         "text": translation.text,

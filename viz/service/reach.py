@@ -7,8 +7,11 @@ from threading import Lock
 
 from headlight.model.families.hub import is_reachable
 
-FRESH = {True: 60.0, False: 10.0}  # seconds that a result is cached; failures expire sooner, to notice a recovery
-AGAIN = 1.0  # minimum seconds between two checks requested by visitors
+CACHE_SECONDS = {
+    True: 60.0,
+    False: 10.0,
+}  # seconds that a result is cached; failures expire sooner, to notice a recovery
+MIN_RECHECK_SECONDS = 1.0  # minimum seconds between two checks requested by visitors
 
 
 class Reach:
@@ -16,21 +19,23 @@ class Reach:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._known: bool | None = None
-        self._at = 0.0
+        self._is_reachable: bool | None = None
+        self._checked_at = 0.0
 
-    def look(self, *, again: bool = False) -> bool:
-        """Return whether the Hub responds. `again`: check again if the last check is older than a second."""
+    def check(self, *, refresh: bool = False) -> bool:
+        """Return whether the Hub responds. `refresh`: check again if the last check is older than a second."""
         with self._lock:
-            age = time.monotonic() - self._at
-            if self._known is None or age > (AGAIN if again else FRESH[self._known]):
-                self._note(is_reachable())
-            return bool(self._known)
+            age = time.monotonic() - self._checked_at
+            if self._is_reachable is None or age > (
+                MIN_RECHECK_SECONDS if refresh else CACHE_SECONDS[self._is_reachable]
+            ):
+                self._store(is_reachable())
+            return bool(self._is_reachable)
 
-    def lost(self) -> None:
+    def mark_unreachable(self) -> None:
         """Record that a request to the Hub has failed."""
         with self._lock:
-            self._note(False)
+            self._store(False)
 
-    def _note(self, known: bool) -> None:
-        self._known, self._at = known, time.monotonic()
+    def _store(self, reachable: bool) -> None:
+        self._is_reachable, self._checked_at = reachable, time.monotonic()

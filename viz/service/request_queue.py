@@ -1,7 +1,7 @@
 """The request queue in front of the models: limits parallel computations and waiting times, and schedules fairly.
 
     with queue.enqueue(visitor, kind="translate") as ticket:
-        if await ticket.comes(seconds):
+        if await ticket.wait_async(seconds):
             translator.translate(text)
 
 A request is rejected if its estimated waiting time exceeds `max_wait_s`. The estimate uses the scheduling order
@@ -45,18 +45,18 @@ ABANDONED_AFTER_SECONDS = 10.0  # seconds without a poll after which a parked ti
 
 
 class RequestQueue:
-    """A queue with `at_once` slots and at most `most` waiting requests. Thread-safe."""
+    """A queue with `slots` and at most `max_waiting` requests. Thread-safe."""
 
     def __init__(
         self,
-        at_once: int,
-        most: int,
+        slots: int,
+        max_waiting: int,
         on_refused: Callable[[str], None] = lambda word: None,
         *,
         by_session: bool = False,
         max_wait_s: float = math.inf,
     ) -> None:
-        self.slots, self.max_waiting, self.by_session, self.max_wait_s = at_once, most, by_session, max_wait_s
+        self.slots, self.max_waiting, self.by_session, self.max_wait_s = slots, max_waiting, by_session, max_wait_s
         self._on_refused = on_refused  # receives the error key of each rejection
         self.closed = False
         self._number = 0
@@ -65,7 +65,7 @@ class RequestQueue:
         self._running: list[Ticket] = []
         self._live: list[Ticket] = []  # waiting live requests
         self._background: list[Ticket] = []  # waiting background requests
-        self._same: dict[Hashable, Ticket] = {}  # request key → the first of equal requests
+        self._leaders: dict[Hashable, Ticket] = {}  # request key → the first of equal requests
         self._last: OrderedDict[Hashable, int] = OrderedDict()  # ticket key → number of its last slot
         self._last_ahead: dict[int, int] = {}  # `_ahead` as of `_ordered_at`
         self._ordered_at = -math.inf
@@ -84,25 +84,25 @@ class RequestQueue:
         with self._changed:
             self._drop_abandoned()
             ticket = self._new(visitor, kind=kind, size=size)
-            leader = self._same.get(same) if same is not None else None
+            leader = self._leaders.get(same) if same is not None else None
             if not admitted:
-                self._check_room(ticket, wait=leader is None)
+                self._check_capacity(ticket, wait=leader is None)
             ticket.request_key = same
             if leader is not None:
                 ticket.leader = leader
                 leader.followers.append(ticket)
                 return ticket
             if same is not None:
-                self._same[same] = ticket
+                self._leaders[same] = ticket
             self._waiting.append(ticket)
             self._grant_slots()
             return ticket
 
-    def admit(self, visitor: Visitor, *, kind: str = "", besides: int = 0) -> None:
-        """Raise `PageError` if a request after `besides` others from its address would be rejected."""
+    def admit(self, visitor: Visitor, *, kind: str = "", preceding: int = 0) -> None:
+        """Raise `PageError` if a request would be rejected after `preceding` others from its address."""
         with self._changed:
             self._drop_abandoned()
-            self._check_room(self._new(visitor, kind=kind), besides=besides)
+            self._check_capacity(self._new(visitor, kind=kind), preceding=preceding)
 
     def enqueue_live(self, visitor: Visitor) -> Ticket:
         """Add a live request. A visitor has at most one: a new one cancels the previous one."""
@@ -112,16 +112,16 @@ class RequestQueue:
         """Add a background request. A visitor has at most one waiting: a new one cancels it."""
         return self._enqueue_low_priority(self._background, MAX_BACKGROUND_TICKETS, visitor, background=True)
 
-    def _enqueue_low_priority(self, places: list[Ticket], most: int, visitor: Visitor, **kind: bool) -> Ticket:
+    def _enqueue_low_priority(self, tickets: list[Ticket], limit: int, visitor: Visitor, **kind: bool) -> Ticket:
         with self._changed:
             self._drop_abandoned()
             ticket = self._new(visitor, **kind)
-            for previous in [waiting for waiting in places if waiting.visitor == visitor]:
+            for previous in [waiting for waiting in tickets if waiting.visitor == visitor]:
                 self._end(previous)
-                places.remove(previous)
-            if len(places) >= most:
-                raise self._refusal("line_full", before=len(places), seconds=MAX_RETRY_S)
-            places.append(ticket)
+                tickets.remove(previous)
+            if len(tickets) >= limit:
+                raise self._refusal("line_full", before=len(tickets), seconds=MAX_RETRY_S)
+            tickets.append(ticket)
             self._grant_slots()
             return ticket
 
@@ -131,64 +131,64 @@ class RequestQueue:
             self._drop_abandoned()
             return self._is_idle()
 
-    def resume(self, name: str, visitor: Visitor) -> Ticket | None:
+    def resume(self, token: str, visitor: Visitor) -> Ticket | None:
         """Return the visitor's parked ticket with this token, unless it has expired."""
         with self._changed:
             self._drop_abandoned()
             for ticket in (*self._waiting, *self._background):
-                if ticket.token == name and ticket.visitor == visitor:
+                if ticket.token == token and ticket.visitor == visitor:
                     ticket.parked_at = None
                     self._grant_slots()
                     return ticket
         return None
 
-    def park(self, place: Ticket) -> bool:
+    def park(self, ticket: Ticket) -> bool:
         """Keep a ticket for a client that polls with its token. Returns `False` if the ticket already has a slot."""
         with self._changed:
-            if place.granted:
+            if ticket.granted:
                 return False
-            place.parked_at = time.monotonic()
+            ticket.parked_at = time.monotonic()
             return True
 
-    def wait(self, place: Ticket, seconds: float | None) -> bool:
+    def wait(self, ticket: Ticket, seconds: float | None) -> bool:
         """See `Ticket.wait`."""
         with self._changed:
-            self._changed.wait_for(lambda: place.settled, seconds)
-            return place.granted
+            self._changed.wait_for(lambda: ticket.settled, seconds)
+            return ticket.granted
 
-    def position(self, place: Ticket) -> int | None:
+    def position(self, ticket: Ticket) -> int | None:
         """See `Ticket.position`."""
         with self._changed:
-            place = place.leader or place
-            if ahead := self._count_ahead(place):
+            ticket = ticket.leader or ticket
+            if ahead := self._count_ahead(ticket):
                 return ahead
-            is_own = [running.visitor == place.visitor for running in self._running]
+            is_own = [running.visitor == ticket.visitor for running in self._running]
             others_run = len(is_own) >= self.slots and not all(is_own)
-            return None if any(is_own) and not place.granted and not others_run else 0
+            return None if any(is_own) and not ticket.granted and not others_run else 0
 
-    def finish(self, place: Ticket, result: Any) -> None:
+    def finish(self, ticket: Ticket, result: Any) -> None:
         """See `Ticket.finish`."""
         with self._changed:
-            followers, place.followers = place.followers, []
-            if self._same.get(place.request_key) is place:
-                del self._same[place.request_key]  # later requests use the cache or compute again
+            followers, ticket.followers = ticket.followers, []
+            if self._leaders.get(ticket.request_key) is ticket:
+                del self._leaders[ticket.request_key]  # later requests use the cache or compute again
             for follower in followers:
                 follower.result = result
                 self._wake(follower)
             self._changed.notify_all()
 
-    def release(self, place: Ticket) -> None:
+    def release(self, ticket: Ticket) -> None:
         """See `Ticket.release`."""
         with self._changed:
-            if place in self._running and not place.cancelled:
-                self._pace.note(place.kind, time.monotonic() - place.granted_at)
-            self._end(place)
+            if ticket in self._running and not ticket.cancelled:
+                self._pace.record(ticket.kind, time.monotonic() - ticket.granted_at)
+            self._end(ticket)
             for tickets in (self._waiting, self._running, self._live, self._background):
-                if place in tickets:
-                    tickets.remove(place)
-            if place.leader is not None and place in place.leader.followers:
-                place.leader.followers.remove(place)
-            self._follow(place)
+                if ticket in tickets:
+                    tickets.remove(ticket)
+            if ticket.leader is not None and ticket in ticket.leader.followers:
+                ticket.leader.followers.remove(ticket)
+            self._promote_follower(ticket)
             self._grant_slots()
 
     def close(self) -> None:
@@ -235,57 +235,57 @@ class RequestQueue:
         self._number += 1
         return Ticket(self, visitor, self._number, **kind)
 
-    def _check_room(self, place: Ticket, *, wait: bool = True, besides: int = 0) -> None:
-        pending = [*self._waiting, *chain.from_iterable(ticket.followers for ticket in self._same.values())]
-        from_address = [ticket for ticket in pending if ticket.visitor.address == place.visitor.address]
+    def _check_capacity(self, ticket: Ticket, *, wait: bool = True, preceding: int = 0) -> None:
+        pending = [*self._waiting, *chain.from_iterable(ticket.followers for ticket in self._leaders.values())]
+        from_address = [other for other in pending if other.visitor.address == ticket.visitor.address]
         # One address may use half of the queue.
-        full = len(pending) >= self.max_waiting or len(from_address) + besides >= max(1, self.max_waiting // 2)
-        full |= _total_bytes((*pending, place)) > MAX_BYTES or _total_bytes((*from_address, place)) > MAX_BYTES // 2
-        if full and self._waiting_is_needless(place):
+        full = len(pending) >= self.max_waiting or len(from_address) + preceding >= max(1, self.max_waiting // 2)
+        full |= _total_bytes((*pending, ticket)) > MAX_BYTES or _total_bytes((*from_address, ticket)) > MAX_BYTES // 2
+        if full and self._starts_at_once(ticket):
             return
-        expected = self._expected_s(place, besides) if wait or full else 0.0
+        expected = self._expected_s(ticket, preceding) if wait or full else 0.0
         if full or expected > self.max_wait_s:
             seconds = max(expected - self.max_wait_s, expected / 4)
             raise self._refusal(
                 "line_full", before=len(self._waiting), seconds=min(MAX_RETRY_S, max(1, math.ceil(seconds)))
             )
 
-    def _waiting_is_needless(self, place: Ticket) -> bool:
-        """Whether a slot is free, so that a queue without waiting places still accepts the request."""
-        return not self._waiting and self._has_slot_for(place.visitor)
+    def _starts_at_once(self, ticket: Ticket) -> bool:
+        """Whether a slot is free. If so, even a queue with `max_waiting` 0 accepts the request."""
+        return not self._waiting and self._has_slot_for(ticket.visitor)
 
-    def _expected_s(self, place: Ticket, besides: int = 0) -> float:
+    def _expected_s(self, ticket: Ticket, preceding: int = 0) -> float:
         """Estimate the waiting time of a new ticket, in seconds."""
-        longest = self._wait_s(place, self._waiting, besides)
-        return longest if longest <= self.max_wait_s else self._wait_s(place, self._tickets_before(place), besides)
+        longest = self._wait_s(ticket, self._waiting, preceding)
+        return longest if longest <= self.max_wait_s else self._wait_s(ticket, self._tickets_before(ticket), preceding)
 
-    def _tickets_before(self, place: Ticket) -> list[Ticket]:
+    def _tickets_before(self, ticket: Ticket) -> list[Ticket]:
         """Estimate the tickets ahead of a new one: all of its group, and one more than that from each other group.
 
         The exact scheduling order of hundreds of tickets takes milliseconds, too long if they arrive within a second.
         """
         before: list[Ticket] = []
-        for level in reversed(range(len(place.keys) - 1)):  # from the visitor to the address
-            group = place.keys[level]
-            outer = place.keys[level - 1] if level else None
-            peers = [ticket for ticket in self._waiting if outer is None or ticket.keys[level - 1] == outer]
+        for level in reversed(range(len(ticket.keys) - 1)):  # from the visitor to the address
+            group = ticket.keys[level]
+            outer = ticket.keys[level - 1] if level else None
+            peers = [other for other in self._waiting if outer is None or other.keys[level - 1] == outer]
             if not before:
-                before = [ticket for ticket in peers if ticket.keys[level] == group]
+                before = [other for other in peers if other.keys[level] == group]
             before += _first_of_each(peers, level, group, len(before) + 1)
         return before
 
-    def _wait_s(self, place: Ticket, before: Iterable[Ticket], besides: int) -> float:
+    def _wait_s(self, ticket: Ticket, before: Iterable[Ticket], preceding: int) -> float:
         ahead = [*self._running, *before]
         # A running request is half done on average.
-        seconds = [self._pace.of(ticket.kind) / (2 if ticket.granted else 1) for ticket in ahead]
-        share, extra = max(1, self.slots - 1), besides * self._pace.of(place.kind)
+        seconds = [self._pace.expected_seconds(other.kind) / (2 if other.granted else 1) for other in ahead]
+        share, extra = max(1, self.slots - 1), preceding * self._pace.expected_seconds(ticket.kind)
         waits = [(sum(seconds) + extra) / self.slots]
-        shared = self.by_session or is_loopback(place.visitor.address)
+        shared = self.by_session or is_loopback(ticket.visitor.address)
         # Each visitor and each address can use all slots but one.
-        for key in (place.visitor,) if shared else (place.visitor, place.visitor.address):
-            own_work = sum(duration for duration, ticket in zip(seconds, ahead, strict=True) if key in ticket.keys)
+        for key in (ticket.visitor,) if shared else (ticket.visitor, ticket.visitor.address):
+            own_work = sum(duration for duration, other in zip(seconds, ahead, strict=True) if key in other.keys)
             waits.append((own_work + extra) / share)
-        return max(waits) if ahead or besides else 0.0
+        return max(waits) if ahead or preceding else 0.0
 
     def _refusal(self, word: str, **values: int) -> PageError:
         self._on_refused(word)
@@ -311,26 +311,26 @@ class RequestQueue:
             self._mark_served(ticket)
         self._changed.notify_all()
 
-    def _follow(self, place: Ticket) -> None:
+    def _promote_follower(self, ticket: Ticket) -> None:
         """Replace a ticket that ended without a result by the first of its equal requests."""
-        if place.request_key is None or self._same.get(place.request_key) is not place:
+        if ticket.request_key is None or self._leaders.get(ticket.request_key) is not ticket:
             return
-        del self._same[place.request_key]
-        if place.followers:
-            successor, *other_followers = place.followers
-            place.followers, successor.leader, successor.followers = [], None, other_followers
+        del self._leaders[ticket.request_key]
+        if ticket.followers:
+            successor, *other_followers = ticket.followers
+            ticket.followers, successor.leader, successor.followers = [], None, other_followers
             for follower in other_followers:
                 follower.leader = successor
-            self._same[successor.request_key] = successor
+            self._leaders[successor.request_key] = successor
             self._waiting.append(successor)
 
-    def _end(self, place: Ticket) -> None:
-        place.cancelled = True
-        self._wake(place)
+    def _end(self, ticket: Ticket) -> None:
+        ticket.cancelled = True
+        self._wake(ticket)
 
-    def _wake(self, place: Ticket) -> None:
-        if place.wake is not None:
-            place.wake()
+    def _wake(self, ticket: Ticket) -> None:
+        if ticket.wake is not None:
+            ticket.wake()
 
     def _is_idle(self) -> bool:
         return not self._waiting and all(ticket.live or ticket.background for ticket in self._running)
@@ -367,13 +367,13 @@ class RequestQueue:
             return iter(())
         return fair_order(waiting, Counter(key for ticket in running_tickets for key in ticket.keys), self._last)
 
-    def _count_ahead(self, place: Ticket) -> int:
+    def _count_ahead(self, ticket: Ticket) -> int:
         """Count the requests of other visitors ahead of a ticket."""
-        if place.granted:
+        if ticket.granted:
             return 0
-        ahead = self._others_ahead().get(place.sequence)
-        if ahead is None and place in self._waiting:  # the ticket arrived after the last ordering
-            return sum(ticket.visitor != place.visitor for ticket in self._tickets_before(place))
+        ahead = self._others_ahead().get(ticket.sequence)
+        if ahead is None and ticket in self._waiting:  # the ticket arrived after the last ordering
+            return sum(other.visitor != ticket.visitor for other in self._tickets_before(ticket))
         return ahead or 0
 
     def _others_ahead(self) -> dict[int, int]:
@@ -390,9 +390,9 @@ class RequestQueue:
                 counts[ticket.visitor] += 1
         return self._ahead
 
-    def _mark_served(self, place: Ticket) -> None:
+    def _mark_served(self, ticket: Ticket) -> None:
         number = 1 + (self._last[next(reversed(self._last))] if self._last else 0)
-        for key in place.keys:
+        for key in ticket.keys:
             self._last[key] = number
             self._last.move_to_end(key)
         while len(self._last) > MAX_REMEMBERED_VISITORS:
@@ -409,14 +409,14 @@ class RequestQueue:
                 self._ahead = None
 
 
-def _first_of_each(tickets: Iterable[Ticket], level: int, but: Hashable, most: int) -> Iterator[Ticket]:
-    """Yield the first `most` tickets of each group at a level, except the group `but`."""
+def _first_of_each(tickets: Iterable[Ticket], level: int, excluded: Hashable, limit: int) -> Iterator[Ticket]:
+    """Yield the first `limit` tickets of each group at a level, except the group `excluded`."""
     counts = Counter[Hashable]()
     for ticket in tickets:
         counts[ticket.keys[level]] += 1
-        if ticket.keys[level] != but and counts[ticket.keys[level]] <= most:
+        if ticket.keys[level] != excluded and counts[ticket.keys[level]] <= limit:
             yield ticket
 
 
-def _total_bytes(places: Iterable[Ticket]) -> int:
-    return sum(ticket.size for ticket in places)
+def _total_bytes(tickets: Iterable[Ticket]) -> int:
+    return sum(ticket.size for ticket in tickets)

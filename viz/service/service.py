@@ -17,8 +17,7 @@ from typing import Any
 
 from headlight.model.errors import ModelError
 from headlight.model.experiments.queries import ErasureEffects, judge_with_erasure
-from headlight.model.families.hub import DownloadPlan
-from headlight.model.families.hub import DownloadProgress as Arrived
+from headlight.model.families.hub import DownloadPlan, DownloadProgress
 from headlight.model.records import Judgement, Progress, Reliability, Translation, TranslationRequest
 from headlight.model.text.cleaning import is_blank
 from headlight.model.translate.back_translation import back_translate
@@ -95,7 +94,7 @@ class Service:
         return self.catalogue.download_info(name)
 
     def fetch(
-        self, name: str, on_progress: Callable[[Arrived], None] | None = None, stop: Event | None = None
+        self, name: str, on_progress: Callable[[DownloadProgress], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
         """Download an allowed model of the Hub. Setting `stop` cancels the download."""
         return self.catalogue.fetch(name, on_progress, stop)
@@ -142,21 +141,21 @@ class Service:
 
     # ------------------------------------------------------------ translating
 
-    def check(self, values: Any, *, model_defaults: bool = False, **instead: Any) -> TranslationRequest:
+    def check(self, values: Any, *, model_defaults: bool = False, **overrides: Any) -> TranslationRequest:
         """Validate a request of a browser or an API client, before the model runs.
 
-        `model_defaults`: missing options get the model's defaults, not those of the API. `instead`: values that
-        override fields of the request.
+        `model_defaults`: missing options get the model's defaults, not those of the API. `overrides`: fields that
+        replace those of the request.
         """
-        if instead and isinstance(values, Mapping):  # other types are rejected below
-            values = {**values, **instead}
+        if overrides and isinstance(values, Mapping):  # other types are rejected below
+            values = {**values, **overrides}
         try:
-            return self._checked(values, model_defaults=model_defaults)
+            return self._validate(values, model_defaults=model_defaults)
         except PageError as error:
             self.tallies.count_refusal(error.word)
             raise
 
-    def _checked(self, values: Any, *, model_defaults: bool) -> TranslationRequest:
+    def _validate(self, values: Any, *, model_defaults: bool) -> TranslationRequest:
         request = parse_request(values, self.settings)
         if is_blank(request.text):
             raise PageError("text", "blank_text")
@@ -191,8 +190,8 @@ class Service:
 
         def make() -> Translation:
             with self._shared_slot(request) as slot:
-                if slot.found is not None:
-                    return slot.found
+                if slot.cached is not None:
+                    return slot.cached
                 computed.append(
                     self._rerank(self.run_on_translator(request.model, Translator.translate, request), slot)
                 )
@@ -230,8 +229,8 @@ class Service:
         cached = failed = False
         try:
             with self._shared_slot(request, stop) as slot:
-                if slot.found is not None:
-                    translation, cached = lead.finish(slot.found), True
+                if slot.cached is not None:
+                    translation, cached = lead.finish(slot.cached), True
                     yield last_progress(translation, CachedResult)
                     return
                 with closing(self.backend.stream(self._card(request.model), request, stop)) as steps:
@@ -250,14 +249,14 @@ class Service:
             else:
                 self.tallies.count_unfinished(request.model or self.default, "page", "failed" if failed else "stopped")
 
-    def _rerank(self, translation: Translation, turn: SharedSlot) -> Translation:
+    def _rerank(self, translation: Translation, slot: SharedSlot) -> Translation:
         """Rerank with the reverse model if the request enables it and the model is installed.
 
         If the reverse model fails, the translation chosen by the search is returned.
         """
         name = self._use_reverse_model(translation.request) if can_rerank(translation) else ""
         if not name:
-            return turn.publish(translation)
+            return slot.publish(translation)
         texts = [hypothesis.text for hypothesis in translation.hypotheses]
         started = time.perf_counter()
         try:
@@ -265,18 +264,18 @@ class Service:
             timing = replace(translation.timing, decode=translation.timing.decode + time.perf_counter() - started)
             translation = replace(translation, timing=timing)
             capture = partial(self.run_on_translator, translation.request.model, Translator.translate)
-            return turn.publish(with_hypothesis(translation, back_scores, capture))
+            return slot.publish(with_hypothesis(translation, back_scores, capture))
         except PageError:
             LOG.exception("%s could not read an answer back, so the search chose alone.", name)
             return translation
 
     @contextmanager
-    def _shared_slot(self, request: TranslationRequest, left: Event | None = None) -> Iterator[SharedSlot]:
+    def _shared_slot(self, request: TranslationRequest, stop: Event | None = None) -> Iterator[SharedSlot]:
         """Yield the slot of this request in the shared cache, or an empty slot without a shared cache."""
         if self.shared is None:
             yield NOT_SHARED
             return
-        with self.shared.slot(self.cache_key(request), self.model_info(request.model).rule, left) as slot:
+        with self.shared.slot(self.cache_key(request), self.model_info(request.model).rule, stop) as slot:
             yield slot
 
     def _record_metrics(

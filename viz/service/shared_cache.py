@@ -1,9 +1,9 @@
 """Translation cache in Redis or Valkey, shared by page processes.
 
-    with shared.slot(key, rule, left) as slot:
-        answer = slot.found or slot.publish(make())
+    with shared.slot(key, rule, stop) as slot:
+        answer = slot.cached or slot.publish(make())
 
-The cache is optional: if it is slow, full or down, `found` is None. After a failure, no command is sent for
+The cache is optional: if it is slow, full or down, `cached` is None. After a failure, no command is sent for
 `BACK_OFF_SECONDS`. The Redis server limits its size (`maxmemory` with `allkeys-lru`).
 """
 
@@ -46,7 +46,7 @@ class SharedSlot:
     def __init__(
         self, shared: SharedCache | None = None, name: str = "", translation: Translation | None = None
     ) -> None:
-        self.found = translation
+        self.cached = translation
         self._shared, self._name = shared, name
 
     def publish(self, translation: Translation) -> Translation:
@@ -78,13 +78,13 @@ class SharedCache:
             raise SettingsError(
                 "HEADLIGHT_CACHE_URL must be an address such as redis://127.0.0.1:6379/0. Change or unset it."
             ) from error
-        self._faults: tuple[type[Exception], ...] = (valkey.ValkeyError, OSError)
-        self._rests_until = 0.0
+        self._errors: tuple[type[Exception], ...] = (valkey.ValkeyError, OSError)
+        self._back_off_until = 0.0
 
     @property
     def is_backing_off(self) -> bool:
         """Whether the cache is in back-off after a failure."""
-        return time.monotonic() < self._rests_until
+        return time.monotonic() < self._back_off_until
 
     def command(self, command: str, *arguments: Any, **options: Any) -> Any:
         """Run a command. Returns None during back-off."""
@@ -92,8 +92,8 @@ class SharedCache:
             return None
         try:
             return getattr(self._client, command)(*arguments, **options)
-        except self._faults as error:
-            self._rests_until = time.monotonic() + BACK_OFF_SECONDS
+        except self._errors as error:
+            self._back_off_until = time.monotonic() + BACK_OFF_SECONDS
             LOG.warning(
                 "The shared cache does not answer (%s); for %.0f s we go on without.",
                 type(error).__name__,
@@ -112,12 +112,12 @@ class SharedCache:
             self.command("set", name, encoded, ex=TTL_SECONDS)
 
     @contextmanager
-    def slot(self, key: CacheKey, rule: ReliabilityRule | None, left: Event | None = None) -> Iterator[SharedSlot]:
+    def slot(self, key: CacheKey, rule: ReliabilityRule | None, stop: Event | None = None) -> Iterator[SharedSlot]:
         """Wait for the answer from another process, or acquire the lock to compute it."""
         name, token = cache_name(key), secrets.token_hex(8)
         result = self._find(name, rule)
         is_leader = result is None and self._try_lock(name, token)
-        while result is None and not is_leader and not self.is_backing_off and not (left is not None and left.is_set()):
+        while result is None and not is_leader and not self.is_backing_off and not (stop is not None and stop.is_set()):
             time.sleep(POLL_SECONDS)
             result = self._find(name, rule)
             is_leader = result is None and self._try_lock(name, token)
@@ -132,13 +132,13 @@ class SharedCache:
             if is_leader and self.command("get", f"{name}:lead") == token.encode():
                 self.command("delete", f"{name}:lead")
 
-    def _keep_lock_alive(self, name: str, over: Event) -> None:
-        """Renew the lock of this process until `over` is set."""
-        while not over.wait(LOCK_TTL_SECONDS / 4):
+    def _keep_lock_alive(self, name: str, done: Event) -> None:
+        """Renew the lock of this process until `done` is set."""
+        while not done.wait(LOCK_TTL_SECONDS / 4):
             self.command("pexpire", f"{name}:lead", round(1000 * LOCK_TTL_SECONDS))
 
-    def _try_lock(self, name: str, mark: str) -> bool:
-        return bool(self.command("set", f"{name}:lead", mark, nx=True, px=round(1000 * LOCK_TTL_SECONDS)))
+    def _try_lock(self, name: str, token: str) -> bool:
+        return bool(self.command("set", f"{name}:lead", token, nx=True, px=round(1000 * LOCK_TTL_SECONDS)))
 
     def _find(self, name: str, rule: ReliabilityRule | None) -> Translation | None:
         encoded = self.command("get", name)

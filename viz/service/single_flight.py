@@ -45,19 +45,19 @@ class SingleFlight(Generic[Result]):
     def __init__(
         self,
         *,
-        patience: float = math.inf,
+        leader_timeout_s: float = math.inf,
         shares: Callable[[Exception], bool] = _every_error,
-        only_found: bool = False,
+        only_stored: bool = False,
     ) -> None:
         """Configure how requests share computations.
 
-        `patience`: seconds without a call of `heartbeat` or `finish` until a leader is replaced.
+        `leader_timeout_s`: seconds without a call of `heartbeat` or `finish` until a leader is replaced.
         `shares`: whether an error of the leader is also raised for the waiting requests.
-        `only_found`: waiting requests get the result from `find`, or become the leader.
+        `only_stored`: waiting requests get the result from `find`, or become the leader.
         """
-        self.patience = patience
+        self.leader_timeout_s = leader_timeout_s
         self.changed = Condition()  # guards the flights, and the data of `find` and `keep`
-        self._shares, self._only_found = shares, only_found
+        self._shares, self._only_found = shares, only_stored
         self._flights: dict[Hashable, _Flight[Result]] = {}
 
     def get_or_lead(
@@ -66,15 +66,15 @@ class SingleFlight(Generic[Result]):
         *,
         find: Callable[[], Result | None] = lambda: None,
         keep: Callable[[Result], None] = lambda value: None,
-        left: Event | None = None,
+        stop: Event | None = None,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Result | Leader[Result] | None:
-        """Return the result of `find` or of another request, else a `Leader`; `None` once `left` is set.
+        """Return the result of `find` or of another request, else a `Leader`; `None` once `stop` is set.
 
         `find` and `keep` are called under the lock. `keep` receives the result if this request leads. `on_progress`
         receives the leader's progress while this request waits.
         """
-        while left is None or not left.is_set():
+        while stop is None or not stop.is_set():
             with self.changed:
                 result = find()
                 if result is not None:
@@ -83,7 +83,7 @@ class SingleFlight(Generic[Result]):
                 if flight is None or self._is_stuck(flight):
                     self._flights[key] = flight = _Flight(time.monotonic())
                     return Leader(self, key, flight, keep)
-            self._wait(flight, left, on_progress)
+            self._wait(flight, stop, on_progress)
             if flight.error is not None:
                 raise flight.error
             # `find` may not return the result, which may be too large for the cache.
@@ -102,12 +102,12 @@ class SingleFlight(Generic[Result]):
         with self.changed:
             return set(self._flights)
 
-    def _wait(self, flight: _Flight[Result], left: Event | None, on_progress: Callable[[Any], None] | None) -> None:
+    def _wait(self, flight: _Flight[Result], stop: Event | None, on_progress: Callable[[Any], None] | None) -> None:
         last = None
         with self.changed:
             flight.waiter_count += 1
         try:
-            while not flight.is_finished and not self._is_stuck(flight) and not (left is not None and left.is_set()):
+            while not flight.is_finished and not self._is_stuck(flight) and not (stop is not None and stop.is_set()):
                 with self.changed:
                     self.changed.wait_for(
                         lambda last=last: flight.is_finished or flight.progress is not last,  # type: ignore[misc]
@@ -122,7 +122,7 @@ class SingleFlight(Generic[Result]):
                 flight.waiter_count -= 1
 
     def _is_stuck(self, flight: _Flight[Result]) -> bool:
-        return time.monotonic() - flight.last_heartbeat > self.patience
+        return time.monotonic() - flight.last_heartbeat > self.leader_timeout_s
 
 
 class Leader(Generic[Result]):

@@ -42,16 +42,16 @@ class Ticket:
 
     def __init__(
         self,
-        line: Queue,
+        queue: Queue,
         visitor: Visitor,
-        number: int,
+        sequence: int,
         *,
         kind: str = "",
         size: int = 0,
         live: bool = False,
         background: bool = False,
     ) -> None:
-        self.visitor, self.sequence, self.live, self.background = visitor, number, live, background
+        self.visitor, self.sequence, self.live, self.background = visitor, sequence, live, background
         self.kind, self.size = kind, size  # kind of work; bytes of the request
         self.token = secrets.token_urlsafe(12)  # the browser polls with it
         self.granted = self.cancelled = False
@@ -62,10 +62,10 @@ class Ticket:
         self.leader: Ticket | None = None  # the equal request whose result this one waits for
         self.result: Any = None  # result of the leader
         self.wake: Callable[[], None] | None = None
-        self._queue = line
+        self._queue = queue
         session_keys = (visitor, (visitor, kind))
         # The groups that share slots, from the widest to the narrowest: address, session, kind of work.
-        self.keys: tuple[Hashable, ...] = session_keys if line.by_session else (visitor.address, *session_keys)
+        self.keys: tuple[Hashable, ...] = session_keys if queue.by_session else (visitor.address, *session_keys)
 
     @property
     def settled(self) -> bool:
@@ -76,7 +76,7 @@ class Ticket:
         """Block for at most `seconds` and return whether the ticket has a slot."""
         return self._queue.wait(self, seconds)
 
-    async def comes(self, seconds: float) -> bool:
+    async def wait_async(self, seconds: float) -> bool:
         """Wait at most `seconds` without blocking a thread, and return whether the ticket is settled."""
         loop, event = asyncio.get_running_loop(), asyncio.Event()
 

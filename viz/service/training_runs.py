@@ -36,15 +36,15 @@ LOG = logging.getLogger(__name__)
 class TrainingRun:
     """A visitor's training run (or two in parallel) and its messages so far."""
 
-    def __init__(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]], place: Ticket, now: float) -> None:
+    def __init__(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]], ticket: Ticket, now: float) -> None:
         self.name = secrets.token_urlsafe(12)  # the browser polls with it
         self.visitor, self.settings = visitor, settings
-        self.asked_at = now
+        self.polled_at = now
         self.messages: list[Any] = []
-        self.over = self.stopped = False
-        self.place = place  # its ticket in the queue
+        self.is_over = self.stopped = False
+        self.ticket = ticket
 
-    def leave(self) -> None:
+    def mark_stopped(self) -> None:
         """Mark the run as stopped, so that its thread ends the process."""
         self.stopped = True
 
@@ -55,12 +55,12 @@ class TrainingRunPool:
     def __init__(
         self,
         *,
-        at_once: int = MAX_RUNNING,
-        most: int = MAX_WAITING,
+        slots: int = MAX_RUNNING,
+        max_waiting: int = MAX_WAITING,
         command: Sequence[str] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.line = RequestQueue(at_once, most, by_session=True)
+        self.line = RequestQueue(slots, max_waiting, by_session=True)
         self.command, self.clock = tuple(command), clock
         self._runs: dict[str, TrainingRun] = {}
         self._changed = Condition()
@@ -77,7 +77,7 @@ class TrainingRunPool:
         run = TrainingRun(visitor, settings, ticket, self.clock())
         with self._changed:
             self._runs[run.name] = run
-        Thread(target=self._is_active, args=(run,), daemon=True).start()
+        Thread(target=self._run_in_turn, args=(run,), daemon=True).start()
         return run
 
     def poll(self, visitor: Visitor, name: Any, seen: int) -> dict[str, Any]:
@@ -86,36 +86,36 @@ class TrainingRunPool:
             run = self._runs.get(name) if isinstance(name, str) else None
             if run is None or run.visitor != visitor:
                 raise PageError("data", "training_gone")
-            run.asked_at = self.clock()
+            run.polled_at = self.clock()
             messages = run.messages[seen:]
-            if run.over and seen + len(messages) == len(run.messages):
+            if run.is_over and seen + len(messages) == len(run.messages):
                 del self._runs[run.name]  # the visitor has received all messages
-            return {"before": run.place.position(), "messages": messages, "over": run.over}
+            return {"before": run.ticket.position(), "messages": messages, "over": run.is_over}
 
     def stop(self, visitor: Visitor, name: Any) -> None:
         """Stop the visitor's run of this name, if it still exists."""
-        self._leave(lambda run: run.visitor == visitor and run.name == name)
+        self._stop_runs(lambda run: run.visitor == visitor and run.name == name)
 
     def on_visitor_left(self, visitor: Visitor) -> None:
         """Stop the visitor's runs, because the visitor has left or starts another run."""
-        self._leave(lambda run: run.visitor == visitor)
+        self._stop_runs(lambda run: run.visitor == visitor)
 
     def count(self) -> int:
         """Return the number of runs that wait, run, or have messages left to fetch."""
         with self._changed:
             return len(self._runs)
 
-    def wait_for(self, holds: Callable[[], bool], seconds: float) -> bool:
+    def wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Wait until a condition is true or `seconds` have passed; return its value."""
         with self._changed:
-            return self._changed.wait_for(holds, seconds)
+            return self._changed.wait_for(condition, seconds)
 
     # ------------------------------------------------------------ one thread per run
 
-    def _is_active(self, run: TrainingRun) -> None:
+    def _run_in_turn(self, run: TrainingRun) -> None:
         try:
-            with run.place:
-                while not run.place.wait(POLL_SECONDS):
+            with run.ticket:
+                while not run.ticket.wait(POLL_SECONDS):
                     if self._should_stop(run):
                         return
                 if not self._should_stop(run):
@@ -186,22 +186,22 @@ class TrainingRunPool:
             self._changed.notify_all()
 
     def _should_stop(self, run: TrainingRun) -> bool:
-        return run.stopped or self.clock() - run.asked_at > ABANDONED_AFTER_SECONDS
+        return run.stopped or self.clock() - run.polled_at > ABANDONED_AFTER_SECONDS
 
     def _end(self, run: TrainingRun) -> None:
         with self._changed:
-            run.over = True
+            run.is_over = True
             if self._should_stop(run):
                 self._runs.pop(run.name, None)
             for abandoned in [
-                candidate for candidate in self._runs.values() if candidate.over and self._should_stop(candidate)
+                candidate for candidate in self._runs.values() if candidate.is_over and self._should_stop(candidate)
             ]:
                 del self._runs[abandoned.name]  # the visitor left without fetching the last messages
             self._changed.notify_all()
 
-    def _leave(self, is_theirs: Callable[[TrainingRun], bool]) -> None:
+    def _stop_runs(self, matches: Callable[[TrainingRun], bool]) -> None:
         with self._changed:
-            for run in [candidate for candidate in self._runs.values() if is_theirs(candidate)]:
-                run.leave()
-                if run.over:
+            for run in [candidate for candidate in self._runs.values() if matches(candidate)]:
+                run.mark_stopped()
+                if run.is_over:
                     del self._runs[run.name]

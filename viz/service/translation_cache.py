@@ -28,9 +28,9 @@ class CacheKey(NamedTuple):
 class TranslationCache:
     """Translations by key, bounded by bytes. Thread-safe."""
 
-    def __init__(self, limit_bytes: int, *, patience: float = LEADER_TIMEOUT_SECONDS) -> None:
+    def __init__(self, limit_bytes: int, *, leader_timeout_s: float = LEADER_TIMEOUT_SECONDS) -> None:
         self._answers: ByteLru[Translation] = ByteLru(limit_bytes)
-        self._flights: SingleFlight[Translation] = SingleFlight(patience=patience)
+        self._flights: SingleFlight[Translation] = SingleFlight(leader_timeout_s=leader_timeout_s)
 
     def __len__(self) -> int:
         with self._flights.changed:
@@ -51,10 +51,10 @@ class TranslationCache:
         with result as lead:
             return lead.finish(make())
 
-    def get_or_lead(self, key: CacheKey, left: Event | None = None) -> Translation | Leader[Translation] | None:
+    def get_or_lead(self, key: CacheKey, stop: Event | None = None) -> Translation | Leader[Translation] | None:
         """Return the cached or awaited translation, or become the leader; `None` if cancelled."""
         return self._flights.get_or_lead(
-            key, find=lambda: self._answers.get(key), keep=lambda answer: self._store(key, answer), left=left
+            key, find=lambda: self._answers.get(key), keep=lambda answer: self._store(key, answer), stop=stop
         )
 
     def waiter_count(self, key: CacheKey) -> int:

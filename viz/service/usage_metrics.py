@@ -68,7 +68,7 @@ class StageHistogram:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UsageSnapshot:
-    """Values of `UsageMetrics` at one time."""
+    """A copy of the values of `UsageMetrics`."""
 
     answers: dict[tuple[str, str, str], int]
     refused: dict[str, int]

@@ -71,7 +71,7 @@ class Downloads(OneJobPerVisitor):
 
     def check_hub(self, values: Mapping[str, Any]) -> HubStatus:
         """The Hub's name if it is unreachable, which hides its models; otherwise empty."""
-        return {"away": self.service.catalogue.away(again=values.get("again") is True)}
+        return {"away": self.service.catalogue.unreachable_host(refresh=values.get("again") is True)}
 
     def fetch_model(self, values: Mapping[str, Any], stop: Event) -> Generator[Step]:
         """Messages of one download: its progress, then the updated list of models."""

@@ -36,16 +36,16 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
         run = runs.start(TRAINING_VISITOR, [LARGEST, LARGEST | {"positions": False}])
         poll_run(runs, run, lambda run=run: len(run.messages) > 3)  # type: ignore[misc]
         during.append(time_answer(service, request))
-        if run.over:
+        if run.is_over:
             raise RuntimeError("The run was over before the answer was there.")
         runs.on_visitor_left(TRAINING_VISITOR)
-        runs.wait_for(lambda run=run: run.over, STOP_TIMEOUT)  # type: ignore[misc]
+        runs.wait_for(lambda run=run: run.is_over, STOP_TIMEOUT)  # type: ignore[misc]
     full_runs = []
     for number in range(min(repetitions, 5)):
         log(f"whole default runs: {number + 1}")
         start = time.monotonic()
         run = runs.start(TRAINING_VISITOR, [{}])
-        poll_run(runs, run, lambda run=run: run.over)  # type: ignore[misc]
+        poll_run(runs, run, lambda run=run: run.is_over)  # type: ignore[misc]
         full_runs.append(time.monotonic() - start)
     ratio = paired_ratio(during, alone)
     return {"alone": summary(alone), "beside": summary(during), "ratio": ratio, "whole": summary(full_runs)}

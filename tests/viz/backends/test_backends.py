@@ -219,7 +219,7 @@ def test_a_page_on_a_cluster_holds_no_weight(machine: Machine) -> None:
     page = on(machine)
     page.translate(page.check(REQUEST))
     page.classify("a bad film .")
-    assert [key[0] for key in page.loaded.cache.keys()] == ["outline"]  # type: ignore[index]  # noqa: SIM118
+    assert [key[0] for key in page.loaded.cache.keys()] == ["model info"]  # type: ignore[index]  # noqa: SIM118
     assert {each.device.type for each in page.model_info().model.parameters()} == {"meta"}
     assert machine.models.cache.bytes > page.loaded.cache.bytes
 

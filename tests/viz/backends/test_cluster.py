@@ -92,7 +92,7 @@ def answers_are_those_of_this_process(running: Running) -> None:
     with pytest.raises(PageError) as error:
         page.translate(replace(request, capture=("encoder.nothing",)))
     assert "encoder.nothing" in str(error.value)
-    assert all(key[0] == "outline" for key in page.loaded.cache.keys())  # type: ignore[index]  # noqa: SIM118
+    assert all(key[0] == "model info" for key in page.loaded.cache.keys())  # type: ignore[index]  # noqa: SIM118
 
 
 def what_is_no_call_is_refused(running: Running) -> None:

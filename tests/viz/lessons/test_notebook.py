@@ -26,7 +26,7 @@ from headlight.viz.lessons.notebook_code import translate_comments
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.result_tables import ResultTables
 from headlight.viz.lessons.tensors import model_values
-from headlight.viz.lessons.wording import fill_formula, find_phrase, formula_parts, numbers_of_model, variants
+from headlight.viz.lessons.wording import fill_formula, find_phrase, formula_parts, model_numbers, variants
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from tests.viz.lessons.asked import SENTENCES
@@ -267,7 +267,7 @@ def test_formulas_and_words_fit_the_model(activation: str, service: Service) -> 
     assert formula_parts(model | {"attention_bias": True})["its_b_o"] == r"\, + b_O"
     hidden = {"relu": r"\max(0, x W_1", "gelu": r"\text{GELU}(x W_1", "swiglu": r"(\text{SiLU}(x W_g"}
     assert formula_parts(model)["its_hidden"].startswith(hidden[activation])
-    assert fill_formula("@its_hidden + @d_model", numbers_of_model(model)).endswith(f"+ {model['d_model']}")
+    assert fill_formula("@its_hidden + @d_model", model_numbers(model)).endswith(f"+ {model['d_model']}")
     assert fill_formula("@nobody", {}) == r"\text{?}"
     holding = variants(model, ("found",))
     assert holding[:2] == ["found", "post"]

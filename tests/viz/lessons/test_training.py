@@ -57,7 +57,7 @@ def test_a_run_is_begun_watched_and_stopped(service: Service, runs: TrainingRunP
         assert stop(other) == {}
         assert not run.stopped
     assert stop({"run": name}) == {}
-    assert runs.wait_for(lambda: run.over, SOON)
+    assert runs.wait_for(lambda: run.is_over, SOON)
     with pytest.raises(PageError):
         more({"run": name, "seen": 0})
 

@@ -197,7 +197,7 @@ def test_a_visitor_who_leaves_while_waiting_waits_no_longer() -> None:
 
 
 def test_a_lead_that_gives_no_sign_of_life_is_not_waited_for() -> None:
-    cache, calls = TranslationCache(PLENTY, patience=0.0), []
+    cache, calls = TranslationCache(PLENTY, leader_timeout_s=0.0), []
     dead = cache.get_or_lead(key(0))
     assert isinstance(dead, Leader)
     assert cache.get_or_compute(key(0), giving(0, calls)) is ANSWERS[0]

@@ -326,7 +326,7 @@ def class_of(line: RequestQueue, pupils: int, address: str = CROWD) -> list[Tick
 def measured(line: RequestQueue, seconds: float) -> None:
     """A computation takes so long at present."""
     for _ in range(200):
-        line._pace.note("translate", seconds)
+        line._pace.record("translate", seconds)
 
 
 def test_a_class_at_one_address_fits_while_its_wait_is_short_and_no_longer() -> None:
@@ -375,7 +375,7 @@ def test_a_pupil_beside_a_greedy_one_of_the_same_address_is_next() -> None:
 
 def test_one_computation_that_loads_a_model_refuses_no_class() -> None:
     line = RequestQueue(2, 1000, max_wait_s=60)
-    line._pace.note("translate", 60.0)
+    line._pace.record("translate", 60.0)
     assert len(class_of(line, 60)) == 60
 
 
@@ -467,9 +467,9 @@ def test_who_waits_without_a_thread_is_woken() -> None:
     async def waits() -> tuple[bool, bool]:
         line = RequestQueue(1, 9)
         first, second = joined(line, CROWD, "a") + joined(line, OTHER, "b")
-        before = await second.comes(0.01)
+        before = await second.wait_async(0.01)
         Thread(target=first.release).start()
-        return before, await second.comes(60)
+        return before, await second.wait_async(60)
 
     assert asyncio.run(waits()) == (False, True)
 

@@ -49,7 +49,7 @@ def test_an_error_is_raised_for_those_who_wait_only_where_it_is_shared(shared: b
 
 
 def test_a_request_that_waited_finds_what_was_kept_or_leads_itself() -> None:
-    flights: SingleFlight[str] = SingleFlight(only_found=True)
+    flights: SingleFlight[str] = SingleFlight(only_stored=True)
     kept: dict[str, str] = {}
     for keep, expected in ((kept.clear, Leader), (lambda: kept.update(a="kept"), str)):
         with ThreadPoolExecutor(1) as pool:

@@ -64,7 +64,7 @@ def begun(runs: TrainingRunPool, run: TrainingRun) -> None:
 
 
 def ended(runs: TrainingRunPool, run: TrainingRun) -> None:
-    assert runs.wait_for(lambda: run.over, SOON)
+    assert runs.wait_for(lambda: run.is_over, SOON)
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_others_wait_and_are_told_how_many_are_before_them(
 
 
 def test_a_full_queue_refuses(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
-    runs = runs_of(WAITS, clock, most=1)
+    runs = runs_of(WAITS, clock, max_waiting=1)
     first = runs.start(ANNA, TOY)
     begun(runs, first)
     second = runs.start(BEN, TOY)
@@ -178,7 +178,7 @@ def test_a_class_at_one_address_trains_together(clock: Clock, processes: list[su
 def test_a_full_part_of_the_queue_is_told_in_words_of_its_own(
     clock: Clock, processes: list[subprocess.Popen[bytes]]
 ) -> None:
-    runs = runs_of(WAITS, clock, most=4)
+    runs = runs_of(WAITS, clock, max_waiting=4)
     theirs = [runs.start(Visitor(ANNA.address, name), TOY) for name in "abc"]
     with pytest.raises(PageError) as caught:
         runs.start(Visitor(ANNA.address, "d"), TOY)

@@ -93,24 +93,24 @@ export class Account {
         this.rival = id;
         this.show(this.translation, { places: [this.place] });
       };
-      const about = { type: 'button', 'aria-pressed': String(id === answer.rival.id), onclick };
-      return make('button', about, name(label), ' ', make('span', { class: 'numeric' }, twoDecimals(probability)));
+      const attributes = { type: 'button', 'aria-pressed': String(id === answer.rival.id), onclick };
+      return make('button', attributes, name(label), ' ', make('span', { class: 'numeric' }, twoDecimals(probability)));
     };
     replace(this.rivals, make('span', { class: 'quiet' }, t('account_instead')), ...answer.rivals.map(button));
     this.groups = this.makeGroups();
-    replace(this.sentence, ...fillElements(this.chances(), names()), ...this.speakers(names));
+    replace(this.sentence, ...fillElements(this.probabilityText(), names()), ...this.groupSides(names));
     this.note.textContent = t('account_note');
     this.drawPicture();
   }
 
-  chances() {
+  probabilityText() {
     const { probability, rival, rivals } = this.answer;
     const known = rivals.find(({ id }) => id === rival.id);
     return t('account_chances', { own: twoDecimals(probability), other: known ? twoDecimals(known.probability) : '–' });
   }
 
-  /** Which of the three groups speak for the word, and which for the rival. */
-  speakers(names) {
+  /** Text: which of the three groups favour the word, and which favour the rival. */
+  groupSides(names) {
     const groups = this.groups.slice(0, 3);
     return ['word', 'rival'].flatMap((side) => {
       const own = groups.filter(({ sum }) => (side === 'rival') === sum < 0);
@@ -171,10 +171,10 @@ export class Account {
   }
 
   drawStaircase() {
-    const wide = this.picture.clientWidth;
-    if (!wide) return;
+    const width = this.picture.clientWidth;
+    if (!width) return;
     const count = this.groups.reduce((all, { steps }) => all + steps.length, 0) + GAP * (this.groups.length - 1);
-    const step = wide / count;
+    const step = width / count;
     let [level, at] = [0, 0];
     const places = this.groups.flatMap(({ steps }) => {
       const own = steps.map((part) => {
@@ -192,9 +192,9 @@ export class Account {
     const y = (value) => TOP + ((high - value) / Math.max(high - low, 1e-9)) * (HEIGHT - 2 * TOP);
     const turned = Math.max(...places.map(({ label }) => label.length)) * LETTER_WIDTH > step;
     const bars = places.flatMap((place, index) => this.bar(place, step, y, { next: places[index + 1], turned }));
-    const axis = svg('line', { class: 'axis', x1: 0, x2: wide, y1: y(0), y2: y(0) });
+    const axis = svg('line', { class: 'axis', x1: 0, x2: width, y1: y(0), y2: y(0) });
     const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatPart(sum)}`).join(t('list_comma'));
-    replace(this.picture, svg('svg', { width: wide, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));
+    replace(this.picture, svg('svg', { width, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));
   }
 
   bar({ label, value, from, to, x, constant, total, special }, step, y, { next, turned }) {

@@ -28,10 +28,10 @@ class AttributionTab {
     this.strip = make('div', { class: 'written', role: 'radiogroup', 'aria-labelledby': 'word-writing' });
     this.account = new Account(server);
     this.methods = new MethodTable(server, config);
-    this.inside = new LogitLens(server);
+    this.logitLens = new LogitLens(server);
     const strip = make('div', { class: 'pick' }, this.writing, this.strip);
-    root.append(this.title, strip, this.account.element, this.methods.element, this.inside.element);
-    this.strip.addEventListener('keydown', (event) => this.press(event));
+    root.append(this.title, strip, this.account.element, this.methods.element, this.logitLens.element);
+    this.strip.addEventListener('keydown', (event) => this.onKeyDown(event));
     on(['tab', 'translation', 'row', 'kind', 'layer', 'head', 'language', 'theme', 'palette'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
@@ -51,12 +51,12 @@ class AttributionTab {
     this.pinned = pinned;
     const at = Math.max(
       0,
-      words.findIndex(({ places }) => places.includes(this.chosen ?? firstWord(words))),
+      words.findIndex(({ places }) => places.includes(this.chosen ?? firstWordPlace(words))),
     );
     this.draw(words, at);
     this.account.show(translation, words[at]);
     this.methods.show(translation, words[at]);
-    this.inside.show(translation, words[at]);
+    this.logitLens.show(translation, words[at]);
   }
 
   draw(words, at) {
@@ -64,9 +64,9 @@ class AttributionTab {
     this.writing.textContent = t('word_writing');
     const focused = this.strip.contains(document.activeElement);
     const buttons = words.map((word, place) => {
-      const about = { type: 'button', role: 'radio', 'aria-checked': String(place === at), tabindex: place === at ? 0 : -1 };
+      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(place === at), tabindex: place === at ? 0 : -1 };
       const pick = () => this.pick(word.places[0]);
-      return make('button', { ...about, class: word.special ? 'token special' : 'token', onclick: pick }, make('bdi', {}, word.label));
+      return make('button', { ...attributes, class: word.special ? 'token special' : 'token', onclick: pick }, make('bdi', {}, word.label));
     });
     replace(this.strip, ...buttons);
     if (focused) buttons[at].focus({ preventScroll: true });
@@ -77,13 +77,13 @@ class AttributionTab {
     this.update();
   }
 
-  press(event) {
+  onKeyDown(event) {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
     const words = writtenWords(state.translation);
-    const at = words.findIndex(({ places }) => places.includes(this.chosen ?? firstWord(words)));
+    const at = words.findIndex(({ places }) => places.includes(this.chosen ?? firstWordPlace(words)));
     this.pick(words[(at + step + words.length) % words.length].places[0]);
   }
 }
@@ -100,4 +100,4 @@ function pinnedPlace(translation) {
   return axes(translation, state.kind, state).rows[state.row]?.places[0] ?? null;
 }
 
-const firstWord = (words) => (words.find(({ label, special }) => !special && /[\p{L}\p{N}]/u.test(label)) ?? words[0]).places[0];
+const firstWordPlace = (words) => (words.find(({ label, special }) => !special && /[\p{L}\p{N}]/u.test(label)) ?? words[0]).places[0];

@@ -13,35 +13,35 @@ export class ErasureCurves {
     this.element = make('div', { class: 'curves', hidden: true }, this.picture, this.legend);
   }
 
-  /** `chance`: mean curve of random orders; `curves`: by method; `light`: the highlighted method, or null. */
-  draw(chance, curves, light) {
+  /** `chance`: mean curve of random orders; `curves`: by method; `highlighted`: the highlighted method, or null. */
+  draw(chance, curves, highlighted) {
     this.element.hidden = !chance;
     if (!chance) return;
-    const most = Math.max(...chance, ...Object.values(curves).flat(), 1e-9);
+    const maximum = Math.max(...chance, ...Object.values(curves).flat(), 1e-9);
     const x = (place, count) => LEFT + ((WIDTH - LEFT - 8) * place) / Math.max(1, count - 1);
-    const y = (value) => 8 + (HEIGHT - BOTTOM - 8) * (1 - value / most);
+    const y = (value) => 8 + (HEIGHT - BOTTOM - 8) * (1 - value / maximum);
     const path = (curve) =>
       curve.map((value, place) => `${place ? 'L' : 'M'}${x(place, curve.length).toFixed(1)} ${y(value).toFixed(1)}`).join('');
     const line = (curve, name) => svg('path', { d: path(curve), class: name });
-    const text = (at, up, label, anchor) => {
-      const element = svg('text', { x: at, y: up, 'text-anchor': anchor });
+    const text = (left, top, label, anchor) => {
+      const element = svg('text', { x: left, y: top, 'text-anchor': anchor });
       element.textContent = label;
       return element;
     };
-    const others = Object.keys(curves).filter((name) => name !== light);
+    const others = Object.keys(curves).filter((name) => name !== highlighted);
     replace(
       this.picture,
       svg('path', { d: `M${LEFT} 8V${HEIGHT - BOTTOM}H${WIDTH - 8}`, class: 'axis' }),
-      text(LEFT - 6, 14, twoDecimals(most), 'end'),
+      text(LEFT - 6, 14, twoDecimals(maximum), 'end'),
       text(LEFT - 6, HEIGHT - BOTTOM, '0', 'end'),
       text(LEFT, HEIGHT - 8, '0', 'middle'),
       text(WIDTH - 8, HEIGHT - 8, t('word_all_hidden'), 'end'),
       ...others.map((name) => line(curves[name], 'other')),
       line(chance, 'chance'),
-      ...(curves[light] ? [line(curves[light], 'light')] : []),
+      ...(curves[highlighted] ? [line(curves[highlighted], 'light')] : []),
     );
     this.picture.setAttribute('aria-label', t('word_curves'));
-    this.legend.textContent = curves[light] ? t('word_curve_light', { method: t(`method_${light}`) }) : t('word_curve_none');
+    this.legend.textContent = curves[highlighted] ? t('word_curve_light', { method: t(`method_${highlighted}`) }) : t('word_curve_none');
   }
 }
 

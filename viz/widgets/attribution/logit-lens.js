@@ -8,26 +8,36 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const STRONGEST = 12; // number of parts with their own row; the others are summed
+const MAX_PART_ROWS = 12; // number of parts with their own row; the others are summed
 
 export class LogitLens {
   /** @param {import('../core/server.js').Server} server */
   constructor(server) {
     this.server = server;
-    this.key = ''; // request of the answer in `told`
+    this.key = ''; // request of the answer in `result`
     this.result = null;
     this.rival = 1; // index of the word that the contributions are compared with
     this.title = make('h2', {});
     this.lensTitle = make('h3', {});
-    this.lensSays = make('p', { class: 'says' });
+    this.lensDescription = make('p', { class: 'says' });
     this.lens = make('table', { class: 'lens' });
     this.region = make('div', { class: 'scrolls', tabindex: 0, role: 'region' }, this.lens);
     this.partsTitle = make('h3', {});
-    this.partsSays = make('p', { class: 'says' });
+    this.partsDescription = make('p', { class: 'says' });
     this.rivals = make('div', { class: 'segments', role: 'group' });
     this.parts = make('table', { class: 'parts' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.content = make('div', {}, this.lensTitle, this.lensSays, this.region, this.partsTitle, this.partsSays, this.rivals, this.parts);
+    this.content = make(
+      'div',
+      {},
+      this.lensTitle,
+      this.lensDescription,
+      this.region,
+      this.partsTitle,
+      this.partsDescription,
+      this.rivals,
+      this.parts,
+    );
     this.element = make('section', { class: 'inside' }, this.title, this.error, this.content);
     this.latest = new LatestRequest(this.content, this.error, 'error_our_fault');
     fadeScrollEdges(this.region);
@@ -61,7 +71,7 @@ export class LogitLens {
   drawLens(translation, chosen) {
     const { layers } = this.result;
     this.lensTitle.textContent = t('word_lens');
-    this.lensSays.textContent = t('word_lens_says');
+    this.lensDescription.textContent = t('word_lens_says');
     this.region.setAttribute('aria-label', t('word_lens'));
     const heads = translation.target.map(({ label }, place) =>
       make('th', { scope: 'col', class: place === chosen ? 'chosen' : '' }, make('bdi', {}, label)),
@@ -87,7 +97,7 @@ export class LogitLens {
     const { words, logits, terms } = this.result;
     const name = (word) => make('b', {}, make('bdi', {}, word.trim()));
     this.partsTitle.textContent = t('word_parts');
-    replace(this.partsSays, ...fillElements(t('word_parts_says', { logit: twoDecimals(logits[0]) }), { word: name(words[0]) }));
+    replace(this.partsDescription, ...fillElements(t('word_parts_says', { logit: twoDecimals(logits[0]) }), { word: name(words[0]) }));
     const buttons = words.slice(1).map((word, at) => {
       const pick = () => {
         this.rival = at + 1;
@@ -101,13 +111,13 @@ export class LogitLens {
     const values = terms.map(({ effects }) => [effects[0], effects[0] - effects[this.rival]]);
     const order = [...terms.keys()].filter((place) => terms[place].part !== 'bias');
     order.sort((one, other) => Math.abs(values[other][0]) - Math.abs(values[one][0]));
-    const reach = Math.max(1e-9, ...values.flat().map(Math.abs));
+    const maximum = Math.max(1e-9, ...values.flat().map(Math.abs));
     const sum = (places) => [0, 1].map((column) => places.reduce((all, place) => all + values[place][column], 0));
-    const lines = order.slice(0, STRONGEST).map((place) => partLine(partName(terms[place]), values[place], reach));
-    const rest = order.slice(STRONGEST);
-    if (rest.length) lines.push(partLine(t('why_more', { count: rest.length }), sum(rest), reach));
+    const lines = order.slice(0, MAX_PART_ROWS).map((place) => partLine(partName(terms[place]), values[place], maximum));
+    const rest = order.slice(MAX_PART_ROWS);
+    if (rest.length) lines.push(partLine(t('why_more', { count: rest.length }), sum(rest), maximum));
     const biases = [...terms.keys()].filter((place) => terms[place].part === 'bias');
-    lines.push(partLine(t('word_biases'), sum(biases), reach));
+    lines.push(partLine(t('word_biases'), sum(biases), maximum));
     const heads = [t('word_part'), words[0].trim(), t('word_less', { word: words[this.rival].trim() })];
     const head = make('thead', {}, make('tr', {}, ...heads.map((each) => make('th', { scope: 'col' }, make('bdi', {}, each)))));
     const total = partLine('Σ', [logits[0], logits[0] - logits[this.rival]], null);
@@ -120,9 +130,9 @@ function partName({ part, kind, layer, head }) {
   return part === 'feed_forward' ? t('word_network', { layer: layer + 1 }) : t(`word_${part}`);
 }
 
-function partLine(name, values, reach) {
+function partLine(name, values, maximum) {
   const cells = values.map((value) => {
-    const bar = reach && make('i', { class: 'signed' }, make('i', { class: value < 0 ? 'less' : '', style: barStyle(value / reach) }));
+    const bar = maximum && make('i', { class: 'signed' }, make('i', { class: value < 0 ? 'less' : '', style: barStyle(value / maximum) }));
     return make('td', { class: 'numeric' }, bar, make('span', {}, signed(value, 3)));
   });
   return make('tr', {}, make('th', { scope: 'row' }, name), ...cells);

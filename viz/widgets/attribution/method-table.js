@@ -25,44 +25,44 @@ export class MethodTable {
     /** @type {any} */
     this.query = null; // arguments of the current request
     this.turn = 0;
-    this.forget();
+    this.reset();
     this.title = make('h3', {});
     this.description = make('p', { class: 'says' });
-    this.follows = make('p', { class: 'follows', 'aria-live': 'polite' });
+    this.summary = make('p', { class: 'follows', 'aria-live': 'polite' });
     this.table = make('div', { class: 'methods' });
     this.scale = make('p', { class: 'quiet' });
     this.gap = make('p', { class: 'quiet gap' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.hide = make('button', { type: 'button', class: 'link', onclick: () => this.erase() });
-    this.halt = make('button', { type: 'button', class: 'link', onclick: () => this.stop() });
-    this.state = make('span', { class: 'quiet numeric', role: 'status' });
+    this.hideButton = make('button', { type: 'button', class: 'link', onclick: () => this.erase() });
+    this.stopButton = make('button', { type: 'button', class: 'link', onclick: () => this.stop() });
+    this.status = make('span', { class: 'quiet numeric', role: 'status' });
     this.agreement = new AgreementTable();
     this.curves = new ErasureCurves();
     this.faithTitle = make('h3', {});
-    this.faithSays = make('p', { class: 'says' });
-    this.verdict = make('p', { class: 'follows' });
-    const line = make('div', { class: 'more' }, this.hide, this.halt, this.state);
+    this.faithDescription = make('p', { class: 'says' });
+    this.faithfulness = make('p', { class: 'follows' });
+    const line = make('div', { class: 'more' }, this.hideButton, this.stopButton, this.status);
     this.element = make(
       'section',
       {},
       this.title,
       this.description,
-      this.follows,
+      this.summary,
       this.table,
       this.scale,
       this.gap,
       this.agreement.element,
     );
-    this.element.append(this.error, this.faithTitle, this.faithSays, this.verdict, line, this.curves.element);
+    this.element.append(this.error, this.faithTitle, this.faithDescription, this.faithfulness, line, this.curves.element);
   }
 
-  forget() {
+  reset() {
     this.known = {}; // method → scores, order, agreement and time
     this.failed = {}; // method → error message
     this.curveData = {}; // method → erasure curve
     this.chances = [];
     this.running = '';
-    this.light = null; // the highlighted method
+    this.highlighted = null; // name of a method
   }
 
   stop() {
@@ -81,26 +81,26 @@ export class MethodTable {
     this.word = word;
     if (key === this.key) {
       this.draw();
-      if (!this.running && !this.stopped && this.onLeave().length) this.measure();
+      if (!this.running && !this.stopped && this.missingMethods().length) this.measure();
       return;
     }
-    const same = this.query && JSON.stringify(this.query.request) === JSON.stringify(query.request);
-    const another = JSON.stringify({ ...query, ...NO_HEAD }) !== JSON.stringify({ ...this.query, ...NO_HEAD });
+    const isSameRequest = this.query && JSON.stringify(this.query.request) === JSON.stringify(query.request);
+    const isOther = JSON.stringify({ ...query, ...NO_HEAD }) !== JSON.stringify({ ...this.query, ...NO_HEAD });
     [this.key, this.query] = [key, query];
-    if (another) {
-      this.forget();
+    if (isOther) {
+      this.reset();
     } else {
       for (const results of [this.known, this.failed, this.curveData]) delete results.head; // depend on the head
     }
     this.stopped = false;
-    if (!same) {
+    if (!isSameRequest) {
       this.report = null;
       this.loadFaithfulness(query.request);
     }
     this.measure();
   }
 
-  onLeave() {
+  missingMethods() {
     return this.config.methods.filter((name) => !this.known[name] && !this.failed[name]);
   }
 
@@ -121,7 +121,7 @@ export class MethodTable {
     this.running = 'methods';
     this.error.textContent = '';
     this.draw();
-    for (const method of this.onLeave()) {
+    for (const method of this.missingMethods()) {
       const known = Object.fromEntries(Object.entries(this.known).map(([name, { scores }]) => [name, scores]));
       try {
         const answer = await callLatest(this.server.ask_method, { ...this.query, method, known });
@@ -175,7 +175,7 @@ export class MethodTable {
     if (focused) this.table.querySelector(`[data-method=${focused}]`)?.focus({ preventScroll: true });
     this.scale.textContent = t('word_scale');
     this.gap.textContent = completenessText(this.known.integrated?.gap);
-    replace(this.follows, ...this.summaryText(words));
+    replace(this.summary, ...this.summaryText(words));
     this.agreement.draw(this.config.methods, this.known);
     this.drawFaithfulness();
   }
@@ -198,7 +198,7 @@ export class MethodTable {
   line(method, words) {
     const result = this.known[method];
     const pick = () => {
-      this.light = this.light === method ? null : method;
+      this.highlighted = this.highlighted === method ? null : method;
       this.draw();
     };
     const button = make(
@@ -208,7 +208,7 @@ export class MethodTable {
         class: 'name',
         data: { method },
         title: t(`method_${method}_says`),
-        'aria-pressed': String(this.light === method),
+        'aria-pressed': String(this.highlighted === method),
         onclick: pick,
       },
       t(`method_${method}`),
@@ -220,11 +220,11 @@ export class MethodTable {
     } else {
       line.append(this.cells(method, result, words), make('span', { class: 'cost numeric' }, milliseconds(result.ms)));
     }
-    const row = this.curveData[method];
-    line.append(make('span', { class: 'area numeric' }, row ? signed(area(row, mean(this.chances)), 2) : ''));
-    const many = this.report?.methods[method];
-    const bounds = many && `${signed(many.low, 2)} … ${signed(many.high, 2)}`;
-    line.append(make('span', { class: 'area numeric', title: bounds }, many ? signed(many.area, 2) : ''));
+    const curve = this.curveData[method];
+    line.append(make('span', { class: 'area numeric' }, curve ? signed(area(curve, mean(this.chances)), 2) : ''));
+    const overall = this.report?.methods[method];
+    const bounds = overall && `${signed(overall.low, 2)} … ${signed(overall.high, 2)}`;
+    line.append(make('span', { class: 'area numeric', title: bounds }, overall ? signed(overall.area, 2) : ''));
     return line;
   }
 
@@ -262,18 +262,18 @@ export class MethodTable {
 
   drawFaithfulness() {
     this.faithTitle.textContent = t('word_faith');
-    this.faithSays.textContent = t('word_faith_says');
+    this.faithDescription.textContent = t('word_faith_says');
     const done = this.config.methods.filter((method) => this.curveData[method]);
     const ready = this.config.methods.filter((method) => this.known[method]);
-    this.hide.textContent = t('word_hide');
-    this.hide.hidden =
+    this.hideButton.textContent = t('word_hide');
+    this.hideButton.hidden =
       Boolean(this.running) || !ready.length || (done.length === ready.length && this.chances.length === this.config.chances);
-    this.halt.textContent = t('word_stop');
-    this.halt.hidden = !this.running;
+    this.stopButton.textContent = t('word_stop');
+    this.stopButton.hidden = !this.running;
     const all = this.config.methods.length + this.config.chances;
-    this.state.textContent = this.running === 'curves' ? t('word_hidden', { done: done.length + this.chances.length, all }) : '';
-    this.verdict.textContent = this.report ? faithfulnessText(this.report) : t('word_no_report');
-    this.curves.draw(this.chances.length ? mean(this.chances) : null, this.curveData, this.light);
+    this.status.textContent = this.running === 'curves' ? t('word_hidden', { done: done.length + this.chances.length, all }) : '';
+    this.faithfulness.textContent = this.report ? faithfulnessText(this.report) : t('word_no_report');
+    this.curves.draw(this.chances.length ? mean(this.chances) : null, this.curveData, this.highlighted);
   }
 }
 

@@ -1,7 +1,7 @@
 // Asset addresses and the tables needed before the first render.
 
 import { isMessage } from './messages.js';
-import { isBusy, Retry, rest } from './retry.js';
+import { isBusy, Retry, sleep } from './retry.js';
 
 /** @typedef {import('messages').ErrorMessage} ErrorMessage */
 
@@ -65,12 +65,12 @@ export const queueStatus = {
   /** @type {(waiter: unknown, isUnreachable: boolean) => void} */
   setUnreachable: () => {},
   /** @type {(waiter: unknown, pause: number | null) => void} */
-  again: () => {},
+  setRetry: () => {},
 };
 
 /**
  * Calls a server function and shows the queue status. Retries while the cluster is unreachable or the server is busy.
- * Other errors of the server are thrown with `fault`, which selects the phrase. Background calls pass `wanted()`: they
+ * Other errors of the server are thrown with `fault`, which selects the phrase. Background calls pass `isWanted()`: they
  * show no status and resolve to `null` once it returns false. `onRetry(answer)` is called before each pause.
  * Aborting `signal` cancels the call, gives up its place in the queue and rejects the promise.
  *
@@ -78,7 +78,7 @@ export const queueStatus = {
  * @overload
  * @param {import('messages').Call<Result>} ask
  * @param {object} values
- * @param {null} [wanted]
+ * @param {null} [isWanted]
  * @param {null} [onRetry]
  * @param {AbortSignal} [signal]
  * @returns {Promise<Result>}
@@ -88,7 +88,7 @@ export const queueStatus = {
  * @overload
  * @param {import('messages').Call<Result>} ask
  * @param {object} values
- * @param {(() => boolean) | null} wanted
+ * @param {(() => boolean) | null} isWanted
  * @param {((answer: ErrorMessage) => void) | null} [onRetry]
  * @returns {Promise<Result | null>}
  */
@@ -96,41 +96,41 @@ export const queueStatus = {
  * @template Result
  * @param {import('messages').Call<Result>} ask
  * @param {object} values
- * @param {(() => boolean) | null} query
+ * @param {(() => boolean) | null} isWanted
  * @param {((answer: ErrorMessage) => void) | null} onRetry
  * @param {AbortSignal} [signal]
  * @returns {Promise<Result | null>}
  */
-export async function callLatest(ask, values, query = null, onRetry = null, signal = undefined) {
+export async function callLatest(ask, values, isWanted = null, onRetry = null, signal = undefined) {
   const retry = new Retry();
   const options = signal && { signal };
   let answer = await ask(values, undefined, options);
   try {
     while (isMessage(answer, 'waiting') || retry.shouldRetry(answer)) {
-      if (query && !query()) return null;
-      if (!query) {
+      if (isWanted && !isWanted()) return null;
+      if (!isWanted) {
         queueStatus.setPosition(ask, answer.what === 'waiting' ? answer.before : null);
         queueStatus.setUnreachable(retry, answer.what === 'error' && !isBusy(answer));
       }
       if (answer.what === 'waiting') {
-        if (!query) queueStatus.again(retry, null);
+        if (!isWanted) queueStatus.setRetry(retry, null);
         answer = await ask(values, answer.ticket, options); // a queued request keeps its place
         continue;
       }
       const pause = retry.pause(answer);
-      if (!query) queueStatus.again(retry, isBusy(answer) ? pause : null);
+      if (!isWanted) queueStatus.setRetry(retry, isBusy(answer) ? pause : null);
       onRetry?.(answer);
-      await rest(pause, query);
-      if (query && !query()) return null;
+      await sleep(pause, isWanted);
+      if (isWanted && !isWanted()) return null;
       signal?.throwIfAborted();
       answer = await ask(values, undefined, options);
     }
   } finally {
     retry.finish();
-    if (!query) {
+    if (!isWanted) {
       queueStatus.setPosition(ask, null);
       queueStatus.setUnreachable(retry, false);
-      queueStatus.again(retry, null);
+      queueStatus.setRetry(retry, null);
     }
   }
   if (isMessage(answer, 'error')) throw Object.assign(new Error(answer.word), { fault: answer });

@@ -50,6 +50,6 @@ export function mostInformativeHead(translation) {
 }
 
 function coverage(map, rows, columns) {
-  const most = (column) => rows.reduce((all, row) => Math.max(all, map.weights[row * map.columns + column]), 0);
-  return columns.reduce((all, column) => all + most(column), 0) / Math.max(1, Math.min(rows.length, columns.length));
+  const columnMaximum = (column) => rows.reduce((all, row) => Math.max(all, map.weights[row * map.columns + column]), 0);
+  return columns.reduce((all, column) => all + columnMaximum(column), 0) / Math.max(1, Math.min(rows.length, columns.length));
 }

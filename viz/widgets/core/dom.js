@@ -22,16 +22,16 @@ export function setAttributes(element, attributes) {
 /** @type {WeakMap<EventTarget, Map<string, (event: any) => void>>} */
 const listenersByElement = new WeakMap(); // listeners by event name
 
-function setListener(element, event, act) {
+function setListener(element, event, listener) {
   const own = listenersByElement.get(element) ?? new Map();
   listenersByElement.set(element, own);
   if (!own.has(event)) element.addEventListener(event, (domEvent) => own.get(event)(domEvent));
-  own.set(event, act);
+  own.set(event, listener);
 }
 
 /** Transfers event listeners from `other` to `element`. */
 export function transferListeners(element, other) {
-  for (const [event, act] of listenersByElement.get(other) ?? []) setListener(element, event, act);
+  for (const [event, listener] of listenersByElement.get(other) ?? []) setListener(element, event, listener);
 }
 
 export function replace(element, ...children) {
@@ -54,8 +54,8 @@ export function svg(tag, attributes = {}, ...children) {
 
 /** An icon with these paths; `box` is the side of its view box. */
 export function icon(box, paths, { fill = 'none', width = 1.5 } = {}) {
-  const look = fill === 'none' ? { fill, stroke: 'currentColor', 'stroke-width': width } : { fill };
-  const picture = svg('svg', { viewBox: `0 0 ${box} ${box}`, 'aria-hidden': 'true', class: 'icon', ...look });
+  const style = fill === 'none' ? { fill, stroke: 'currentColor', 'stroke-width': width } : { fill };
+  const picture = svg('svg', { viewBox: `0 0 ${box} ${box}`, 'aria-hidden': 'true', class: 'icon', ...style });
   for (const path of paths) picture.append(svg('path', typeof path === 'string' ? { d: path } : path));
   return picture;
 }
@@ -77,30 +77,30 @@ export function fillElements(template, parts) {
 
 /** Fades the edges of a horizontally scrollable element. */
 export function fadeScrollEdges(element) {
-  const mark = () => {
+  const update = () => {
     const { scrollLeft, clientWidth, scrollWidth } = element;
     element.classList.toggle('more-before', scrollLeft > 1);
     element.classList.toggle('more-after', scrollLeft + clientWidth < scrollWidth - 1);
   };
   element.classList.add('fades');
-  element.addEventListener('scroll', mark, { passive: true });
-  new ResizeObserver(mark).observe(element);
-  mark();
-  return mark;
+  element.addEventListener('scroll', update, { passive: true });
+  new ResizeObserver(update).observe(element);
+  update();
+  return update;
 }
 
 /** Makes a scrollable element focusable, so that arrow keys scroll it. */
-export function setScrollable(element, yes) {
-  element.classList.toggle('scrolls', yes);
-  if (yes) element.tabIndex = 0;
+export function setScrollable(element, isScrollable) {
+  element.classList.toggle('scrolls', isScrollable);
+  if (isScrollable) element.tabIndex = 0;
   else element.removeAttribute('tabindex');
 }
 
 /** Returns a function that makes the element scrollable if its content overflows `side`, 'Width' or 'Height'. */
 export function updateScrollable(element, side) {
-  const look = () => setScrollable(element, element[`scroll${side}`] > element[`client${side}`]);
-  new ResizeObserver(look).observe(element);
-  return look;
+  const update = () => setScrollable(element, element[`scroll${side}`] > element[`client${side}`]);
+  new ResizeObserver(update).observe(element);
+  return update;
 }
 
 export const isTextField = (element) => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tagName ?? '');

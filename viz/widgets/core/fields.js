@@ -3,7 +3,7 @@
 import { tables } from './boot.js';
 
 const toKey = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
-/** @typedef {{ name: string, key: string, kind: string, default: any, [about: string]: any }} Field one row of the table */
+/** @typedef {{ name: string, key: string, kind: string, default: any, [property: string]: any }} Field one row of the table */
 
 /** @type {(part: string) => Field[]} */
 const fieldRows = (part) => tables.fields[part].map((row) => /** @type {Field} */ ({ ...row, key: toKey(row.name) }));

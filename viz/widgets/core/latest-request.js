@@ -9,7 +9,7 @@ export class LatestRequest {
   constructor(element, error, fallback) {
     this.element = element;
     this.error = error;
-    this.otherwise = fallback;
+    this.fallback = fallback;
     /** @type {AbortController | null} */
     this.pending = null;
     this.cancel();
@@ -43,7 +43,7 @@ export class LatestRequest {
     } catch (error) {
       if (turn !== this.turn) return;
       this.shownKey = '';
-      this.error.textContent = faultText(error, this.otherwise);
+      this.error.textContent = faultText(error, this.fallback);
       if (!getFault(error)) console.warn(error);
     } finally {
       if (turn === this.turn) {

@@ -59,8 +59,8 @@ function readBefore(translation, kind, place, items) {
 export function view(translation, kind, layer, head, options) {
   const map = translation.map(kind, layer, head);
   const { rows, columns } = axes(translation, kind, options);
-  const about = { kind, layer, head, rows, columns, maximum: head === 'max', masked: translation.masked(kind) };
-  if (rows.length === map.rows && columns.length === map.columns) return { ...about, weights: map.weights, hidden: 0 };
+  const properties = { kind, layer, head, rows, columns, maximum: head === 'max', masked: translation.masked(kind) };
+  if (rows.length === map.rows && columns.length === map.columns) return { ...properties, weights: map.weights, hidden: 0 };
   const weights = new Float32Array(rows.length * columns.length);
   const sums = options.rescale && !options.special && head !== 'max' ? new Float32Array(rows.length).fill(1) : null;
   let hidden = 0;
@@ -77,7 +77,7 @@ export function view(translation, kind, layer, head, options) {
       for (let column = 0; column < columns.length; column++) weights[row * columns.length + column] /= sum;
     }
   }
-  return { ...about, weights, hidden, sums };
+  return { ...properties, weights, hidden, sums };
 }
 
 /** @type {View} */
@@ -104,17 +104,17 @@ export function errorBound(view, weight, rows, columns) {
   const [own, others] = [rows.map((row) => view.rows[row]), columns.map((column) => view.columns[column])];
   const single = tokens(own) === 1 && tokens(others) === 1;
   const averaged = !view.maximum && (view.layer === 'mean' || view.head === 'mean');
-  const doubt = WEIGHT_ERROR * tokens(others);
-  if (!view.sums) return single && !averaged ? 0 : doubt;
+  const error = WEIGHT_ERROR * tokens(others);
+  if (!view.sums) return single && !averaged ? 0 : error;
   const sumError = WEIGHT_ERROR * tokens(view.columns); // the divisor of a rescaled row has an error, too
-  return (doubt + weight * sumError) / Math.max(sumError, Math.min(...rows.map((row) => view.sums[row])) - sumError);
+  return (error + weight * sumError) / Math.max(sumError, Math.min(...rows.map((row) => view.sums[row])) - sumError);
 }
 
 /** Formats a number with at most four decimals, such that both ends of its error interval round to the same text. */
-export function formatCertain(number, doubt = 0) {
+export function formatCertain(number, error = 0) {
   for (let digits = 4; digits > 1; digits--) {
     const text = number.toFixed(digits);
-    if (!doubt || [number - doubt, number + doubt].every((end) => Math.max(0, end).toFixed(digits) === text)) return text;
+    if (!error || [number - error, number + error].every((end) => Math.max(0, end).toFixed(digits) === text)) return text;
   }
   return number.toFixed(1);
 }
@@ -142,12 +142,12 @@ export function reduceCells(map, rows, columns) {
 
 /** Largest weight of a row. */
 export function rowMaximum({ weights, columns }, row) {
-  let most = 0;
+  let maximum = 0;
   for (let column = 0; column < columns.length; column++) {
     const weight = weights[row * columns.length + column];
-    if (weight > most) most = weight;
+    if (weight > maximum) maximum = weight;
   }
-  return most;
+  return maximum;
 }
 
 export function argMax(values) {
@@ -163,9 +163,9 @@ export const columnWeights = ({ weights, rows, columns }, column) =>
   Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
 
 /** Position of a weight on the colour scale, from 0 to 1. */
-export function colourLevel(weight, most, scale) {
+export function colourLevel(weight, maximum, scale) {
   if (scale === 'log') return Math.max(0, 1 + Math.log10(Math.max(weight, 1e-3)) / 3);
-  if (scale === 'row') return most ? weight / most : 0;
+  if (scale === 'row') return maximum ? weight / maximum : 0;
   return weight;
 }
 

@@ -28,8 +28,8 @@ function onHashChange() {
     set({ chosenLanguage: language });
   }
   dispatchEvent(new CustomEvent('headlight-link')); // if the sentence changes, its translation sets the selection
-  const look = state.translation && !state.busy ? selectionFor(state.translation, link) : {};
-  set({ ...look, tab: knownTab(link.tab) });
+  const selection = state.translation && !state.busy ? selectionFor(state.translation, link) : {};
+  set({ ...selection, tab: knownTab(link.tab) });
 }
 
 /** The tab, or the first one if this page does not have it. */

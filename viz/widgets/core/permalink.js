@@ -44,7 +44,7 @@ function parseNumber(text) {
 /** Token ids, for a prefix or a hypothesis of the search. */
 const parseIds = (text) => (/^\d+(\.\d+)*$/.test(text ?? '') ? text.split('.').map(Number) : undefined);
 
-const isChange = {
+const FIELD_CHECKS = {
   kind: (value) => KINDS.includes(value),
   side: (value) => ['encoder', 'decoder'].includes(value),
   part: (value) => ['feed_forward', 'residual'].includes(value),
@@ -71,7 +71,7 @@ const REQUIRED_FIELDS = {
 function parseInterventions(text) {
   try {
     const list = JSON.parse(text);
-    return list.every((each) => REQUIRED_FIELDS[each.action].every((name) => isChange[name](each[name]))) ? text : undefined;
+    return list.every((each) => REQUIRED_FIELDS[each.action].every((name) => FIELD_CHECKS[name](each[name]))) ? text : undefined;
   } catch {
     return undefined;
   }
@@ -81,20 +81,20 @@ function parseInterventions(text) {
 export function parsePermalink(hash = location.hash) {
   const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   /** @type {Record<string, any>} */
-  const look = { request: {} };
+  const selection = { request: {} };
   const take = (target, name, value) => {
     if (value !== undefined) target[name] = value;
   };
   for (const row of FIELDS.request) {
-    if (row.in_link && row.name in values) take(look.request, row.name, REQUEST_PARSERS[row.kind](values[row.name], row));
-    if (row.ids) take(look.request, row.name, parseIds(values[`${row.name}_ids`]));
+    if (row.in_link && row.name in values) take(selection.request, row.name, REQUEST_PARSERS[row.kind](values[row.name], row));
+    if (row.ids) take(selection.request, row.name, parseIds(values[`${row.name}_ids`]));
   }
-  for (const row of FIELDS.selection) if (row.name in values) take(look, row.key, PARSERS[row.kind](values[row.name], row));
-  if (/^[a-z]+$/.test(values.tab ?? '')) look.tab = values.tab;
-  if (look.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) look[row.key] = values[row.name] ?? row.default; // validated by the tab
-  take(look, 'interventions', parseInterventions(values.interventions));
-  if (isSupported(values.language)) look.language = values.language;
-  return look;
+  for (const row of FIELDS.selection) if (row.name in values) take(selection, row.key, PARSERS[row.kind](values[row.name], row));
+  if (/^[a-z]+$/.test(values.tab ?? '')) selection.tab = values.tab;
+  if (selection.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) selection[row.key] = values[row.name] ?? row.default; // validated by the tab
+  take(selection, 'interventions', parseInterventions(values.interventions));
+  if (isSupported(values.language)) selection.language = values.language;
+  return selection;
 }
 
 /** Clamps the selection to this translation; invalid rows and columns become null. */
@@ -116,14 +116,14 @@ export function clampSelection(translation, selection) {
 }
 
 /** The selection of a permalink. Missing values are the defaults, or the most informative head and row. */
-export function selectionFor(translation, { request, language, tab, ...wanted }) {
+export function selectionFor(translation, { request, language, tab, ...linked }) {
   const best = translation.tensors.cross && defaultHead(translation);
-  const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
+  const hasNoHead = ['kind', 'layer', 'head'].every((name) => linked[name] === undefined);
   const { tab: _, ...defaults } = DEFAULTS; // the tab does not depend on the translation
-  const look = { ...defaults, ...(best && free ? { kind: 'cross', ...best } : {}), ...wanted };
-  const selection = { ...look, ...clampSelection(translation, look) };
-  const chosen = [selection.row, selection.column, selection.pinned].some((each) => each !== null);
-  return free && !chosen ? { ...selection, row: informativeRow(translation, selection, selection) } : selection;
+  const requested = { ...defaults, ...(best && hasNoHead ? { kind: 'cross', ...best } : {}), ...linked };
+  const selection = { ...requested, ...clampSelection(translation, requested) };
+  const isChosen = [selection.row, selection.column, selection.pinned].some((each) => each !== null);
+  return hasNoHead && !isChosen ? { ...selection, row: informativeRow(translation, selection, selection) } : selection;
 }
 
 const LIVE_DELAY_MS = 700; // browsers limit the rate of `replaceState`
@@ -157,32 +157,32 @@ export function formatPermalink() {
 
 /** Keeps the URL up to date, including that of an embedding page. Each translation adds a history entry. */
 export function syncAddress() {
-  let waiting = 0;
+  let timer = 0;
   /** @type {string | null} */
   let entryRequest = null; // request of this history entry; null: the next translation belongs to this entry
-  let typed = false; // this entry's translation is live, so the next one replaces it
-  let known = location.hash;
+  let isLive = false; // this entry's translation is live, so the next one replaces it
+  let knownHash = location.hash;
   const update = () => {
-    clearTimeout(waiting);
+    clearTimeout(timer);
     const pause = state.translation?.live ? LIVE_DELAY_MS : 120;
-    waiting = setTimeout(() => {
+    timer = setTimeout(() => {
       if (state.busy || !state.translation) return; // the URL already has the pending request
-      if (location.hash !== known) return; // do not overwrite a history entry opened meanwhile
+      if (location.hash !== knownHash) return; // do not overwrite a history entry opened meanwhile
       const request = JSON.stringify(state.unanswered ?? state.translation.requestValues());
-      const isNewEntry = entryRequest !== null && request !== entryRequest && !typed;
-      if (request !== entryRequest) typed = Boolean(state.translation.live) && !state.unanswered;
+      const isNewEntry = entryRequest !== null && request !== entryRequest && !isLive;
+      if (request !== entryRequest) isLive = Boolean(state.translation.live) && !state.unanswered;
       entryRequest = request;
       const hash = formatPermalink();
       if (hash === location.hash) return;
       history[isNewEntry ? 'pushState' : 'replaceState'](history.state, '', hash);
-      known = location.hash;
+      knownHash = location.hash;
       if (window.parent !== window) window.parent.postMessage({ queryString: '', hash }, '*');
     }, pause);
   };
   on(['translation', 'busy', 'chosenLanguage', ...FIELDS.judged.map(({ key }) => key), ...Object.keys(DEFAULTS)], update);
   addEventListener('hashchange', () => {
     entryRequest = null;
-    known = location.hash;
+    knownHash = location.hash;
     update();
   });
 }

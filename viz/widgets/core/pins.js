@@ -13,17 +13,17 @@ export function remapIndex(place, before, after) {
   while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++;
   if (place >= before.length - end) return place + after.length - before.length;
   const name = before[place];
-  const only = (list) => list.indexOf(name) === list.lastIndexOf(name);
-  return after.includes(name) && only(before) && only(after) ? after.indexOf(name) : null;
+  const isUnique = (list) => list.indexOf(name) === list.lastIndexOf(name);
+  return after.includes(name) && isUnique(before) && isUnique(after) ? after.indexOf(name) : null;
 }
 
 /** The pinned row and column for another translation; null if a word is missing. */
-export function remapPins(before, after, look) {
-  const getAxes = (translation) => axes(translation, look.kind, look);
+export function remapPins(before, after, selection) {
+  const getAxes = (translation) => axes(translation, selection.kind, selection);
   const [old, now] = [getAxes(before), getAxes(after)];
   const labels = (items) => items.map(({ label }) => label);
   return {
-    row: remapIndex(look.row, labels(old.rows), labels(now.rows)),
-    column: remapIndex(look.column, labels(old.columns), labels(now.columns)),
+    row: remapIndex(selection.row, labels(old.rows), labels(now.rows)),
+    column: remapIndex(selection.column, labels(old.columns), labels(now.columns)),
   };
 }

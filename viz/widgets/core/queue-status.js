@@ -30,7 +30,7 @@ queueStatus.setUnreachable = (waiter, isUnreachable) => {
 };
 
 /** Sets the milliseconds until `waiter` retries a busy server; `null` removes it. */
-queueStatus.again = (waiter, pause) => {
+queueStatus.setRetry = (waiter, pause) => {
   if (pause === null) busyWaiters.delete(waiter);
   else busyWaiters.set(waiter, performance.now() + pause);
   draw();
@@ -40,24 +40,24 @@ function draw() {
   const text = unreachableWaiters.size
     ? t('line_away')
     : busyWaiters.size
-      ? again()
+      ? retryText()
       : waiters.size
         ? positionText(Math.max(...waiters.values()))
         : '';
-  const counts = busyWaiters.size && !unreachableWaiters.size;
+  const isCountdown = busyWaiters.size && !unreachableWaiters.size;
   clearTimeout(clock);
-  if (counts) clock = setTimeout(draw, SECOND);
+  if (isCountdown) clock = setTimeout(draw, SECOND);
   if (!text && !statusElement) return;
   statusElement ??= createStatusElement();
   // Screen readers announce the countdown once, not every second.
-  statusElement.setAttribute('aria-live', counts && statusElement.textContent ? 'off' : 'polite');
+  statusElement.setAttribute('aria-live', isCountdown && statusElement.textContent ? 'off' : 'polite');
   if (statusElement.textContent !== text) statusElement.textContent = text;
 }
 
 const positionText = (most) => (most ? t(most === 1 ? 'line_one' : 'line_before', { count: most }) : t('line_next'));
 
 /** Text with the seconds until the first retry. */
-function again() {
+function retryText() {
   const left = Math.min(...busyWaiters.values()) - performance.now();
   return t('line_again', { seconds: Math.max(1, Math.ceil(left / SECOND)) });
 }

@@ -11,18 +11,18 @@ export function reconcile(element, ...children) {
   const old = [...element.childNodes];
   let first = 0; // old children before this index are used or skipped, so that reused children never move
   const nodes = fresh.map((child, at) => {
-    const fits = (each, place) => place >= first && isSameNode(each, child);
+    const matches = (each, place) => place >= first && isSameNode(each, child);
     // With an equal count, match by index: a sentence may contain a word twice.
-    const place = old.length === fresh.length ? (fits(old[at], at) ? at : -1) : old.findIndex(fits);
+    const place = old.length === fresh.length ? (matches(old[at], at) ? at : -1) : old.findIndex(matches);
     if (place < 0) return child;
     first = place + 1;
     return patch(old[place], child);
   });
-  const stay = new Set(nodes);
-  for (const each of old) if (!stay.has(each)) each.remove();
+  const reused = new Set(nodes);
+  for (const each of old) if (!reused.has(each)) each.remove();
   for (const [place, child] of nodes.entries()) {
-    const here = element.childNodes[place] ?? null;
-    if (here !== child) element.insertBefore(child, here);
+    const current = element.childNodes[place] ?? null;
+    if (current !== child) element.insertBefore(child, current);
   }
   return element;
 }

@@ -28,11 +28,11 @@ export class Recording extends Translation {
     this.reads = !before; // a decoder row is labelled by its input token, not by the predicted one
     this.before = withPositions(before ?? [], text).map((token, place) => ({ ...token, key: place ? `t${place - 1}` : 'b' }));
     this.ask = ask;
-    this.awaited = new Set();
+    this.requested = new Set();
     /** @type {Map<string, any>} */
-    this.smalls = new Map();
+    this.thumbnails = new Map();
     /** @type {Map<string, import('./translation.js').AttentionMap>} placeholders of maps that are not loaded yet */
-    this.blanks = new Map();
+    this.placeholders = new Map();
     for (const kind of this.kinds) this.tensors[kind] = { shape: kinds[kind].shape, numbers: numbers[kind] ?? null };
     if (ask) this.opening = { layer: 0, head: 0, row: null }; // finding the most informative head would need all maps
   }
@@ -68,22 +68,22 @@ export class Recording extends Translation {
 
   /** Downsampled map of a head, for kinds whose maps load on demand. */
   thumbnailMap(kind, { layer, head }) {
-    return this.smalls.get(`${kind} ${layer} ${head}`) ?? this.placeholderMap(kind, { layer, head }, true);
+    return this.thumbnails.get(`${kind} ${layer} ${head}`) ?? this.placeholderMap(kind, { layer, head }, true);
   }
 
   /** A map of NaN until the map is loaded; the first call requests it. */
   placeholderMap(kind, head, small) {
     const key = `${kind} ${head.layer} ${head.head} ${small}`;
-    if (!this.awaited.has(key)) {
-      this.awaited.add(key);
+    if (!this.requested.has(key)) {
+      this.requested.add(key);
       this.ask?.({ kind, heads: [head], small });
     }
     const [, , rows, columns] = this.tensors[kind].shape;
     const size = small ? { rows: 1, columns: 1 } : { rows, columns };
     const name = `${kind} ${small}`;
-    const blank = this.blanks.get(name) ?? { weights: new Float32Array(size.rows * size.columns).fill(NaN), ...size };
-    this.blanks.set(name, blank);
-    return blank;
+    const placeholder = this.placeholders.get(name) ?? { weights: new Float32Array(size.rows * size.columns).fill(NaN), ...size };
+    this.placeholders.set(name, placeholder);
+    return placeholder;
   }
 
   /** Stores loaded maps; `full` is the integer for a weight of one. */
@@ -92,7 +92,7 @@ export class Recording extends Translation {
     for (const [place, { layer, head }] of heads.entries()) {
       const weights = Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / full);
       if (!small) this.mask(kind, { weights });
-      (small ? this.smalls : this.maps).set(`${kind} ${layer} ${head}`, { weights, rows, columns });
+      (small ? this.thumbnails : this.maps).set(`${kind} ${layer} ${head}`, { weights, rows, columns });
     }
   }
 }

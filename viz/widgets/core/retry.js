@@ -6,7 +6,7 @@ import { isMessage } from './messages.js';
 
 const RETRY_DELAYS_MS = [2000, 4000, 8000, 15_000, 30_000]; // the last one repeats
 const MAX_RETRYING = 24; // maximum number of retrying requests; any more report the error
-const POLL_WANTED_MS = 250; // milliseconds between two calls of `wanted()`
+const POLL_MS = 250; // milliseconds between two calls of `isWanted()`
 const BUSY = new Set(['line_full', 'cluster_busy', 'training_full']);
 
 const retrying = new Set();
@@ -21,7 +21,7 @@ export const isBusy = (answer) => isMessage(answer, 'error') && BUSY.has(answer.
 /** Retry state of one request. */
 export class Retry {
   constructor() {
-    this.times = 0;
+    this.attempts = 0;
   }
 
   /**
@@ -30,8 +30,8 @@ export class Retry {
    * @returns {answer is ErrorMessage}
    */
   shouldRetry(answer) {
-    const isGone = isMessage(answer, 'error') && answer.word === 'cluster_gone';
-    if ((!isGone && !isBusy(answer)) || (retrying.size >= MAX_RETRYING && !retrying.has(this))) return false;
+    const isUnreachable = isMessage(answer, 'error') && answer.word === 'cluster_gone';
+    if ((!isUnreachable && !isBusy(answer)) || (retrying.size >= MAX_RETRYING && !retrying.has(this))) return false;
     retrying.add(this);
     return true;
   }
@@ -41,8 +41,8 @@ export class Retry {
    * @param {ErrorMessage} answer
    */
   pause(answer) {
-    const pause = RETRY_DELAYS_MS[Math.min(this.times, RETRY_DELAYS_MS.length - 1)];
-    this.times += 1;
+    const pause = RETRY_DELAYS_MS[Math.min(this.attempts, RETRY_DELAYS_MS.length - 1)];
+    this.attempts += 1;
     if (!isBusy(answer)) return pause * (0.75 + Math.random() / 2);
     return Math.max(pause, 1000 * (answer.values?.seconds ?? 0)) * (1 + Math.random() / 2);
   }
@@ -53,13 +53,13 @@ export class Retry {
 }
 
 /**
- * Waits for `pause` milliseconds, or until `wanted()` returns false.
+ * Waits for `pause` milliseconds, or until `isWanted()` returns false.
  * @param {number} pause
- * @param {(() => boolean) | null} needed
+ * @param {(() => boolean) | null} isWanted
  */
-export async function rest(pause, needed = null) {
-  const interval = needed ? POLL_WANTED_MS : pause;
-  for (let left = pause; left > 0 && (!needed || needed()); left -= interval) {
+export async function sleep(pause, isWanted = null) {
+  const interval = isWanted ? POLL_MS : pause;
+  for (let left = pause; left > 0 && (!isWanted || isWanted()); left -= interval) {
     await new Promise((resolve) => setTimeout(resolve, Math.min(interval, left)));
   }
 }

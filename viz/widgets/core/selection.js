@@ -12,25 +12,25 @@ const INFORMATIVE_ROLES = { encoder: ['previous', 'next', 'same'], decoder: ['ju
 /**
  * The initial row: for the default head the server's choice, for other heads the clearest row, preferably one whose
  * strongest word is far off the diagonal or that shows a change of word order. Null if the map is empty.
- * `look`: kind, layer and head; `showing`: display options.
+ * `look`: kind, layer and head; `options`: display options.
  */
-export function informativeRow(translation, look, showing) {
-  const { rows, columns, weights } = view(translation, look.kind, look.layer, look.head, showing);
+export function informativeRow(translation, look, options) {
+  const { rows, columns, weights } = view(translation, look.kind, look.layer, look.head, options);
   if (!rows.length || !columns.length) return null;
-  const opens = openingRow(translation, look);
-  const chosen = opens === null ? null : rowOfPosition(rows, opens);
-  if (chosen !== null) return chosen;
-  const back = isShiftedHead(translation, look) ? 1 : 0; // offset from a row to the row of the word that it aligns
+  const openingPosition = openingRow(translation, look);
+  const initial = openingPosition === null ? null : rowOfPosition(rows, openingPosition);
+  if (initial !== null) return initial;
+  const shift = isShiftedHead(translation, look) ? 1 : 0; // offset from a row to the row of the word that it aligns
   const places = rows.map((item, row) => {
-    const own = weights.subarray(row * columns.length, (row + 1) * columns.length);
-    const [word, column] = [rows[row - back], argMax(own)];
+    const rowOfWeights = weights.subarray(row * columns.length, (row + 1) * columns.length);
+    const [word, column] = [rows[row - shift], argMax(rowOfWeights)];
     const informative = word && [word, item, columns[column]].every(isWord) && !word.joined && columns[column].key !== word.key;
-    return { row, column, weight: own[column] || 0, informative, clear: informative && own[column] >= MIN_ROW_PEAK };
+    return { row, column, weight: rowOfWeights[column] || 0, informative, clear: informative && rowOfWeights[column] >= MIN_ROW_PEAK };
   });
   const clear = places.filter((place) => place.clear);
   const scores = places.map((place) => {
     if (!place.informative) return 0;
-    const distance = Math.abs((place.column + 0.5) / columns.length - (place.row - back + 0.5) / rows.length);
+    const distance = Math.abs((place.column + 0.5) / columns.length - (place.row - shift + 0.5) / rows.length);
     const crosses = place.clear && clear.some((other) => (other.row - place.row) * (other.column - place.column) < 0);
     return place.weight + DISTANCE_PENALTY * distance + (place.clear ? 3 : 0) + (crosses ? 3 : 0);
   });

@@ -26,7 +26,7 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @property {string} scale
  * @property {string} interventions interventions of the What if tab as JSON; empty: none
  *
- * @typedef {object} Here other state of the page
+ * @typedef {object} PageState other fields of the page
  * @property {string} language
  * @property {string} theme
  * @property {string} review text of the Sentiment tab; empty: its first example
@@ -36,7 +36,7 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @property {number | null} hoverRow
  * @property {number | null} hoverColumn
  *
- * @typedef {Selection & Here & Record<string, any>} State
+ * @typedef {Selection & PageState & Record<string, any>} State
  */
 
 /** The page's store, the base of the views' stores. */

@@ -81,7 +81,7 @@ export class Translation {
     /** @type {Map<string, AttentionMap>} */
     this.maps = new Map();
     /** @type {Map<string, Uint16Array | Uint32Array>} */
-    this.gathered = new Map();
+    this.gatheredMaps = new Map();
   }
 
   /** Whether the hypotheses were reranked with a reverse model. */
@@ -177,14 +177,14 @@ export class Translation {
       return numbers.subarray(first, first + size);
     }
     const key = `${kind} ${layer} ${head}`;
-    const known = this.gathered.get(key);
-    if (known) return known;
+    const cached = this.gatheredMaps.get(key);
+    if (cached) return cached;
     const parts =
       layer === 'mean'
         ? Array.from({ length: layers }, (_, each) => this.gather(kind, each, head))
         : Array.from({ length: heads }, (_, each) => this.gather(kind, layer, each));
     const result = head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size);
-    this.gathered.set(key, result);
+    this.gatheredMaps.set(key, result);
     return result;
   }
 

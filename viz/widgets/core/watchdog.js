@@ -18,9 +18,9 @@ export class Watchdog {
   reset() {
     this.stop();
     const timer = setTimeout(async () => {
-      const there = await isReachable();
+      const isUp = await isReachable();
       if (this.timer !== timer) return; // a message arrived meanwhile
-      if (there) this.reset();
+      if (isUp) this.reset();
       else this.lost();
     }, SILENCE_MS);
     this.timer = timer;
@@ -39,13 +39,13 @@ export class Watchdog {
   }
 }
 
-/** Waits until a lost server responds. Resolves to false if `wanted()` turns false, or if the server was never lost. */
-export async function waitForServer(needed, isDown = false) {
-  while (needed() && !(await isReachable())) {
+/** Waits until a lost server responds. Resolves to false if `isWanted()` turns false, or if the server was never lost. */
+export async function waitForServer(isWanted, isDown = false) {
+  while (isWanted() && !(await isReachable())) {
     isDown = true;
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
-  return isDown && needed();
+  return isDown && isWanted();
 }
 
 /** Whether the server of this page responds. */

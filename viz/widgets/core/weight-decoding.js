@@ -31,7 +31,7 @@ function centres() {
   const letters = [];
   for (let code = 0x21; code < 0x7f; code++) if (!'"&\'<>\\'.includes(String.fromCharCode(code))) letters.push(code);
   for (let code = TWO_BYTES[0]; code < TWO_BYTES[1]; code++) letters.push(code);
-  for (const [place, middle] of levelCentres().entries()) table[letters[place] ?? THREE_BYTES + place - letters.length] = middle;
+  for (const [place, centre] of levelCentres().entries()) table[letters[place] ?? THREE_BYTES + place - letters.length] = centre;
   return table;
 }
 

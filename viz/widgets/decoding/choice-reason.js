@@ -5,7 +5,7 @@ import { t } from '../core/i18n.js';
 import { LANGUAGES } from '../core/languages.js';
 import { state } from '../core/state.js';
 
-const CLOSE = 0.00005; // scores are shown with four decimals, so that smaller differences are invisible
+const MIN_DIFFERENCE = 0.00005; // smaller differences are invisible, since scores are shown with four decimals
 
 /**
  * @param {import('./search-tree.js').SearchTree} tree
@@ -32,9 +32,9 @@ function againstOthers(tree, finished, backs, weight) {
   });
   if (backs[0] === null) return t('decoding_why_score', values(second, score));
   const rival = finished.slice(1).reduce((one, other) => (score(other) > score(one) ? other : one));
-  if (score(rival) > score(best) + CLOSE) return t('decoding_why_reversed', values(rival, score));
-  const sum = (place) => score(place) + weight * (backs[finished.indexOf(place)] ?? 0);
-  return t('decoding_why_sum', values(second, sum));
+  if (score(rival) > score(best) + MIN_DIFFERENCE) return t('decoding_why_reversed', values(rival, score));
+  const total = (place) => score(place) + weight * (backs[finished.indexOf(place)] ?? 0);
+  return t('decoding_why_sum', values(second, total));
 }
 
 /** Names the first token of the path that is not the most probable continuation, from which greedy search diverges. */

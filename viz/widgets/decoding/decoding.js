@@ -36,15 +36,15 @@ class DecodingTab {
   build() {
     const choose = (node) => this.choose(node);
     const open = (node) => this.open(node);
-    this.tree = new TreeView({ choose, open, point: (node) => this.point(node) });
-    this.stepper = new Stepper({ go: (step) => this.showStep(step), open: () => state.tab === 'decoding' });
+    this.tree = new TreeView({ choose, open, onHover: (node) => this.hoverNode(node) });
+    this.stepper = new Stepper({ go: (step) => this.showStep(step), isVisible: () => state.tab === 'decoding' });
     this.controls = make('div', { class: 'controls', hidden: true }, this.stepper.element, ...this.tree.choices);
-    this.chosen = new SelectedNode({ choose, turn: (step) => this.goStep(step), open: () => this.open(this.node) });
+    this.chosen = new SelectedNode({ choose, onStep: (step) => this.moveStep(step), open: () => this.open(this.node) });
     this.finished = new FinishedList({ choose, open });
-    this.probabilities = new Probabilities({ choose: (place) => this.chooseToken(place), point: (place) => this.pointToken(place) });
+    this.probabilities = new Probabilities({ choose: (place) => this.chooseToken(place), onHover: (place) => this.hoverToken(place) });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.single = make('p', { class: 'single' });
-    this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.emptyState() });
+    this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.requestSearch() });
     this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
     this.reason = make('p', { class: 'reason' });
     this.search = section(
@@ -68,7 +68,7 @@ class DecodingTab {
   /** The request whose search is shown. For a translation opened from a tree, that is the request of the tree. */
   originalRequest() {
     const request = state.translation.requestValues();
-    const origin = this.searched;
+    const origin = this.treeRequest;
     return Array.isArray(request.target) && origin && origin.text === request.text && origin.model === request.model ? origin : request;
   }
 
@@ -80,12 +80,12 @@ class DecodingTab {
       this.search.title.textContent = t('decoding_search');
       this.search.caption.textContent = t('decoding_loading');
     }
-    const both = (signal) => {
+    const loadBoth = (signal) => {
       const ask = (server, values) => callLatest(server, { request: values, ...look }, null, null, signal);
       return Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, request), loadPlotly()]);
     };
     this.latest
-      .load(JSON.stringify([origin, request, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure))
+      .load(JSON.stringify([origin, request, look]), loadBoth, ([tree, chances, plotly]) => this.draw(plotly, origin, tree, chances))
       .then(() => {
         if (!this.searchResult && this.error.textContent) this.search.caption.textContent = ''; // the request has failed
       });
@@ -98,37 +98,37 @@ class DecodingTab {
   /** Opens the path to a node as a translation with all its attention maps. */
   open(node) {
     const ids = this.searchResult.tree.ids(node);
-    this.searched = this.current;
+    this.treeRequest = this.current;
     if (ids.join() !== state.translation.target.map((token) => token.id).join()) this.request({ target: ids });
     set({ tab: 'heads' });
     /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();
   }
 
   /** Without a search tree: requests a beam search, or the model's own translation instead of a forced one. */
-  emptyState() {
+  requestSearch() {
     const defaults = state.defaultRequest ?? {};
-    this.searched = null;
+    this.treeRequest = null;
     const { back_weight } = state.translation.model.defaults ?? defaults;
     this.request(this.isForced ? {} : { beam_size: defaults.beam_size, temperature: 0, prefix: this.current.prefix, back_weight });
   }
 
   // ---------------------------------------------------------------- drawing
 
-  draw(plotly, request, { nodes, beam, finished, samples, backs, back_weight: weight }, sure) {
+  draw(plotly, request, { nodes, beam, finished, samples, backs, back_weight: weight }, chances) {
     const same = JSON.stringify(this.current) === JSON.stringify(request);
     this.current = request;
     this.searchResult = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: request.length_penalty, backs, weight };
     this.isForced = request.target !== null;
     this.opens = document.getElementById('panel-heads') !== null;
-    const any = nodes.length > 0;
+    const hasTree = nodes.length > 0;
     const { tree } = this;
-    this.none.hidden = any;
+    this.none.hidden = hasTree;
     const { reason, controls, pair, chosen } = this;
     for (const element of [reason, chosen.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.caption])
-      element.hidden = !any;
+      element.hidden = !hasTree;
     this.search.title.textContent = t('decoding_search');
-    this.probabilities.draw(plotly, sure.figure);
-    if (any) {
+    this.probabilities.draw(plotly, chances.figure);
+    if (hasTree) {
       this.search.caption.textContent = t('decoding_search_says', { beam });
       this.reason.textContent = choiceReason(this.searchResult.tree, finished, backs, weight);
       tree.show(this.searchResult, this.opens);
@@ -151,7 +151,7 @@ class DecodingTab {
     const { tree, best } = this.searchResult;
     const first = best ?? 0; // the end of the best path, since all steps are shown
     this.stepper.start(tree.steps.length);
-    this.tree.until = Infinity;
+    this.tree.visibleSteps = Infinity;
     this.choose(same && this.node < tree.nodes.length ? this.node : first);
   }
 
@@ -159,7 +159,7 @@ class DecodingTab {
   choose(node) {
     const { tree } = this.searchResult;
     this.node = node;
-    if (tree.nodes[node].step >= this.tree.until) this.stepper.goTo(tree.nodes[node].step + 1);
+    if (tree.nodes[node].step >= this.tree.visibleSteps) this.stepper.goTo(tree.nodes[node].step + 1);
     this.tree.mark(node);
     this.chosen.show(this.searchResult, node, this.opens);
     this.probabilities.mark(this.tokenAt(node));
@@ -178,33 +178,33 @@ class DecodingTab {
   // ---------------------------------------------------------------- nodes and tokens of the translation
 
   /** The best path if its tokens are those of the page's translation, else an empty list. */
-  targetTokens() {
+  targetNodes() {
     const { tree, best } = this.searchResult;
     const ids = best === undefined ? [] : tree.ids(best);
     return ids.join() === state.translation.target.map(({ id }) => id).join() ? tree.path(best) : [];
   }
 
   tokenAt(node) {
-    const place = node === null ? -1 : this.targetTokens().indexOf(node);
+    const place = node === null ? -1 : this.targetNodes().indexOf(node);
     return place < 0 ? null : place;
   }
 
-  point(node) {
+  hoverNode(node) {
     this.tree.highlight(node);
     this.probabilities.highlight(this.tokenAt(node));
   }
 
-  pointToken(place) {
-    this.tree.highlight(place === null ? null : (this.targetTokens()[place] ?? null));
+  hoverToken(place) {
+    this.tree.highlight(place === null ? null : (this.targetNodes()[place] ?? null));
     this.probabilities.highlight(place);
   }
 
   chooseToken(place) {
-    const node = this.targetTokens()[place];
+    const node = this.targetNodes()[place];
     if (node !== undefined) this.choose(node);
   }
 
-  goStep(step) {
+  moveStep(step) {
     const { node } = this;
     const { tree, best } = this.searchResult;
     this.choose((step > 0 ? tree.child(node, best) : tree.parent(node)) ?? tree.steps[tree.about(node).step + step][0]);

@@ -6,21 +6,21 @@ import { fourDecimals, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { section } from './section.js';
 
-const QUIET = { displayModeBar: false, responsive: false };
+const PLOTLY_CONFIG = { displayModeBar: false, responsive: false };
 const MAX_WIDTH = 1280; // maximum width of the chart in pixels, with the alternatives
 const MIN_BAR_WIDTH = 200; // minimum width of the bars in pixels
-const ALONE = 16; // right margin of bars without alternatives, in pixels
+const MARGIN_WITHOUT_ALTERNATIVES = 16; // right margin of bars without alternatives, in pixels
 const ALTERNATIVES_IN_TABLE = 3; // maximum number per token
 
 const DIMMED_OPACITY = 0.45; // of other bars while a token is highlighted
 
 export class Probabilities {
-  /** Callbacks: `choose(place)` for a clicked token, `point(place)` for the hovered token or null. */
-  constructor({ choose, point }) {
+  /** Callbacks: `choose(place)` for a clicked token, `onHover(place)` for the hovered token or null. */
+  constructor({ choose, onHover }) {
     this.choose = choose;
-    this.point = point;
+    this.onHover = onHover;
     this.chosen = null;
-    this.lit = null;
+    this.highlighted = null;
     this.chart = make('div', { class: 'chart', 'aria-hidden': 'true' });
     this.table = make('table', {});
     this.numbers = make('summary', {});
@@ -46,28 +46,28 @@ export class Probabilities {
     if (!this.figure) return;
     const { data, layout } = this.figure;
     const width = Math.min(this.chart.clientWidth, MAX_WIDTH);
-    const beside = ({ x, xref }) => xref === 'paper' && x === 1;
-    const columns = [...new Set(layout.annotations.filter(beside).map(({ xshift }) => xshift))].sort((one, other) => one - other);
-    const wide = columns.length > 1 ? columns[1] - columns[0] : 0;
-    const fitting = columns.filter((left) => left + wide <= width - layout.margin.l - MIN_BAR_WIDTH);
+    const isAlternative = ({ x, xref }) => xref === 'paper' && x === 1;
+    const columns = [...new Set(layout.annotations.filter(isAlternative).map(({ xshift }) => xshift))].sort((one, other) => one - other);
+    const columnWidth = columns.length > 1 ? columns[1] - columns[0] : 0;
+    const fitting = columns.filter((left) => left + columnWidth <= width - layout.margin.l - MIN_BAR_WIDTH);
     this.section.caption.textContent = t(fitting.length ? 'decoding_probabilities_says' : 'decoding_probabilities_tight');
-    const annotations = layout.annotations.filter((each) => !beside(each) || fitting.includes(each.xshift));
-    const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + wide : ALONE };
-    this.plotly.react(this.chart, data, { ...layout, width, annotations, margin }, QUIET);
-    this.listen();
+    const annotations = layout.annotations.filter((each) => !isAlternative(each) || fitting.includes(each.xshift));
+    const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + columnWidth : MARGIN_WITHOUT_ALTERNATIVES };
+    this.plotly.react(this.chart, data, { ...layout, width, annotations, margin }, PLOTLY_CONFIG);
+    this.addListeners();
     this.paint();
   }
 
-  listen() {
-    if (this.listening) return;
-    this.listening = true;
-    this.chart.on('plotly_hover', ({ points: [bar] }) => this.point(bar.y));
-    this.chart.on('plotly_unhover', () => this.point(null));
+  addListeners() {
+    if (this.hasListeners) return;
+    this.hasListeners = true;
+    this.chart.on('plotly_hover', ({ points: [bar] }) => this.onHover(bar.y));
+    this.chart.on('plotly_unhover', () => this.onHover(null));
     this.chart.on('plotly_click', ({ points: [bar] }) => this.choose(bar.y));
-    const getPlace = (event) => event.target.closest('tbody tr')?.sectionRowIndex ?? null;
-    this.table.addEventListener('pointerover', (event) => this.point(getPlace(event)));
-    this.table.addEventListener('pointerleave', () => this.point(null));
-    this.table.addEventListener('click', (event) => getPlace(event) !== null && this.choose(getPlace(event)));
+    const rowIndex = (event) => event.target.closest('tbody tr')?.sectionRowIndex ?? null;
+    this.table.addEventListener('pointerover', (event) => this.onHover(rowIndex(event)));
+    this.table.addEventListener('pointerleave', () => this.onHover(null));
+    this.table.addEventListener('click', (event) => rowIndex(event) !== null && this.choose(rowIndex(event)));
   }
 
   /** Marks the token of the node that is selected in the tree; null if it is not part of the translation. */
@@ -78,14 +78,14 @@ export class Probabilities {
 
   /** Highlights the token that is hovered here or in the tree. */
   highlight(place) {
-    if (place === this.lit) return;
-    this.lit = place;
+    if (place === this.highlighted) return;
+    this.highlighted = place;
     this.paint();
   }
 
   paint() {
     if (!this.figure) return;
-    const place = this.lit ?? this.chosen;
+    const place = this.highlighted ?? this.chosen;
     const opacity = state.translation.target.map((_, row) => (place === null || row === place ? 1 : DIMMED_OPACITY));
     this.plotly.restyle(this.chart, { 'marker.opacity': [opacity] }, [0]);
     for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === place);

@@ -9,8 +9,8 @@ export class SearchTree {
     this.steps = []; // nodes per step, best first
     for (const [place, node] of this.nodes.entries()) {
       const before = this.nodes[node.parent];
-      const stays = [...(before?.text ?? '')].slice(0, node.unchanged).join(''); // the server counts code points
-      Object.assign(node, { unchanged: stays.length, text: stays + node.added });
+      const prefix = [...(before?.text ?? '')].slice(0, node.unchanged).join(''); // the server counts code points
+      Object.assign(node, { unchanged: prefix.length, text: prefix + node.added });
       before?.children.push(place);
       this.steps[node.step] ??= [];
       this.steps[node.step].push(place);

@@ -7,17 +7,17 @@ import { t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
 import { section } from './section.js';
 
-const SHORT = 18; // maximum number of characters of a candidate before its last token
+const MAX_PREFIX_LENGTH = 18; // maximum number of characters of a candidate before its last token
 
 export class SelectedNode {
-  /** Callbacks: `choose(node)` selects a candidate, `turn(step)` changes the step, `open()` opens the path. */
-  constructor({ choose, turn, open }) {
+  /** Callbacks: `choose(node)` selects a candidate, `onStep(step)` changes the step, `open()` opens the path. */
+  constructor({ choose, onStep, open }) {
     this.choose = choose;
     this.reads = make('p', { class: 'reads', dir: 'auto' });
     this.about = make('p', { class: 'about numeric' });
     this.open = make('button', { type: 'button', class: 'link', onclick: open });
     this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.reads, this.about), this.open);
-    const [previous, next] = stepButtons(turn);
+    const [previous, next] = stepButtons(onStep);
     this.previous = previous;
     this.next = next;
     this.table = make('table', {});
@@ -60,7 +60,7 @@ export class SelectedNode {
   row(tree, node, chosen) {
     const { text, unchanged, label } = tree.getNode(node);
     const { log_probability, score, outcome } = tree.about(node);
-    const name = make('bdi', {}, ...highlightToken(text, unchanged, label, SHORT));
+    const name = make('bdi', {}, ...highlightToken(text, unchanged, label, MAX_PREFIX_LENGTH));
     const button = make('button', { type: 'button', 'aria-pressed': String(chosen), title: text, onclick: () => this.choose(node) }, name);
     const cells = [log_probability, score].map((number) => make('td', { class: 'numeric' }, formatSigned(number)));
     const description = make('td', {}, t(`decoding_outcome_${outcome}`));
@@ -69,9 +69,9 @@ export class SelectedNode {
 }
 
 /** The text, with the part that its last token added in bold. Long texts are truncated at the start. */
-function highlightToken(text, unchanged, label, most = Infinity) {
+function highlightToken(text, unchanged, label, maxLength = Infinity) {
   const added = text.slice(unchanged).trim() ? text.slice(unchanged) : '';
   const before = text.slice(0, text.length - added.length);
-  const cut = before.length > most ? `…${before.slice(-most)}` : before;
+  const cut = before.length > maxLength ? `…${before.slice(-maxLength)}` : before;
   return [cut, make('b', {}, added || ` ${label}`)];
 }

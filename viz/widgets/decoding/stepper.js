@@ -9,10 +9,10 @@ const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
 export class Stepper {
-  /** `go(step)` shows the first `step` steps; `open()`: whether the view is visible. */
-  constructor({ go, open }) {
+  /** `go(step)` shows the first `step` steps; `isVisible()`: whether the view is visible. */
+  constructor({ go, isVisible }) {
     this.go = go;
-    this.open = open;
+    this.isVisible = isVisible;
     this.timer = 0;
     const [back, next] = stepButtons((by) => this.move(by));
     this.back = back;
@@ -24,8 +24,8 @@ export class Stepper {
       this.pause(); // restores the slider
       this.goTo(step);
     });
-    this.far = make('span', { class: 'quiet numeric' });
-    this.element = make('div', { class: 'stepper', role: 'group' }, this.back, this.next, this.button, this.slider, this.far);
+    this.position = make('span', { class: 'quiet numeric' });
+    this.element = make('div', { class: 'stepper', role: 'group' }, this.back, this.next, this.button, this.slider, this.position);
   }
 
   /** Resets to all steps of another search. */
@@ -54,20 +54,20 @@ export class Stepper {
     else {
       if (this.step >= this.steps) this.goTo(1);
       else this.goTo(this.step + 1);
-      if (!prefersReducedMotion()) this.wait();
+      if (!prefersReducedMotion()) this.scheduleStep();
     }
     this.draw();
   }
 
-  wait() {
+  scheduleStep() {
     this.timer = window.setTimeout(() => {
       this.timer = 0;
-      if (!this.open() || this.step >= this.steps) {
+      if (!this.isVisible() || this.step >= this.steps) {
         this.draw();
         return;
       }
       this.goTo(this.step + 1);
-      if (this.step < this.steps) this.wait();
+      if (this.step < this.steps) this.scheduleStep();
       this.draw();
     }, STEP_MS);
   }
@@ -83,7 +83,7 @@ export class Stepper {
     this.slider.value = String(this.step);
     this.slider.setAttribute('aria-label', t('decoding_steps'));
     this.slider.setAttribute('aria-valuetext', description);
-    this.far.textContent = `${this.step} / ${this.steps}`;
+    this.position.textContent = `${this.step} / ${this.steps}`;
     this.element.setAttribute('aria-label', t('decoding_steps'));
     replace(this.button, icon(17, this.timer ? PAUSE : PLAY, { fill: 'currentColor' }));
     for (const [button, name] of [

@@ -76,6 +76,6 @@ export function line(from, to, box, down) {
     from && (down ? { x: from.x + box.width / 2, y: from.y + box.height } : { x: from.x + box.width, y: from.y + box.height / 2 });
   const { x, y } = start ?? root;
   const middle = down ? (y + end.y) / 2 : (x + end.x) / 2;
-  const bends = down ? `${x} ${middle} ${end.x} ${middle}` : `${middle} ${y} ${middle} ${end.y}`;
-  return `M${x} ${y}C${bends} ${end.x} ${end.y}`;
+  const controlPoints = down ? `${x} ${middle} ${end.x} ${middle}` : `${middle} ${y} ${middle} ${end.y}`;
+  return `M${x} ${y}C${controlPoints} ${end.x} ${end.y}`;
 }

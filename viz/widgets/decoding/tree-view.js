@@ -9,14 +9,14 @@ import { t } from '../core/i18n.js';
 import { colourRamp } from '../parts/legend.js';
 import { hasLateNodes, layout, line, probabilities, visibleNodes } from './tree-layout.js';
 
-const NARROW = 700; // pixels below which the tree grows downward
+const MIN_HORIZONTAL_WIDTH = 700; // pixels below which the tree grows downward
 
 export class TreeView {
   /**
-   * Callbacks: `choose(node)` selects a node, `open(node)` opens its path as a translation, `point(node)` is called
+   * Callbacks: `choose(node)` selects a node, `open(node)` opens its path as a translation, `onHover(node)` is called
    * with the hovered node or null.
    */
-  constructor({ choose, open, point }) {
+  constructor({ choose, open, onHover }) {
     this.choose = choose;
     this.open = open;
     this.lines = svg('svg', { 'aria-hidden': 'true' });
@@ -28,14 +28,14 @@ export class TreeView {
       return box ? Number(box.dataset.node) : null;
     };
     this.element.addEventListener('click', (event) => nodeAt(event) !== null && choose(nodeAt(event)));
-    this.element.addEventListener('pointerover', (event) => point(nodeAt(event)));
-    this.element.addEventListener('pointerleave', () => point(null));
+    this.element.addEventListener('pointerover', (event) => onHover(nodeAt(event)));
+    this.element.addEventListener('pointerleave', () => onHover(null));
     this.dropped = this.choice('decoding_show_dropped', false);
     this.late = this.choice('decoding_hide_late', false);
     this.legend = make('p', { class: 'tree-legend quiet' });
     this.keys = make('p', { class: 'tree-keys' });
-    this.until = Infinity; // number of visible steps
-    this.lit = null;
+    this.visibleSteps = Infinity; // all steps
+    this.highlighted = null;
     new ResizeObserver(() => this.element.clientWidth !== this.width && this.draw()).observe(this.element);
   }
 
@@ -77,7 +77,7 @@ export class TreeView {
 
   /** Shows only the first `steps` steps of the search. */
   showSteps(steps) {
-    this.until = steps;
+    this.visibleSteps = steps;
     this.draw();
   }
 
@@ -88,7 +88,7 @@ export class TreeView {
 
   /** Highlights the node that is hovered in the tree or in another part of the tab. */
   highlight(node) {
-    this.lit = node;
+    this.highlighted = node;
     for (const box of this.boxes.children) box.classList.toggle('lit', Number(/** @type {any} */ (box).dataset.node) === node);
   }
 
@@ -98,24 +98,24 @@ export class TreeView {
     if (!this.search || !this.element.clientWidth) return;
     const { tree, best } = this.search;
     this.width = this.element.clientWidth;
-    const down = this.width < NARROW;
+    const down = this.width < MIN_HORIZONTAL_WIDTH;
     const current = visibleNodes(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, chosen: this.node });
     const positions = layout(tree, current, this.width, down);
     const winner = new Set(best === undefined ? [] : tree.path(best));
     const chosen = new Set(this.node === undefined ? [] : tree.path(this.node));
-    const visible = current.filter((node) => tree.nodes[node].step < this.until);
-    const about = (node) => ({ node, positions, down, isWinner: winner.has(node), isChosen: chosen.has(node) });
+    const visible = current.filter((node) => tree.nodes[node].step < this.visibleSteps);
+    const context = (node) => ({ node, positions, down, isWinner: winner.has(node), isChosen: chosen.has(node) });
     Object.assign(this.element.style, { height: `${positions.height}px` });
     for (const [name, value] of Object.entries({ width: this.width, height: positions.height }))
       this.lines.setAttribute(name, String(value));
-    const order = [...visible].sort((one, other) => this.weight(one, winner, chosen) - this.weight(other, winner, chosen));
-    replace(this.lines, ...order.map((node) => this.line(about(node))));
-    replace(this.boxes, ...visible.map((node) => this.box(about(node))));
-    this.highlight(this.lit);
+    const order = [...visible].sort((one, other) => this.drawingOrder(one, winner, chosen) - this.drawingOrder(other, winner, chosen));
+    replace(this.lines, ...order.map((node) => this.line(context(node))));
+    replace(this.boxes, ...visible.map((node) => this.box(context(node))));
+    this.highlight(this.highlighted);
   }
 
   /** Drawing order of lines: the winning and the selected path are drawn last, over the others. */
-  weight(node, winner, chosen) {
+  drawingOrder(node, winner, chosen) {
     return Number(this.search.tree.nodes[node].outcome !== 'dropped') + 2 * Number(winner.has(node)) + 4 * Number(chosen.has(node));
   }
 

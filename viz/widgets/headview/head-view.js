@@ -39,7 +39,6 @@ const HIGHLIGHT_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'written']
  * - `redraws`: more fields of the store that trigger a redraw; `open()`: whether the view is visible;
  * - `does`: overrides default actions: `choose(head, event)` (keys have no event), `onHover(row, column)`,
  *   `onPin(row, column)`, `letGo()`, and `held()`, which returns the pins. The host then calls `highlight(marks)`;
- * - `groupLabels`: whether neighbouring highlighted tokens share one label;
  * - `hosts`: elements outside the view: `sentence`, which describes the highlight, and `strips`, the sentences' words;
  * - `shortKinds()`: whether kinds have short names, followed by their number of heads;
  * - `heading`: tag of the head's name; `wallName()` and `mapName(name)`: accessible names of wall and map.
@@ -76,7 +75,6 @@ class HeadView {
     this.does = { ...defaultActions(store), ...does };
     this.names = {
       heading: 'h2',
-      groupLabels: false,
       shortKinds: () => false,
       wallName: () => t('wall'),
       mapName: (name) => name,
@@ -119,8 +117,7 @@ class HeadView {
     const turn = make('div', { class: 'turn' }, previous, next, this.title);
     this.topline = make('div', { class: 'topline' }, turn, parts.has('pin') ? this.pin : null, this.end);
     this.description = make('p', { class: 'says' });
-    const groupLabel = this.names.groupLabels ? (axis, places) => this.source.words(this.view, axis, places) : null;
-    const maps = new MapArea(canvasPlotly(), store.state, { legend, options: { groupLabel } });
+    const maps = new MapArea(canvasPlotly(), store.state, { legend });
     const texts = sentence ? make('div', { class: 'told' }, sentence, this.description) : this.description;
     const top = make('div', { class: 'heading' }, this.topline, this.announced, texts);
     this.head = make('div', { class: 'head' }, top, strips, readout, maps.element, legend);

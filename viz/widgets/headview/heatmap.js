@@ -20,21 +20,18 @@ const MAX_CELL_HEIGHT = 38;
 const MIN_TOUCH_WIDTH = 12; // pixels; on a phone a map with narrower cells scrolls
 const GROW_FROM_WIDTH = 900; // pixels; cells grow on wider maps
 const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only the highlighted column is labelled
-const MAX_LABELLED_ROWS = 24; // with `groupLabel`: rows that keep their labels if the columns are too narrow for labels
-const ROW_HEIGHT = 20; // pixels; row height of maps that only keep row labels
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
  * A map with its labels. `showing`: display options; `difference`: diverging colours around zero; `rowLabels`: false if
- * the map on the left has them; `groupLabel(axis, places)`: shared label of neighbouring tokens.
+ * the map on the left has them.
  */
 export class Heatmap {
-  constructor(plotly, showing, { difference = false, rowLabels = true, groupLabel = null } = {}) {
+  constructor(plotly, showing, { difference = false, rowLabels = true } = {}) {
     this.plotly = plotly;
     this.showing = showing;
     this.difference = difference;
     this.rowLabels = rowLabels;
-    this.groupLabel = groupLabel;
     /** @type {import('../core/map-view.js').View} */
     this.view = EMPTY_VIEW; // until `show`
     this.cellWidth = 0;
@@ -44,13 +41,13 @@ export class Heatmap {
     this.presentationSizes = null; // outside presentation mode
     this.shape = '';
     this.element = make('div', { class: 'map-scroll' });
-    this.labels = new MapLabels(showing, { groupLabel, shades: !difference });
+    this.labels = new MapLabels(showing, { shades: !difference });
     this.plot = make('div', { class: 'plot' });
     const band = (name) => make('div', { class: `band ${name}`, hidden: true });
     this.bands = { row: band('pinned'), column: band('pinned'), hoverRow: band(''), hoverColumn: band('') };
     this.tooltip = make('div', { class: 'tag', hidden: true });
     this.cover = make('div', { class: 'cover', hidden: true });
-    this.plane = make('div', { class: 'plane' }, this.plot, this.cover, ...Object.values(this.bands), this.tooltip, ...this.labels.names);
+    this.plane = make('div', { class: 'plane' }, this.plot, this.cover, ...Object.values(this.bands), this.tooltip);
     const { corner, columns, rows } = this.labels;
     this.grid = make('div', { class: 'map', role: 'img' }, rowLabels ? corner : null, columns, rowLabels ? rows : null, this.plane);
     this.inView = new InView(this.element);
@@ -88,7 +85,7 @@ export class Heatmap {
   }
 
   measureForPresentation({ above, cellWidth, cellHeight, scrolls }) {
-    Object.assign(this, { cellWidth, cellHeight, scrolls, tiny: false, low: false, gap: 1, columnHeight: above });
+    Object.assign(this, { cellWidth, cellHeight, scrolls, tiny: false, gap: 1, columnHeight: above });
   }
 
   measureForPage(width) {
@@ -103,10 +100,8 @@ export class Heatmap {
     if (many && !this.showing.fit) cell = 20;
     this.cellWidth = cell >= 18 ? Math.floor(cell) : cell;
     this.tiny = this.cellWidth < 12;
-    this.low = Boolean(this.groupLabel) && this.tiny && rows.length <= MAX_LABELLED_ROWS;
     const maxHeight = Math.floor(MAX_CELL_HEIGHT * scale);
-    const height = isNarrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, maxHeight);
-    this.cellHeight = this.low ? ROW_HEIGHT : height;
+    this.cellHeight = isNarrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, maxHeight);
     this.gap = this.cellWidth >= 13 ? 1 : 0;
     this.scrolls = many && !this.showing.fit;
     this.columnHeight = this.tiny ? FOLDED_LABEL_HEIGHT : above;
@@ -128,7 +123,7 @@ export class Heatmap {
 
   layout(availableHeight) {
     const [width, height] = this.size;
-    const { cellWidth, cellHeight, columnHeight, tiny, low } = this;
+    const { cellWidth, cellHeight, columnHeight, tiny } = this;
     setScrollable(this.element, this.scrolls);
     this.element.style.maxHeight = availableHeight ? `${availableHeight}px` : '';
     this.grid.classList.toggle('tiny', tiny);
@@ -136,7 +131,7 @@ export class Heatmap {
     this.grid.style.setProperty('--label-size', `${this.presentationSizes?.letters ?? (cellWidth < 15 ? 11 : cellWidth < 20 ? 12 : 14)}px`);
     this.plane.style.cssText = `width:${width}px;height:${height}px`;
     this.plane.classList.toggle('masked', this.hatched);
-    this.labels.draw(this.view, { cellWidth, cellHeight, columnHeight, tiny, low });
+    this.labels.draw(this.view, { cellWidth, cellHeight, columnHeight, tiny });
     const counts = { rows: this.view.rows.length, columns: this.view.columns.length };
     const names = { beside: this.labelWidth(), above: columnHeight };
     this.inView.say(this.presentationSizes?.scrolls ? { ...counts, ...names, cellWidth, cellHeight } : null);

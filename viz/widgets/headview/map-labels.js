@@ -1,4 +1,4 @@
-// Row and column labels of a map. On dense maps, neighbouring highlighted tokens share one label.
+// Row and column labels of a map.
 
 import { make, replace } from '../core/dom.js';
 import { argMax } from '../core/map-view.js';
@@ -20,27 +20,20 @@ function tickStyle(centre, width) {
 const getTitle = (item) => (item.read ? rowText(item) : item.label === SPACE ? t('token_space') : item.full);
 
 export class MapLabels {
-  constructor(showing, { groupLabel, shades }) {
+  constructor(showing, { shades }) {
     this.showing = showing;
-    this.groupLabel = groupLabel;
     this.shades = shades;
     this.columns = make('div', { class: 'columns' });
     this.rows = make('div', { class: 'rows' });
     this.corner = make('div', { class: 'corner', 'aria-hidden': 'true' });
-    this.common = { rows: make('div', { class: 'together before' }), columns: make('div', { class: 'together above' }) };
   }
 
-  /** Shared labels of several neighbours, drawn over the cells. */
-  get names() {
-    return this.groupLabel ? Object.values(this.common) : [];
-  }
-
-  /** `room`: cell size, height of the column labels, and whether cells are too small for labels (`tiny`, `low`). */
-  draw(view, room) {
+  /** `sizes`: cell size, height of the column labels, and whether cells are too small for labels (`tiny`). */
+  draw(view, sizes) {
     this.view = view;
-    this.room = room;
+    this.sizes = sizes;
     const { rows, columns } = view;
-    const { cellWidth, cellHeight, columnHeight, tiny, low } = room;
+    const { cellWidth, cellHeight, columnHeight, tiny } = sizes;
     this.columns.style.height = `${columnHeight}px`;
     replace(this.corner, make('div', {}, t('looked_at_axis')), make('div', {}, t('looking_axis')));
     const tick = (number, style) => make('span', { class: 'tick', style }, number);
@@ -54,12 +47,12 @@ export class MapLabels {
     replace(
       this.rows,
       ...rows.map((item, row) => this.label(item, { row }, `height:${cellHeight}px`)),
-      ...(low ? [] : tens(rows.length)).map((place) => tick(place + 1, `right:8px;top:${(place + 0.5) * cellHeight - 6}px`)),
+      ...tens(rows.length).map((place) => tick(place + 1, `right:8px;top:${(place + 0.5) * cellHeight - 6}px`)),
     );
   }
 
   label(item, data, style) {
-    const { tiny } = this.room;
+    const { tiny } = this.sizes;
     const isRow = data.column == null;
     const text = isRow ? rowName(item) : make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
     const above = isRow ? '' : ` ${columnClass(item.label)}`;
@@ -70,31 +63,16 @@ export class MapLabels {
 
   /** `now`: highlighted rows and columns; `levels`: levels from 0 to 1 of the other axis. */
   highlight(now, levels) {
-    const { tiny, low } = this.room;
+    const { tiny } = this.sizes;
     for (const [axis, name] of Object.entries(AXES)) {
       const focus = now[axis] ?? (levels[axis] ? [argMax(levels[axis])] : []);
-      const grouped = tiny && focus.length > 1 && this.groupLabel; // labels of neighbouring tiny cells would overlap
-      this.mergedLabel(axis, grouped ? focus : []);
       const leads = axis === 'rows' || !now.rows; // if both are highlighted, only the row is marked as selected
       for (const label of this[axis].querySelectorAll('.label')) {
         const place = Number(label.dataset[name]);
         paint(label, this.shades ? levels[axis]?.[place] : null, this.showing.palette);
         label.classList.toggle('chosen', Boolean(leads && now[axis]?.includes(place)));
-        label.classList.toggle('dim', tiny && !(axis === 'rows' && low) && (Boolean(grouped) || !focus.includes(place)));
+        label.classList.toggle('dim', tiny && !focus.includes(place));
       }
     }
-  }
-
-  /** A shared label at the middle of several rows or columns. */
-  mergedLabel(axis, places) {
-    const name = this.common[axis];
-    name.hidden = !places.length;
-    if (name.hidden) return;
-    const { cellWidth, cellHeight } = this.room;
-    name.textContent = this.groupLabel(axis, places);
-    const middle = (Math.min(...places) + Math.max(...places) + 1) / 2;
-    const [wide, left] = [this.view.columns.length * cellWidth, middle * cellWidth];
-    const across = left > wide / 2 ? `right:${wide - left - 10}px` : `left:${left - 10}px`; // the side with more space
-    name.style.cssText = axis === 'rows' ? `top:${middle * cellHeight - 10}px` : across;
   }
 }

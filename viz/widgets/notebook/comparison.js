@@ -10,13 +10,13 @@ import { mountPointer, cellOfElement } from '../headview/pointer.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { RecordingSource } from '../recording/recording-source.js';
 
-const SHOWN = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'arrived'];
+const REDRAW_FIELDS = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'arrived'];
 
 export class RecordingComparison {
-  /** `alike(yes)` is called on each draw, with true if both recordings have the same tokens and can be compared. */
-  constructor(element, recordings, store, alike) {
+  /** `onComparable(isComparable)` is called on each draw, with true if both recordings have the same tokens and can be compared. */
+  constructor(element, recordings, store, onComparable) {
     element.classList.add('explorer', 'both');
-    this.alike = alike;
+    this.onComparable = onComparable;
     this.recordings = recordings;
     this.store = store;
     this.title = make('h2', {});
@@ -40,7 +40,7 @@ export class RecordingComparison {
       onHover: (hoverRow, hoverColumn) => store.set({ hoverRow, hoverColumn }),
       onPin: (row, column) => store.set({ row, column }),
     });
-    store.on(SHOWN, () => this.draw());
+    store.on(REDRAW_FIELDS, () => this.draw());
     store.on(['row', 'column', 'hoverRow', 'hoverColumn'], () => this.light());
     onPage(['language', 'theme'], () => this.draw());
     new ResizeObserver(() => this.maps.clientWidth !== this.width && this.draw()).observe(this.maps);
@@ -52,13 +52,13 @@ export class RecordingComparison {
     const { kind } = state;
     this.width = this.maps.clientWidth;
     this.title.textContent = t('compare_both');
-    const haveKind = this.recordings.every((recording) => recording.kinds.includes(kind));
+    const hasKind = this.recordings.every((recording) => recording.kinds.includes(kind));
     const labelTexts =
-      haveKind && this.recordings.map((recording) => JSON.stringify(Object.values(axes(recording, kind, state)).map(labels)));
+      hasKind && this.recordings.map((recording) => JSON.stringify(Object.values(axes(recording, kind, state)).map(labels)));
     this.views = null;
-    this.maps.hidden = !haveKind || labelTexts[0] !== labelTexts[1];
+    this.maps.hidden = !hasKind || labelTexts[0] !== labelTexts[1];
     this.description.textContent = this.maps.hidden ? t('compare_other_tokens') : '';
-    this.alike(!this.maps.hidden);
+    this.onComparable(!this.maps.hidden);
     if (this.maps.hidden) return;
     const visibleHead = state.preview ?? state;
     this.views = this.recordings.map((recording, index) => {

@@ -62,8 +62,8 @@ async function openRecordings(root, views, maps, host) {
     return new RecordingView(addSection('headlight-recorded'), recordingOfView, { store, name, keys: () => index === 0 });
   });
   if (recordings.length > 1) {
-    const toggleAlike = (isAlike) => root.classList.toggle('alike', isAlike);
-    new RecordingComparison(addSection('headlight-both'), recordings, store, toggleAlike);
+    const setComparable = (isComparable) => root.classList.toggle('alike', isComparable);
+    new RecordingComparison(addSection('headlight-both'), recordings, store, setComparable);
   }
   host.answers(async (message, buffers) => {
     if (message.what !== 'maps') return;
@@ -75,20 +75,20 @@ async function openRecordings(root, views, maps, host) {
   syncSelection(store, recording, host);
 }
 
-const waiting = new Map();
+const pendingRequests = new Map();
 
 /** Request maps. Requests within one microtask are batched into one message per layer. */
 function requestHeads(host, { place, kind, heads, small }) {
   const [{ layer }] = heads;
   const key = `${place} ${kind} ${layer} ${small}`;
-  if (!waiting.has(key)) {
-    waiting.set(key, []);
+  if (!pendingRequests.has(key)) {
+    pendingRequests.set(key, []);
     queueMicrotask(() => {
-      host.ask({ what: 'maps', place, kind, small, heads: waiting.get(key) });
-      waiting.delete(key);
+      host.ask({ what: 'maps', place, kind, small, heads: pendingRequests.get(key) });
+      pendingRequests.delete(key);
     });
   }
-  waiting.get(key).push(...heads);
+  pendingRequests.get(key).push(...heads);
 }
 
 const toBytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

@@ -3,7 +3,7 @@
 import { NO_SELECTION } from '../core/store.js';
 import { axes, nearestHead } from '../core/map-view.js';
 
-const LOOK = ['kind', 'layer', 'head', 'row', 'column'];
+const SELECTION_FIELDS = ['kind', 'layer', 'head', 'row', 'column'];
 
 /** The selection as token indices, independent of merged words and hidden special tokens. */
 function getSelection(recording, { kind, layer, head, row, column, words, special }) {
@@ -25,9 +25,9 @@ function storeChanges(recording, state, changes) {
 }
 
 /** Initial changes of the store for the selection from Python. Null keeps the current value. */
-export function parseSelection(recording, look, selection) {
+export function parseSelection(recording, current, selection) {
   const values = Object.fromEntries(Object.entries(selection).filter(([, value]) => value !== null));
-  const changes = storeChanges(recording, { ...look, kind: values.kind ?? look.kind }, values);
+  const changes = storeChanges(recording, { ...current, kind: values.kind ?? current.kind }, values);
   return { ...NO_SELECTION, ...changes, ...nearestHead(recording, changes.kind, changes) };
 }
 
@@ -41,10 +41,10 @@ export function syncSelection(store, recording, host) {
     lastSent = text;
     host.tell(selection);
   };
-  store.on([...LOOK, 'words', 'special'], sendSelection);
-  host.hear((asked) => {
-    if (JSON.stringify(asked) === lastSent) return;
-    store.set({ preview: null, hoverRow: null, hoverColumn: null, ...storeChanges(recording, store.state, asked) });
+  store.on([...SELECTION_FIELDS, 'words', 'special'], sendSelection);
+  host.hear((selection) => {
+    if (JSON.stringify(selection) === lastSent) return;
+    store.set({ preview: null, hoverRow: null, hoverColumn: null, ...storeChanges(recording, store.state, selection) });
   });
   sendSelection();
 }

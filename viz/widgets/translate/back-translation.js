@@ -9,13 +9,13 @@ const LIVE_DELAY_MS = 2000; // milliseconds after a live translation
 
 export class BackTranslation {
   /**
-   * `judge(translation)` is called when the reliability of `translation` has changed.
+   * `onReliability(translation)` is called when the reliability of `translation` has changed.
    * @param {import('../core/server.js').Server} server
-   * @param {(translation: Translation) => void} judge
+   * @param {(translation: Translation) => void} onReliability
    */
-  constructor(server, judge) {
+  constructor(server, onReliability) {
     this.server = server;
-    this.judge = judge;
+    this.onReliability = onReliability;
     /** @type {Translation | null} */
     this.latest = null;
     /** @type {Timer | undefined} */
@@ -40,7 +40,7 @@ export class BackTranslation {
       const answer = await callLatest(this.server.read_back, { request: translation.requestValues() }, isLatest);
       if (!answer?.reliability || !isLatest()) return;
       translation.reliability = answer.reliability;
-      this.judge(translation);
+      this.onReliability(translation);
     } catch {
       // On failure keep the translation; show no error.
     }

@@ -7,17 +7,17 @@ import { languageName, t } from '../core/i18n.js';
 const COLLAPSING_TABS = new Set(['learn', 'decoding', 'why', 'sentiment', 'models']);
 
 export class CollapsedForm {
-  /** `root` is the translate form; `unfolded()` is called after it is expanded. */
-  constructor(root, unfolded) {
+  /** `root` is the translate form; `onExpand()` is called after it is expanded. */
+  constructor(root, onExpand) {
     this.root = root;
-    this.unfolded = unfolded;
+    this.onExpand = onExpand;
     this.open = false; // set by the visitor, reset on tab change
-    this.read = make('span', { class: 'quiet' });
+    this.sourceLanguage = make('span', { class: 'quiet' });
     this.source = make('bdi', { class: 'sentence-line' });
-    this.wrote = make('span', { class: 'quiet' });
+    this.targetLanguage = make('span', { class: 'quiet' });
     this.target = make('bdi', { class: 'sentence-line' });
     const arrow = make('span', { class: 'quiet', 'aria-hidden': 'true' }, '→');
-    this.line = make('p', { class: 'both' }, this.read, this.source, arrow, this.wrote, this.target);
+    this.line = make('p', { class: 'both' }, this.sourceLanguage, this.source, arrow, this.targetLanguage, this.target);
     this.button = make('button', { type: 'button', class: 'link change', onclick: () => this.setCollapsed(!this.open) });
     this.element = make('div', { class: 'desk-line' }, this.line, this.button);
     this.line.addEventListener('click', () => getSelection()?.isCollapsed && this.setCollapsed(true));
@@ -27,33 +27,33 @@ export class CollapsedForm {
   }
 
   /** Whether the form collapses on this tab. It always does in presentation mode. */
-  get folds() {
+  get collapses() {
     return COLLAPSING_TABS.has(state.tab) || state.beamer;
   }
 
-  /** Expand or collapse the form; `byHand` also moves the focus. */
-  setCollapsed(open, byHand = true) {
-    this.open = open && this.folds;
+  /** Expand or collapse the form; `movesFocus` also moves the focus. */
+  setCollapsed(open, movesFocus = true) {
+    this.open = open && this.collapses;
     this.draw();
-    if (!byHand || !this.folds) return;
-    if (this.open) this.unfolded();
+    if (!movesFocus || !this.collapses) return;
+    if (this.open) this.onExpand();
     else this.button.focus();
   }
 
   draw() {
     const { translation, busy } = state;
     this.root.classList.toggle('away', state.tab === 'own'); // that tab shows no translation
-    const folded = this.folds && !this.open && Boolean(translation);
-    this.root.classList.toggle('folded', folded);
-    this.element.hidden = !this.folds || !translation;
-    this.line.hidden = !folded;
-    this.button.textContent = t(folded ? 'desk_change' : 'desk_fold');
-    this.button.setAttribute('aria-expanded', String(!folded));
+    const isCollapsed = this.collapses && !this.open && Boolean(translation);
+    this.root.classList.toggle('folded', isCollapsed);
+    this.element.hidden = !this.collapses || !translation;
+    this.line.hidden = !isCollapsed;
+    this.button.textContent = t(isCollapsed ? 'desk_change' : 'desk_fold');
+    this.button.setAttribute('aria-expanded', String(!isCollapsed));
     this.line.classList.toggle('loading', busy);
     if (!translation) return;
     const { model } = translation;
-    replace(this.read, model.source ? languageName(model.source) : t('side_source'));
-    replace(this.wrote, model.target ? languageName(model.target) : t('side_target'));
+    replace(this.sourceLanguage, model.source ? languageName(model.source) : t('side_source'));
+    replace(this.targetLanguage, model.target ? languageName(model.target) : t('side_target'));
     Object.assign(this.source, { textContent: translation.source_text, lang: model.source, title: translation.source_text });
     Object.assign(this.target, { textContent: translation.text, lang: model.target, title: translation.text });
   }

@@ -9,12 +9,12 @@ import { callLatest, getFault } from '../core/boot.js';
  * @returns {Promise<import('messages').Answer | import('messages').ErrorMessage>}
  */
 export async function fetchDeferred(server, { name, turn }) {
-  for (let again = false; ; again = true) {
+  for (let isRetry = false; ; isRetry = true) {
     try {
       return { ...(await callLatest(server.fetch_deferred, { name })), turn };
     } catch (error) {
       const { word = 'unreachable', values = {} } = getFault(error) ?? {};
-      if (again || word !== 'unreachable') return { what: 'error', word, values, field: 'text', turn };
+      if (isRetry || word !== 'unreachable') return { what: 'error', word, values, field: 'text', turn };
     }
   }
 }

@@ -13,10 +13,10 @@ const REFERENCE_BANDWIDTH = 50e6 / 8; // bytes per second of the 50 Mbit/s conne
 const MIN_RATE_MS = 1500; // minimum milliseconds of download for an estimate of the rate
 
 export class DownloadOffer {
-  /** After a download, `know` receives all installed models, and `use` the model's name unless it was deselected. */
-  constructor({ know, use }) {
-    this.know = know;
-    this.use = use;
+  /** After a download, `onModels` receives all installed models, and `onReady` the model's name unless it was deselected. */
+  constructor({ onModels, onReady }) {
+    this.onModels = onModels;
+    this.onReady = onReady;
     this.model = null;
     this.opensModel = true;
     this.phase = 'away';
@@ -32,29 +32,29 @@ export class DownloadOffer {
     /** @type {{ at: number, done: number } | null} start of the rate measurement */
     this.firstProgress = null;
     this.watchdog = new Watchdog(() => this.fail({ word: 'unreachable', values: {} }));
-    this.what = make('p', { class: 'what' });
+    this.title = make('p', { class: 'what' });
     this.facts = make('p', { class: 'numeric' });
     this.description = make('p', { class: 'quiet' });
     this.bar = make('progress', {});
-    this.far = make('span', { class: 'quiet numeric far' });
-    this.first = make('button', { type: 'button', class: 'fetch', onclick: () => this.act() });
-    this.other = make('button', { type: 'button', class: 'link', onclick: () => this.close() });
+    this.progress = make('span', { class: 'quiet numeric far' });
+    this.button = make('button', { type: 'button', class: 'fetch', onclick: () => this.act() });
+    this.dismiss = make('button', { type: 'button', class: 'link', onclick: () => this.close() });
     this.status = make('p', { class: 'hidden-text', role: 'status' });
     this.error = make('p', { class: 'error', id: 'option-model-error', role: 'alert' });
     this.summary = make('summary', {});
-    this.byHand = make('p', {});
-    this.details = make('details', { class: 'quiet', hidden: true }, this.summary, this.byHand);
+    this.manual = make('p', {});
+    this.details = make('details', { class: 'quiet', hidden: true }, this.summary, this.manual);
     this.panel = make(
       'section',
       { class: 'offer', hidden: true },
-      this.what,
+      this.title,
       this.facts,
       this.description,
       this.bar,
-      make('div', { class: 'line' }, this.first, this.other, this.far),
+      make('div', { class: 'line' }, this.button, this.dismiss, this.progress),
     );
     this.element = make('div', { class: 'model-offer' }, this.panel, this.error, this.details, this.status);
-    hubClient.hear = (message) => this.onMessage(message);
+    hubClient.onMessage = (message) => this.onMessage(message);
     on(['language'], () => this.draw());
   }
 
@@ -78,7 +78,7 @@ export class DownloadOffer {
     this.opensModel = true;
     this.phase = 'asking';
     this.draw();
-    if (chosen) this.first.focus({ preventScroll: true });
+    if (chosen) this.button.focus({ preventScroll: true });
     this.panel.scrollIntoView({ block: 'nearest' });
     try {
       const plan = await hubClient.downloadInfo(model.name);
@@ -107,7 +107,7 @@ export class DownloadOffer {
     }
     if (this.phase === 'here') {
       this.close();
-      this.use(this.model.name);
+      this.onReady(this.model.name);
       return;
     }
     if (this.phase === 'failed' && !this.plan) {
@@ -177,8 +177,8 @@ export class DownloadOffer {
     this.phase = this.opensModel ? 'away' : 'here';
     this.status.textContent = t('offer_here', { model: name });
     this.draw();
-    this.know(models);
-    if (this.opensModel) this.use(name);
+    this.onModels(models);
+    if (this.opensModel) this.onReady(name);
   }
 
   /** Open the Sentiment tab, because classifiers do not translate. */
@@ -197,40 +197,40 @@ export class DownloadOffer {
     this.error.textContent = offline ? t('hub_away', fault.values) : fault ? errorText(fault) : '';
     this.details.hidden = !offline;
     this.summary.textContent = t('hub_how');
-    this.byHand.textContent = t('hub_by_hand');
+    this.manual.textContent = t('hub_by_hand');
     this.panel.hidden = phase === 'away';
     if (phase === 'away') return;
     const known = { ...model, ...(plan ?? {}), where: 'hub' };
     const pair = pairName(known);
-    const title = make('b', {}, pair ? `${pair} · ${kindName(known)}` : model.name);
-    replace(this.what, title, pair ? make('span', { class: 'quiet', lang: 'en' }, model.name) : null);
+    const name = make('b', {}, pair ? `${pair} · ${kindName(known)}` : model.name);
+    replace(this.title, name, pair ? make('span', { class: 'quiet', lang: 'en' }, model.name) : null);
     this.panel.setAttribute('aria-label', t('offer_label', { model: model.name }));
-    this.facts.textContent = this.factsSay(plan, model);
+    this.facts.textContent = this.factsText(plan, model);
     this.facts.hidden = !this.facts.textContent;
-    this.description.textContent = this.saysWhat(plan, model);
+    this.description.textContent = this.descriptionText(plan, model);
     this.description.hidden = phase === 'failed';
     this.drawProgress();
-    this.first.textContent = t(this.firstSays());
-    this.first.classList.toggle('stops', this.busy);
-    this.first.setAttribute('aria-disabled', String(phase === 'asking'));
-    this.other.textContent = t('offer_not_now');
-    this.other.hidden = this.busy;
+    this.button.textContent = t(this.buttonKey());
+    this.button.classList.toggle('stops', this.busy);
+    this.button.setAttribute('aria-disabled', String(phase === 'asking'));
+    this.dismiss.textContent = t('offer_not_now');
+    this.dismiss.hidden = this.busy;
   }
 
-  firstSays() {
+  buttonKey() {
     if (this.busy) return 'stop';
     if (this.phase === 'here') return 'models_use';
     if (this.phase === 'failed' && !this.plan) return 'offer_again';
     return this.done > 0 ? 'offer_continue' : 'offer_download';
   }
 
-  factsSay(plan, { bytes }) {
+  factsText(plan, { bytes }) {
     if (!plan) return bytes ? t('offer_about', { size: formatSize(bytes) }) : '';
     const licence = plan.licence ? t('offer_licence', { licence: plan.licence }) : t('offer_no_licence');
     return [formatSize(plan.bytes), licence, t('offer_revision', { revision: plan.revision.slice(0, 8) })].join(' · ');
   }
 
-  saysWhat(plan, { bytes }) {
+  descriptionText(plan, { bytes }) {
     if (this.phase === 'here') return t('offer_here', { model: this.model.name });
     if (this.phase === 'stopped') return t('offer_stopped', { done: formatSize(this.done) });
     const missing = plan ? plan.bytes - this.done : bytes;
@@ -243,14 +243,14 @@ export class DownloadOffer {
 
   drawProgress() {
     this.bar.style.visibility = this.busy ? 'visible' : 'hidden'; // keep its space
-    this.far.hidden = !this.busy;
+    this.progress.hidden = !this.busy;
     if (!this.busy) return;
     const total = this.total ?? this.plan?.bytes ?? 0;
     this.bar.setAttribute('aria-label', t('offer_label', { model: this.model.name }));
     if (total) Object.assign(this.bar, { max: total, value: this.done });
     else this.bar.removeAttribute('value');
     const left = this.left ? t('offer_left', { wait: formatWait(this.left) }) : '';
-    this.far.textContent = total
+    this.progress.textContent = total
       ? [t('offer_far', { done: formatSize(this.done), total: formatSize(total) }), left].filter(Boolean).join(' · ')
       : '';
   }

@@ -4,18 +4,18 @@ import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
 export class Examples {
-  /** `take(model, text)` is called when an example is selected. */
-  constructor(examples, take) {
+  /** `onSelect(model, text)` is called when an example is selected. */
+  constructor(examples, onSelect) {
     this.examples = examples;
     this.element = make('select', { id: 'examples' });
     this.element.addEventListener('change', () => {
       const { model, text } = examples[Number(this.element.value)];
-      take(model, text);
+      onSelect(model, text);
     });
   }
 
   /** The first example of a model. */
-  of(model) {
+  first(model) {
     return this.examples.find((each) => each.model === model);
   }
 

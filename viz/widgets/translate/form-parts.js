@@ -26,40 +26,44 @@ export function buildForm(widget, server) {
   const ask = (isWaiting) => widget.resendLinkRequest(isWaiting);
   const chooser = new ModelChooser(config, server, { take, ask, again: translate });
   const { menu, offer, rules, languages } = chooser;
-  const goOn = (ids) => widget.translate({ prefix: ids, target: null });
+  const continueFrom = (ids) => widget.translate({ prefix: ids, target: null });
   const undo = () => {
     options.clearTarget();
     widget.translate();
   };
-  const translationPanel = new TranslationPanel({ language: languages[1], goOn, undo });
-  const field = new SentenceField({ limit: config.limits.characters, alike: translationPanel.text, translate });
+  const translationPanel = new TranslationPanel({ language: languages[1], continueFrom, undo });
+  const field = new SentenceField({ limit: config.limits.characters, sameSize: translationPanel.text, translate });
   const examples = new Examples(config.examples, (model, text) => widget.take(model, text));
-  const looks = new LanguageHint({ go: (offer) => widget.takeOffer(offer), text: () => field.text });
+  const hint = new LanguageHint({ onSelect: (offer) => widget.takeOffer(offer), text: () => field.text });
   field.element.addEventListener('input', () => {
-    looks.draw();
+    hint.draw();
     if (translationPanel.noteKey && widget.isCurrent()) widget.outdate('');
   });
-  const about = { model: () => chooser.model, pending: () => (state.busy ? widget.request.text : null) };
-  const does = { ask: () => widget.sendLiveRequest(), drop: () => widget.turns.stop(), refuse: () => widget.outdate('not_translated') };
-  const live = new Live(field, { ...does, ...about });
-  const reading = new SourcePanel({
+  const context = { model: () => chooser.model, pending: () => (state.busy ? widget.request.text : null) };
+  const actions = {
+    send: () => widget.sendLiveRequest(),
+    cancelRequest: () => widget.tracker.stop(),
+    onInvalid: () => widget.outdate('not_translated'),
+  };
+  const live = new Live(field, { ...actions, ...context });
+  const sourcePanel = new SourcePanel({
     language: languages[0],
     above: [menu.element, examples.element],
     field,
     below: [offer.element, rules],
-    looks: looks.element,
+    hint: hint.element,
     live,
     options: options.element,
-    act: () => (state.busy ? widget.stop() : widget.translate()),
+    onClick: () => (state.busy ? widget.stop() : widget.translate()),
   });
-  const fields = new RequestForm({ sentence: field, chooser, options, unfold: () => reading.unfold(true) });
+  const fields = new RequestForm({ sentence: field, chooser, options, expandOptions: () => sourcePanel.expandOptions(true) });
   const collapsed = new CollapsedForm(root, () => field.focus());
   setForm({ root, field: field.element, sentences: { source: field.shades, target: translationPanel.text } });
   const { headline, change, ribbons, before, after } = desk();
   root.append(
     headline,
     change,
-    reading.element,
+    sourcePanel.element,
     ribbons,
     before,
     translationPanel.element,
@@ -68,8 +72,8 @@ export function buildForm(widget, server) {
     collapsed.element,
     translationPanel.popup,
   );
-  const follow = () => (root.dataset.tab = state.tab);
-  on(['tab'], follow);
-  follow();
-  return { chooser, translationPanel, field, examples, looks, live, reading, fields, desk: collapsed };
+  const updateTab = () => (root.dataset.tab = state.tab);
+  on(['tab'], updateTab);
+  updateTab();
+  return { chooser, translationPanel, field, examples, hint, live, sourcePanel, fields, collapsed };
 }

@@ -1,21 +1,21 @@
-// Calls to the Hub: model sizes and downloads. `hubClient.hear` receives the messages.
+// Calls to the Hub: model sizes and downloads. `hubClient.onMessage` receives the messages.
 
 import { callLatest } from '../core/boot.js';
 import { CallError } from '../core/server.js';
 import { set } from '../core/state.js';
 
 /** @type {(server: import('../core/server.js').Server) => void} */
-let connected = () => {};
+let resolveServer = () => {};
 /** @type {Promise<import('../core/server.js').Server>} */
-const server = new Promise((done) => (connected = done));
+const server = new Promise((done) => (resolveServer = done));
 let running = new AbortController(); // aborts the latest download
 
 /** Set the server. Calls before that wait for it. */
-export const connectHub = (hubServer) => connected(hubServer);
+export const connectHub = (hubServer) => resolveServer(hubServer);
 
 export const hubClient = {
   /** @type {(message: import('messages').DownloadMessage) => void} handler for messages of the latest download */
-  hear: () => {},
+  onMessage: () => {},
 
   async downloadInfo(name) {
     return callLatest((await server).download_info, { name });
@@ -27,7 +27,7 @@ export const hubClient = {
   },
 
   /** Check whether the Hub can be reached; `again`: the visitor requested it. */
-  async look(again = false) {
+  async checkStatus(again = false) {
     try {
       const status = await callLatest((await server).check_hub, { again }, () => true);
       if (status) set({ hubAway: status.away });
@@ -40,11 +40,11 @@ export const hubClient = {
     hubClient.stop();
     const { signal } = running;
     /** @param {import('messages').DownloadMessage} message */
-    const hear = (message) => signal.aborted || hubClient.hear(message);
+    const handle = (message) => signal.aborted || hubClient.onMessage(message);
     try {
-      await (await server).stream('fetch_model', { name }, hear, signal);
+      await (await server).stream('fetch_model', { name }, handle, signal);
     } catch (error) {
-      if (error instanceof CallError) hear({ ...error.fault, what: 'error', field: 'model' }); // else the watchdog reports it
+      if (error instanceof CallError) handle({ ...error.fault, what: 'error', field: 'model' }); // else the watchdog reports it
     }
   },
 
@@ -55,4 +55,4 @@ export const hubClient = {
   },
 };
 
-addEventListener('headlight-hub', (event) => hubClient.look(event.detail.again));
+addEventListener('headlight-hub', (event) => hubClient.checkStatus(event.detail.again));

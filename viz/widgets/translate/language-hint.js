@@ -9,9 +9,9 @@ import { unknownNote } from '../parts/unknown-words.js';
 const MAX_OFFERS = 3; // maximum number of suggestions
 
 export class LanguageHint {
-  /** `go(offer)` translates the sentence again with the suggestion; `text()` is the field's text. */
-  constructor({ go, text }) {
-    this.go = go;
+  /** `onSelect(offer)` translates the sentence again with the suggestion; `text()` is the field's text. */
+  constructor({ onSelect, text }) {
+    this.onSelect = onSelect;
     this.text = text;
     this.element = make('p', { class: 'looks-like', role: 'status' });
   }
@@ -21,24 +21,28 @@ export class LanguageHint {
     const { translation, busy } = state;
     const current = !busy && translation?.request.text === this.text() ? translation : null;
     const hint = current?.hint;
-    const unread = current ? unknownNote(current.source, current.source_text, current.model.source) : [];
-    const key = JSON.stringify([hint, unread.map((part) => part.textContent ?? part), state.language]);
+    const unknownWords = current ? unknownNote(current.source, current.source_text, current.model.source) : [];
+    const key = JSON.stringify([hint, unknownWords.map((part) => part.textContent ?? part), state.language]);
     if (key === this.key) return;
     this.key = key;
-    replace(this.element, ...(hint ? this.offers(hint) : []), unread.length ? make('span', { class: 'unread' }, ...unread) : null);
+    replace(
+      this.element,
+      ...(hint ? this.offers(hint) : []),
+      unknownWords.length ? make('span', { class: 'unread' }, ...unknownWords) : null,
+    );
   }
 
   /** The detected language, and buttons for models that translate from it. */
   offers(hint) {
-    const looks = t('hint_looks', { name: languageName(hint.language) });
+    const detected = t('hint_looks', { name: languageName(hint.language) });
     const buttons = hint.offers.slice(0, MAX_OFFERS).map((offer, place) => this.button(offer, place));
-    const description = buttons.length ? looks : `${looks} ${t('hint_reads', { name: languageName(hint.reads) })}`;
+    const description = buttons.length ? detected : `${detected} ${t('hint_reads', { name: languageName(hint.reads) })}`;
     return [`${description} `, ...buttons];
   }
 
   button(offer, place) {
     const values = { source: languageName(offer.source), target: languageName(offer.target) };
     const description = t(place ? 'model_languages' : 'hint_translate', values);
-    return make('button', { type: 'button', class: 'link', title: offer.model, onclick: () => this.go(offer) }, description);
+    return make('button', { type: 'button', class: 'link', title: offer.model, onclick: () => this.onSelect(offer) }, description);
   }
 }

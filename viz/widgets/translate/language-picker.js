@@ -6,13 +6,13 @@ import { languageName, t } from '../core/i18n.js';
 import { ListBox } from '../parts/list-box.js';
 
 export class LanguagePicker {
-  /** `side` is source or target; `changed` is called on selection. */
-  constructor(side, changed) {
+  /** `side` is source or target; `onChange` is called on selection. */
+  constructor(side, onChange) {
     this.side = side;
     this.chosen = ''; // the model's language code; empty for its default
     this.picker = new ListBox((code) => {
       this.chosen = code === state.translation?.model[`default_${side}`] ? '' : code;
-      changed();
+      onChange();
     });
     this.name = make('span', { class: 'language-name' });
     this.element = make('div', { class: 'language-side' }, this.name, this.picker.element);

@@ -9,7 +9,7 @@ import { Pace } from './pace.js';
 const DEBOUNCE_MS = 120; // milliseconds after the last keystroke
 const SLOW_ANSWER_MS = 1000; // answers slower than this increase the pause
 const BACK_OFF_MS = 500;
-const MAX_BACK_OFF_MS = 4000; // maximum back-off in milliseconds
+const MAX_BACK_OFF_MS = 4000;
 const TIMEOUT_MS = 8000; // milliseconds until a pending request is abandoned
 const MAX_SKIPPED = 3; // maximum number of consecutive requests that are replaced before their answer
 const CLICK_MS = 350; // duration of a click in milliseconds
@@ -18,7 +18,7 @@ const KEY = 'headlight-live';
 const RETRY_PHRASES = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // notes for server errors, which no edit of the sentence can fix
 
 /** The visitor's stored setting, 'on' or 'off'; null if there is none or storage is blocked. */
-function remembered() {
+function loadSetting() {
   try {
     return localStorage.getItem(KEY);
   } catch {
@@ -26,7 +26,7 @@ function remembered() {
   }
 }
 
-function remember(choice) {
+function saveSetting(choice) {
   try {
     localStorage.setItem(KEY, choice);
   } catch {
@@ -39,28 +39,28 @@ const savesData = () =>
 
 export class Live {
   /**
-   * `ask()` sends the current sentence, `drop()` cancels that request, `refuse()` is called if the sentence is invalid.
-   * `model()` is the selected model's name, `pending()` the sentence of a pending full request.
+   * `send()` sends the current sentence, `cancelRequest()` cancels that request, `onInvalid()` is called for an invalid
+   * sentence. `model()` is the selected model's name, `pending()` the sentence of a pending full request.
    */
-  constructor(field, { ask, drop, refuse, model, pending }) {
+  constructor(field, { send, cancelRequest, onInvalid, model, pending }) {
     this.pending = pending;
-    this.refuse = refuse;
+    this.onInvalid = onInvalid;
     this.field = field;
-    this.ask = ask;
-    this.drop = drop;
+    this.send = send;
+    this.cancelRequest = cancelRequest;
     this.model = model;
-    this.choice = remembered();
+    this.choice = loadSetting();
     this.composing = false; // an input method is composing
     /** @type {Timer | undefined} of the next check */
     this.timer = undefined;
     /** @type {{ text: string, at: number } | null} the pending request */
     this.inFlight = null;
-    this.missed = false; // the sentence has changed since; check again after the answer
+    this.hasChanged = false; // the sentence has changed since; check again after the answer
     this.skipped = 0;
-    this.vain = null; // the last sentence that timed out
+    this.timedOutText = null; // the last sentence that timed out
     this.pause = DEBOUNCE_MS;
     this.word = ''; // key of the note shown
-    this.pace = new Pace(() => this.goOn());
+    this.pace = new Pace(() => this.resume());
     this.box = make('input', { type: 'checkbox', role: 'switch', 'aria-describedby': 'live-says' });
     this.label = make('span', {});
     this.element = make('label', { class: 'live' }, this.box, make('i', { 'aria-hidden': 'true' }), this.label);
@@ -70,22 +70,22 @@ export class Live {
     element.addEventListener('compositionstart', () => this.onComposition(true));
     element.addEventListener('compositionend', () => this.onComposition(false));
     element.addEventListener('input', () => this.onInput());
-    element.addEventListener('focus', () => clearTimeout(this.rests));
+    element.addEventListener('focus', () => clearTimeout(this.releaseTimer));
     element.addEventListener('blur', () => this.scheduleRelease());
   }
 
   get on() {
     if (this.choice) return this.choice === 'on';
-    return !savesData() && !this.pace.isResting(this.model());
+    return !savesData() && !this.pace.isPaused(this.model());
   }
 
-  choose(on) {
-    this.choice = on ? 'on' : 'off';
-    remember(this.choice);
+  choose(isOn) {
+    this.choice = isOn ? 'on' : 'off';
+    saveSetting(this.choice);
     this.pause = DEBOUNCE_MS;
     this.word = '';
-    if (on) this.maybeSend();
-    else this.end();
+    if (isOn) this.maybeSend();
+    else this.turnOff();
     this.draw();
   }
 
@@ -103,7 +103,7 @@ export class Live {
   onInput() {
     if (!this.on) return;
     set({ still: true });
-    this.soon();
+    this.schedule();
   }
 
   /** Send the sentence, unless it is unchanged or must wait for a pending answer. */
@@ -112,21 +112,21 @@ export class Live {
     this.timer = undefined;
     if (!this.on || this.field.validationError()) {
       this.cancel();
-      if (this.on) this.refuse();
+      if (this.on) this.onInvalid();
       return;
     }
-    if (text === (this.inFlight ? this.inFlight.text : this.isShown())) return;
-    this.missed = Boolean(this.inFlight) && (this.pause > DEBOUNCE_MS || this.skipped >= MAX_SKIPPED);
-    if (this.missed) return;
+    if (text === (this.inFlight ? this.inFlight.text : this.currentSentence())) return;
+    this.hasChanged = Boolean(this.inFlight) && (this.pause > DEBOUNCE_MS || this.skipped >= MAX_SKIPPED);
+    if (this.hasChanged) return;
     this.skipped = this.inFlight ? this.skipped + 1 : 0;
     this.inFlight = { text, at: performance.now() };
-    clearTimeout(this.givesUp);
-    this.givesUp = setTimeout(() => this.onTimeout(text), TIMEOUT_MS);
-    this.ask();
+    clearTimeout(this.timeoutTimer);
+    this.timeoutTimer = setTimeout(() => this.onTimeout(text), TIMEOUT_MS);
+    this.send();
   }
 
   /** The sentence whose translation by the selected model is shown or pending. */
-  isShown() {
+  currentSentence() {
     if (this.pending() !== null) return this.pending();
     const { translation } = state;
     return translation && translation.model.name === this.model() ? translation.request.text : null;
@@ -134,35 +134,35 @@ export class Live {
 
   /** Cancel the timer and the pending request. */
   cancel() {
-    const since = this.inFlight;
+    const pending = this.inFlight;
     this.onReplaced();
-    if (since) this.drop();
+    if (pending) this.cancelRequest();
   }
 
   /** Reset when another request replaces the live one. */
   onReplaced() {
     clearTimeout(this.timer);
     this.timer = undefined;
-    clearTimeout(this.givesUp);
+    clearTimeout(this.timeoutTimer);
     this.inFlight = null;
-    this.missed = false;
+    this.hasChanged = false;
     this.skipped = 0;
   }
 
   /** Live is off: release the layout. */
-  end() {
+  turnOff() {
     this.cancel();
     this.releaseLayout();
   }
 
   /** The field lost focus: release the layout after a pending click. */
   scheduleRelease() {
-    clearTimeout(this.rests);
-    this.rests = setTimeout(() => this.releaseLayout(), CLICK_MS);
+    clearTimeout(this.releaseTimer);
+    this.releaseTimer = setTimeout(() => this.releaseLayout(), CLICK_MS);
   }
 
   releaseLayout() {
-    clearTimeout(this.rests);
+    clearTimeout(this.releaseTimer);
     set({ still: false });
   }
 
@@ -171,54 +171,54 @@ export class Live {
    * @param {import('messages').TranslationMessage} message
    */
   onMessage(message) {
-    const retries = message.what === 'error' ? RETRY_PHRASES[message.word] : undefined;
-    const word = message.what === 'busy' ? 'live_busy' : retries;
+    const retryPhrase = message.what === 'error' ? RETRY_PHRASES[message.word] : undefined;
+    const word = message.what === 'busy' ? 'live_busy' : retryPhrase;
     if (word) this.backOff(word);
     else if (message.what === 'error') this.onSettled();
   }
 
   /** The answer is shown: adapt the pause to the latency. */
   onAnswerShown(translation) {
-    const took = this.inFlight ? performance.now() - this.inFlight.at : 0;
-    if (took > SLOW_ANSWER_MS) this.wait(Math.max(this.pause, BACK_OFF_MS));
-    else this.wait(this.pause > 2 * DEBOUNCE_MS && this.word !== 'live_away' ? this.pause / 2 : DEBOUNCE_MS);
+    const latency = this.inFlight ? performance.now() - this.inFlight.at : 0;
+    if (latency > SLOW_ANSWER_MS) this.setPause(Math.max(this.pause, BACK_OFF_MS));
+    else this.setPause(this.pause > 2 * DEBOUNCE_MS && this.word !== 'live_away' ? this.pause / 2 : DEBOUNCE_MS);
     this.onSettled();
     this.recordModelTime(translation);
   }
 
-  /** Resume after a rest if the field has focus and unsent text. */
-  goOn() {
+  /** Resume after a pause if the field has focus and unsent text. */
+  resume() {
     this.draw();
     const { element, text } = this.field;
-    if (document.activeElement === element && text !== this.isShown()) this.onInput();
+    if (document.activeElement === element && text !== this.currentSentence()) this.onInput();
   }
 
   /** The request is done; check again if the sentence has changed. */
   onSettled() {
-    const { missed } = this;
-    clearTimeout(this.givesUp);
+    const { hasChanged } = this;
+    clearTimeout(this.timeoutTimer);
     this.inFlight = null;
-    this.missed = false;
+    this.hasChanged = false;
     this.skipped = 0;
-    if (missed && this.timer === undefined) this.soon();
+    if (hasChanged && this.timer === undefined) this.schedule();
   }
 
   /** Timeout: retry once per sentence. */
   onTimeout(text) {
-    this.missed ||= text !== this.vain;
-    this.vain = text;
+    this.hasChanged ||= text !== this.timedOutText;
+    this.timedOutText = text;
     this.onSettled();
   }
 
   /** The server is busy or the cluster unreachable: retry later. */
   backOff(word) {
-    this.wait(Math.min(MAX_BACK_OFF_MS, Math.max(BACK_OFF_MS, 2 * this.pause)), word);
+    this.setPause(Math.min(MAX_BACK_OFF_MS, Math.max(BACK_OFF_MS, 2 * this.pause)), word);
     this.onReplaced();
-    this.soon();
+    this.schedule();
   }
 
-  onComposition(starts) {
-    this.composing = starts;
+  onComposition(isComposing) {
+    this.composing = isComposing;
     this.onInput();
   }
 
@@ -227,14 +227,14 @@ export class Live {
    * pending timer: the pause is then longer than the time between keystrokes, so steady typing would postpone the check
    * forever.
    */
-  soon() {
-    const due = this.timer !== undefined && this.pause > DEBOUNCE_MS;
-    if (due && !this.composing) return;
+  schedule() {
+    const isPending = this.timer !== undefined && this.pause > DEBOUNCE_MS;
+    if (isPending && !this.composing) return;
     clearTimeout(this.timer);
     this.timer = this.composing ? undefined : setTimeout(() => this.maybeSend(), this.pause);
   }
 
-  wait(pause, word = 'live_busy') {
+  setPause(pause, word = 'live_busy') {
     this.pause = pause;
     this.word = pause > DEBOUNCE_MS ? word : '';
     this.draw();
@@ -244,8 +244,8 @@ export class Live {
     this.box.checked = this.on;
     this.label.textContent = t('live');
     this.element.title = t('live_says');
-    const rests = !this.choice && !savesData() && this.pace.isResting(this.model());
-    const word = rests ? 'live_slow' : this.on ? this.word : '';
+    const isPaused = !this.choice && !savesData() && this.pace.isPaused(this.model());
+    const word = isPaused ? 'live_slow' : this.on ? this.word : '';
     const description = word ? t(word) : '';
     if (this.description.textContent !== description) this.description.textContent = description;
   }

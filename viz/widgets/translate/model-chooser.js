@@ -27,7 +27,7 @@ export class ModelChooser {
       () => this.refresh(),
     );
     on(['hubAway'], () => this.menu.draw(this.current()));
-    this.offer = new DownloadOffer({ know: (models) => this.onModels(models), use: (name) => this.onModelReady(name) });
+    this.offer = new DownloadOffer({ onModels: (models) => this.onModels(models), onReady: (name) => this.onModelReady(name) });
     this.rules = make('p', { class: 'quiet rules' });
     this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
   }
@@ -40,7 +40,7 @@ export class ModelChooser {
 
   /** Reload the list, because other visitors may have downloaded models. */
   async refresh() {
-    hubClient.look();
+    hubClient.checkStatus();
     try {
       const models = await hubClient.models();
       if (JSON.stringify(models) !== JSON.stringify(this.config.models)) this.onModels(models);
@@ -101,10 +101,13 @@ export class ModelChooser {
   }
 
   /** Offer the download of a missing model. After any other error fall back to the last model that worked. */
-  fail({ word, values }, request, following) {
+  fail({ word, values }, request, linkedSelection) {
     if (word === 'model_not_here') {
-      this.pendingRequest = { request, following };
-      this.offer.open(this.find(values.given) ?? { name: values.given, source: '', target: '', bytes: 1e6 * values.megabytes }, !following);
+      this.pendingRequest = { request, linkedSelection };
+      this.offer.open(
+        this.find(values.given) ?? { name: values.given, source: '', target: '', bytes: 1e6 * values.megabytes },
+        !linkedSelection,
+      );
     } else this.offer.showError({ word, values });
     if (state.translation) this.setCurrent(state.translation.request);
   }

@@ -15,7 +15,7 @@ export class ModelMenu {
   constructor(config, choose, opened) {
     this.config = config;
     this.choose = choose;
-    this.announced = '';
+    this.drawnKey = '';
     this.more = make('button', { type: 'button', class: 'by-id', 'aria-expanded': 'false', 'aria-controls': 'hub-id-form' });
     this.label = make('label', { for: 'hub-id' });
     this.field = make('input', {
@@ -55,22 +55,22 @@ export class ModelMenu {
     const end = make('div', { class: 'ends' }, this.away.element, this.byId, make('div', { class: 'end' }, ...this.links));
     this.picker = new ListBox(choose, { end, opened, name: 'models-picker' });
     this.element = this.picker.element;
-    this.more.addEventListener('click', () => this.unfold(this.form.hidden));
-    this.field.addEventListener('input', () => this.complain(''));
+    this.more.addEventListener('click', () => this.expand(this.form.hidden));
+    this.field.addEventListener('input', () => this.showError(''));
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.submit();
     });
   }
 
-  unfold(open) {
+  expand(open) {
     this.form.hidden = !open;
     this.more.setAttribute('aria-expanded', String(open));
-    this.complain('');
+    this.showError('');
     if (open) this.field.focus();
   }
 
-  complain(message) {
+  showError(message) {
     this.error.textContent = message;
     if (message) this.field.setAttribute('aria-invalid', 'true');
     else this.field.removeAttribute('aria-invalid');
@@ -79,12 +79,12 @@ export class ModelMenu {
   submit() {
     const id = this.field.value.trim().replace(ADDRESS, '').replace(/\/$/, '');
     if (!ID.test(id)) {
-      this.complain(errorText({ word: 'hub_bad_id', values: { given: `“${id.slice(0, 60)}”` } }));
+      this.showError(errorText({ word: 'hub_bad_id', values: { given: `“${id.slice(0, 60)}”` } }));
       this.field.focus();
       return;
     }
     this.field.value = '';
-    this.unfold(false);
+    this.expand(false);
     this.picker.close(true);
     this.choose(id);
   }
@@ -93,15 +93,15 @@ export class ModelMenu {
   draw(model) {
     const listed = this.config.models;
     const key = JSON.stringify([state.language, model, listed, state.hubAway]);
-    if (key === this.announced) return;
-    this.announced = key;
+    if (key === this.drawnKey) return;
+    this.drawnKey = key;
     for (const link of this.links) link.textContent = t(link.dataset.word ?? '');
     const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
     const here = all.filter(({ where }) => where === 'here');
     const hub = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
-    const twins = new Map();
-    for (const each of hub) twins.set(full(each), (twins.get(full(each)) ?? 0) + 1);
-    const items = (models) => models.map((each) => item(each, twins.get(full(each)) > 1));
+    const duplicates = new Map();
+    for (const each of hub) duplicates.set(fullName(each), (duplicates.get(fullName(each)) ?? 0) + 1);
+    const items = (models) => models.map((each) => item(each, duplicates.get(fullName(each)) > 1));
     const groups = [
       { name: t('models_here'), items: items(here) },
       { name: t('models_hub'), items: items(hub) },
@@ -124,16 +124,16 @@ export class ModelMenu {
 /** The languages of a model that is called by them ("de-en"), else its own name. */
 const shortName = (model) => (model.name === `${model.source}-${model.target}` && pairName(model)) || kindName(model);
 
-const full = (model) => `${pairName(model)} · ${kindName(model)}`;
+const fullName = (model) => `${pairName(model)} · ${kindName(model)}`;
 
-/** One menu item; a `twin` shares pair and kind with another model, so its ID is shown. */
-function item(model, twin) {
+/** One menu item. `isDuplicate`: another model has the same pair and kind, so show the ID. */
+function item(model, isDuplicate) {
   const { name, downloaded, bytes } = model;
-  const kind = twin ? name : kindName(model);
+  const kind = isDuplicate ? name : kindName(model);
   const size = bytes ? formatSize(bytes) : '';
   const text = pairName(model) || kind;
   const more = pairName(model) ? kind : model.where === 'hub' ? t('model_many') : '';
-  const called = [text, more].filter(Boolean).join(' · ');
-  const message = downloaded ? called : t('model_to_download', { model: called, size });
+  const fullText = [text, more].filter(Boolean).join(' · ');
+  const message = downloaded ? fullText : t('model_to_download', { model: fullText, size });
   return { value: name, text, more, mark: downloaded ? '' : t('model_mark', { size }).trim(), description: message };
 }

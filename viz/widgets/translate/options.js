@@ -31,13 +31,13 @@ export function mountOptions(config, submit) {
   const fields = {};
   const changed = new Set(); // set by the visitor; kept when the model changes
   // A shared line for all number errors; its height is fixed, so that the layout does not shift.
-  const faults = make('div', { class: 'faults' });
+  const errors = make('div', { class: 'faults' });
   const add = (name, input, wide = '') => {
     const label = make('span', {});
     const error = make('span', { class: 'error', role: 'alert', id: `option-${name}-error` });
     input.setAttribute('aria-describedby', error.id);
     element.append(make('label', { class: wide }, label, input));
-    faults.append(error);
+    errors.append(error);
     fields[name] = { input, label, error };
   };
   const names = config.options.map(({ name }) => name);
@@ -50,7 +50,7 @@ export function mountOptions(config, submit) {
     add(name, control.input);
     Object.assign(fields[name], control);
   }
-  element.append(faults);
+  element.append(errors);
   add('target', make('input', { type: 'text', dir: 'auto', data: { field: 'target' } }), 'widest');
   element.append(make('div', { class: 'faults' }, fields.target.error));
   element.addEventListener('keydown', (event) => {
@@ -58,26 +58,26 @@ export function mountOptions(config, submit) {
   });
 
   const { beam_size: beam, temperature, back_weight: weight } = fields;
-  const own = fields.target.input;
-  let width = config.defaults.beam_size; // beam size to restore when sampling ends
-  let readsBack = config.defaults.back_weight > 0; // whether a reverse model is available
-  const follow = () => {
-    const chance = Number(temperature.input.value) > 0;
-    if (chance && !beam.input.disabled) [width, beam.input.value] = [beam.input.value, 1];
-    if (!chance && beam.input.disabled) beam.input.value = width;
-    beam.input.disabled = chance;
-    const nothingToChoose = beam.read() <= 1 || own.value.trim() !== ''; // only one hypothesis
-    weight.input.disabled = !readsBack || nothingToChoose;
+  const target = fields.target.input;
+  let beamBeforeSampling = config.defaults.beam_size; // beam size to restore when sampling ends
+  let hasReverseModel = config.defaults.back_weight > 0; // whether a reverse model is available
+  const updateControls = () => {
+    const isSampling = Number(temperature.input.value) > 0;
+    if (isSampling && !beam.input.disabled) [beamBeforeSampling, beam.input.value] = [beam.input.value, 1];
+    if (!isSampling && beam.input.disabled) beam.input.value = beamBeforeSampling;
+    beam.input.disabled = isSampling;
+    const hasOneHypothesis = beam.read() <= 1 || target.value.trim() !== '';
+    weight.input.disabled = !hasReverseModel || hasOneHypothesis;
     drawNote();
   };
   const note = make('span', { class: 'note', id: 'option-back_weight-note' });
-  faults.prepend(note);
+  errors.prepend(note);
   weight.input.setAttribute('aria-describedby', `${weight.error.id} ${note.id}`);
   const drawNote = () => {
     note.textContent = weight.input.disabled ? t('option_back_weight_off') : '';
   };
-  for (const input of [temperature.input, beam.input, own]) input.addEventListener('input', follow);
-  const take = (name, value) => {
+  for (const input of [temperature.input, beam.input, target]) input.addEventListener('input', updateControls);
+  const setOption = (name, value) => {
     changed.add(name);
     fields[name].write(value);
   };
@@ -89,11 +89,11 @@ export function mountOptions(config, submit) {
       const values = { ...state.modelDefaults[model] };
       for (const name of changed) values[name] = fields[name].read();
       if (values.temperature > 0) values.beam_size = 1; // sampling needs a beam of 1
-      return { ...values, target: own.value.trim() || null, prefix: null };
+      return { ...values, target: target.value.trim() || null, prefix: null };
     },
     /** Apply values from a link or another tab; those that differ from the defaults count as changed by the visitor. */
     change(values, defaults = {}) {
-      for (const name of names) if (values[name] !== undefined && values[name] !== defaults[name]) take(name, values[name]);
+      for (const name of names) if (values[name] !== undefined && values[name] !== defaults[name]) setOption(name, values[name]);
     },
     /** Reset one option, or all of them, to the model's defaults. */
     resetOption(name) {
@@ -103,23 +103,23 @@ export function mountOptions(config, submit) {
     /** Show the options of a request or link; numbers that are known only after the translation stay empty. */
     set(values) {
       temperature.input.value = values.temperature ?? 0;
-      follow();
+      updateControls();
       for (const name of names) fields[name].write(values[name]);
-      own.value = typeof values.target === 'string' ? values.target : '';
-      follow();
+      target.value = typeof values.target === 'string' ? values.target : '';
+      updateControls();
     },
     /** Show the defaults of the model that answered, except for options changed by the visitor. */
     setAnswered(defaults) {
-      readsBack = defaults.back_weight > 0;
+      hasReverseModel = defaults.back_weight > 0;
       for (const name of names) {
-        const isSetByChance = fields[name] === beam && beam.input.disabled;
-        if (!changed.has(name) && !isSetByChance && name in defaults) fields[name].write(defaults[name]);
+        const isFixedBySampling = fields[name] === beam && beam.input.disabled;
+        if (!changed.has(name) && !isFixedBySampling && name in defaults) fields[name].write(defaults[name]);
       }
-      follow();
+      updateControls();
     },
     clearTarget() {
-      own.value = '';
-      follow();
+      target.value = '';
+      updateControls();
     },
     showError(field, message) {
       if (!fields[field]) return false;
@@ -139,7 +139,7 @@ export function mountOptions(config, submit) {
         draw?.();
       }
       drawNote();
-      own.placeholder = t('option_target_placeholder');
+      target.placeholder = t('option_target_placeholder');
     },
   };
 }

@@ -40,10 +40,10 @@ export function fallbackFor(request, field, defaults) {
  * The selection for a new translation: from the permalink, or else the current head if it exists, with the most
  * informative row of a new sentence. After a change of model, its default head is selected.
  */
-export function initialSelection(translation, following) {
+export function initialSelection(translation, linkedSelection) {
   const before = state.translation;
   const first = !before;
-  if (before && !following && before.model.name !== translation.model.name && translation.tensors.cross) {
+  if (before && !linkedSelection && before.model.name !== translation.model.name && translation.tensors.cross) {
     return withInformativeRow(translation, {
       ...NO_SELECTION,
       pinned: null,
@@ -53,7 +53,7 @@ export function initialSelection(translation, following) {
       ...defaultHead(translation),
     });
   }
-  const linked = first ? parsePermalink() : following; // the first translation of the page uses the permalink
+  const linked = first ? parsePermalink() : linkedSelection; // the first translation of the page uses the permalink
   const stays = !before || sameShape(before, translation);
   if (linked) return { ...(stays ? {} : NO_SELECTION), ...selectionFor(translation, linked) };
   return stays ? clampSelection(translation, state) : withInformativeRow(translation, NO_SELECTION);

@@ -4,12 +4,12 @@ import { state } from '../core/state.js';
 import { errorText } from '../core/i18n.js';
 
 export class RequestForm {
-  /** `unfold()` expands the options. */
-  constructor({ sentence, chooser, options, unfold }) {
+  /** `expandOptions()` expands the options. */
+  constructor({ sentence, chooser, options, expandOptions }) {
     this.sentence = sentence;
     this.chooser = chooser;
     this.options = options;
-    this.unfold = unfold;
+    this.expandOptions = expandOptions;
     this.hasAnswer = false; // whether an answer has been shown
   }
 
@@ -69,14 +69,14 @@ export class RequestForm {
     this.chooser.draw();
   }
 
-  /** `asked` is the failed request; `following` is the selection if it came from a permalink. */
-  showError({ field, word, values }, request, following) {
+  /** `request` has failed; `linkedSelection` is its selection if it came from a permalink. */
+  showError({ field, word, values }, request, linkedSelection) {
     if (field === 'model' || field.endsWith('_language')) {
-      this.chooser.fail({ word, values }, request, following);
+      this.chooser.fail({ word, values }, request, linkedSelection);
       return;
     }
     const message = errorText({ word, values });
-    if (this.options.showError(field, message)) this.unfold();
+    if (this.options.showError(field, message)) this.expandOptions();
     else this.sentence.showError(message);
   }
 

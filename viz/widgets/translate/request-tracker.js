@@ -11,29 +11,29 @@ import { createTransport } from './transport.js';
 
 export class RequestTracker {
   /**
-   * `hear(message)` receives messages; `lost()` is called if the server disappears during a request.
+   * `onMessage(message)` receives messages; `onLost()` is called if the server disappears during a request.
    * @param {{ through_queue: boolean }} config
    * @param {import('../core/server.js').Server} server
    * @param {import('../core/server.js').Mounted['trigger']} trigger
-   * @param {{ hear: (message: TranslationMessage) => void, lost: () => void }} does
+   * @param {{ onMessage: (message: TranslationMessage) => void, onLost: () => void }} handlers
    */
-  constructor(config, server, trigger, { hear, lost }) {
-    this.hear = hear;
+  constructor(config, server, trigger, { onMessage, onLost }) {
+    this.onMessage = onMessage;
     this.server = server;
-    this.way = createTransport(config, server, trigger, hear, (turn, broke) => this.onConnectionLost(turn, broke));
-    this.watchdog = new Watchdog(lost);
+    this.transport = createTransport(config, server, trigger, onMessage, (turn, isBroken) => this.onConnectionLost(turn, isBroken));
+    this.watchdog = new Watchdog(onLost);
     this.number = 0;
     this.live = false; // whether the last request was a live one
-    this.broken = null; // the request whose connection broke
-    this.once = false; // whether the broken request may be resent immediately
-    this.patience = new Retry(); // retries if the server is busy
+    this.brokenRequest = null; // the request whose connection broke
+    this.resendsAtOnce = false; // whether the broken request may be resent immediately
+    this.retry = new Retry(); // retries if the server is busy
     /** @type {Timer | undefined} of the next retry */
-    this.later = undefined;
+    this.retryTimer = undefined;
   }
 
   startRequest(request) {
     this.request = request;
-    this.patience = new Retry();
+    this.retry = new Retry();
     this.send(request, false);
     set({ busy: true, unanswered: null, written: null });
     this.watchdog.reset();
@@ -48,10 +48,10 @@ export class RequestTracker {
   }
 
   send(request, live) {
-    this.rests(null);
+    this.scheduleRetry(null);
     this.number += 1;
     this.live = live;
-    this.way.send({ turn: this.number, ...request });
+    this.transport.send({ turn: this.number, ...request });
   }
 
   /**
@@ -65,7 +65,7 @@ export class RequestTracker {
     queueStatus.setPosition(this, message.what === 'waiting' ? message.before : null);
     if (state.busy) this.watchdog.reset();
     if (message.what !== 'parcel') return true;
-    fetchDeferred(this.server, message).then(this.hear);
+    fetchDeferred(this.server, message).then(this.onMessage);
     return false;
   }
 
@@ -73,40 +73,40 @@ export class RequestTracker {
    * If the server is busy, schedule a retry and return true.
    * @param {import('messages').ErrorMessage} message
    */
-  putsOff(message) {
+  retriesLater(message) {
     if (!isBusy(message)) return false;
     const again = () => {
       this.send(this.request, false);
       this.watchdog.reset();
     };
     this.watchdog.stop();
-    this.rests(this.patience.pause(message), again);
+    this.scheduleRetry(this.retry.pause(message), again);
     return true;
   }
 
   /** Run `then` after `pause` milliseconds; a pause of `null` cancels it. */
-  rests(pause, then = () => {}) {
-    clearTimeout(this.later);
-    this.later = pause === null ? undefined : setTimeout(then, pause);
-    queueStatus.again(this, pause);
+  scheduleRetry(pause, then = () => {}) {
+    clearTimeout(this.retryTimer);
+    this.retryTimer = pause === null ? undefined : setTimeout(then, pause);
+    queueStatus.setRetry(this, pause);
   }
 
-  /** The request failed: the connection `broke` or the server is unreachable. Live requests are retried silently. */
-  onConnectionLost(turn, broke) {
+  /** The request failed: its connection broke or the server is unreachable. Live requests are retried silently. */
+  onConnectionLost(turn, isBroken) {
     if (turn !== this.number) return;
-    if (this.live) this.hear({ what: 'error', field: 'text', word: 'cluster_gone', values: {}, turn });
+    if (this.live) this.onMessage({ what: 'error', field: 'text', word: 'cluster_gone', values: {}, turn });
     else if (state.busy) {
-      this.once = broke && this.broken !== this.request;
-      if (broke) this.broken = this.request;
+      this.resendsAtOnce = isBroken && this.brokenRequest !== this.request;
+      if (isBroken) this.brokenRequest = this.request;
       this.watchdog.connectionLost();
     }
   }
 
   /** Whether to resend: the connection broke or the server is back, and no new request was sent since. */
   shouldResend() {
-    const { number, once } = this;
-    this.once = false;
-    return waitForServer(() => number === this.number, once);
+    const { number, resendsAtOnce } = this;
+    this.resendsAtOnce = false;
+    return waitForServer(() => number === this.number, resendsAtOnce);
   }
 
   finish() {
@@ -115,7 +115,7 @@ export class RequestTracker {
 
   /** Ignore further messages of the request. */
   abandon() {
-    this.rests(null);
+    this.scheduleRetry(null);
     this.number += 1;
     queueStatus.setPosition(this, null);
     this.watchdog.stop();
@@ -124,7 +124,7 @@ export class RequestTracker {
 
   /** Cancel the request on the server and ignore further messages. */
   stop() {
-    this.way.stop(this.number);
+    this.transport.stop(this.number);
     this.abandon();
   }
 }

@@ -43,13 +43,13 @@ function overlayParts(text, spans, tokens) {
 
 export class SentenceField {
   /**
-   * `limit`: maximum characters. `alike`: an element that gets the same font size. `translate()` is called on Enter.
+   * `limit`: maximum characters. `sameSize`: an element that gets the same font size. `translate()` is called on Enter.
    */
-  constructor({ limit, alike, translate }) {
+  constructor({ limit, sameSize, translate }) {
     this.limit = limit;
-    this.alike = alike;
-    const about = { class: 'text', id: 'sentence', rows: 1, spellcheck: 'false', dir: 'auto' };
-    this.element = make('textarea', { ...about, 'aria-describedby': 'sentence-error' });
+    this.sameSize = sameSize;
+    const attributes = { class: 'text', id: 'sentence', rows: 1, spellcheck: 'false', dir: 'auto' };
+    this.element = make('textarea', { ...attributes, 'aria-describedby': 'sentence-error' });
     this.shades = make('div', { class: 'text shades', 'aria-hidden': 'true' });
     this.error = make('div', { class: 'error', id: 'sentence-error', role: 'alert' });
     this.element.addEventListener('keydown', (event) => {
@@ -62,7 +62,7 @@ export class SentenceField {
       this.showError('');
       this.drawShades();
     });
-    this.fitted = null; // the text at the last `fit`
+    this.fittedText = null; // the text at the last `fit`
     new ResizeObserver(() => this.fit()).observe(this.element);
   }
 
@@ -83,12 +83,12 @@ export class SentenceField {
    * @param {import('../core/translation.js').Token[]} tokens with positions in UTF-16 units
    */
   overlay(text, spans, tokens) {
-    this.overlaid = { text, spans, tokens };
+    this.shownOverlay = { text, spans, tokens };
     this.drawShades();
   }
 
   drawShades() {
-    const { text, spans, tokens } = this.overlaid ?? { text: null, spans: [], tokens: [] };
+    const { text, spans, tokens } = this.shownOverlay ?? { text: null, spans: [], tokens: [] };
     const parts = text === this.text ? overlayParts(text, spans, tokens) : [];
     replace(this.shades, ...parts.filter((part) => part !== ''));
     this.shades.dispatchEvent(new Event('headlight-words'));
@@ -118,14 +118,14 @@ export class SentenceField {
 
   /** Fit only if the text has changed: measuring forces a layout of the whole page. */
   fitText() {
-    if (this.fitted !== this.text) this.fit();
+    if (this.fittedText !== this.text) this.fit();
   }
 
   /** Long sentences get a smaller font on both sides; the height follows the text. */
   fit() {
-    this.fitted = this.text;
+    this.fittedText = this.text;
     const { length } = this.text;
-    for (const element of [this.element, this.shades, this.alike]) {
+    for (const element of [this.element, this.shades, this.sameSize]) {
       element.classList.toggle('middle', length > MEDIUM_FROM && length <= SMALL_FROM);
       element.classList.toggle('small', length > SMALL_FROM);
     }

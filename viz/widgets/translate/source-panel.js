@@ -6,20 +6,20 @@ import { languageName, t } from '../core/i18n.js';
 
 export class SourcePanel {
   /**
-   * `language` is its picker, `above` and `below` the elements around `field`, `looks` the language hint, `live` its
-   * switch. `act()` is called when the button is clicked.
+   * `language` is its picker, `above` and `below` the elements around `field`, `hint` the language hint, `live` its
+   * switch. `onClick()` is called when the button is clicked.
    */
-  constructor({ language, above, field, below, looks, live, options, act }) {
+  constructor({ language, above, field, below, hint, live, options, onClick }) {
     this.options = options;
     this.name = make('b', {});
-    this.invites = make('span', { class: 'invites' });
-    this.go = make('button', { type: 'button', class: 'go', onclick: act });
+    this.invitation = make('span', { class: 'invites' });
+    this.go = make('button', { type: 'button', class: 'go', onclick: onClick });
     this.more = make('button', { type: 'button', class: 'link', 'aria-expanded': 'false', 'aria-controls': 'options' });
-    this.more.addEventListener('click', () => this.unfold(options.hidden));
+    this.more.addEventListener('click', () => this.expandOptions(options.hidden));
     language.name.append(make('label', { for: 'sentence' }, this.name));
-    const notes = make('div', { class: 'notes' }, field.error, looks, live.description);
+    const notes = make('div', { class: 'notes' }, field.error, hint, live.description);
     this.element = make('div', { class: 'side' });
-    const label = make('div', { class: 'edge-label' }, language.element, this.invites);
+    const label = make('div', { class: 'edge-label' }, language.element, this.invitation);
     this.element.append(
       make('div', { class: 'label-row' }, ...above),
       make('div', { class: 'field' }, label, field.element, field.shades),
@@ -28,7 +28,7 @@ export class SourcePanel {
     );
   }
 
-  unfold(open) {
+  expandOptions(open) {
     this.options.hidden = !open;
     this.more.setAttribute('aria-expanded', String(open));
   }
@@ -36,7 +36,7 @@ export class SourcePanel {
   /** Draw in the visitor's language; `model`: the model of the shown translation, if any. */
   draw(model) {
     this.name.textContent = (model && languageName(model.source)) || t('side_source');
-    this.invites.textContent = t('sentence_invites');
+    this.invitation.textContent = t('sentence_invites');
     this.more.textContent = t('options');
     this.drawButton();
   }

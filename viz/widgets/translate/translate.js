@@ -23,13 +23,13 @@ class TranslateWidget {
   /** @param {import('../core/server.js').Server} server */
   constructor(root, trigger, props, server, watch) {
     this.root = root;
-    this.cut = false;
+    this.isStopped = false;
     /** @type {import('messages').TokenValues[]} tokens generated so far */
     this.tokens = [];
     this.config = JSON.parse(props.config);
-    this.turns = new RequestTracker(this.config, server, trigger, {
-      hear: (each) => this.onMessage(each),
-      lost: () => this.onServerLost(),
+    this.tracker = new RequestTracker(this.config, server, trigger, {
+      onMessage: (message) => this.onMessage(message),
+      onLost: () => this.onServerLost(),
     });
     this.readBack = new BackTranslation(server, (translation) => this.showReliability(translation));
     state.defaultRequest = this.config.defaults;
@@ -38,19 +38,19 @@ class TranslateWidget {
     this.translationPanel = form.translationPanel;
     this.field = form.field;
     this.examples = form.examples;
-    this.looks = form.looks;
+    this.hint = form.hint;
     this.live = form.live;
-    this.reading = form.reading;
+    this.sourcePanel = form.sourcePanel;
     this.fields = form.fields;
-    this.desk = form.desk;
+    this.collapsed = form.collapsed;
     root.classList.add('translate');
     watch('value', () => props.value && this.onMessage(JSON.parse(props.value))); // a stopped request has no result
     on(['language'], () => this.draw());
     on(['still'], () => this.reserveSpace());
     this.field.element.addEventListener('input', () => state.still && this.reserveSpace());
     on(['busy'], () => {
-      this.reading.drawButton();
-      this.looks.draw();
+      this.sourcePanel.drawButton();
+      this.hint.draw();
     });
     addEventListener('headlight-link', () => this.followLink());
     addEventListener('headlight-model', (event) => this.useModel(event.detail.name));
@@ -61,7 +61,7 @@ class TranslateWidget {
   }
 
   useModel(name) {
-    const example = this.examples.of(name);
+    const example = this.examples.first(name);
     if (example) this.take(name, example.text);
     else this.chooser.choose(name);
   }
@@ -91,47 +91,47 @@ class TranslateWidget {
   }
 
   /**
-   * Send a request; `cut`: the visitor stopped the previous request; `following`: the selection of its permalink.
+   * Send a request. `isStopped`: the visitor stopped the previous one; `linkedSelection`: selection of its permalink.
    * @param {any} request
-   * @param {boolean} [cut]
-   * @param {object | null} [following]
+   * @param {boolean} [isStopped]
+   * @param {object | null} [linkedSelection]
    */
-  sendRequest(request, cut = false, following = null) {
+  sendRequest(request, isStopped = false, linkedSelection = null) {
     this.request = request;
-    Object.assign(this, { cut, tokens: [], following });
+    Object.assign(this, { isStopped, tokens: [], linkedSelection });
     this.fields.show(request);
     this.translationPanel.showStopped('');
-    this.translationPanel.wait();
+    this.translationPanel.clearNotes();
     this.live.onReplaced();
-    this.turns.startRequest(request);
+    this.tracker.startRequest(request);
   }
 
   /** Send the current sentence while typing. The last full request stays stored for its options. */
   sendLiveRequest() {
     this.fields.clear();
-    Object.assign(this, { cut: false, tokens: [], following: null });
-    this.turns.startLiveRequest(this.fields.request({ prefix: null, target: null }, this.request));
+    Object.assign(this, { isStopped: false, tokens: [], linkedSelection: null });
+    this.tracker.startLiveRequest(this.fields.request({ prefix: null, target: null }, this.request));
   }
 
   /** Resend a permalink's request after its model was downloaded, unless the sentence has changed. */
-  resendLinkRequest({ request, following }) {
-    if (request.text === this.field.text) this.sendRequest(request, false, following);
+  resendLinkRequest({ request, linkedSelection }) {
+    if (request.text === this.field.text) this.sendRequest(request, false, linkedSelection);
     else this.take(request.model, this.field.text);
   }
 
   /** After a reconnect resend the request, unless the sentence has changed. */
   async onServerLost() {
-    const { request, following, cut } = this;
+    const { request, linkedSelection, isStopped } = this;
     set({ unanswered: request });
     this.abandonRequest();
     this.fail({ field: 'text', word: 'unreachable', values: {} });
-    if (!(await this.turns.shouldResend()) || request.text !== this.field.text) return;
+    if (!(await this.tracker.shouldResend()) || request.text !== this.field.text) return;
     this.fields.clear();
-    this.sendRequest(request, cut, following);
+    this.sendRequest(request, isStopped, linkedSelection);
   }
 
   abandonRequest() {
-    this.turns.abandon();
+    this.tracker.abandon();
     this.showTranslation();
   }
 
@@ -146,14 +146,14 @@ class TranslateWidget {
   }
 
   cancelRequest() {
-    this.turns.stop();
+    this.tracker.stop();
     this.showTranslation();
   }
 
   /** Follow a permalink: translate its sentence, or an example if it has only a model. */
   followLink() {
     const { request, ...look } = parsePermalink();
-    const linked = requestFromLink(request, this.config.defaults, this.examples.of(request.model));
+    const linked = requestFromLink(request, this.config.defaults, this.examples.first(request.model));
     if (!linked) return;
     this.fields.follow(linked, request);
     if (isSameRequest(linked, state.translation?.requestValues())) {
@@ -163,28 +163,28 @@ class TranslateWidget {
     } else if (!state.busy || !isSameRequest(linked, this.request)) {
       const { model, prefix, target } = linked;
       this.translate({ model, prefix, target });
-      this.following = look; // selection for the answer
+      this.linkedSelection = look; // selection for the answer
     }
   }
 
   /** If a permalink's model or option is invalid, fall back to the default and show the error. */
   showLinkError(field) {
-    const { following, request } = this;
-    const instead = following ? fallbackFor(request, field, this.config.defaults) : undefined;
-    if (instead === undefined) return false;
+    const { linkedSelection, request } = this;
+    const fallback = linkedSelection ? fallbackFor(request, field, this.config.defaults) : undefined;
+    if (fallback === undefined) return false;
     this.fields.resetOption(field);
     if (field === 'model') {
       const { prefix, target } = request;
-      this.chooser.setCurrent({ model: instead });
-      this.sendRequest(this.fields.request({ prefix, target }, request), false, following);
-    } else this.sendRequest({ ...request, [field]: instead }, false, following);
+      this.chooser.setCurrent({ model: fallback });
+      this.sendRequest(this.fields.request({ prefix, target }, request), false, linkedSelection);
+    } else this.sendRequest({ ...request, [field]: fallback }, false, linkedSelection);
     return true;
   }
 
   /** @param {TranslationMessage} message */
   onMessage(message) {
-    if (!this.turns.accepts(message)) return;
-    if (this.turns.live) this.onLiveMessage(message);
+    if (!this.tracker.accepts(message)) return;
+    if (this.tracker.live) this.onLiveMessage(message);
     else this.onRequestMessage(message);
   }
 
@@ -194,7 +194,7 @@ class TranslateWidget {
       this.tokens = message.target;
       this.translationPanel.showPartial(withPositions(message.target, message.text), message.text, state.translation?.model.target ?? '');
     }
-    if (message.what === 'error' && !this.turns.putsOff(message)) {
+    if (message.what === 'error' && !this.tracker.retriesLater(message)) {
       this.fail(message);
       if (!this.showLinkError(message.field)) this.abandonRequest();
     }
@@ -217,9 +217,9 @@ class TranslateWidget {
   }
 
   onTranslation(translation) {
-    const look = initialSelection(translation, this.following);
-    this.following = null;
-    this.turns.finish();
+    const look = initialSelection(translation, this.linkedSelection);
+    this.linkedSelection = null;
+    this.tracker.finish();
     this.show(translation, { busy: false, still: false, preview: null, ...look });
     this.live.recordModelTime(translation);
   }
@@ -232,8 +232,8 @@ class TranslateWidget {
   }
 
   fail(fault) {
-    this.fields.showError(fault, this.request, this.following);
-    this.desk.setCollapsed(true, false); // keep the error visible
+    this.fields.showError(fault, this.request, this.linkedSelection);
+    this.collapsed.setCollapsed(true, false); // keep the error visible
     this.outdate('not_translated');
   }
 
@@ -250,10 +250,10 @@ class TranslateWidget {
 
   draw() {
     const model = state.translation?.model;
-    this.reading.draw(model);
+    this.sourcePanel.draw(model);
     this.translationPanel.draw(model);
     this.examples.draw(this.field.text);
-    this.looks.draw();
+    this.hint.draw();
     this.live.draw();
     this.fields.draw();
     this.showTranslation();
@@ -267,7 +267,7 @@ class TranslateWidget {
 
   showTranslation() {
     if (!state.translation) return;
-    this.translationPanel.show(state.translation, this.cut);
+    this.translationPanel.show(state.translation, this.isStopped);
     this.field.fitText();
     this.showReliability(state.translation);
   }

@@ -22,15 +22,15 @@ function closeOutside(details) {
 
 export class TranslationPanel {
   /**
-   * `language` is its picker. `goOn(ids)` translates again with this prefix; `undo()` restores the model's own
+   * `language` is its picker. `continueFrom(ids)` translates again with this prefix; `undo()` restores the model's own
    * translation.
    */
-  constructor({ language, goOn, undo }) {
+  constructor({ language, continueFrom, undo }) {
     this.noteKey = '';
     this.sentence = new TranslatedText((place, id) => {
       const before = this.sentence.tokens.slice(0, place).map((token) => token.id);
       this.sentence.close();
-      goOn([...before, id]);
+      continueFrom([...before, id]);
     });
     this.name = make('b', {});
     this.sure = make('span', {});
@@ -41,7 +41,7 @@ export class TranslationPanel {
     this.back = make('p', { class: 'back', hidden: true });
     this.measured = make('p', { class: 'measured' });
     /** @type {import('../core/translation.js').Translation | null} the model's last unconstrained translation */
-    this.own = null;
+    this.ownTranslation = null;
     const key = make(
       'span',
       { class: 'doubt-key', 'aria-hidden': 'true' },
@@ -55,11 +55,11 @@ export class TranslationPanel {
     language.element.classList.add('of-target');
     this.out = make('div', { class: 'out' }, this.text);
     this.element = make('div', { class: 'side' });
-    this.opens = make('summary', {}, this.note);
+    this.summary = make('summary', {}, this.note);
     this.reasons = make(
       'details',
       { class: 'judgement' },
-      this.opens,
+      this.summary,
       make('div', { class: 'reasons' }, this.measured, this.back, this.meta, key),
     );
     this.under = make('div', { class: 'judged' }, this.reasons, this.undo);
@@ -91,7 +91,7 @@ export class TranslationPanel {
   }
 
   /** Clear the notes of the previous translation; keep the layout. */
-  wait() {
+  clearNotes() {
     this.element.classList.add('loading');
     replace(this.note, t('checking'));
     replace(this.back);
@@ -100,10 +100,10 @@ export class TranslationPanel {
     this.undo.hidden = true;
   }
 
-  /** Reserve the current height and at least `least` pixels; while `still`, do not announce changes. */
-  reserveSpace(still, least) {
+  /** Reserve the current height, or `minHeight` pixels if that is more; while `still`, do not announce changes. */
+  reserveSpace(still, minHeight) {
     this.text.setAttribute('aria-live', still ? 'off' : 'polite');
-    this.out.style.minHeight = still ? `${Math.max(this.out.offsetHeight, least)}px` : '';
+    this.out.style.minHeight = still ? `${Math.max(this.out.offsetHeight, minHeight)}px` : '';
   }
 
   /** Show partial output in the language of the previous translation. */
@@ -114,9 +114,12 @@ export class TranslationPanel {
 
   /** Show the score of the visitor's translation, next to that of the model's own if known. */
   showScore({ log_probability: log, target, request, model }) {
-    const { own: last } = this;
-    const own = last && last.request.text === request.text && last.model.name === model.name ? last.log_probability : null;
-    const costliest = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
+    const { ownTranslation } = this;
+    const own =
+      ownTranslation && ownTranslation.request.text === request.text && ownTranslation.model.name === model.name
+        ? ownTranslation.log_probability
+        : null;
+    const leastLikely = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
     const status =
       own === null
         ? t('scored', { log: formatSigned(log, 2) })
@@ -124,18 +127,18 @@ export class TranslationPanel {
     replace(
       this.note,
       `${status} `,
-      ...fillElements(t('scored_least_likely', { probability: threeDecimals(costliest.probability) }), {
-        token: make('b', {}, make('bdi', {}, costliest.label)),
+      ...fillElements(t('scored_least_likely', { probability: threeDecimals(leastLikely.probability) }), {
+        token: make('b', {}, make('bdi', {}, leastLikely.label)),
       }),
     );
   }
 
   /**
-   * Show a full translation; `cut`: the visitor stopped it.
+   * Show a full translation; `isStopped`: the visitor stopped it.
    * @param {import('../core/translation.js').Translation} translation
-   * @param {boolean} cut
+   * @param {boolean} isStopped
    */
-  show(translation, cut) {
+  show(translation, isStopped) {
     this.element.classList.remove('loading');
     const { prefix, target } = translation.request;
     const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
@@ -143,10 +146,10 @@ export class TranslationPanel {
     this.undo.hidden = forced === null && target === null;
     const counts = { read: translation.source.length, written: translation.target.length };
     const values = { device: translation.device.toUpperCase(), seconds: translation.seconds.toFixed(2), ...counts };
-    const how = forced !== null ? 'continued' : cut && target !== null && 'cut';
+    const ending = forced !== null ? 'continued' : isStopped && target !== null && 'cut';
     const meta = t(translation.cached ? 'meta_cached' : 'meta', values);
-    this.meta.textContent = meta + (how ? ` · ${t(how)}` : '');
-    if (target === null && forced === null) this.own = translation;
+    this.meta.textContent = meta + (ending ? ` · ${t(ending)}` : '');
+    if (target === null && forced === null) this.ownTranslation = translation;
   }
 
   /** Show the reliability and the back-translation; score a translation by the visitor. */
@@ -156,8 +159,8 @@ export class TranslationPanel {
     else if (typeof translation.request.target === 'string') this.showScore(translation);
     else replace(this.note, ...reliabilityLine(reliability));
     const { grade, probability, reasons = [] } = reliability ?? {};
-    const about = grade && probability !== null ? t('reliable_measured', { right: Math.round(100 * probability) }) : '';
-    this.measured.textContent = [about, grade && !reasons.length ? t('reliable_no_reasons') : ''].filter(Boolean).join(' ');
+    const measured = grade && probability !== null ? t('reliable_measured', { right: Math.round(100 * probability) }) : '';
+    this.measured.textContent = [measured, grade && !reasons.length ? t('reliable_no_reasons') : ''].filter(Boolean).join(' ');
     const back = reliability?.back;
     this.back.hidden = !back && !wayBack; // show the line before its text arrives
     this.back.title = back ?? '';

@@ -5,8 +5,8 @@ import { CallError } from '../core/server.js';
 
 /**
  * @typedef {import('messages').TranslationMessage} TranslationMessage
- * @typedef {(message: TranslationMessage) => void} Hear
- * @typedef {(turn: number, broke?: boolean) => void} Lost
+ * @typedef {(message: TranslationMessage) => void} OnMessage
+ * @typedef {(turn: number, isBroken?: boolean) => void} OnLost
  */
 
 const GATEWAY_ERRORS = new Set([502, 503, 504]); // a proxy cannot reach the server
@@ -15,16 +15,16 @@ const RELOAD_DELAY_MS = 1000; // milliseconds to read the message before the pag
 const FINAL_MESSAGES = new Set(['answer', 'error', 'busy']); // these end a response
 
 /**
- * Create the page's transport. `hear(message)` receives messages; `lost(turn, broke)` is called if a request gets no
- * answer: `broke` if its connection broke, else the server is unreachable.
+ * Create the page's transport. `onMessage(message)` receives messages; `onLost(turn, isBroken)` is called if a request
+ * gets no answer: `isBroken` if its connection broke, else the server is unreachable.
  * @param {{ through_queue: boolean }} config
  * @param {import('../core/server.js').Server} server
  * @param {import('../core/server.js').Mounted['trigger']} trigger
- * @param {Hear} hear
- * @param {Lost} lost
+ * @param {OnMessage} onMessage
+ * @param {OnLost} onLost
  */
-export function createTransport({ through_queue }, server, trigger, hear, lost) {
-  return through_queue ? new GradioTransport(trigger) : new StreamTransport(server, hear, lost);
+export function createTransport({ through_queue }, server, trigger, onMessage, onLost) {
+  return through_queue ? new GradioTransport(trigger) : new StreamTransport(server, onMessage, onLost);
 }
 
 /** Uses Gradio's queue: messages are set as the widget's value. */
@@ -47,13 +47,13 @@ export class GradioTransport {
 export class StreamTransport {
   /**
    * @param {import('../core/server.js').Server} server
-   * @param {Hear} hear
-   * @param {Lost} lost
+   * @param {OnMessage} onMessage
+   * @param {OnLost} onLost
    */
-  constructor(server, hear, lost) {
+  constructor(server, onMessage, onLost) {
     this.server = server;
-    this.hear = hear;
-    this.lost = lost;
+    this.onMessage = onMessage;
+    this.onLost = onLost;
     /** @type {AbortController | null} of the running request */
     this.running = null;
   }
@@ -63,19 +63,19 @@ export class StreamTransport {
     const running = new AbortController();
     this.running = running;
     let isOver = false;
-    /** @type {Hear} */
-    const hear = (message) => {
+    /** @type {OnMessage} */
+    const onMessage = (message) => {
       isOver = FINAL_MESSAGES.has(message.what);
-      this.hear(message);
+      this.onMessage(message);
     };
     try {
-      await this.server.stream('stream_messages', request, hear, running.signal);
+      await this.server.stream('stream_messages', request, onMessage, running.signal);
       if (!running.signal.aborted && !isOver)
-        this.hear({ what: 'error', field: 'text', word: 'our_fault', values: {}, turn: request.turn });
+        this.onMessage({ what: 'error', field: 'text', word: 'our_fault', values: {}, turn: request.turn });
     } catch (error) {
       if (running.signal.aborted) return;
       if (error instanceof CallError) this.reportFailure(error, request);
-      else this.lost(request.turn, true);
+      else this.onLost(request.turn, true);
     } finally {
       if (this.running === running) this.running = null;
     }
@@ -88,11 +88,11 @@ export class StreamTransport {
    * @param {{ turn: number, live?: boolean }} request
    */
   reportFailure({ status, fault }, { turn, live }) {
-    if (fault.word === 'unreachable' && GATEWAY_ERRORS.has(status)) this.lost(turn);
+    if (fault.word === 'unreachable' && GATEWAY_ERRORS.has(status)) this.onLost(turn);
     else if (fault.word === 'unknown_endpoint' && !live) {
-      this.lost(turn);
+      this.onLost(turn);
       setTimeout(() => location.reload(), RELOAD_DELAY_MS);
-    } else this.hear({ ...fault, what: 'error', field: 'text', turn });
+    } else this.onMessage({ ...fault, what: 'error', field: 'text', turn });
   }
 
   /** Abort the request; the server sees the disconnect. */
