@@ -70,12 +70,13 @@ function findCell(units, weights, { row, column }) {
   return weight === weight ? { row: atRow, column: atColumn, weight } : null;
 }
 
-/** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. */
-export function comparisonText(side, units, weights, now) {
+/** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. In a `turned` map, columns look at rows. */
+export function comparisonText(side, units, weights, now, turned = false) {
   if (now.row === null && now.column === null) return [];
   const cell = findCell(units, weights, now);
   if (!cell) return [badge('AB'[side]), t('beside_no_such')];
   const name = (axis, place) => make('b', {}, make('bdi', {}, units[axis][place].label));
-  const looks = fillElements(t('looks_at'), { query: name('rows', cell.row), key: name('columns', cell.column) });
+  const [row, column] = [name('rows', cell.row), name('columns', cell.column)];
+  const looks = fillElements(t('looks_at'), turned ? { query: column, key: row } : { query: row, key: column });
   return [badge('AB'[side]), make('span', {}, ...looks), make('span', { class: 'numeric' }, threeDecimals(cell.weight))];
 }

@@ -261,7 +261,10 @@ class TwoModelsTab {
     if (this.hover.row !== null || this.hover.column !== null) Object.assign(now, this.hover);
     const heads = this.heads();
     for (const [side, look] of this.reads.entries()) {
-      replace(look, ...comparisonText(side, this.likeness.units, this.likeness.map(side, heads[side]), now));
+      replace(
+        look,
+        ...comparisonText(side, this.likeness.units, this.likeness.map(side, heads[side]), now, this.likeness.back && side === 1),
+      );
     }
   }
 

@@ -6,6 +6,7 @@ import { twoDecimals } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
+import { setInterventions } from '../whatif/interventions.js';
 import { Question } from './question.js';
 import { markedCell } from './marked-cell.js';
 
@@ -16,7 +17,11 @@ export class HeadNeeded extends Question {
     this.server = server;
     this.view = view;
     this.off = make('button', { type: 'button', class: 'link' });
-    this.off.addEventListener('click', () => set({ interventions: JSON.stringify([this.change]), tab: 'whatif' }));
+    this.off.addEventListener('click', () => {
+      setInterventions([this.change]);
+      set({ tab: 'whatif' });
+      scrollTo(0, 0); // the changed sentence is at the top
+    });
   }
 
   /** The intervention that removes the shown head. */
@@ -65,7 +70,7 @@ export class HeadNeeded extends Question {
       make('p', { class: 'quiet' }, t('needed_probability')),
       bar('needed_with', product(before.target), 'with'),
       bar('needed_without', product(forced.target), 'without'),
-      make('p', {}, ...fillElements(t(same ? 'needed_same' : 'needed_other'), { text })),
+      make('p', { class: 'outcome' }, ...fillElements(t(same ? 'needed_same' : 'needed_other'), { text })),
       this.off,
     );
   }

@@ -62,7 +62,11 @@ export class WordEffects extends Question {
       make('div', { class: 'names' }, ...names.map((name) => make('span', {}, name))),
       ...strongest.map((head) => this.bar(head, most)),
     );
-    replace(this.body, make('p', { class: 'quiet' }, t('effects_says')), this.list);
+    const close = () => {
+      this.element.open = false;
+    };
+    const back = make('button', { type: 'button', class: 'link', onclick: close }, t('link_heads_back'));
+    replace(this.body, make('p', { class: 'quiet' }, t('effects_says')), this.list, back);
     this.mark();
   }
 

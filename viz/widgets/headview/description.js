@@ -5,17 +5,33 @@ import { WEIGHT_ERROR, formatCertain, errorBound, argMax, signed, threeDecimals 
 import { t } from '../core/i18n.js';
 import { hasAny, highlightWeights, combinedWeights, sumEffects } from './highlights.js';
 
+const LETTER_PX = 10.7; // mean width of a letter of the headline in its usual type
+const SMALLER = 1.25; // letters that fit a line in the type of class `long`, per letter in the usual type
 const MIN_EFFECT = 0.005; // nats; a smaller effect is none
+
+/** Width in Latin letters: an East Asian character is as wide as two. */
+const displayWidth = (text) => text.length + (text.match(/[\u2e80-\uffdc]/g)?.length ?? 0);
 
 /** Returns the function that updates the sentence. */
 export function mountDescription(element) {
   element.classList.add('sentence');
+
+  let letters = Number.POSITIVE_INFINITY; // that fit a line
+  new ResizeObserver(() => {
+    letters = element.clientWidth / LETTER_PX;
+    fit(displayWidth(element.textContent));
+  }).observe(element);
+  const fit = (length) => {
+    element.classList.toggle('long', length > letters && length <= SMALLER * letters);
+    element.classList.toggle('longest', length > SMALLER * letters);
+  };
 
   /** `now`: highlighted rows and columns; `other`: A of a comparison. */
   return function say(source, view, now, other = null) {
     const idle = () => [t(isTouch() ? 'readout_tap' : 'readout_idle')];
     const lit = () => (other ? differenceText(source, other, view, now) : attentionText(source, view, now));
     replace(element, ...(hasAny(now) ? lit() : idle()));
+    fit(displayWidth(element.textContent));
     element.title = element.textContent; // the sentence may be truncated
   };
 }

@@ -1,7 +1,7 @@
 // The map as an accessible table of numbers. Only the visible rows are rendered.
 
-import { make, replace } from '../core/dom.js';
-import { signed, threeDecimals } from '../core/map-view.js';
+import { fadeScrollEdges, make, replace } from '../core/dom.js';
+import { argMax, signed, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { rowName, rowText } from '../parts/row-name.js';
 import { NO_HIGHLIGHT } from './highlights.js';
@@ -20,6 +20,7 @@ export class NumberTable {
     this.table = make('table', {}, this.caption, this.head, this.body);
     this.element = make('div', { class: 'numbers', tabindex: 0, role: 'region' }, this.table);
     this.element.addEventListener('scroll', () => this.renderVisible());
+    fadeScrollEdges(this.element);
   }
 
   /** Shows one view, or the difference of A and B. */
@@ -70,6 +71,26 @@ export class NumberTable {
     return make('tr', { 'aria-rowindex': row + 2 }, name, ...cells);
   }
 
+  /** The column of the largest weight in the pinned row. */
+  strongest(rows) {
+    if (!rows?.length) return null;
+    const { weights, columns } = this.views[0];
+    const row = weights.subarray(rows[0] * columns.length, (rows[0] + 1) * columns.length);
+    return [argMax([...row])];
+  }
+
+  /** Scroll to a column, once after each change of the pinned cell. */
+  reveal(columns) {
+    const key = String(columns);
+    if (key === this.revealed) return;
+    this.revealed = key;
+    const cell = columns && this.head.querySelector(`[data-column="${columns[0]}"]`);
+    if (!cell || !this.element.clientWidth) return;
+    const [start, end] = [this.body.querySelector('th')?.offsetWidth ?? 0, this.element.clientWidth];
+    const left = cell.offsetLeft - this.element.scrollLeft;
+    if (left < start || left + cell.offsetWidth > end) this.element.scrollLeft = cell.offsetLeft - (start + end - cell.offsetWidth) / 2;
+  }
+
   /** Marks the hovered and pinned rows and columns, with their headers. */
   highlight(marks) {
     this.marks = marks;
@@ -82,5 +103,6 @@ export class NumberTable {
     mark('column', marks.hover.columns, 'lit');
     mark('row', marks.pinned.rows, 'pinned-row');
     mark('column', marks.pinned.columns, 'pinned-column');
+    this.reveal(marks.pinned.columns ?? this.strongest(marks.pinned.rows));
   }
 }

@@ -34,8 +34,9 @@ export function roleText(translation, kind, layer, head) {
   // Roles of averages follow those of the last layer and of the last head.
   const row = layer === 'mean' ? translation.layers(kind) : layer;
   const [name, share, spread] = translation.roles[kind][row][head === 'mean' ? translation.heads(kind) : head];
-  const [spreadOver, bold] = [spread.toFixed(1), make('b', {}, t(`role_${name}`))];
-  if (name === 'behind') return fillElements(t('role_says_late', { share: twoDecimals(share), spread: spreadOver }), { name: bold });
-  if (name === 'unclear' || name === 'spreads') return fillElements(t('role_plain', { spread: spreadOver }), { name: bold });
-  return fillElements(t('role_says', { share: twoDecimals(share), spread: spreadOver }), { name: bold });
+  const plain = name === 'unclear' || name === 'spreads';
+  const phrase = plain ? 'role_plain' : name === 'behind' ? 'role_says_late' : 'role_says';
+  const words = fillElements(t(phrase, { share: twoDecimals(share) }), { name: make('b', {}, t(`role_${name}`)) });
+  // Where the line is short, the second sentence disappears as a whole.
+  return [make('span', {}, ...words), ' ', make('span', {}, t('role_spread', { spread: spread.toFixed(1) }))];
 }

@@ -74,8 +74,13 @@ export class TranslatedText {
 
   listen() {
     const word = (event) => event.target.closest?.('.word');
+    // In See, the first click selects a word; the next one offers others.
+    let wasChosen = false;
+    this.element.addEventListener('pointerdown', (event) => {
+      wasChosen = state.tab !== 'heads' || Boolean(word(event)?.classList.contains('chosen'));
+    });
     this.element.addEventListener('click', (event) => {
-      if (word(event) && word(event) !== this.opened) this.open(word(event));
+      if (wasChosen && word(event) && word(event) !== this.opened) this.open(word(event));
       else this.close();
     });
     this.element.addEventListener('keydown', (event) => this.key(event, word(event)));

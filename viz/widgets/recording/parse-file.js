@@ -15,7 +15,7 @@ const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
 export async function parseFile(file) {
   if (file.size > MOST_BYTES) throw new FileError('too_large', { limit: MOST_BYTES / 1e6 });
   const bytes = new Uint8Array(await file.arrayBuffer());
-  const { names, arrays, texts } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes);
+  const { names, arrays, texts } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes, file.name);
   const kinds = kindArrays(arrays);
   if (!Object.keys(kinds).length) throw new FileError(names.length ? 'no_attention' : 'empty', { names: formatNames(names) });
   return buildRecording(kinds, texts, file.name.replace(/\.\w+$/, ''));
@@ -30,7 +30,7 @@ async function fromArchive(bytes) {
   };
   for (const [file, content] of await unzip(bytes, isNeeded)) {
     const name = file.slice(0, -4);
-    const array = parseNpy(content);
+    const array = NAMES.includes(name) ? parseNames(content) : parseNpy(content);
     if (!NAMES.includes(name)) arrays[name] = array.texts ? { shape: array.shape, numbers: new Float32Array(0) } : array;
     else if (array.texts) texts[name] = array.shape.length ? array.texts : array.texts[0];
     else texts[name] = array;
@@ -38,20 +38,30 @@ async function fromArchive(bytes) {
   return { names, arrays, texts };
 }
 
-const NAMES = ['tokens', 'source_tokens', 'target_tokens', 'decoder_tokens', 'source', 'translation'];
+const SOURCE_NAMES = ['tokens', 'source_tokens', 'input_tokens'];
+const NAMES = [...SOURCE_NAMES, 'target_tokens', 'decoder_tokens', 'source', 'translation'];
 
-function fromJson(bytes) {
+function fromJson(bytes, name) {
   let values;
   try {
     values = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    throw new FileError('no_such_file');
+    throw new FileError(name.endsWith('.npz') ? 'broken' : 'no_such_file');
   }
   if (values === null || typeof values !== 'object') throw new FileError('no_such_file');
   const names = Array.isArray(values) ? [] : Object.keys(values);
   const listed = names.filter((name) => parseKind(name) && Array.isArray(values[name]));
   const arrays = Object.fromEntries(listed.map((name) => [name, flat(values[name], parseKind(name).kind)]));
   return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])) };
+}
+
+/** An array of texts; one of Python objects has its own message. */
+function parseNames(content) {
+  try {
+    return parseNpy(content);
+  } catch (error) {
+    throw error instanceof FileError && error.values.type === '|O' ? new FileError('objects') : error;
+  }
 }
 
 /** The first array names of a file for an error message, with long names truncated. */
@@ -75,7 +85,7 @@ function buildRecording(arrays, values, name) {
     if (off) remarks.push(['sums', { kind, ...off }]);
   }
   const lengths = sideLengths(about, kinds);
-  const source = tokensFromNames(values.tokens ?? values.source_tokens, values.source, lengths.source);
+  const source = tokensFromNames(SOURCE_NAMES.map((each) => values[each]).find(Boolean), values.source, lengths.source);
   const target = tokensFromNames(values.target_tokens, values.translation, lengths.target);
   const before =
     values.decoder_tokens && kinds.includes('decoder') ? tokensFromNames(values.decoder_tokens, target.text, lengths.target) : null;

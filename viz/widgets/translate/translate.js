@@ -11,6 +11,8 @@ import { BackTranslation } from './back-translation.js';
 import { buildForm } from './form-parts.js';
 import { RequestTracker } from './request-tracker.js';
 
+const FIELD_PADDING = 18; // pixels by which the field is higher than a translation of as many lines
+
 /** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, trigger, props, server, watch }) {
   await ready;
@@ -261,7 +263,7 @@ class TranslateWidget {
 
   /** While typing reserve the height of the translation or of the field, whichever is larger. */
   reserveSpace() {
-    this.translationPanel.reserveSpace(state.still, this.field.element.offsetHeight);
+    this.translationPanel.reserveSpace(state.still, this.field.element.offsetHeight - FIELD_PADDING);
     this.root.classList.toggle('still', state.still);
   }
 

@@ -94,6 +94,7 @@ export class TranslationPanel {
   clearNotes() {
     this.element.classList.add('loading');
     replace(this.note, t('checking'));
+    this.reasons.hidden = false;
     replace(this.back);
     this.back.title = '';
     this.meta.textContent = '';
@@ -158,6 +159,7 @@ export class TranslationPanel {
     if (this.noteKey) replace(this.note, t(this.noteKey));
     else if (typeof translation.request.target === 'string') this.showScore(translation);
     else replace(this.note, ...reliabilityLine(reliability));
+    this.reasons.hidden = !this.note.hasChildNodes(); // a model without a grade has nothing to open
     const { grade, probability, reasons = [] } = reliability ?? {};
     const measured = grade && probability !== null ? t('reliable_measured', { right: Math.round(100 * probability) }) : '';
     this.measured.textContent = [measured, grade && !reasons.length ? t('reliable_no_reasons') : ''].filter(Boolean).join(' ');
