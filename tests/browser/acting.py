@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from headlight.model.records import FloatArray
 from headlight.viz.service.weight_encoding import LEVELS
@@ -109,6 +109,13 @@ def choose_panel(page: Page, name: str) -> None:
         page.click(f".explorer-link[data-tab={name}]")
     elif len(VIEWS[view]) > 1 and name not in ("heads", "learn"):
         page.click(f".subtabs [aria-controls=panel-{name}]")
+
+
+def open_alternatives(word: Locator) -> None:
+    """Click a written word, twice if the first click has only selected it."""
+    word.click()
+    if word.get_attribute("aria-expanded") != "true":
+        word.click()
 
 
 def switch_language(page: Page, language: str) -> None:

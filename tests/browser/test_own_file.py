@@ -83,7 +83,8 @@ def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, 
     }
     said = {"kind": "Self-attention", "shape": "1 × 2 × 2", "first": 1, "second": 2, "type": "<c8", "names": "other"}
     for word, content in wrong.items():
-        file.set_input_files({"name": f"{word}.npz", "mimeType": "", "buffer": content})
+        suffix = "json" if word == "no_such_file" else "npz"
+        file.set_input_files({"name": f"{word}.{suffix}", "mimeType": "", "buffer": content})
         expect(page.locator(".headlight-own-file .error")).to_have_text(phrase(f"opened_{word}", **said))
         expect(page.locator(".headlight-own-file .recorded-name")).to_have_count(0)
     bomb = io.BytesIO()

@@ -10,7 +10,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import headlight
-from tests.browser.acting import drawn, modules, resize, settled, state, switch_language, title, translate, translation
+from tests.browser.acting import (
+    drawn,
+    modules,
+    open_alternatives,
+    resize,
+    settled,
+    state,
+    switch_language,
+    title,
+    translate,
+    translation,
+)
 from tests.browser.conftest import Visit
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
@@ -45,7 +56,7 @@ def test_the_address_restores_everything_for_another_visitor(visit: Visit) -> No
 
 def test_a_continued_translation_is_in_the_address(visit: Visit) -> None:
     page = visit()
-    page.locator(".translate .word").nth(3).click()
+    open_alternatives(page.locator(".translate .word").nth(3))
     page.locator(".translate .alternatives button:enabled").first.click()
     expect(page.locator(".translate .word.forced")).to_have_count(1)
     page.wait_for_function("location.hash.includes('prefix_ids=')")

@@ -131,7 +131,7 @@ def test_heads_that_wrote_a_word_are_listed_as_predicted_and_as_measured(
 ) -> None:
     row = state(page, "row")
     page.click(".word-effects summary")
-    listed = page.locator(".word-effects button")
+    listed = page.locator(".word-effects .bars button")
     expect(listed).to_have_count(5)
     summary = summarise_effects(translator, example, row, 5)
     heads = summary.strongest

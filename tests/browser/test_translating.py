@@ -16,6 +16,7 @@ from tests.browser.acting import (
     hold_calls,
     let_calls,
     modules,
+    open_alternatives,
     open_tab,
     settled,
     state,
@@ -75,7 +76,7 @@ def test_an_alternative_continues_the_translation_from_there(page: Page, transla
     translate(page, SENTENCE)
     word = page.locator(".translate .word").nth(4)
     place = int(word.get_attribute("data-place") or "")
-    word.click()
+    open_alternatives(word)
     other = page.locator(".translate .alternatives button:enabled").first
     chosen = other.locator("bdi").inner_text()
     before = state(page, "translation")["target"]
