@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from headlight.model.errors import ModelError
+from headlight.model.measures.roles import NAMES as ROLE_NAMES
 from headlight.model.measures.statistics import STATISTICS
 from headlight.model.records import FLOAT_RANGES, INT_RANGES, KINDS, DecodingOptions, Kind, TranslationRequest
 from headlight.viz.errors import PageError, repr_short, to_page_error
@@ -45,6 +46,7 @@ HeadId = tuple[LayerOrMean, IndexOrReduction]
 
 BEAM_RANGE = INT_RANGES["beam_size"]
 MAX_TOKENS = INT_RANGES["max_length"][1]  # upper bound per sentence
+QUESTIONS = ("head-needed", "word-effects", "weight-computed")  # classes of the elements in `viz/widgets/heads`
 MEASURES = ("maps", *STATISTICS)
 MAX_SAFE_INTEGER = 2**53 - 1  # largest exact integer in JavaScript
 MAX_NAME_CHARACTERS = 100  # maximum length of a model's name
@@ -136,6 +138,10 @@ class Selection:
     column: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned key
     # Content of the head wall: maps, or a measure per head.
     measure: str = _selection_field(ChoiceValue(MEASURES), MEASURES[0])
+    # The role whose heads the wall outlines; empty: none.
+    role: str = _selection_field(ChoiceValue(("", *ROLE_NAMES)), "")
+    # The open question beside the map; empty: none.
+    question: str = _selection_field(ChoiceValue(("", *QUESTIONS)), "")
     # Number of target tokens on display; None: all.
     written: int | None = _selection_field(IntValue(1, MAX_TOKENS, empty=True), None)
     pinned: HeadId | None = _selection_field(HeadIdValue(), None)  # the other side of a comparison

@@ -30,6 +30,8 @@ USUAL = {
     "scale": "linear",
     "palette": "headlight",
     "measure": "maps",
+    "role": "",
+    "question": "",
     "threshold": 0.05,
     "beside": "",
     "besideHead": None,
@@ -69,6 +71,10 @@ LINKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     f"{BEER}&palette=grey&special=0&rescale=1&layer=0&head=0": (
         TOY,
         {"palette": "grey", "special": False, "rescale": True},
+    ),
+    f"{BEER}&layer=0&head=0&question=head-needed&role=spreads": (
+        TOY,
+        {"question": "head-needed", "role": "spreads"},
     ),
     f"{BEER}&words=1&layer=0&head=0&row=1&column=2": (TOY, {"words": True, "row": 1, "column": 2}),
     f"{BEER}&layer=0&head=0&row=0": (TOY, {"row": 0}),

@@ -42,6 +42,7 @@ const OBSERVED_FIELDS = [
   'palette',
   'fit',
   'measure',
+  'role',
   'theme',
 ];
 

@@ -2,7 +2,10 @@
 
 import { make } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
+import { on, set, state } from '../core/state.js';
 
+/** @type {Set<string>} names of the open questions; the permalink has the last one */
+const openQuestions = new Set();
 const DEBOUNCE_MS = 250; // a selection is requested after it has been stable for this long
 
 export class Question {
@@ -18,7 +21,18 @@ export class Question {
     this.element = make('details', { class: `question ${name}` }, this.title, this.loadingNote, this.body, this.error);
     this.latest = new LatestRequest(this.body, this.error, 'error_our_fault');
     this.timer = 0;
-    this.element.addEventListener('toggle', onToggle);
+    this.element.addEventListener('toggle', () => {
+      if (this.element.open) openQuestions.add(name);
+      else openQuestions.delete(name);
+      set({ question: [...openQuestions].at(-1) ?? '' });
+      onToggle();
+    });
+    const follow = () => {
+      if (state.question === name) this.element.open = true;
+      else if (!state.question) this.element.open = false;
+    };
+    on(['question'], follow);
+    follow();
   }
 
   /** Show the question for the current selection; subclasses ask for the answer. */

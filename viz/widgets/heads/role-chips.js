@@ -2,7 +2,8 @@
 // clicks step through them, and after the last one nothing is outlined.
 
 import { make, replace, svg, isTextField } from '../core/dom.js';
-import { state } from '../core/state.js';
+import { set, state } from '../core/state.js';
+import { sameHead } from '../core/store.js';
 import { t } from '../core/i18n.js';
 import { headName } from '../parts/head-names.js';
 
@@ -46,8 +47,7 @@ export class RoleChips {
   /** `view`: the head view whose wall shows the outlines; `open()`: whether the tab is visible. */
   constructor(view, open) {
     this.view = view;
-    this.role = null;
-    this.at = -1;
+    this.at = -1; // place of the open head among those of the role
     /** @type {Map<string, any[]>} */
     this.roles = new Map();
     this.translation = null; // the translation whose roles these are
@@ -71,7 +71,7 @@ export class RoleChips {
     const heads = this.roles.get(role);
     if (!heads) return;
     this.at = role === this.role ? nextIndex(heads, this.at) : 0;
-    this.role = this.at < 0 ? null : role;
+    set({ role: this.at < 0 ? '' : role });
     if (this.role) {
       const { layer, head } = heads[this.at];
       this.view.does.choose({ layer, head });
@@ -82,8 +82,14 @@ export class RoleChips {
   }
 
   clear() {
-    [this.role, this.at] = [null, -1];
+    this.at = -1;
+    set({ role: '' });
     this.draw();
+  }
+
+  /** The outlined role, if the sentence has heads with it. */
+  get role() {
+    return this.roles.has(state.role) ? state.role : null;
   }
 
   /** Another sentence or kind has other roles. */
@@ -91,10 +97,16 @@ export class RoleChips {
     const { translation, kind } = state;
     if (this.translation !== translation || this.kind !== kind) {
       this.roles = translation.roles?.[kind] ? headsByRole(translation, kind) : new Map();
-      if (!this.roles.has(this.role) || this.kind !== kind) [this.role, this.at] = [null, -1];
-      else this.at = Math.min(this.at, this.roles.get(this.role).length - 1);
+      if (this.kind && this.kind !== kind) set({ role: '' });
       [this.translation, this.kind] = [translation, kind];
     }
+    const heads = this.roles.get(this.role) ?? [];
+    this.at = heads.length
+      ? Math.max(
+          0,
+          heads.findIndex((head) => sameHead(head, state)),
+        )
+      : -1;
     this.element.hidden = !this.roles.size;
     this.name.textContent = t('chips_name');
     this.list.setAttribute('aria-label', t('chips_name'));
