@@ -1,4 +1,4 @@
-"""What is added where: in a copy of the code, a new option, palette, encoding and measure, with the files each needs.
+"""What is added where: in a copy of the code, a new option, palette, encoding, measure, lesson, step and family.
 
 Words apart (both tables), and the first answer, which `make first` makes anew after a new option.
 """
@@ -85,6 +85,14 @@ LESSON = {
             "from headlight.viz.lessons.greeting import GREETING\nfrom headlight.viz.lessons.lesson import Lesson\n",
         ),
         ("LESSONS: tuple[Lesson, ...] = (WALK,", "LESSONS: tuple[Lesson, ...] = (GREETING, WALK,"),
+    ],
+}
+A_STEP = {
+    "viz/lessons/norms.py": [
+        (
+            "    steps=(\n",
+            '    steps=(\n        Step("again", code=Code(make_norm, "return nn.LayerNorm("), formula="n = @count"),\n',
+        ),
     ],
 }
 GREETING = """
@@ -276,14 +284,16 @@ def test_something_new_touches_few_files(copy: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lesson_is_a_file_a_line_and_its_words(copy: Path) -> None:
+def test_a_lesson_is_a_file_a_line_and_its_words_and_a_step_an_entry_and_its_words(copy: Path) -> None:
     (copy / "viz/lessons/greeting.py").write_text(GREETING, encoding="utf-8")
     change(copy, LESSON)
+    change(copy, A_STEP)
     for language in ("en", "zh"):
         path = copy / "assets/words" / f"{language}.json"
         said = {"name": "Greeting", "promise": "…", "look_title": "Looking back", "look_words": "It looks back."}
         said |= {"count_title": "Counting", "count_words": "{all} pairs.", "control_rows": "rows", "say_open": "open"}
         more = {f"lesson_greeting_{key}": f"{text} {language}" for key, text in said.items()}
+        more |= {"lesson_norms_again_title": f"Once more {language}", "lesson_norms_again_words": "{count} tokens."}
         path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | more), encoding="utf-8")
     works = """
 from headlight.viz.service.service import Service
@@ -296,6 +306,9 @@ first = read_lessons({})[0]
 assert first["name"] == "greeting" and first["steps"][0]["code"]["file"] == "model/core/masks.py"
 (lit,) = first["steps"][0]["code"]["lit"]
 assert any(number == lit and ".tril(" in line for number, line in first["steps"][0]["code"]["lines"])
+norms = next(lesson for lesson in read_lessons({}) if lesson["name"] == "norms")
+assert norms["steps"][0]["name"] == "again" and norms["steps"][0]["formula"] == "n = @count"
+assert b"Once more zh" in content("lessons.js")
 assert b"Looking back zh" in content("lessons.js") and b"Looking back zh" not in content("headlight.js")
 asked = {"request": {"text": "ich", "model": "toy"}, "names": [show["path"] for show in first["picture"]]}
 service = Service(Settings())

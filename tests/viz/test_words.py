@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from headlight.model.measures.statistics import STATISTICS
 from headlight.viz.figure_phrases import LANGUAGES, PHRASES_FOLDER, figure_words, phrase, phrases
 from headlight.viz.figures import FIGURES
 from headlight.viz.lessons import LESSONS
@@ -146,6 +147,12 @@ def test_every_tab_and_example_has_a_name() -> None:
         assert f"tab_{name}" in phrases("en")
     for example in EXAMPLES:
         assert f"example_{example.name}" in phrases("en")
+
+
+def test_every_measure_has_its_words_and_its_unit() -> None:
+    for name, statistic in STATISTICS.items():
+        assert {f"measure_{name}", f"measure_{name}_says"} <= set(phrases("en"))
+        assert statistic.unit == "share" or f"unit_{statistic.unit}" in phrases("en")  # a share has none
 
 
 def test_values_are_filled_in() -> None:

@@ -1,7 +1,8 @@
 """The stored first answer: a real translation that the page shows at once, in `assets/first.json`.
 
 `python -m headlight.viz.service.first_answer` updates it; with `--stale`, only if its key is out of date. The key
-covers all that determines the answer (`first_answer_key`). An answer with a different key is ignored.
+covers all that determines the answer (`first_answer_key`). An answer with a different key is ignored. If only the time
+that the translation took differs, the stored answer remains, so an update without a change leaves the file as it is.
 """
 
 from __future__ import annotations
@@ -127,19 +128,24 @@ def _sample_translation(model: str) -> Translation:
     )
 
 
+def _without_time(answer: str) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(answer)
+    return values | {"seconds": 0}
+
+
 def main(arguments: Sequence[str]) -> None:
     """Update the stored first answer."""
     service = Service(read_settings())
     key = first_answer_key(service)
-    if (
-        "--stale" in arguments
-        and FIRST_ANSWER_FILE.exists()
-        and json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8")).get("key") == key
-    ):
+    stored = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8")) if FIRST_ANSWER_FILE.exists() else {}
+    if "--stale" in arguments and stored.get("key") == key:
         sys.stdout.write(f"{FIRST_ANSWER_FILE}: current\n")
         return
-    stored = {"key": key, "answer": make_first_answer(service)}
-    FIRST_ANSWER_FILE.write_text(json.dumps(stored, ensure_ascii=False) + "\n", encoding="utf-8")
+    answer = make_first_answer(service)
+    if "answer" in stored and _without_time(stored["answer"]) == _without_time(answer):
+        answer = stored["answer"]
+    updated = {"key": key, "answer": answer}
+    FIRST_ANSWER_FILE.write_text(json.dumps(updated, ensure_ascii=False) + "\n", encoding="utf-8")
     sys.stdout.write(f"{FIRST_ANSWER_FILE}: {FIRST_ANSWER_FILE.stat().st_size:,} bytes\n")
 
 

@@ -27,6 +27,7 @@ transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 
 Shaken = tuple[int, float]
+LENGTHS = 3  # at which sentences end at least: all of one length would show little
 MARIAN = {
     "d_model": 77, "encoder_attention_heads": 7, "decoder_attention_heads": 7, "encoder_ffn_dim": 19,
     "decoder_ffn_dim": 19, "encoder_layers": 2, "decoder_layers": 3, "activation_function": "swish",

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from headlight.viz.server.calls import call_json
 from headlight.viz.server.deferred_answers import DeferredAnswers
 from headlight.viz.server.event_stream import blocking_messages
 from headlight.viz.server.visitors import VISITOR, with_request_number
+from headlight.viz.service import first_answer
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.first_answer import FIRST_ANSWER_FILE, first_answer_key, load_first_answer, make_first_answer
 from headlight.viz.service.model_json import default_request
@@ -258,6 +260,21 @@ def test_the_kept_first_answer_is_what_the_page_says_today(service: Service) -> 
     assert {name: old[name] for name in old.keys() - measured} == {name: new[name] for name in new.keys() - measured}
     for name in measured:
         assert kinds_of(old[name]) == kinds_of(new[name]), name
+
+
+@pytest.mark.parametrize(("change", "remains"), [({"seconds": -1.0}, True), ({"text": "Another."}, False)])
+def test_a_first_answer_that_only_took_another_time_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], remains: bool
+) -> None:
+    kept, file = FIRST_ANSWER_FILE.read_bytes(), tmp_path / "first.json"
+    made = json.dumps(json.loads(json.loads(kept)["answer"]) | change)
+    monkeypatch.setattr(first_answer, "FIRST_ANSWER_FILE", file)
+    monkeypatch.setattr(first_answer, "make_first_answer", lambda service: made)
+    first_answer.main([])
+    assert json.loads(file.read_bytes())["answer"] == made  # there was none
+    file.write_bytes(kept)
+    first_answer.main([])
+    assert (file.read_bytes() == kept) is remains
 
 
 def kinds_of(value: Any) -> Any:
