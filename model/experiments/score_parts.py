@@ -73,7 +73,7 @@ class ScoreParts:
 class _Run:
     """Tensors of one run: what was written into the stream, and the row's query and keys."""
 
-    written: dict[str, Tensor]  # probe → output; a gradient can be taken
+    outputs: dict[str, Tensor]  # probe → output; a gradient can be taken
     read: dict[str, Tensor]  # other captured tensors
     query: Tensor  # [width]
     keys: Tensor  # [keys, width]
@@ -103,10 +103,10 @@ def score_parts(translator: Translator, translation: Translation, cell: Cell, si
         run = _run(translator, translation, cell, stream, lambda value, name: value.detach().requires_grad_())
         fixed = (run.query.detach(), run.keys) if side == "key" else (run.query, run.keys.detach())
         score = run.score(*fixed, cell.column)
-        names = list(run.written)
-        gradients = torch.autograd.grad(score, list(run.written.values()), allow_unused=True)
+        names = list(run.outputs)
+        gradients = torch.autograd.grad(score, list(run.outputs.values()), allow_unused=True)
     slopes = {name: slope for name, slope in zip(names, gradients, strict=True) if slope is not None}
-    parts = list(_written_parts(run, stream, slopes))
+    parts = list(_output_parts(run, stream, slopes))
     rest = float(score.detach()) - sum(part.value for part in parts)
     parts.append(ScorePart(writer="biases", value=rest))
     total = float(score.detach())
@@ -134,36 +134,36 @@ def weight_without(
             if part.writer == "distance":
                 results.append(replace(run, bias=torch.zeros_like(run.bias)).weights(run.query, run.keys)[cell.column])
                 continue
-            written = _leave_out(run, stream, part)
-            other = _run(translator, translation, cell, stream, _replacing(written))
+            others = _leave_out(run, stream, part)
+            other = _run(translator, translation, cell, stream, _replacing(others))
             query, keys = (run.query, other.keys) if side == "key" else (other.query, run.keys)
             results.append(run.weights(query, keys)[cell.column])
     return [float(weight) for weight in results]
 
 
-def _run(translator: Translator, translation: Translation, cell: Cell, stream: str, write: Edit) -> _Run:
-    """Run the translation. `write` replaces what is written into the stream, the encoder's or the decoder's."""
+def _run(translator: Translator, translation: Translation, cell: Cell, stream: str, replace_output: Edit) -> _Run:
+    """Run the translation. `replace_output` changes what is written into the stream, the encoder's or the decoder's."""
     path = attention_path(cell.kind, cell.layer)
     stack = getattr(translator.model, stream)
     heads = [attention_path(kind, layer) for layer in range(len(stack.layers)) for kind in STREAM_KINDS[stream]]
     networks = [f"{stream}.layers.{layer}.feed_forward.output" for layer in range(len(stack.layers))]
-    outputs = {f"{stream}.embedding.positioned", *(f"{head}.mixed" for head in heads), *networks}
+    output_names = {f"{stream}.embedding.positioned", *(f"{head}.mixed" for head in heads), *networks}
     captured = {
         f"{stream}.embedding.embedded",
         *(f"{head}.{probe}" for head in heads for probe in ("weights", "values")),
     }
     own = {f"{path}.{probe}" for probe in ("queries", "keys", "scores")}
-    written: dict[str, Tensor] = {}
+    outputs: dict[str, Tensor] = {}
 
     def track(value: Tensor, name: str) -> Tensor:
-        if name not in outputs:
+        if name not in output_names:
             return value
-        written[name] = write(value, name)
-        return written[name]
+        outputs[name] = replace_output(value, name)
+        return outputs[name]
 
     with (
         translator.intervention_context(translation.request)(),
-        watch(translator.model, *outputs, *captured, *own, edit=track) as seen,
+        watch(translator.model, *output_names, *captured, *own, edit=track) as seen,
     ):
         forced_logits(translator, translation, len(translation.target_tokens), 1)
     query, keys = seen[f"{path}.queries"][0, cell.head, cell.row], seen[f"{path}.keys"][0, cell.head]
@@ -172,7 +172,7 @@ def _run(translator: Translator, translation: Translation, cell: Cell, stream: s
     bias = seen[f"{path}.scores"][0, cell.head, cell.row].detach() - (keys @ query).detach() * scale
     has_bias = cell.kind != "cross" and stack.embedding.positions.bias(1, 1) is not None
     return _Run(
-        written=written,
+        outputs=outputs,
         read={name: seen[name].detach() for name in captured},
         query=query,
         keys=keys,
@@ -182,14 +182,14 @@ def _run(translator: Translator, translation: Translation, cell: Cell, stream: s
     )
 
 
-def _replacing(written: dict[str, Tensor]) -> Edit:
-    return lambda _, name: written[name]
+def _replacing(outputs: dict[str, Tensor]) -> Edit:
+    return lambda _, name: outputs[name]
 
 
-def _written_parts(run: _Run, stream: str, slopes: dict[str, Tensor]) -> Iterator[ScorePart]:
+def _output_parts(run: _Run, stream: str, slopes: dict[str, Tensor]) -> Iterator[ScorePart]:
     """Yield the part of each output that reaches the score: the output times the slope, summed over the tokens."""
     for name, slope in slopes.items():
-        product = run.written[name].detach().double() * slope.double()
+        product = run.outputs[name].detach().double() * slope.double()
         if name.endswith(".positioned"):
             word = _word_columns(run, stream, slope)
             yield ScorePart(writer="word", value=word)
@@ -217,25 +217,25 @@ def _word_columns(run: _Run, stream: str, slope: Tensor) -> float:
 
 def _leave_out(run: _Run, stream: str, part: ScorePart) -> dict[str, Tensor]:
     """Return what was written, without one part."""
-    written = dict(run.written)
+    outputs = dict(run.outputs)
     embedding, embedded = f"{stream}.embedding.positioned", run.read[f"{stream}.embedding.embedded"]
     width = embedded.shape[-1]
     if part.writer == "word":
-        written[embedding] = torch.cat(
-            [written[embedding][..., :width] - embedded, written[embedding][..., width:]], dim=-1
+        outputs[embedding] = torch.cat(
+            [outputs[embedding][..., :width] - embedded, outputs[embedding][..., width:]], dim=-1
         )
     elif part.writer == "position":
-        written[embedding] = torch.cat([embedded, torch.zeros_like(written[embedding][..., width:])], dim=-1)
+        outputs[embedding] = torch.cat([embedded, torch.zeros_like(outputs[embedding][..., width:])], dim=-1)
     elif part.writer == "network":
         name = f"{stream}.layers.{part.layer}.feed_forward.output"
-        written[name] = torch.zeros_like(written[name])
+        outputs[name] = torch.zeros_like(outputs[name])
     elif part.writer == "head" and part.kind is not None and part.layer is not None:
         name = f"{attention_path(part.kind, part.layer)}.mixed"
-        written[name] = written[name].clone()
-        written[name][:, part.head] = 0
+        outputs[name] = outputs[name].clone()
+        outputs[name][:, part.head] = 0
     else:
         raise ValueError(f"The part of the {part.writer} cannot be left out.")
-    return written
+    return outputs
 
 
 def _stream(kind: Kind, side: Side) -> str:

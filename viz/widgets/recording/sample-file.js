@@ -6,12 +6,12 @@ const DECIMALS = 1e6; // of a weight: the sum of a row stays within the toleranc
 export function sampleFile(translation) {
   const numbers = (count) => [...Array(count).keys()];
   const [layers, heads] = [numbers(translation.layers('encoder')), numbers(translation.heads('encoder'))];
-  const attentions = layers.map((layer) => heads.map((head) => rowsOf(translation.map('encoder', layer, head)))); // [L][H][Q][K]
+  const attentions = layers.map((layer) => heads.map((head) => mapRows(translation.map('encoder', layer, head)))); // [L][H][Q][K]
   const content = JSON.stringify({ tokens: translation.source.map(({ full, label }) => full ?? label), attentions });
   return new File([content], 'sample.json', { type: 'application/json' });
 }
 
-function rowsOf({ weights, rows, columns }) {
+function mapRows({ weights, rows, columns }) {
   const row = (number) => [...weights.subarray(number * columns, (number + 1) * columns)];
   return Array.from({ length: rows }, (_, number) => row(number).map((weight) => Math.round(weight * DECIMALS) / DECIMALS));
 }

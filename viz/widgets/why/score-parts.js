@@ -224,11 +224,11 @@ export class ScoreParts {
     const items = part.reads.map(([place, value]) =>
       make('li', {}, token(place), ' ', make('span', { class: 'numeric' }, signedPart(value))),
     );
-    const shown = part.reads.reduce((all, [, value]) => all + value, 0);
+    const listed = part.reads.reduce((all, [, value]) => all + value, 0);
     const rest =
-      Math.abs(part.value - shown) < 0.005
+      Math.abs(part.value - listed) < 0.005
         ? null
-        : make('li', { class: 'quiet' }, t('score_reads_others'), ' ', make('span', { class: 'numeric' }, signedPart(part.value - shown)));
+        : make('li', { class: 'quiet' }, t('score_reads_others'), ' ', make('span', { class: 'numeric' }, signedPart(part.value - listed)));
     return make('details', {}, make('summary', {}, name), make('p', { class: 'quiet' }, t('score_reads')), make('ul', {}, ...items, rest));
   }
 
