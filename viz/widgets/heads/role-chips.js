@@ -52,6 +52,7 @@ export class RoleChips {
     this.roles = new Map();
     this.translation = null; // the translation whose roles these are
     this.kind = '';
+    this.shownKey = ''; // of the chips on display
     this.name = make('span', { class: 'quiet' });
     this.list = make('span', { class: 'list-of-chips', role: 'group' });
     this.status = make('span', { class: 'hidden-text', role: 'status' });
@@ -110,11 +111,17 @@ export class RoleChips {
     this.element.hidden = !this.roles.size;
     this.name.textContent = t('chips_name');
     this.list.setAttribute('aria-label', t('chips_name'));
+    const key = JSON.stringify([[...this.roles].map(([role, own]) => [role, own.length]), this.role, this.at, state.language, state.theme]);
+    if (key !== this.shownKey) this.drawChips();
+    this.shownKey = key;
+    this.outline();
+  }
+
+  drawChips() {
     const active = /** @type {HTMLElement} */ (document.activeElement);
     const focused = this.list.contains(active) ? active.dataset.role : null;
     replace(this.list, ...[...this.roles].map(([role, heads]) => this.chip(role, heads)));
     if (focused) this.list.querySelector(`[data-role=${focused}]`)?.focus({ preventScroll: true });
-    this.outline();
   }
 
   chip(role, heads) {

@@ -98,9 +98,12 @@ export class HeadGrid {
   updateMarks(chosen, pin = () => '') {
     for (const button of this.buttons()) {
       const here = getHead(button);
-      button.setAttribute('aria-selected', String(sameHead(here, chosen)));
-      button.tabIndex = sameHead(here, chosen) ? 0 : -1;
-      button.dataset.pin = pin(here);
+      const [selected, letter] = [String(sameHead(here, chosen)), pin(here)];
+      if (button.getAttribute('aria-selected') !== selected) {
+        button.setAttribute('aria-selected', selected);
+        button.tabIndex = selected === 'true' ? 0 : -1;
+      }
+      if (button.dataset.pin !== letter) button.dataset.pin = letter; // an equal value would still restyle the button
     }
     if (this.lost) this.focus(); // the focused thumbnail was replaced
     this.lost = false;

@@ -4,6 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { STRONG_EFFECT } from '../core/effect-scale.js';
 import { cssColour, scaleColour, colourTable } from '../core/theme.js';
 import { twoDecimals } from '../core/map-view.js';
+import { state as pageState } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { headName } from './head-names.js';
 
@@ -16,7 +17,15 @@ export function mountLegend(element, { state, set }) {
   const weakest = make('label', { class: 'sample' }, sliderName, slider, reading);
   slider.addEventListener('input', () => set({ threshold: Number(slider.value) }));
 
+  let key = ''; // of the colours on display, which most heads share
+
   return function draw(view, other) {
+    const { theme, language } = pageState;
+    const effects = Boolean(view.effects) && view.kind;
+    const colours = JSON.stringify([state.scale, state.palette, theme, language, Boolean(other), Boolean(view.masked), effects]);
+    const isColours = !['numbers', 'lines'].includes(state.view);
+    if (isColours && colours === key) return element;
+    key = isColours ? colours : '';
     if (state.view === 'numbers') return replace(element);
     if (state.view === 'lines') {
       sliderName.textContent = t('weakest_line');
