@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headlight.model.core.config import TransformerConfig
     from headlight.model.core.probes import watch
     from headlight.model.core.transformer import Transformer
+    from headlight.model.experiments.reasons import account, effects, score_parts
     from headlight.model.recordings.recording import Recording
     from headlight.model.records import DecodingOptions, Intervention, Translation, TranslationRequest
     from headlight.model.translate.judge import Judge
@@ -33,17 +34,20 @@ if TYPE_CHECKING:
 _HOMES = {
     "DecodingOptions": "headlight.model.records",
     "Intervention": "headlight.model.records",
-    "Recording": "headlight.model.recordings.recording",
     "Judge": "headlight.model.translate.judge",
+    "Recording": "headlight.model.recordings.recording",
     "Transformer": "headlight.model.core.transformer",
     "TransformerConfig": "headlight.model.core.config",
     "Translation": "headlight.model.records",
     "TranslationRequest": "headlight.model.records",
     "Translator": "headlight.model.translate.translator",
+    "account": "headlight.model.experiments.reasons",
     "compare": "headlight.viz.notebook.display",
+    "effects": "headlight.model.experiments.reasons",
     "figure": "headlight.viz.notebook.plot",
     "lesson": "headlight.viz.lessons.lesson_session",
     "record": "headlight.viz.notebook.display",
+    "score_parts": "headlight.model.experiments.reasons",
     "show": "headlight.viz.notebook.display",
     "watch": "headlight.model.core.probes",
 }
@@ -57,10 +61,13 @@ __all__ = [
     "Translation",
     "TranslationRequest",
     "Translator",
+    "account",
     "compare",
+    "effects",
     "figure",
     "lesson",
     "record",
+    "score_parts",
     "show",
     "watch",
 ]

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
 from headlight.model.errors import CommandError
 from headlight.model.experiments.effects import HeadEffect, summarise_effects
+from headlight.model.experiments.reasons import find_rival, find_token
 from headlight.model.records import Token, Translation
-from headlight.model.translate.translator import Translator
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))
     if arguments.word is None and arguments.rival is not None:
         raise CommandError("--rival needs --word, the written token that it is compared with.")
-    rival = None if arguments.rival is None else _parse_rival(translator, arguments.rival)
+    rival = find_rival(translator, arguments.rival)
     every_word = arguments.word is None
-    places = range(len(translation.target_tokens)) if every_word else [_find_place(translation, arguments.word)]
+    places = (
+        range(len(translation.target_tokens)) if every_word else [find_token(translation.target_tokens, arguments.word)]
+    )
     top = 1 if every_word else arguments.top
     summaries = {place: summarise_effects(translator, translation, place, top, rival) for place in places}
     if arguments.json:
@@ -78,17 +80,3 @@ def _format_line(translation: Translation, place: int, head: HeadEffect) -> str:
 
 def _label(token: Token) -> str:
     return token.text.strip()
-
-
-def _find_place(translation: Translation, word: str) -> int:
-    labels = [_label(token) for token in translation.target_tokens]
-    if word.strip() not in labels:
-        raise CommandError(f"--word {word!r} is not a token of the translation: {' '.join(labels)}")
-    return labels.index(word.strip())
-
-
-def _parse_rival(translator: Translator, word: str) -> int:
-    ids = translator.target_tokenizer.encode(word)
-    if not ids:
-        raise CommandError("--rival is empty: name a token.")
-    return int(ids[0])

@@ -27,6 +27,7 @@ from headlight.model.experiments.attribution import (
 from headlight.model.experiments.faithfulness import RANDOM_ORDERS, agreement, random_orders, removal_order
 from headlight.model.experiments.logit_lens import LayerPrediction, LogitDecomposition, decompose_logit, logit_lens
 from headlight.model.experiments.queries import WordQuery, attribute_word, word_erasure_curve
+from headlight.model.experiments.reasons import likeliest_rival
 from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.records import Translation
 from headlight.viz.errors import PageError, repr_short
@@ -138,7 +139,7 @@ def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
         token = translation.target_tokens[place]
         rivals = [other for other in token.alternatives if other.id != token.id][:MAX_RIVALS]
         last = info.model.config.target_vocabulary - 1
-        default = rivals[0].id if rivals else int(token.id == 0)
+        default = likeliest_rival(translation, place)
         rival = check_int("rival", default if values.get("rival") is None else values["rival"], low=0, high=last)
         account: WordAccount = service.run_on_translator(name, word_account, translation, place, rival)
 

@@ -346,7 +346,7 @@ def test_effects_prints_the_estimate_beside_the_measured_value(
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--word", "not a token"], "is not a token of the translation"),
+        (["--word", "not a token"], "is not a token here"),
         (["--rival", "x"], "--rival needs --word"),
         (["--top", "0"], "--top must be at least 1"),
     ],

@@ -1,0 +1,110 @@
+"""Reasons by word: effects, accounts and parts of a score for words as text instead of token places.
+
+translator = headlight.Translator.load("de-en")
+translation = translator.translate("Der Hund schläft.")
+headlight.effects(translator, translation, "sleeping").strongest[0]
+headlight.account(translator, translation, "sleeping", rival="asleep").source
+headlight.score_parts(translator, translation, "cross", 2, 5, "sleeping", "schläft").parts[:3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headlight.model.errors import RequestError
+from headlight.model.experiments.account import WordAccount, word_account
+from headlight.model.experiments.effects import EffectSummary, summarise_effects
+from headlight.model.experiments.score_parts import Cell, ScoreParts, Side
+from headlight.model.experiments.score_parts import score_parts as cell_parts
+from headlight.model.records import Kind, Token, Translation
+from headlight.model.translate.translator import Translator
+
+DEFAULT_TOP = 10  # heads that are measured
+
+
+def effects(
+    translator: Translator,
+    translation: Translation,
+    word: str | int,
+    rival: str | int | None = None,
+    top: int = DEFAULT_TOP,
+) -> EffectSummary:
+    """Return what each head did for a written word, in nats: all heads predicted, the `top` largest also measured.
+
+    With a `rival`, the effects are those on the lead of the word over it.
+
+    Raises:
+        RequestError: the word is not a token of the translation, or the rival is empty.
+    """
+    place = find_token(translation.target_tokens, word)
+    return summarise_effects(translator, translation, place, top, find_rival(translator, rival))
+
+
+def account(
+    translator: Translator, translation: Translation, word: str | int, rival: str | int | None = None
+) -> WordAccount:
+    """Return what each token added to the lead of a written word over a rival, by default the likeliest other one.
+
+    Raises:
+        RequestError: the word is not a token of the translation, or the rival is empty.
+    """
+    place = find_token(translation.target_tokens, word)
+    token_id = find_rival(translator, rival)
+    return word_account(
+        translator, translation, place, likeliest_rival(translation, place) if token_id is None else token_id
+    )
+
+
+def score_parts(
+    translator: Translator,
+    translation: Translation,
+    kind: Kind,
+    layer: int,
+    head: int,
+    row: str | int,
+    column: str | int,
+    side: Side = "key",
+) -> ScoreParts:
+    """Return what the score of a cell consists of, on the side of its key or of its query.
+
+    Raises:
+        RequestError: there is no such cell, or it is masked.
+    """
+    map_ = translation.attention_map(kind, layer, head)
+    cell = Cell(kind, layer, head, find_token(map_.rows, row), find_token(map_.columns, column))
+    return cell_parts(translator, translation, cell, side)
+
+
+def find_token(tokens: Sequence[Token], word: str | int) -> int:
+    """Return the place of the first token with this text, or a place as it is.
+
+    Raises:
+        RequestError: no token has this text.
+    """
+    if isinstance(word, int):
+        return word
+    texts = [token.text.strip() for token in tokens]
+    if word.strip() not in texts:
+        raise RequestError("no_such_token", field="word", given=word.strip(), tokens=" ".join(texts))
+    return texts.index(word.strip())
+
+
+def find_rival(translator: Translator, rival: str | int | None) -> int | None:
+    """Return the ID of the first token of a text, or an ID as it is.
+
+    Raises:
+        RequestError: the text is empty.
+    """
+    if rival is None or isinstance(rival, int):
+        return rival
+    ids = translator.target_tokenizer.encode(rival)
+    if not ids:
+        raise RequestError("empty_rival", field="rival")
+    return int(ids[0])
+
+
+def likeliest_rival(translation: Translation, place: int) -> int:
+    """Return the ID of the likeliest other token at a place of the translation."""
+    token = translation.target_tokens[place]
+    others = [other.id for other in token.alternatives if other.id != token.id]
+    return others[0] if others else int(token.id == 0)

@@ -1,0 +1,59 @@
+"""Reasons by word: the functions of a notebook are those by place, for words as text."""
+
+from __future__ import annotations
+
+import pytest
+
+import headlight
+from headlight.model.errors import RequestError
+from headlight.model.experiments.account import word_account
+from headlight.model.experiments.effects import summarise_effects
+from headlight.model.experiments.reasons import find_rival, find_token, likeliest_rival
+from headlight.model.experiments.score_parts import Cell, score_parts
+from headlight.model.records import Translation
+from headlight.model.translate.translator import Translator
+from tests.tiny import SENTENCES, tiny_translator
+
+PLACE = 2
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return tiny_translator()
+
+
+@pytest.fixture(scope="module")
+def answer(translator: Translator) -> Translation:
+    return translator.translate(SENTENCES[0], max_length=9)
+
+
+def test_a_word_is_the_first_token_with_its_text(translator: Translator, answer: Translation) -> None:
+    word = answer.target_tokens[PLACE].text.strip()
+    place = [token.text.strip() for token in answer.target_tokens].index(word)
+    assert find_token(answer.target_tokens, f" {word} ") == place
+    assert find_token(answer.target_tokens, PLACE) == PLACE
+    with pytest.raises(RequestError, match=r"is not a token here\. The tokens are:") as refused:
+        find_token(answer.target_tokens, "xyzzy")
+    assert word in str(refused.value)
+    assert find_rival(translator, None) is None
+    assert find_rival(translator, 7) == 7
+    assert find_rival(translator, word) == translator.target_tokenizer.encode(word)[0]
+    with pytest.raises(RequestError, match="empty"):
+        find_rival(translator, "")
+
+
+def test_effects_accounts_and_parts_are_those_by_place(translator: Translator, answer: Translation) -> None:
+    place = find_token(answer.target_tokens, answer.target_tokens[PLACE].text)
+    word = answer.target_tokens[place].text
+    ours, theirs = headlight.effects(translator, answer, word, top=3), summarise_effects(translator, answer, place, 3)
+    assert ours.strongest == theirs.strongest
+    assert len(ours.strongest) == 3
+    against = headlight.effects(translator, answer, place, rival=7, top=1).strongest
+    assert against == summarise_effects(translator, answer, place, 1, 7).strongest
+    rival = likeliest_rival(answer, place)
+    assert rival != answer.target_tokens[place].id
+    assert headlight.account(translator, answer, word) == word_account(translator, answer, place, rival)
+    source = answer.source_tokens[1].text
+    column = find_token(answer.source_tokens, source)
+    parts = headlight.score_parts(translator, answer, "cross", 1, 0, word, source, side="query")
+    assert parts == score_parts(translator, answer, Cell("cross", 1, 0, place, column), "query")
