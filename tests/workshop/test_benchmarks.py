@@ -543,9 +543,9 @@ def test_the_report_of_effects_says_what_is_in_bounds() -> None:
     text = report.effects(_result()["effects"])
     assert "| `word_effects`: all heads and cells | 100 | 2.50 (2.40-2.60) | at most 2 | **not met** |" in text
     assert "| `word_account`: all words | 50.0 | 1.25 (1.20-1.30) |  |  |" in text
-    assert "| de-en | 0.91 | 0.95 | 0.93 | 0.87 | 200 | 95% |" in text
-    assert "| de-en | key | 150 | 90% | 90% | 90% | 90% | met |" in text
-    assert "| de-en | query | 150 | 88% | 88% | 88% | 88% | **not met** |" in text
+    assert "| de-en | 0.91 | 0.95 | 0.93 | 0.87 | 200 | 95.0% |" in text
+    assert "| de-en | key | 150 | 90.0% | 90.0% | 90.0% | 90.0% | met |" in text
+    assert "| de-en | query | 150 | 88.0% | 88.0% | 88.0% | 88.0% | **not met** |" in text
     assert "| de-en | 2 | 30 | 41% | 30% |" in text
     assert "| de-en | 3 |" not in text  # no cell
 

@@ -271,7 +271,7 @@ def effects(result: Result) -> str:
         [
             name,
             *(f"{model['spearman'][group]:.2f}" for group in ("all", *KIND_NAMES)),
-            str(model["signs"]["heads"]),
+            f"{model['signs']['heads']:,}",
             _share(model["signs"]["agreeing"], model["signs"]["heads"]),
         ]
         for name, model in models.items()
@@ -336,7 +336,7 @@ def _cost_rows(cost: Result) -> list[list[str]]:
 
 
 def _share(part: int, count: int) -> str:
-    return f"{part / count:.0%}" if count else ""
+    return f"{part / count:.1%}" if count else ""
 
 
 def training(result: Result) -> str:
