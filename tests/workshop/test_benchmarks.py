@@ -19,7 +19,14 @@ from headlight.model.core.probes import Probe
 from headlight.model.training.batches import plan_epoch
 from workshop.benchmarks import __main__ as command
 from workshop.benchmarks import decode, gpu, importance, lines, memory, probes, report, training, without_probes
-from workshop.benchmarks.arithmetic import format_megabytes, format_milliseconds, paired_ratio, summary, token_agreement
+from workshop.benchmarks.arithmetic import (
+    format_megabytes,
+    format_milliseconds,
+    paired_ratio,
+    rank_correlation,
+    summary,
+    token_agreement,
+)
 from workshop.benchmarks.countdown_model import CountdownModel
 from workshop.benchmarks.engines import CPU_ENGINES, EngineSpec, Workload
 from workshop.benchmarks.environment import describe_environment
@@ -63,6 +70,13 @@ def test_bounds_of_a_paired_ratio_close_in_on_its_median_with_more_pairs() -> No
     assert (found["low"], found["high"]) == (ratios[40], ratios[60])  # 50 ± 0.98 √101, outward
     few = paired_ratio(ratios[::20], [1.0] * 6)
     assert few["high"] - few["low"] > found["high"] - found["low"]
+
+
+def test_rank_correlation_is_spearmans() -> None:
+    assert rank_correlation([1.0, 2.0, 30.0], [-5.0, 0.0, 0.1]) == pytest.approx(1)
+    assert rank_correlation([1.0, 2.0, 30.0], [3.0, 2.0, 1.0]) == pytest.approx(-1)
+    assert rank_correlation([1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 4.0, 3.0]) == pytest.approx(1 - 6 * 4 / (4 * 15))
+    assert rank_correlation([1.0, 1.0, 2.0], [1.0, 2.0, 3.0]) == pytest.approx(1.5 / 3**0.5)  # ranks 1.5, 1.5, 3
 
 
 def test_share_of_equal_tokens_counts_what_one_side_lacks_as_different() -> None:
@@ -335,6 +349,37 @@ def _result() -> dict[str, Any]:
             "batch": {"median": 0.25, "low": 0.2, "high": 0.3},
             "about": machine,
         },
+        "effects": {
+            "sentences": 24,
+            "threads": 1,
+            "cost": {
+                "model": "de-en",
+                "source_tokens": 21,
+                "target_tokens": 20,
+                "repetitions": 7,
+                "seconds": seconds(forward=0.02, **{"pass": 0.04}, effects=0.1, account=0.05),
+                "ratio": {
+                    "effects": {"median": 2.5, "low": 2.4, "high": 2.6, "pairs": 7},
+                    "account": {"median": 1.25, "low": 1.2, "high": 1.3, "pairs": 7},
+                },
+            },
+            "models": {
+                "de-en": {
+                    "spearman": {"all": 0.91, "encoder": 0.95, "decoder": 0.93, "cross": 0.87},
+                    "signs": {"heads": 200, "agreeing": 190},
+                    "directions": {
+                        side: {kind: {"cells": 50, "right": right} for kind in ("encoder", "decoder", "cross")}
+                        for side, right in (("key", 45), ("query", 44))
+                    },
+                    "explained": [
+                        {"cells": 40, "mean": 1.02, "reason": 0.95},
+                        {"cells": 30, "mean": 0.41, "reason": 0.3},
+                        {"cells": 0, "mean": 0.0, "reason": 0.0},
+                    ],
+                }
+            },
+            "about": machine,
+        },
         "memory": {
             "models": [
                 {
@@ -494,6 +539,17 @@ def test_importance_measures_every_head_and_the_report_says_whether_in_time() ->
     assert "| all 129 heads, layers and kinds | 1.30 s (1.20-1.40) | at most 1.2 s | **not met** |" in text
 
 
+def test_the_report_of_effects_says_what_is_in_bounds() -> None:
+    text = report.effects(_result()["effects"])
+    assert "| `word_effects`: all heads and cells | 100 | 2.50 (2.40-2.60) | at most 2 | **not met** |" in text
+    assert "| `word_account`: all words | 50.0 | 1.25 (1.20-1.30) |  |  |" in text
+    assert "| de-en | 0.91 | 0.95 | 0.93 | 0.87 | 200 | 95.0% |" in text
+    assert "| de-en | key | 150 | 90.0% | 90.0% | 90.0% | 90.0% | met |" in text
+    assert "| de-en | query | 150 | 88.0% | 88.0% | 88.0% | 88.0% | **not met** |" in text
+    assert "| de-en | 2 | 30 | 41% | 30% |" in text
+    assert "| de-en | 3 |" not in text  # no cell
+
+
 def test_every_section_becomes_part_of_the_report() -> None:
     assert set(report.SECTIONS) == set(command.SECTIONS) == set(_result())
 
@@ -506,7 +562,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 13
+    assert report.render(results).count("2031-02-03") == 14
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 

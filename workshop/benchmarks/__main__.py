@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 SECTIONS = (
-    "decode", "probes", "lines", "memory", "importance", "training", "gpu", "page", "paint", "visit", "live", "class",
-    "watched", "scale",
+    "decode", "probes", "lines", "memory", "importance", "effects", "training", "gpu", "page", "paint", "visit", "live",
+    "class", "watched", "scale",
 )  # fmt: skip
 NUMBERS = "benchmarks.json"
 
@@ -53,7 +53,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m workshop.benchmarks", description=__doc__)
     parser.add_argument("section", choices=[*SECTIONS, "all"])
     parser.add_argument("--quick", action="store_true", help="few repetitions of small cases, nothing written: a try")
-    parser.add_argument("--repetitions", type=int, default=None, help="of each case (default 11, lines 7; quick: 2)")
+    parser.add_argument(
+        "--repetitions", type=int, default=None, help="of each case (default 11, lines 7, effects 31; quick: 2)"
+    )
     parser.add_argument("--threads", type=int, default=2, help="of every engine (default 2)")
     parser.add_argument("--visitors", type=int, default=None, help="who type in `live` (default 30; quick: 5)")
     parser.add_argument(
@@ -71,6 +73,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
     from workshop.benchmarks import (
         classroom,
         decode,
+        effects,
         first_visit,
         gpu,
         importance,
@@ -97,6 +100,9 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "lines": lambda: lines.measure(200 if quick else 2_000, min(repetitions, 7), threads, log),
         "memory": lambda: memory.measure([SMALL] if quick else [SMALL, BASE]),
         "importance": lambda: importance.measure(repetitions, threads, log),
+        "effects": lambda: effects.measure(
+            3 if quick else 24, 20 if quick else 500, options.repetitions or (2 if quick else 31), log
+        ),
         "training": lambda: training.measure(min(repetitions, 5), 2.0 if quick else 8.0, threads, log),
         "gpu": lambda: gpu.measure(cases, repetitions, threads, log),
         "page": lambda: page.measure(repetitions, log),

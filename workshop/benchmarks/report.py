@@ -10,6 +10,8 @@ from workshop.benchmarks.arithmetic import format_megabytes, format_milliseconds
 from workshop.benchmarks.decode import REFERENCE, disagreements
 from workshop.benchmarks.environment import MAX_BUSY_CORES
 from workshop.benchmarks.shapes import (
+    DIRECTION_GOAL,
+    EFFECTS_GOAL,
     GOALS,
     IMPORTANCE_GOAL,
     LINES_GOAL,
@@ -257,6 +259,84 @@ def importance(result: Result) -> str:
             table(["", "measured", "goal", ""], rows),
         ]
     )
+
+
+KIND_NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
+
+
+def effects(result: Result) -> str:
+    """Render the cost of effects and accounts, and the accuracy of effects and of parts of scores."""
+    cost, models = result["cost"], result["models"]
+    ranks = [
+        [
+            name,
+            *(f"{model['spearman'][group]:.2f}" for group in ("all", *KIND_NAMES)),
+            f"{model['signs']['heads']:,}",
+            _share(model["signs"]["agreeing"], model["signs"]["heads"]),
+        ]
+        for name, model in models.items()
+    ]
+    directions = []
+    for name, model in models.items():
+        for side, counts in model["directions"].items():
+            cells, right = (sum(count[key] for count in counts.values()) for key in ("cells", "right"))
+            shares = [_share(counts[kind]["right"], counts[kind]["cells"]) for kind in KIND_NAMES]
+            mark = goal_mark(right >= DIRECTION_GOAL * cells)
+            directions.append([name, side, str(cells), *shares, _share(right, cells), mark])
+    explained = [
+        [name, str(layer + 1), str(own["cells"]), f"{own['mean']:.0%}", f"{own['reason']:.0%}"]
+        for name, model in models.items()
+        for layer, own in enumerate(model["explained"])
+        if own["cells"]
+    ]
+    return "\n".join(
+        [
+            "## Effects, accounts and parts of a score\n",
+            f"One word in the middle of a sentence of {cost['source_tokens']} source tokens and "
+            f"{cost['target_tokens']} target tokens, `{cost['model']}`, {result['threads']} thread(s), medians of "
+            f"{cost['repetitions']} rounds in which all four take turns; ratios per round with 95% bounds. The pass: "
+            "one forward pass of encoder and decoder over the whole translation, fused attention, token ids ready, and "
+            "one backward pass from the word's log probability to the embeddings of both sides, without gradients of "
+            "parameters.\n",
+            table(["", "ms", "÷ forward and backward", "goal", ""], _cost_rows(cost)),
+            f"{result['sentences']} random sentences of `mini.tsv` per model. Spearman's correlation of the predicted "
+            "effect of each head on the translation with the measured loss without the head, the mean over "
+            "the sentences; and the share of heads with a predicted effect beyond ±0.05 nats whose loss has the same "
+            "sign.\n",
+            table(["", "all heads", *KIND_NAMES.values(), "heads beyond ±0.05", "same sign"], ranks),
+            "Random cells of these sentences, in rows with at least two keys: how often the weight falls without the "
+            "largest part of the score (other than the biases) if that is positive, and rises if it is negative. "
+            f"Goal: {DIRECTION_GOAL:.0%} of the cells.\n",
+            table(["", "side", "cells", *KIND_NAMES.values(), "all", ""], directions, words=2),
+            "Keys of random encoder cells whose score is at least 0.5 above or below the average of the row: the share "
+            "of the score that the three largest parts sum to, and how often it is between 50% and 150%.\n",
+            table(["", "layer", "cells", "mean share", "50% to 150%"], explained),
+        ]
+    )
+
+
+def _cost_rows(cost: Result) -> list[list[str]]:
+    names = {
+        "forward": "forward pass with gradients",
+        "pass": "forward and backward pass",
+        "effects": "`word_effects`: all heads and cells",
+        "account": "`word_account`: all words",
+    }
+    goals = {"effects": EFFECTS_GOAL}
+    rows = []
+    for name, label in names.items():
+        row = [label, format_milliseconds(cost["seconds"][name]["median"]), "", "", ""]
+        if name in cost["ratio"]:
+            ratio = cost["ratio"][name]
+            row[2] = f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})"
+        if name in goals:
+            row[3:] = [f"at most {goals[name]:g}", goal_mark(cost["ratio"][name]["median"] <= goals[name])]
+        rows.append(row)
+    return rows
+
+
+def _share(part: int, count: int) -> str:
+    return f"{part / count:.1%}" if count else ""
 
 
 def training(result: Result) -> str:
@@ -572,6 +652,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "lines": lines,
     "memory": memory,
     "importance": importance,
+    "effects": effects,
     "training": training,
     "gpu": on_gpu,
     "page": in_browser,

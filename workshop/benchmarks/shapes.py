@@ -141,4 +141,6 @@ VISIT_GOALS = {  # at most
     "requests": 42,
 }
 IMPORTANCE_GOAL = 1.2  # at most: seconds for all heads of the bundled model and 20 tokens
+EFFECTS_GOAL = 2.0  # at most: time of all effects on a word over that of one forward and backward pass
+DIRECTION_GOAL = 0.9  # at least: share of cells whose weight moves as the sign of the largest part tells
 MEMORY_GOAL = 1.3  # below: memory growth of loading and translating over the bytes of the float32 weights

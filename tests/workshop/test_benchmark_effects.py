@@ -1,0 +1,165 @@
+"""The benchmark of effects and of parts of scores: its numbers are those of computations of their own."""
+
+from __future__ import annotations
+
+import statistics
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.model.experiments.effects import sentence_head_effects, word_effects
+from headlight.model.experiments.importance import all_heads
+from headlight.model.experiments.score_parts import SIDES, Cell, ScorePart, ScoreParts, score_parts, weight_without
+from headlight.model.records import KINDS, Intervention, Translation
+from headlight.model.translate.translator import Translator
+from tests.tiny import CORPUS, SENTENCES, tiny_translator
+from workshop.benchmarks import effects, report
+from workshop.benchmarks.arithmetic import rank_correlation
+
+PLACE = 4
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return tiny_translator()
+
+
+@pytest.fixture(scope="module")
+def answers(translator: Translator) -> list[Translation]:
+    return [translator.translate(text, max_length=7) for text in SENTENCES[:2]]
+
+
+def test_sentences_are_rows_of_the_table_and_the_same_rows_in_each_language() -> None:
+    rows = [line.split("\t") for line in CORPUS.read_text(encoding="utf-8").splitlines()[1:]]
+    german, chinese = (effects.random_sentences(CORPUS, column, 9) for column in ("de", "zh"))
+    assert german == effects.random_sentences(CORPUS, "de", 9)
+    assert len(set(german)) == 9
+    assert {(row[0], row[2]) for row in rows} >= set(zip(german, chinese, strict=True))
+
+
+def test_the_plain_pass_has_the_words_log_probability_and_its_gradient(
+    translator: Translator, answers: list[Translation]
+) -> None:
+    forward, backward = effects.plain_pass(translator, answers[0], PLACE)
+    made = forward()
+    (found,) = word_effects(translator, answers[0], [PLACE])
+    assert float(made[0].detach()) == pytest.approx(found.score, abs=1e-5)
+    source, target = backward(made)
+    assert source.shape[1] == len(answers[0].source_tokens)
+    assert target.shape[1] == len(answers[0].target_tokens)
+    assert bool(source.any(dim=-1).all())
+    assert bool(target[0, : PLACE + 1].any(dim=-1).all())
+    assert not target[0, PLACE + 1 :].any()  # later words cannot act on this one
+
+
+def test_costs_are_of_one_word_and_by_pairs(translator: Translator) -> None:
+    found = effects.cost(translator, SENTENCES[0], 2, lambda message: None)
+    assert set(found["seconds"]) == {"forward", "pass", "effects", "account"}
+    assert {name: ratio["pairs"] for name, ratio in found["ratio"].items()} == {"effects": 2, "account": 2}
+
+
+def test_ranks_and_signs_are_those_of_runs_without_each_head(
+    translator: Translator, answers: list[Translation]
+) -> None:
+    found = effects.ranking(translator, answers)
+    heads = all_heads(translator.model.config)
+    correlations: dict[str, list[float]] = {name: [] for name in ("all", *KINDS)}
+    signs = []
+    for answer in answers:
+        ids = tuple(token.id for token in answer.target_tokens)
+        predicted, losses = {}, {}
+        sums = sentence_head_effects(translator, answer)
+        for part in heads:
+            assert part.layer is not None
+            off = Intervention(kind=part.kind, layer=part.layer, head=part.head, action="remove")
+            without = translator.translate(answer.request.text, target=ids, interventions=(off,))
+            losses[part] = answer.log_probability - without.log_probability
+            predicted[part] = float(sums[part.kind][part.layer, part.head])
+        for name, values in correlations.items():
+            own = [part for part in heads if name in ("all", part.kind)]
+            values.append(rank_correlation([predicted[part] for part in own], [losses[part] for part in own]))
+        signs += [predicted[part] * losses[part] > 0 for part in heads if abs(predicted[part]) > 0.05]
+    assert found["heads"] == len(heads)
+    assert found["signs"] == {"heads": len(signs), "agreeing": sum(signs)}
+    for name, values in correlations.items():
+        assert found["spearman"][name] == pytest.approx(statistics.fmean(values), abs=0.02), name
+
+
+def test_random_cells_are_unmasked_with_another_key_beside_them(answers: list[Translation]) -> None:
+    drawn = list(effects.random_cells(answers, 200))
+    assert drawn == list(effects.random_cells(answers, 200))
+    assert {cell.kind for _, cell in drawn} == set(KINDS)
+    assert {translation.source_text for translation, _ in drawn} == {answer.source_text for answer in answers}
+    for translation, cell in drawn:
+        allowed = translation.attention_map(cell.kind, cell.layer, cell.head).allowed[cell.row]
+        assert allowed[cell.column]
+        assert allowed.sum() > 1
+    assert {cell.kind for _, cell in effects.random_cells(answers, 9, ("encoder",))} == {"encoder"}
+
+
+def test_directions_are_counted_per_side_and_kind(translator: Translator, answers: list[Translation]) -> None:
+    found = effects.part_directions(translator, answers, 12)
+    drawn = list(effects.random_cells(answers, 12))
+    for side in SIDES:
+        for kind in KINDS:
+            right = []
+            for translation, cell in drawn:
+                if cell.kind != kind:
+                    continue
+                parts = [
+                    each for each in score_parts(translator, translation, cell, side).parts if each.writer != "biases"
+                ]
+                largest = max(parts, key=lambda part: abs(part.value))
+                weight, without = weight_without(translator, translation, cell, side, [largest])
+                right.append(np.sign(weight - without) == np.sign(largest.value))
+            assert found[side][kind] == {"cells": len(right), "right": sum(right)}
+
+
+@pytest.mark.parametrize(
+    ("value", "without", "expected"),
+    [(2.0, 0.1, True), (2.0, 0.5, False), (-2.0, 0.5, True), (-2.0, 0.1, False), (2.0, 0.3, False)],
+)
+def test_a_weight_moves_as_told_if_it_falls_without_support(
+    value: float,
+    without: float,
+    expected: bool,
+    translator: Translator,
+    answers: list[Translation],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = (ScorePart(writer="biases", value=9.0), ScorePart(writer="word", value=value))
+    monkeypatch.setattr(effects, "score_parts", lambda *_: ScoreParts("key", 9.0 + value, parts))
+    monkeypatch.setattr(effects, "weight_without", lambda *_: [0.3, without])
+    assert effects.moves_as_told(translator, answers[0], Cell("encoder", 0, 0, 0, 1), "key") is expected
+
+
+def test_explained_shares_are_those_of_the_three_largest_parts(
+    translator: Translator, answers: list[Translation]
+) -> None:
+    found = effects.explained(translator, answers, 20)
+    for layer, own in enumerate(found):
+        shares = []
+        for translation, cell in effects.random_cells(answers, 20, ("encoder",)):
+            parts = score_parts(translator, translation, cell, "key")
+            if cell.layer == layer and abs(parts.score) >= 0.5:
+                largest = sorted((part.value for part in parts.parts), key=abs)[-3:]
+                shares.append(sum(largest) / parts.score)
+        assert own["cells"] == len(shares)
+        if shares:
+            assert own["mean"] == pytest.approx(statistics.fmean(shares))
+            assert own["reason"] == statistics.fmean(0.5 <= share <= 1.5 for share in shares)
+
+
+def test_the_section_measures_each_model_on_its_own_language(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Translator, "load", lambda *_, **__: translator)
+    said: list[str] = []
+    found = effects.measure(2, 4, 1, said.append, torch.get_num_threads())
+    assert list(found["models"]) == ["de-en", "zh-en"]
+    assert "zh-en, ranking" in " ".join(said)
+    for model in found["models"].values():
+        assert sum(count["cells"] for count in model["directions"]["key"].values()) == 4
+        assert len(model["explained"]) == translator.model.config.encoder_layers
+    assert "## Effects, accounts and parts of a score" in report.effects(found)

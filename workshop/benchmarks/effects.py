@@ -1,0 +1,229 @@
+"""Cost and accuracy of effects, accounts and parts of scores in bundled models.
+
+Sentences and cells are drawn with a fixed seed, so only times differ from run to run.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.model.commands.steadiness import TEXTS, sample_sentences
+from headlight.model.core.probes import watch
+from headlight.model.experiments.account import SOURCE, TARGET, word_account
+from headlight.model.experiments.effects import sentence_head_effects, word_effects
+from headlight.model.experiments.importance import all_ablation_losses, all_heads
+from headlight.model.experiments.score_parts import SIDES, Cell, ScoreParts, Side, score_parts, weight_without
+from headlight.model.experiments.scoring import decoder_inputs
+from headlight.model.records import KINDS, Kind, Translation
+from headlight.model.translate.translator import Translator
+from workshop.benchmarks.arithmetic import paired_ratio, rank_correlation, summary
+from workshop.benchmarks.page import SENTENCE_20_TOKENS
+from workshop.benchmarks.worker import stopwatch
+
+MODELS = {"de-en": "de", "zh-en": "zh"}  # model → column of the corpus
+TIMED_MODEL = "de-en"
+SEED = 1
+MIN_EFFECT = 0.05  # nats: smaller predictions have no clear sign
+MIN_SCORE = 0.5  # smaller scores have no clear shares
+NAMED = 3  # parts that the page adds up
+REASON = (0.5, 1.5)  # share of the score within which the page calls these parts the reason
+
+Log = Callable[[str], None]
+Gradients = tuple[Tensor, ...]
+
+
+def measure(sentences: int, cells: int, repetitions: int, log: Log, threads: int = 1) -> dict[str, Any]:
+    """Measure the cost with one model, and the accuracy with each.
+
+    One thread: two wait for each other where other work shares the cores, which distorts ratios.
+    """
+    torch.set_num_threads(threads)
+    translators = {name: Translator.load(name, device="cpu") for name in MODELS}
+    result = {
+        "seed": SEED,
+        "sentences": sentences,
+        "cells": cells,
+        "threads": threads,
+        "cost": {"model": TIMED_MODEL, **cost(translators[TIMED_MODEL], SENTENCE_20_TOKENS, repetitions, log)},
+        "models": {},
+    }
+    for name, translator in translators.items():
+        texts = random_sentences(TEXTS, MODELS[name], sentences)
+        translations = [translator.translate(text) for text in texts]
+        log(f"effects: {name}, ranking")
+        ranks = ranking(translator, translations)
+        log(f"effects: {name}, parts of scores")
+        directions = part_directions(translator, translations, cells)
+        shares = explained(translator, translations, cells)
+        result["models"][name] = {**ranks, "directions": directions, "explained": shares}
+    return result
+
+
+def random_sentences(path: Path, column: str, count: int) -> list[str]:
+    """Draw sentences of a column of a table. Columns of one table give the same rows."""
+    texts = sample_sentences(path, column, 1_000_000)
+    return random.Random(SEED).sample(texts, count)  # noqa: S311 - not for secrets
+
+
+# ------------------------------------------------------------ cost
+
+
+def cost(translator: Translator, text: str, repetitions: int, log: Log) -> dict[str, Any]:
+    """Time effects and account of the word in the middle, in turns with a pass with gradients."""
+    translation = translator.translate(text)
+    place = len(translation.target_tokens) // 2
+    word = translation.target_tokens[place]
+    rival = next(other.id for other in word.alternatives if other.id != word.id)
+    forward, backward = plain_pass(translator, translation, place)
+    jobs: dict[str, Callable[[], Any]] = {
+        "forward": forward,
+        "pass": lambda: backward(forward()),
+        "effects": lambda: word_effects(translator, translation, [place]),
+        "account": lambda: word_account(translator, translation, place, rival),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for turn in range(repetitions):
+        for name, job in jobs.items():
+            seconds[name].append(stopwatch(job))
+        log(f"effects: {turn + 1} of {repetitions} rounds timed")
+    return {
+        "source_tokens": len(translation.source_tokens),
+        "target_tokens": len(translation.target_tokens),
+        "place": place,
+        "repetitions": repetitions,
+        "seconds": {name: summary(times) for name, times in seconds.items()},
+        "ratio": {name: paired_ratio(seconds[name], seconds["pass"]) for name in ("effects", "account")},
+    }
+
+
+def plain_pass(
+    translator: Translator, translation: Translation, place: int
+) -> tuple[Callable[[], tuple[Tensor, list[Tensor]]], Callable[[tuple[Tensor, list[Tensor]]], Gradients]]:
+    """Return the forward pass of the whole translation, and the backward pass from log p(word) to the embeddings.
+
+    The token ids are ready, attention is fused, and no parameter has a gradient, so the pass does no needless work.
+    """
+    model, token = translator.model, translation.target_tokens[place].id
+    with torch.inference_mode(mode=False):
+        batch = translator.checker.prepare([translation.request])
+        inputs = decoder_inputs(translator, translation, len(translation.target_tokens), 1)
+
+    def forward() -> tuple[Tensor, list[Tensor]]:
+        embeddings: list[Tensor] = []
+
+        def track(stream: Tensor, name: str) -> Tensor:
+            embeddings.append(stream.detach().requires_grad_())
+            return embeddings[-1]
+
+        with (
+            torch.inference_mode(mode=False),
+            torch.enable_grad(),
+            watch(model, SOURCE, TARGET, edit=track),
+        ):
+            memory = model.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
+            logits = model.decoder(inputs, model.decoder.new_state(memory, cached=False))
+            return logits[0, place].float().log_softmax(dim=-1)[token], embeddings
+
+    def backward(made: tuple[Tensor, list[Tensor]]) -> Gradients:
+        return torch.autograd.grad(*made)
+
+    return forward, backward
+
+
+# ------------------------------------------------------------ ranking
+
+
+def ranking(translator: Translator, translations: Sequence[Translation]) -> dict[str, Any]:
+    """Compare the predicted effect of every head on a translation with the measured loss without the head."""
+    heads = all_heads(translator.model.config)
+    correlations: dict[str, list[float]] = {name: [] for name in ("all", *KINDS)}
+    agreeing = above = 0
+    for translation in translations:
+        effects = sentence_head_effects(translator, translation)
+        predicted = np.array([effects[part.kind][part.layer, part.head] for part in heads])
+        losses = np.array(all_ablation_losses(translator, translation, [(part,) for part in heads]))
+        correlations["all"].append(rank_correlation(predicted.tolist(), losses.tolist()))
+        for kind in KINDS:
+            own = np.array([part.kind == kind for part in heads])
+            correlations[kind].append(rank_correlation(predicted[own].tolist(), losses[own].tolist()))
+        clear = np.abs(predicted) > MIN_EFFECT
+        above += int(clear.sum())
+        agreeing += int((np.sign(predicted) == np.sign(losses))[clear].sum())
+    return {
+        "heads": len(heads),
+        "spearman": {name: statistics.fmean(values) for name, values in correlations.items()},
+        "signs": {"heads": above, "agreeing": agreeing},
+    }
+
+
+# ------------------------------------------------------------ parts of scores
+
+
+def random_cells(
+    translations: Sequence[Translation], count: int, kinds: Sequence[Kind] = KINDS
+) -> Iterator[tuple[Translation, Cell]]:
+    """Draw unmasked cells of rows with at least two keys; kinds, layers, heads and rows are equally likely."""
+    rng = random.Random(SEED)  # noqa: S311 - not for secrets
+    drawn = 0
+    while drawn < count:
+        translation, kind = rng.choice(translations), rng.choice(kinds)
+        layers, heads, rows, _ = translation.attention.of(kind).shape
+        layer, head, row = (rng.randrange(size) for size in (layers, heads, rows))
+        columns = np.flatnonzero(translation.attention.allowed(kind)[row]).tolist()
+        if len(columns) > 1:
+            drawn += 1
+            yield translation, Cell(kind, layer, head, row, rng.choice(columns))
+
+
+def part_directions(
+    translator: Translator, translations: Sequence[Translation], cells: int
+) -> dict[str, dict[str, dict[str, int]]]:
+    """Count per side and kind the cells whose weight moves against the sign of the largest part that is left out."""
+    counts: dict[str, dict[str, dict[str, int]]] = {
+        side: {kind: {"cells": 0, "right": 0} for kind in KINDS} for side in SIDES
+    }
+    for translation, cell in random_cells(translations, cells):
+        for side in SIDES:
+            count = counts[side][cell.kind]
+            count["cells"] += 1
+            count["right"] += moves_as_told(translator, translation, cell, side)
+    return counts
+
+
+def moves_as_told(translator: Translator, translation: Translation, cell: Cell, side: Side) -> bool:
+    """Whether the weight falls without the largest part if that is positive, and rises if it is negative."""
+    parts = score_parts(translator, translation, cell, side).parts
+    largest = next(part for part in parts if part.writer != "biases")
+    weight, without = weight_without(translator, translation, cell, side, [largest])
+    return without < weight if largest.value > 0 else without > weight
+
+
+def explained(translator: Translator, translations: Sequence[Translation], cells: int) -> list[dict[str, float]]:
+    """Return per encoder layer how much of a score its first parts explain, over random cells with a clear score."""
+    shares: list[list[float]] = [[] for _ in range(translator.model.config.encoder_layers)]
+    for translation, cell in random_cells(translations, cells, ("encoder",)):
+        found = score_parts(translator, translation, cell, "key")
+        if abs(found.score) >= MIN_SCORE:
+            shares[cell.layer].append(first_share(found))
+    low, high = REASON
+    return [
+        {
+            "cells": len(own),
+            "mean": statistics.fmean(own) if own else 0.0,
+            "reason": statistics.fmean(low <= share <= high for share in own) if own else 0.0,
+        }
+        for own in shares
+    ]
+
+
+def first_share(found: ScoreParts) -> float:
+    """Return the share of the score that the largest parts sum to, as the page shows it."""
+    return sum(part.value for part in found.parts[:NAMED]) / found.score
