@@ -132,8 +132,8 @@ def plain_pass(
             logits = model.decoder(inputs, model.decoder.new_state(memory, cached=False))
             return logits[0, place].float().log_softmax(dim=-1)[token], embeddings
 
-    def backward(made: tuple[Tensor, list[Tensor]]) -> Gradients:
-        return torch.autograd.grad(*made)
+    def backward(graph: tuple[Tensor, list[Tensor]]) -> Gradients:
+        return torch.autograd.grad(*graph)
 
     return forward, backward
 
@@ -172,14 +172,14 @@ def random_cells(
 ) -> Iterator[tuple[Translation, Cell]]:
     """Draw unmasked cells of rows with at least two keys; kinds, layers, heads and rows are equally likely."""
     rng = random.Random(SEED)  # noqa: S311 - not for secrets
-    drawn = 0
-    while drawn < count:
+    cells = 0
+    while cells < count:
         translation, kind = rng.choice(translations), rng.choice(kinds)
         layers, heads, rows, _ = translation.attention.of(kind).shape
         layer, head, row = (rng.randrange(size) for size in (layers, heads, rows))
         columns = np.flatnonzero(translation.attention.allowed(kind)[row]).tolist()
         if len(columns) > 1:
-            drawn += 1
+            cells += 1
             yield translation, Cell(kind, layer, head, row, rng.choice(columns))
 
 
@@ -210,9 +210,9 @@ def explained(translator: Translator, translations: Sequence[Translation], cells
     """Return per encoder layer how much of a score its first parts explain, over random cells with a clear score."""
     shares: list[list[float]] = [[] for _ in range(translator.model.config.encoder_layers)]
     for translation, cell in random_cells(translations, cells, ("encoder",)):
-        found = score_parts(translator, translation, cell, "key")
-        if abs(found.score) >= MIN_SCORE:
-            shares[cell.layer].append(first_share(found))
+        parts = score_parts(translator, translation, cell, "key")
+        if abs(parts.score) >= MIN_SCORE:
+            shares[cell.layer].append(first_share(parts))
     low, high = REASON
     return [
         {
@@ -224,6 +224,6 @@ def explained(translator: Translator, translations: Sequence[Translation], cells
     ]
 
 
-def first_share(found: ScoreParts) -> float:
+def first_share(parts: ScoreParts) -> float:
     """Return the share of the score that the largest parts sum to, as the page shows it."""
-    return sum(part.value for part in found.parts[:NAMED]) / found.score
+    return sum(part.value for part in parts.parts[:NAMED]) / parts.score
