@@ -71,14 +71,13 @@ export class RoleChips {
   press(role) {
     const heads = this.roles.get(role);
     if (!heads) return;
-    this.at = role === this.role ? nextIndex(heads, this.at) : 0;
-    set({ role: this.at < 0 ? '' : role });
-    if (this.role) {
-      const { layer, head } = heads[this.at];
-      this.view.does.choose({ layer, head });
-      const place = { number: this.at + 1, count: heads.length };
-      this.status.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...place });
-    }
+    const at = role === this.role ? nextIndex(heads, this.at) : 0;
+    if (at < 0) return this.clear();
+    const { layer, head } = heads[at];
+    set({ role });
+    this.view.does.choose({ layer, head });
+    const place = { number: at + 1, count: heads.length };
+    this.status.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...place });
     this.draw();
   }
 
@@ -102,12 +101,7 @@ export class RoleChips {
       [this.translation, this.kind] = [translation, kind];
     }
     const heads = this.roles.get(this.role) ?? [];
-    this.at = heads.length
-      ? Math.max(
-          0,
-          heads.findIndex((head) => sameHead(head, state)),
-        )
-      : -1;
+    this.at = heads.findIndex((head) => sameHead(head, state));
     this.element.hidden = !this.roles.size;
     this.name.textContent = t('chips_name');
     this.list.setAttribute('aria-label', t('chips_name'));
@@ -127,7 +121,7 @@ export class RoleChips {
   chip(role, heads) {
     const pressed = role === this.role;
     const about = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(pressed), title: t('chip_says') };
-    const count = pressed ? `${this.at + 1} / ${heads.length}` : String(heads.length);
+    const count = pressed && this.at >= 0 ? `${this.at + 1} / ${heads.length}` : String(heads.length);
     return make('button', about, picture(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
   }
 
