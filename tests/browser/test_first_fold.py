@@ -39,6 +39,11 @@ def test_the_map_begins_within_the_first_window(visit: Visit, language: str, the
     assert page.evaluate("scrollY") == 0
 
 
+def test_on_a_phone_the_matrix_begins_high(visit: Visit) -> None:
+    page = visit(width=390, height=844)
+    assert top(page, ".explorer .head .maps") <= 600
+
+
 def test_the_first_sight_is_of_a_word_and_the_word_that_it_translates(page: Page, example: Translation) -> None:
     opening = state(page, "translation")["opening"]
     layer, head, row = (opening[name] for name in ("layer", "head", "row"))

@@ -15,12 +15,15 @@ import pytest
 
 from headlight.model.errors import NoMemoryError, RequestError, TranslatableError
 from headlight.model.experiments.attribution import attribute, attribution_query
+from headlight.model.experiments.reasons import find_rival, find_token
+from headlight.model.experiments.score_parts import Cell, score_parts
 from headlight.model.experiments.trace import run_trace
 from headlight.model.families.hub import HubError
 from headlight.model.intervention_records import MAX_INTERVENTIONS, BorrowMap, InputChange
 from headlight.model.measures.map_reduction import mean_map
 from headlight.model.phrases import LANGUAGES, fill, phrase, phrases, placeholders
-from headlight.model.records import TranslationRequest
+from headlight.model.records import Translation, TranslationRequest
+from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError
 from headlight.viz.figures import neurons
 from headlight.viz.theme import THEMES
@@ -115,8 +118,16 @@ def too_long_a_flow() -> object:
         return attribute(attribution_query(translator, answer, places=(0,)), "flow")
 
 
+def tiny_answer() -> tuple[Translator, Translation]:
+    translator = tiny_translator()
+    return translator, translator.translate(TEXT, max_length=6)
+
+
 CAUSES: dict[str, Callable[[], object]] = {
     "bad_line": lambda: tiny_translator().translate_lines([TEXT, "\ud800"]),
+    "masked_cell": lambda: score_parts(*tiny_answer(), Cell("decoder", 0, 0, 0, 3), "key"),
+    "no_such_token": lambda: find_token(tiny_answer()[1].source_tokens, "xyzzy"),
+    "empty_rival": lambda: find_rival(tiny_translator(), ""),
     "blank_text": ask(text=" "),
     "blank_words": ask(target=" "),
     "half_character": ask(text="a\ud800"),

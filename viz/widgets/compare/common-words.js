@@ -70,8 +70,11 @@ function findCell(units, weights, { row, column }) {
   return weight === weight ? { row: atRow, column: atColumn, weight } : null;
 }
 
-/** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. In a `turned` map, columns look at rows. */
-export function comparisonText(side, units, weights, now, turned = false) {
+/** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. */
+export function comparisonText(side, likeness, head, now) {
+  const { units } = likeness;
+  const weights = likeness.map(side, head);
+  const turned = likeness.back && side === 1; // a transposed map: its keys are the rows
   if (now.row === null && now.column === null) return [];
   const cell = findCell(units, weights, now);
   if (!cell) return [badge('AB'[side]), t('beside_no_such')];

@@ -260,12 +260,7 @@ class TwoModelsTab {
     const now = { row: this.hover.row ?? pins.row, column: this.hover.column ?? pins.column };
     if (this.hover.row !== null || this.hover.column !== null) Object.assign(now, this.hover);
     const heads = this.heads();
-    for (const [side, look] of this.reads.entries()) {
-      replace(
-        look,
-        ...comparisonText(side, this.likeness.units, this.likeness.map(side, heads[side]), now, this.likeness.back && side === 1),
-      );
-    }
+    for (const [side, look] of this.reads.entries()) replace(look, ...comparisonText(side, this.likeness, heads[side], now));
   }
 
   /** Target of the head view's keyboard shortcuts (headview/keyboard.js): the side in use. */

@@ -6,7 +6,6 @@ import { twoDecimals } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
-import { setInterventions } from '../whatif/interventions.js';
 import { Question } from './question.js';
 import { markedCell } from './marked-cell.js';
 
@@ -18,8 +17,7 @@ export class HeadNeeded extends Question {
     this.view = view;
     this.off = make('button', { type: 'button', class: 'link' });
     this.off.addEventListener('click', () => {
-      setInterventions([this.change]);
-      set({ tab: 'whatif' });
+      set({ interventions: JSON.stringify([this.change]), tab: 'whatif' });
       scrollTo(0, 0); // the changed sentence is at the top
     });
   }

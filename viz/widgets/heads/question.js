@@ -1,11 +1,10 @@
-// A question beside the map. Its answer is computed by the server while the question is open, for the current selection.
+// A question beside the map; one is open at a time. Its answer is computed by the server while it is open, for the current
+// selection.
 
 import { make } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { on, set, state } from '../core/state.js';
 
-/** @type {Set<string>} names of the open questions; the permalink has the last one */
-const openQuestions = new Set();
 const DEBOUNCE_MS = 250; // a selection is requested after it has been stable for this long
 
 export class Question {
@@ -18,18 +17,16 @@ export class Question {
     this.loadingNote = make('p', { class: 'quiet', role: 'status' });
     this.body = make('div', { class: 'answer' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.element = make('details', { class: `question ${name}` }, this.title, this.loadingNote, this.body, this.error);
+    this.element = make('details', { class: `question ${name}`, name: 'question' }, this.title, this.loadingNote, this.body, this.error);
     this.latest = new LatestRequest(this.body, this.error, 'error_our_fault');
     this.timer = 0;
     this.element.addEventListener('toggle', () => {
-      if (this.element.open) openQuestions.add(name);
-      else openQuestions.delete(name);
-      set({ question: [...openQuestions].at(-1) ?? '' });
+      if (this.element.open) set({ question: name });
+      else if (state.question === name) set({ question: '' });
       onToggle();
     });
     const follow = () => {
-      if (state.question === name) this.element.open = true;
-      else if (!state.question) this.element.open = false;
+      this.element.open = state.question === name;
     };
     on(['question'], follow);
     follow();
