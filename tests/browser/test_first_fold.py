@@ -39,6 +39,7 @@ def test_the_map_begins_within_the_first_window(visit: Visit, language: str, the
     assert page.evaluate("scrollY") == 0
 
 
+@pytest.mark.journey
 def test_on_a_phone_the_matrix_begins_high(visit: Visit) -> None:
     page = visit(width=390, height=844)
     assert top(page, ".explorer .head .maps") <= 600
