@@ -85,6 +85,16 @@ export class TranslatedText {
     });
     this.element.addEventListener('keydown', (event) => this.key(event, word(event)));
     this.popup.addEventListener('keydown', (event) => this.popupKey(event));
+    // Before the page's own Escape, which would also unpin the word.
+    document.addEventListener(
+      'keydown',
+      (event) => {
+        if (event.key !== 'Escape' || this.popup.hidden || this.popup.contains(event.target)) return;
+        event.stopPropagation();
+        this.close();
+      },
+      { capture: true },
+    );
     document.addEventListener('pointerdown', (event) => {
       if (!this.popup.contains(event.target) && !word(event)) this.close();
     });

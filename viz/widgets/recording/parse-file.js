@@ -9,6 +9,7 @@ import { MOST_WEIGHTS, flat, kindArrays, parseKind } from './kind-arrays.js';
 const MAX_LABEL_CHARACTERS = 16;
 const [MOST_NAMES, LONGEST_NAME] = [8, 32]; // array names in an error message: count and characters
 const SUM_TOLERANCE = 1e-3; // maximum deviation of a row's sum from 1, without a remark
+const WORD_MARK = /^[Ġ▁]/; // a space before the word, in byte-level and SentencePiece vocabularies
 const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
 
 /** @param {File} file */
@@ -170,7 +171,8 @@ function locateTokens(names, text) {
 }
 
 function token(name, place) {
-  const letters = [...name.replace(/\s/g, '␣')];
+  const word = name.replace(WORD_MARK, '') || name;
+  const letters = [...word.replace(/\s/g, '␣')];
   const short = letters.length > MAX_LABEL_CHARACTERS ? `${letters.slice(0, MAX_LABEL_CHARACTERS - 1).join('')}…` : letters.join('');
   return { name, label: short || '∅', full: letters.join('') || '∅', special: false, ...place };
 }
