@@ -167,8 +167,8 @@ def _view_values(source: Translation | Recording) -> Answer | dict[str, Any]:
 
 
 def _model_entry(translation: Translation) -> AnswerModel:
-    """Return the model entry of a translation's model, with defaults if its card is unreadable."""
-    # Model cards import PyTorch, which views of arrays do not need.
+    """Return the entry of the translation's model, with placeholder values if the model card is unreadable."""
+    # Imported here because it loads PyTorch, which views of arrays do not need.
     from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
     from headlight.viz.service.model_json import card_json
 

@@ -17,7 +17,10 @@ MAX_HEADS_PER_MESSAGE = 256
 
 
 class HeadlightWidget(anywidget.AnyWidget):
-    """A view with a synchronised selection: a layer or "mean", a head, "mean" or "max", and token indices."""
+    """A view whose selection is synchronised with Python.
+
+    `layer` is an index or "mean"; `head` is an index, "mean" or "max"; `row` and `column` are token indices, or None.
+    """
 
     _esm = widget_module()
     _state = traitlets.Unicode().tag(sync=True)

@@ -36,7 +36,7 @@ export const combinedWeights = (view, rows, columns) => reduceCells({ weights: v
 export const sumEffects = ({ effects, columns: { length } }, rows, columns) =>
   rows.reduce((all, row) => all + columns.reduce((sum, column) => sum + effects[row * length + column], 0), 0);
 
-/** Sum of the highlighted rows per column, or of the highlighted columns per row. */
+/** `combinedWeights` of the highlighted rows per column or, if no row is highlighted, of the highlighted columns per row. */
 export function highlightWeights(view, { rows, columns }) {
   const each = (items, weigh) => Float32Array.from(items, (_, place) => weigh(place));
   if (rows?.length) return { columns: each(view.columns, (column) => combinedWeights(view, rows, [column])) };

@@ -4,7 +4,7 @@ import { state } from '../core/state.js';
 import { errorText } from '../core/i18n.js';
 
 export class RequestForm {
-  /** `expandOptions()` expands the options. */
+  /** `expandOptions()`: called if an error belongs to a hidden option. */
   constructor({ sentence, chooser, options, expandOptions }) {
     this.sentence = sentence;
     this.chooser = chooser;
@@ -13,7 +13,7 @@ export class RequestForm {
     this.hasAnswer = false; // whether an answer has been shown
   }
 
-  /** The request from the fields; `more` overrides. `last` is the previous request, if any. */
+  /** Build a request from the fields; values in `more` override them. `last` is the previous request, if any. */
   request(more, last) {
     const { text } = this.sentence;
     const model = more.model ?? this.chooser.model;

@@ -25,7 +25,7 @@ export function rescaled(row, column, amount) {
 }
 
 export class WeightEditor {
-  /** `heads`: the head view that shows the map. */
+  /** `heads()` returns the head view that shows the map. */
   constructor(store, heads) {
     this.store = store;
     this.heads = heads;
@@ -102,7 +102,7 @@ export class WeightEditor {
     if (this.knob.parentElement !== map.plane) map.plane.append(this.knob);
   }
 
-  /** Text for the weight and the remainder for the other keys. */
+  /** Show the weight, and the remainder for the other keys, in the slider, the knob and the text. */
   tell(amount) {
     this.amount = amount;
     this.slider.value = amount;
