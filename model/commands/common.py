@@ -39,6 +39,17 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_sentences(parser: argparse.ArgumentParser) -> None:
+    """Add `--sentences`: how many of a table are measured."""
+    parser.add_argument(
+        "--sentences",
+        type=int,
+        default=200,
+        metavar="N",
+        help="number of sentences, evenly spaced in the table (default: 200)",
+    )
+
+
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add `--device`."""
     parser.add_argument("--device", help="cuda, mps or cpu (default: the fastest available)")

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
 from headlight.model.errors import CommandError
 from headlight.model.experiments.effects import HeadEffect, summarise_effects
-from headlight.model.experiments.reasons import find_rival, find_token
+from headlight.model.experiments.reasons import DEFAULT_TOP, find_rival, find_token
 from headlight.model.records import Token, Translation
 
 
@@ -24,7 +24,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", metavar="TEXT", help="use this translation instead of the model's own")
     parser.add_argument(
-        "--top", type=int, default=10, metavar="N", help="heads to print and measure for --word (default: 10)"
+        "--top",
+        type=int,
+        default=DEFAULT_TOP,
+        metavar="N",
+        help=f"heads to print and measure for --word (default: {DEFAULT_TOP})",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON object instead of text")
     add_model(parser)

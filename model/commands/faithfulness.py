@@ -12,7 +12,7 @@ from headlight.model.checkpoints.alignment_heads import best_head
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.checkpoints.reports import WEIGHTS_KEY
 from headlight.model.checkpoints.shipped import ASSETS
-from headlight.model.commands.common import ProgressLine, add_device, model_folder
+from headlight.model.commands.common import ProgressLine, add_device, add_sentences, model_folder
 from headlight.model.commands.steadiness import sample_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
@@ -33,13 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--file", type=Path, default=CORPUS, help="table of sentences (default: assets/corpora/mini.tsv)"
     )
     parser.add_argument("--column", help="column of the table (default: the model's source language)")
-    parser.add_argument(
-        "--sentences",
-        type=int,
-        default=200,
-        metavar="N",
-        help="number of sentences, evenly spaced in the table (default: 200)",
-    )
+    add_sentences(parser)
     parser.add_argument(
         "--methods", default=",".join(COMPARED_METHODS), help=f"comma-separated methods: {', '.join(METHODS)}"
     )

@@ -14,7 +14,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from headlight.model.checkpoints.checksums import weights_digest
-from headlight.model.commands.common import ProgressLine, add_decoding, add_model, decoding_options, load, model_folder
+from headlight.model.commands.common import (
+    ProgressLine,
+    add_decoding,
+    add_model,
+    add_sentences,
+    decoding_options,
+    load,
+    model_folder,
+)
 from headlight.model.errors import CommandError
 from headlight.model.experiments.importance import AttentionPart, all_ablation_losses, all_parts, interactions
 from headlight.model.experiments.pruning import (
@@ -54,13 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--languages", metavar="SOURCE-TARGET", help="language columns of the table (default: from the model's name)"
     )
-    parser.add_argument(
-        "--sentences",
-        type=int,
-        default=200,
-        metavar="N",
-        help="number of sentences, evenly spaced in the table (default: 200)",
-    )
+    add_sentences(parser)
     parser.add_argument(
         "--ranked-on",
         type=int,

@@ -16,7 +16,7 @@ from headlight.model.experiments.account import WordAccount, word_account
 from headlight.model.experiments.effects import EffectSummary, summarise_effects
 from headlight.model.experiments.score_parts import Cell, ScoreParts, Side
 from headlight.model.experiments.score_parts import score_parts as cell_parts
-from headlight.model.records import Kind, Token, Translation
+from headlight.model.records import Alternative, Kind, Token, Translation
 from headlight.model.translate.translator import Translator
 
 DEFAULT_TOP = 10  # heads that are measured
@@ -105,6 +105,10 @@ def find_rival(translator: Translator, rival: str | int | None) -> int | None:
 
 def likeliest_rival(translation: Translation, place: int) -> int:
     """Return the ID of the likeliest other token at a place of the translation."""
-    token = translation.target_tokens[place]
-    others = [other.id for other in token.alternatives if other.id != token.id]
-    return others[0] if others else int(token.id == 0)
+    others = other_candidates(translation.target_tokens[place])
+    return others[0].id if others else int(translation.target_tokens[place].id == 0)
+
+
+def other_candidates(token: Token) -> list[Alternative]:
+    """Return the candidates of a step that were not written, by probability."""
+    return [other for other in token.alternatives if other.id != token.id]

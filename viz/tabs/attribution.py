@@ -27,7 +27,7 @@ from headlight.model.experiments.attribution import (
 from headlight.model.experiments.faithfulness import RANDOM_ORDERS, agreement, random_orders, removal_order
 from headlight.model.experiments.logit_lens import LayerPrediction, LogitDecomposition, decompose_logit, logit_lens
 from headlight.model.experiments.queries import WordQuery, attribute_word, word_erasure_curve
-from headlight.model.experiments.reasons import likeliest_rival
+from headlight.model.experiments.reasons import likeliest_rival, other_candidates
 from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.records import Translation
 from headlight.viz.errors import PageError, repr_short
@@ -137,7 +137,7 @@ def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
         name = translation.request.model
         info = service.model_info(name)
         token = translation.target_tokens[place]
-        rivals = [other for other in token.alternatives if other.id != token.id][:MAX_RIVALS]
+        rivals = other_candidates(token)[:MAX_RIVALS]
         last = info.model.config.target_vocabulary - 1
         default = likeliest_rival(translation, place)
         rival = check_int("rival", default if values.get("rival") is None else values["rival"], low=0, high=last)

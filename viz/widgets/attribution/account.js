@@ -1,7 +1,7 @@
 // "Why sleeping and not asleep?": the lead of a word over a rival as a staircase of the contributions of each source word,
 // each word written before, and the model's biases. On a phone it is a list.
 
-import { axes, formatSigned, twoDecimals } from '../core/map-view.js';
+import { axes, formatEffect, twoDecimals } from '../core/map-view.js';
 import { callLatest } from '../core/boot.js';
 import { fillElements, isNarrow, make, replace, svg } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
@@ -148,7 +148,7 @@ export class Account {
         'div',
         { class: sum < 0 ? 'against' : place === 2 ? 'constant' : 'for', style: `flex-grow:${this.groups[place].steps.length}` },
         make('span', {}, t(key, this.languages())),
-        make('b', {}, signs[place] && make('i', {}, `${signs[place]} `), formatPart(sum)),
+        make('b', {}, signs[place] && make('i', {}, `${signs[place]} `), formatEffect(sum)),
       ),
     );
     replace(this.sums, ...sums);
@@ -165,7 +165,7 @@ export class Account {
       const [width, left] = [(50 * Math.abs(value)) / most, value < 0 ? 50 - (50 * Math.abs(value)) / most : 50];
       const bar = make('span', { class: 'track' }, make('i', { class: side, style: `left:${left}%;width:${width}%` }));
       const name = make('bdi', { class: special ? 'special' : '' }, label);
-      return make('div', { class: total ? 'row total' : 'row' }, name, bar, make('span', { class: 'numeric' }, formatPart(value)));
+      return make('div', { class: total ? 'row total' : 'row' }, name, bar, make('span', { class: 'numeric' }, formatEffect(value)));
     });
     replace(this.picture, make('div', { class: 'account-rows' }, ...rows));
   }
@@ -193,7 +193,7 @@ export class Account {
     const turned = Math.max(...places.map(({ label }) => label.length)) * LETTER_WIDTH > step;
     const bars = places.flatMap((place, index) => this.bar(place, step, y, { next: places[index + 1], turned }));
     const axis = svg('line', { class: 'axis', x1: 0, x2: width, y1: y(0), y2: y(0) });
-    const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatPart(sum)}`).join(t('list_comma'));
+    const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatEffect(sum)}`).join(t('list_comma'));
     replace(this.picture, svg('svg', { width, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));
   }
 
@@ -207,10 +207,8 @@ export class Account {
     return [
       svg('rect', { class: side, x: left, y: above, width, height }),
       next && !next.total ? svg('line', { class: 'joint', x1: left + width, x2: next.x + 0.18 * step, y1: y(to), y2: y(to) }) : null,
-      step < 26 && Math.abs(value) < 0.1 ? null : svg('text', number, formatPart(value)),
+      step < 26 && Math.abs(value) < 0.1 ? null : svg('text', number, formatEffect(value)),
       svg('text', { 'text-anchor': 'middle', ...name, ...angle }, label),
     ].filter(Boolean);
   }
 }
-
-const formatPart = (value) => `${value > 0 ? '+' : ''}${formatSigned(value, 2)}`;

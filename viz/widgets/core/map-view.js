@@ -173,6 +173,8 @@ export const twoDecimals = (number) => number.toFixed(2);
 export const threeDecimals = (number) => number.toFixed(3);
 export const fourDecimals = (number) => number.toFixed(4);
 export const signed = (number, digits) => (number < 0 ? '−' : '+') + Math.abs(number).toFixed(digits);
+/** Like `formatSigned`, with a plus sign in front of positive numbers. */
+export const formatEffect = (number) => `${number > 0 ? '+' : ''}${formatSigned(number, 2)}`;
 /** Formats with a true minus sign (U+2212); rounded zeros have no sign. */
 export function formatSigned(number, digits = 4) {
   const text = number.toFixed(digits);

@@ -3,7 +3,7 @@
 
 import { callLatest } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
-import { formatSigned } from '../core/map-view.js';
+import { formatEffect, formatSigned } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
 import { effectLevel } from '../core/effect-scale.js';
@@ -75,9 +75,7 @@ export class WordEffects extends Question {
       style: `width:${((100 * Math.abs(measured)) / most).toFixed(1)}%`,
     });
     const name = kind === 'cross' ? shortName({ layer, head }) : `${t(`kind_${kind}_short`)} ${shortName({ layer, head })}`;
-    const numbers = [predicted, measured].map((value) =>
-      make('span', { class: 'numeric' }, `${value > 0 ? '+' : ''}${formatSigned(value, 2)}`),
-    );
+    const numbers = [predicted, measured].map((value) => make('span', { class: 'numeric' }, formatEffect(value)));
     return make(
       'button',
       { type: 'button', data: { kind, layer, head, sign: Math.sign(measured) } },

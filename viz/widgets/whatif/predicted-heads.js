@@ -3,7 +3,7 @@
 
 import { callLatest } from '../core/boot.js';
 import { make, replace, svg } from '../core/dom.js';
-import { formatSigned } from '../core/map-view.js';
+import { formatEffect } from '../core/map-view.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { pageStore, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
@@ -92,8 +92,7 @@ export class PredictedHeads {
 
   bar({ kind, layer, head, predicted }, share) {
     const loss = this.losses.get(this.toKey({ kind, layer, head }))?.loss;
-    const number = (value) =>
-      make('span', { class: 'numeric' }, value === undefined ? '–' : `${value > 0 ? '+' : ''}${formatSigned(value, 2)}`);
+    const number = (value) => make('span', { class: 'numeric' }, value === undefined ? '–' : formatEffect(value));
     const pressed = state.kind === kind && state.layer === layer && state.head === head;
     return make(
       'button',

@@ -1,7 +1,7 @@
 // Why a head looks at a key: its score above the average of the row, as a sum over everything that wrote into the key, or
 // into the query. A part of a head opens into the words that the head read.
 
-import { formatSigned, threeDecimals } from '../core/map-view.js';
+import { formatEffect, formatSigned, threeDecimals } from '../core/map-view.js';
 import { callLatest } from '../core/boot.js';
 import { fillElements, make, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
@@ -205,7 +205,7 @@ export class ScoreParts {
         { class: className },
         make('th', { scope: 'row' }, name),
         make('td', { class: 'track' }, bar),
-        make('td', { class: 'numeric' }, signedPart(value)),
+        make('td', { class: 'numeric' }, formatEffect(value)),
         make('td', { class: 'numeric' }, share(value)),
       );
     const rows = visible.map((part) => line(this.partCell(part), part.value, bar(part.value, most)));
@@ -222,13 +222,19 @@ export class ScoreParts {
     const { translation } = this.cell;
     const token = (place) => make('bdi', {}, translation.columns(part.kind)[place].label);
     const items = part.reads.map(([place, value]) =>
-      make('li', {}, token(place), ' ', make('span', { class: 'numeric' }, signedPart(value))),
+      make('li', {}, token(place), ' ', make('span', { class: 'numeric' }, formatEffect(value))),
     );
     const listed = part.reads.reduce((all, [, value]) => all + value, 0);
     const rest =
       Math.abs(part.value - listed) < 0.005
         ? null
-        : make('li', { class: 'quiet' }, t('score_reads_others'), ' ', make('span', { class: 'numeric' }, signedPart(part.value - listed)));
+        : make(
+            'li',
+            { class: 'quiet' },
+            t('score_reads_others'),
+            ' ',
+            make('span', { class: 'numeric' }, formatEffect(part.value - listed)),
+          );
     return make('details', {}, make('summary', {}, name), make('p', { class: 'quiet' }, t('score_reads')), make('ul', {}, ...items, rest));
   }
 
@@ -242,8 +248,6 @@ export class ScoreParts {
     );
   }
 }
-
-const signedPart = (value) => `${value > 0 ? '+' : ''}${formatSigned(value, 2)}`;
 
 function bar(value, most) {
   const width = (50 * Math.abs(value)) / most;
