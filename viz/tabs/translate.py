@@ -39,7 +39,7 @@ from headlight.viz.settings import ANY_MODEL
 
 MESSAGE_INTERVAL = 0.06  # seconds between progress messages
 LIVE_TIMEOUT = 1.0  # seconds until a live request reports that the server is busy
-# Options of live answers: one pass over the current sentence.
+# Options of live answers during typing: one pass over the current sentence.
 LIVE_OPTIONS: Mapping[str, Any] = {
     "beam_size": 1,
     "n_best": 1,
@@ -180,7 +180,7 @@ class TranslateWidget(OneJobPerVisitor):
                     yield from result
 
     def _live_translation(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
-        """Live translation: greedy, lowest priority, no progress messages."""
+        """Live translation: lowest priority, no progress messages, greedy unless `full`."""
         if stop.is_set():  # a newer request started first: keep its ticket
             return
         try:
@@ -199,8 +199,9 @@ class TranslateWidget(OneJobPerVisitor):
             yield from self._live_messages(values, stop)
 
     def _live_messages(self, values: dict[str, Any], stop: Event) -> Generator[str]:
+        options = {} if values.pop("full", None) is True else LIVE_OPTIONS
         try:
-            request = self.service.check({**values, **LIVE_OPTIONS}, model_defaults=True)
+            request = self.service.check({**values, **options}, model_defaults=True)
             with closing(self.service.stream(request, stop)) as steps:
                 for progress in steps:
                     if progress.translation is not None:

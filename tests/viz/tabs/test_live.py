@@ -50,6 +50,12 @@ def test_a_live_answer_is_greedy_and_comes_alone(
     assert answer["request"]["target"] is None
 
 
+@pytest.mark.parametrize(("full", "beam_size"), [(True, 4), (False, 1), ("yes", 1)])
+def test_a_full_live_answer_keeps_the_options(translate_widget: TranslateWidget, full: Any, beam_size: int) -> None:
+    (answer,) = messages(translate_widget, text=TYPED, full=full)  # still without messages of progress
+    assert answer["request"]["options"]["beam_size"] == beam_size
+
+
 @pytest.mark.parametrize("live", [False, None, 1, "yes"])
 def test_only_true_is_live(translate_widget: TranslateWidget, live: Any) -> None:
     answer = messages(translate_widget, text=TYPED, live=live)[-1]

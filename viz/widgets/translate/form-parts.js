@@ -41,7 +41,7 @@ export function buildForm(widget, server) {
   });
   const context = { model: () => chooser.model, pending: () => (state.busy ? widget.request.text : null) };
   const actions = {
-    send: () => widget.sendLiveRequest(),
+    send: (values) => widget.sendLiveRequest(values),
     cancelRequest: () => widget.tracker.stop(),
     onInvalid: () => widget.outdate('not_translated'),
   };

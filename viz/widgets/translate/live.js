@@ -1,5 +1,5 @@
-// "Live": translates greedily after each pause in typing; Enter requests the full translation. Under load it sends
-// fewer requests and shows a note.
+// "Live": translates greedily after each pause in typing, and with all options once typing rests or on Enter. Under load
+// it sends fewer requests and shows a note.
 
 import { make } from '../core/dom.js';
 import { set, state } from '../core/state.js';
@@ -7,6 +7,7 @@ import { t } from '../core/i18n.js';
 import { Pace } from './pace.js';
 
 const DEBOUNCE_MS = 120; // milliseconds after the last keystroke
+const REST_MS = 1500; // milliseconds after an answer until the same sentence is translated with all options
 const SLOW_ANSWER_MS = 1000; // answers slower than this increase the pause
 const BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 4000;
@@ -39,8 +40,8 @@ const savesData = () =>
 
 export class Live {
   /**
-   * `send()` sends the current sentence, `cancelRequest()` cancels that request, `onInvalid()` is called for an invalid
-   * sentence. `model()` is the selected model's name, `pending()` the sentence of a pending full request.
+   * `send({ full })` sends the current sentence, greedily unless `full`; `cancelRequest()` cancels that request;
+   * `onInvalid()` is called for an invalid sentence. `model()` is the selected model's name, `pending()` the sentence of a pending full request.
    */
   constructor(field, { send, cancelRequest, onInvalid, model, pending }) {
     this.pending = pending;
@@ -53,9 +54,12 @@ export class Live {
     this.composing = false; // an input method is composing
     /** @type {Timer | undefined} of the next check */
     this.timer = undefined;
-    /** @type {{ text: string, at: number } | null} the pending request */
+    /** @type {Timer | undefined} of the full translation */
+    this.restTimer = undefined;
+    /** @type {{ text: string, at: number, full: boolean } | null} the pending request */
     this.inFlight = null;
     this.hasChanged = false; // the sentence has changed since; check again after the answer
+    this.isGreedy = false; // the last live answer was of one pass
     this.skipped = 0;
     this.timedOutText = null; // the last sentence that timed out
     this.pause = DEBOUNCE_MS;
@@ -101,6 +105,7 @@ export class Live {
 
   /** A keystroke: check after the pause. */
   onInput() {
+    clearTimeout(this.restTimer);
     if (!this.on) return;
     set({ still: true });
     this.schedule();
@@ -115,14 +120,34 @@ export class Live {
       if (this.on) this.onInvalid();
       return;
     }
-    if (text === (this.inFlight ? this.inFlight.text : this.currentSentence())) return;
+    if (text === (this.inFlight ? this.inFlight.text : this.currentSentence())) {
+      this.scheduleRest();
+      return;
+    }
     this.hasChanged = Boolean(this.inFlight) && (this.pause > DEBOUNCE_MS || this.skipped >= MAX_SKIPPED);
     if (this.hasChanged) return;
     this.skipped = this.inFlight ? this.skipped + 1 : 0;
-    this.inFlight = { text, at: performance.now() };
+    this.startRequest(text, false);
+  }
+
+  /** The shown translation is greedy: request the full one once typing rests. */
+  scheduleRest() {
+    clearTimeout(this.restTimer);
+    if (this.isGreedy && state.translation?.live) this.restTimer = setTimeout(() => this.sendFull(), REST_MS);
+  }
+
+  sendFull() {
+    const { text } = this.field;
+    if (!this.on || this.composing || this.inFlight || text !== this.currentSentence()) return;
+    this.startRequest(text, true);
+  }
+
+  startRequest(text, full) {
+    clearTimeout(this.restTimer);
+    this.inFlight = { text, at: performance.now(), full };
     clearTimeout(this.timeoutTimer);
     this.timeoutTimer = setTimeout(() => this.onTimeout(text), TIMEOUT_MS);
-    this.send();
+    this.send({ full });
   }
 
   /** The sentence whose translation by the selected model is shown or pending. */
@@ -144,6 +169,7 @@ export class Live {
     clearTimeout(this.timer);
     this.timer = undefined;
     clearTimeout(this.timeoutTimer);
+    clearTimeout(this.restTimer);
     this.inFlight = null;
     this.hasChanged = false;
     this.skipped = 0;
@@ -179,11 +205,13 @@ export class Live {
 
   /** The answer is shown: adapt the pause to the latency. */
   onAnswerShown(translation) {
-    const latency = this.inFlight ? performance.now() - this.inFlight.at : 0;
+    const latency = this.inFlight && !this.inFlight.full ? performance.now() - this.inFlight.at : 0;
+    this.isGreedy = !this.inFlight?.full;
     if (latency > SLOW_ANSWER_MS) this.setPause(Math.max(this.pause, BACK_OFF_MS));
     else this.setPause(this.pause > 2 * DEBOUNCE_MS && this.word !== 'live_away' ? this.pause / 2 : DEBOUNCE_MS);
     this.onSettled();
     this.recordModelTime(translation);
+    this.scheduleRest();
   }
 
   /** Resume after a pause if the field has focus and unsent text. */

@@ -108,11 +108,14 @@ class TranslateWidget {
     this.tracker.startRequest(request);
   }
 
-  /** Send the current sentence while typing. The last full request stays stored for its options. */
-  sendLiveRequest() {
+  /**
+   * Send the current sentence while typing, greedily unless `full`. The last request with progress stays stored for its
+   * options.
+   */
+  sendLiveRequest({ full }) {
     this.fields.clear();
     Object.assign(this, { isStopped: false, tokens: [], linkedSelection: null });
-    this.tracker.startLiveRequest(this.fields.request({ prefix: null, target: null }, this.request));
+    this.tracker.startLiveRequest({ ...this.fields.request({ prefix: null, target: null }, this.request), full });
   }
 
   /** Resend a permalink's request after its model was downloaded, unless the sentence has changed. */
