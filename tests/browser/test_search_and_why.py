@@ -72,7 +72,7 @@ def assert_at(page: Page, translator: Translator, tree: BeamTree, place: int) ->
     text = translator.target_tokenizer.decode(list(tree.path(place)))
     readout = page.text_content(".headlight-decoding .readout") or ""
     assert text in readout
-    numbers = re.search(r"log probability (\S+) · score (−?[\d.]+)", readout)
+    numbers = re.search(r"log probability (\S+), score (−?[\d.]+)", readout)
     assert numbers
     said = [float(each.replace("−", "-")) for each in numbers.groups()]
     assert said == pytest.approx([node.log_probability, node.score], abs=ROUNDED)

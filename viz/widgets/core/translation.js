@@ -59,6 +59,8 @@ export class Translation {
   way_back;
   /** @type {Answer['cached']} */
   cached;
+  /** @type {boolean} its back-translation was requested and has not arrived */
+  isReadingBack = false;
   log_probability = 0;
   seconds = 0;
   device = '';

@@ -30,8 +30,12 @@ export class SelectedNode {
     const { text, unchanged, label } = tree.getNode(node);
     replace(this.reads, ...highlightToken(text, unchanged, label));
     const { log_probability, score, reason } = tree.about(node);
-    const chance = `${t('decoding_probability')} ${fourDecimals(probabilities(tree)[node])}`;
-    const numbers = `${chance} · ${t('decoding_log_probability')} ${formatSigned(log_probability)} · ${t('decoding_score')} ${formatSigned(score)}`;
+    const numbers = t('decoding_node_numbers', {
+      token: label,
+      probability: fourDecimals(probabilities(tree)[node]),
+      log_probability: formatSigned(log_probability),
+      score: formatSigned(score),
+    });
     const description = t(`decoding_reason_${reason}`, { beam });
     replace(this.about, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, description));
     this.open.textContent = t('decoding_open');

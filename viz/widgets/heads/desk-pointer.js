@@ -1,7 +1,7 @@
 // Hover and clicks on the words of the desk, as on the words of a map.
 
 import { argMax, rowWeights } from '../core/map-view.js';
-import { state } from '../core/state.js';
+import { set, state } from '../core/state.js';
 import { cellOfKeys } from '../headview/pointer.js';
 import { desk, deskWordAt, deskWords } from '../parts/desk.js';
 
@@ -20,14 +20,32 @@ export function mountDeskPointer(view, open) {
     if (row !== state.hoverRow || column !== state.hoverColumn) view.does.onHover(row, column);
   });
   root?.addEventListener('pointerleave', () => open() && view.does.onHover(null, null));
+  /** @type {{ before: Pins, after: Pins } | null} pins before and after the last click into the field */
+  let caretClick = null;
   root?.addEventListener('click', (event) => {
     if (event.target === field && field?.selectionStart !== field?.selectionEnd) return; // text was selected
     const [row, column] = at(event);
     if (row !== null && row === state.row) return; // the second click on a written word offers others
+    const before = pins();
     if (row !== null) view.does.onPin(row, null);
     else if (column !== null) view.does.onPin(...cellOfColumn(view.view, column, state.row));
+    if (event.target === field) caretClick = { before: caretClick?.before ?? before, after: pins() };
+  });
+  field?.addEventListener('blur', () => (caretClick = null));
+  // A click that only placed the caret for typing pins nothing.
+  field?.addEventListener('input', () => {
+    if (caretClick && isPinned(caretClick.after)) set(caretClick.before);
+    caretClick = null;
   });
 }
+
+/** @typedef {{ row: number | null, column: number | null }} Pins */
+
+/** @returns {Pins} */
+const pins = () => ({ row: state.row, column: state.column });
+
+/** @param {Pins} expected */
+const isPinned = ({ row, column }) => row === state.row && column === state.column;
 
 /** A clicked source word pins the row that attends to it most, unless the pinned row attends to it, too. */
 function cellOfColumn(view, column, row) {

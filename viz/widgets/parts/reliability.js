@@ -8,11 +8,15 @@ const MAX_REASONS = 3; // maximum number of displayed reasons
 const QUIET_WHEN_RIGHT = ['unsure']; // listed last
 const SHADED = ['left_out', 'numbers', 'name']; // reasons whose source words are shaded
 
-/** The line below a translation: grade and reasons. Empty if the translation has no grade. */
-export function reliabilityLine(reliability) {
+/**
+ * The line below a translation: grade and reasons. Empty if the translation has no grade. `isPending`: the
+ * back-translation, which changes the number, is still to come.
+ */
+export function reliabilityLine(reliability, isPending) {
   if (!reliability?.grade) return [];
   const { grade, probability } = reliability;
-  const about = probability === null ? null : t('reliable_about', { right: Math.round(100 * probability) });
+  const measured = probability === null ? null : t('reliable_about', { right: Math.round(100 * probability) });
+  const about = isPending ? t('reliable_pending') : measured;
   const items = shownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...reasonElements(reason)));
   const whole = !items.length && grade !== 'right' && probability !== null;
   if (whole) items.push(make('span', { class: 'reason' }, t('reliable_whole')));

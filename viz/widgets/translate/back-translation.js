@@ -3,7 +3,7 @@
 import { callLatest } from '../core/boot.js';
 
 const DELAY_MS = 400; // milliseconds after a translation, so that requests while typing have priority
-const LIVE_DELAY_MS = 2000; // milliseconds after a live translation
+const LIVE_DELAY_MS = 2000; // milliseconds after a greedy translation during typing, which the full one replaces
 
 /** @typedef {import('../core/translation.js').Translation} Translation */
 
@@ -30,7 +30,10 @@ export class BackTranslation {
     clearTimeout(this.timer);
     this.latest = translation;
     if (!this.server?.read_back || !translation.way_back || translation.reliability?.back) return;
-    this.timer = setTimeout(() => this.ask(translation), translation.live ? LIVE_DELAY_MS : DELAY_MS);
+    translation.isReadingBack = true;
+    this.onReliability(translation);
+    const isGreedy = translation.live && translation.request.options.beam_size === 1;
+    this.timer = setTimeout(() => this.ask(translation), isGreedy ? LIVE_DELAY_MS : DELAY_MS);
   }
 
   /** @param {Translation} translation */
@@ -38,11 +41,11 @@ export class BackTranslation {
     try {
       const isLatest = () => this.latest === translation;
       const answer = await callLatest(this.server.read_back, { request: translation.requestValues() }, isLatest);
-      if (!answer?.reliability || !isLatest()) return;
-      translation.reliability = answer.reliability;
-      this.onReliability(translation);
+      if (answer?.reliability) translation.reliability = answer.reliability;
     } catch {
-      // On failure keep the translation; show no error.
+      // On failure keep the grade; show no error.
     }
+    translation.isReadingBack = false;
+    this.onReliability(translation);
   }
 }

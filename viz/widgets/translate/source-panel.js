@@ -34,15 +34,17 @@ export class SourcePanel {
   }
 
   /** Draw in the visitor's language; `model`: the model of the shown translation, if any. */
-  draw(model) {
+  draw(model, isAnswered) {
     this.name.textContent = (model && languageName(model.source)) || t('side_source');
     this.invitation.textContent = t('sentence_invites');
     this.more.textContent = t('options');
-    this.drawButton();
+    this.drawButton(isAnswered);
   }
 
-  drawButton() {
+  /** `isAnswered`: the shown translation answers the request as it stands, so the button is not the next step. */
+  drawButton(isAnswered) {
     this.go.textContent = t(state.busy ? 'stop' : 'translate');
     this.go.classList.toggle('stops', state.busy);
+    this.go.classList.toggle('answered', isAnswered);
   }
 }

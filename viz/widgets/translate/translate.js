@@ -51,9 +51,10 @@ class TranslateWidget {
     on(['still'], () => this.reserveSpace());
     this.field.element.addEventListener('input', () => state.still && this.reserveSpace());
     on(['busy'], () => {
-      this.sourcePanel.drawButton();
+      this.sourcePanel.drawButton(this.isAnswered());
       this.hint.draw();
     });
+    for (const type of ['input', 'change']) root.addEventListener(type, () => this.sourcePanel.drawButton(this.isAnswered()));
     addEventListener('headlight-link', () => this.followLink());
     addEventListener('headlight-model', (event) => this.useModel(event.detail.name));
     addEventListener('headlight-request', (event) => this.translate(event.detail));
@@ -246,6 +247,12 @@ class TranslateWidget {
     return this.field.text === state.translation?.request.text;
   }
 
+  /** Whether the shown translation answers the fields' request. */
+  isAnswered() {
+    const { translation, busy } = state;
+    return !busy && isSameRequest(this.fields.request({}, this.request), translation?.requestValues());
+  }
+
   /** The field's sentence has no translation: mark the shown one as outdated with the phrase `word`. */
   outdate(word) {
     if (!state.translation) return;
@@ -255,7 +262,7 @@ class TranslateWidget {
 
   draw() {
     const model = state.translation?.model;
-    this.sourcePanel.draw(model);
+    this.sourcePanel.draw(model, this.isAnswered());
     this.translationPanel.draw(model);
     this.examples.draw(this.field.text);
     this.hint.draw();

@@ -158,7 +158,7 @@ export class TranslationPanel {
     const { reliability, way_back: wayBack } = translation;
     if (this.noteKey) replace(this.note, t(this.noteKey));
     else if (typeof translation.request.target === 'string') this.showScore(translation);
-    else replace(this.note, ...reliabilityLine(reliability));
+    else replace(this.note, ...reliabilityLine(reliability, translation.isReadingBack));
     this.reasons.hidden = !this.note.hasChildNodes(); // a model without a grade has nothing to open
     const { grade, probability, reasons = [] } = reliability ?? {};
     const measured = grade && probability !== null ? t('reliable_measured', { right: Math.round(100 * probability) }) : '';
