@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from headlight.model.experiments.score_parts import Cell, ScorePart, Side
 from headlight.model.phrases import phrase
@@ -23,6 +23,7 @@ class Finding:
     cell: Cell
     before: float
     after: float  # in the experiment
+    place: int | None = None  # of the written token that the numbers are about
     word: str  # the written token, or the one that looks; `neighbour`: the first of the swapped words
     key: str = ""  # the token that the head looks at; `neighbour`: the second of the swapped words
     part: ScorePart | None = None  # of a `reason`
@@ -42,6 +43,17 @@ class Finding:
             "side": "" if self.side is None else phrase(f"finding_{self.side}", language),
         }
         return phrase(f"finding_{self._variant}", language, **values)
+
+    def values(self, language: str = "en") -> dict[str, Any]:
+        """Return the sentence with the numbers that it is about, as JSON values."""
+        return {
+            "sentence": self.sentence(language),
+            "name": self.name,
+            "place": self.place,
+            **self.cell._asdict(),
+            "before": round(self.before, 6),
+            "after": round(self.after, 6),
+        }
 
     @property
     def _variant(self) -> str:

@@ -256,7 +256,13 @@ def _finding(
     )
     key = columns[cell.column].text.strip() if is_look and _is_word(columns[cell.column]) else ""
     return Finding(
-        name=name, cell=cell, before=float(before), after=float(after), word=rows[place].text.strip(), key=key
+        name=name,
+        cell=cell,
+        before=float(before),
+        after=float(after),
+        place=None if name == "reason" else place,
+        word=rows[place].text.strip(),
+        key=key,
     )
 
 
