@@ -114,6 +114,18 @@ def test_a_file_as_transformers_names_and_shapes_it_is_opened(page: Page) -> Non
     np.testing.assert_array_equal(table(page), rounded(layers[0, 0, 0]))
 
 
+def test_half_precision_and_names_of_bytes_are_read(page: Page) -> None:
+    open_tab(page, "own")
+    weights = softmax((2, 3, 4, 4)).astype(np.float16)
+    names = np.array(["Der", "", "schläft", "."]).astype("U")
+    encoded = np.char.encode(names, "utf-8")  # dtype |S8
+    file = page.locator(".headlight-own-file input[type=file]")
+    file.set_input_files({"name": "half.npz", "mimeType": "", "buffer": archive(attentions=weights, tokens=encoded)})
+    expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("half")
+    np.testing.assert_array_equal(table(page), rounded(weights[0, 0].astype(np.float32)))
+    assert page.locator(".headlight-own-file thead th").all_inner_texts()[-4:] == ["Der", "∅", "schläft", "."]
+
+
 @pytest.mark.parametrize(("locale", "says"), [("en-US", "Choose a file"), ("zh-CN", "选择文件")])
 def test_the_button_that_chooses_a_file_speaks_the_pages_language(visit: Visit, locale: str, says: str) -> None:
     page = visit(locale=locale)

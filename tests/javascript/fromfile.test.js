@@ -47,6 +47,15 @@ const one =
   ([, , , at]) =>
     Number(at === column);
 
+test('empty names and names of spaces are words of their own', async () => {
+  const tokens = ['a', '', '  ', 'b', 'b'];
+  const { source } = await opened({ attentions: nested([LAYERS, HEADS, ROWS, ROWS]), tokens });
+  assert.deepEqual(
+    source.map(({ label }) => label),
+    ['a', '∅', '␣␣', 'b', 'b'],
+  );
+});
+
 test('what is refused is told with what the file holds', async () => {
   await refused({ weights: [1], hidden: 2 }, 'no_attention', { names: 'weights, hidden' });
   await refused({ cross: { numbers: [1], shape: [1, 1, 20_000, 20_000] } }, 'no_attention', { names: 'cross' });

@@ -77,7 +77,16 @@ async function inflate(bytes, method, size) {
   return whole;
 }
 
+/** A number of 16 bits: sign, five bits of exponent, ten of fraction. */
+function half(bits) {
+  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+  const size =
+    exponent === 31 ? (fraction ? NaN : Infinity) : exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24;
+  return bits & 0x8000 ? -size : size;
+}
+
 const READ = {
+  '<f2': (view, at) => half(view.getUint16(at, true)),
   '<f4': (view, at) => view.getFloat32(at, true),
   '<f8': (view, at) => view.getFloat64(at, true),
   '<i8': (view, at) => Number(view.getBigInt64(at, true)),
@@ -104,8 +113,8 @@ export function parseNpy(bytes) {
     .map(Number);
   const count = shape.reduce((all, each) => all * each, 1);
   const from = begin + head.length;
-  const [, width] = type.match(/^<U(\d+)$/) ?? [];
-  const size = width === undefined ? Number(type.slice(2)) : 4 * Number(width);
+  const [, letter, width] = type.match(/^[<|]([US])(\d+)$/) ?? [];
+  const size = width === undefined ? Number(type.slice(2)) : (letter === 'U' ? 4 : 1) * Number(width);
   if (!(width !== undefined || READ[type])) throw new FileError('kind_of_array', { type });
   if (!shape.every((each) => Number.isSafeInteger(each) && each >= 0)) throw new FileError('broken');
   if (from + count * Math.max(1, size) > bytes.length) throw new FileError('broken');
@@ -114,7 +123,15 @@ export function parseNpy(bytes) {
     for (let place = 0; place < count; place++) numbers[place] = READ[type](view, from + place * size);
     return { shape, numbers };
   }
-  return { shape, texts: Array.from({ length: count }, (_, place) => readText(view, from + place * size, Number(width))) };
+  const readName = letter === 'U' ? readText : readBytes;
+  return { shape, texts: Array.from({ length: count }, (_, place) => readName(view, from + place * size, Number(width))) };
+}
+
+/** Reads a zero-terminated text of at most `width` bytes of UTF-8. */
+function readBytes(view, from, width) {
+  const bytes = new Uint8Array(view.buffer, view.byteOffset + from, width);
+  const end = bytes.indexOf(0);
+  return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
 }
 
 /** Reads a zero-terminated text of at most `width` UTF-32 characters. */

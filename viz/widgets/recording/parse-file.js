@@ -145,9 +145,13 @@ function tokensFromNames(ownNames, text, count) {
   const names = ownNames ?? Array.from({ length: count }, (_, place) => String(place + 1));
   if (!Array.isArray(names) || !names.every((each) => typeof each === 'string')) throw new FileError('no_names');
   if (names.length !== count) throw new FileError('sizes', { first: names.length, second: count });
-  return (
-    (typeof text === 'string' && locateTokens(names, text)) || locateTokens(names, names.filter((each) => !SPECIAL.test(each)).join(' '))
-  );
+  const joined = names.filter((each) => !SPECIAL.test(each)).join(' ');
+  return (typeof text === 'string' && locateTokens(names, text)) || locateTokens(names, joined) || wordTokens(names, joined);
+}
+
+/** Each name is a word, for names that the joined text does not show one by one: empty ones, or spaces. */
+function wordTokens(names, text) {
+  return { tokens: names.map((name, word) => token(name, { start: 0, end: 0, word })), text };
 }
 
 function locateTokens(names, text) {

@@ -37,7 +37,7 @@ export function buildForm(widget, server) {
   const hint = new LanguageHint({ onSelect: (offer) => widget.takeOffer(offer), text: () => field.text });
   field.element.addEventListener('input', () => {
     hint.draw();
-    if (translationPanel.noteKey && widget.isCurrent()) widget.outdate('');
+    widget.onTyped();
   });
   const context = { model: () => chooser.model, pending: () => (state.busy ? widget.request.text : null) };
   const actions = {

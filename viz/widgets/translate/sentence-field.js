@@ -62,6 +62,7 @@ export class SentenceField {
       this.showError('');
       this.drawShades();
     });
+    this.element.addEventListener('scroll', () => (this.shades.scrollTop = this.element.scrollTop));
     this.fittedText = null; // the text at the last `fit`
     new ResizeObserver(() => this.fit()).observe(this.element);
   }

@@ -84,13 +84,10 @@ class TranslateWidget {
   translate(more = {}) {
     this.fields.clear();
     const fault = this.field.validationError();
-    if (fault) {
-      this.fail(fault);
-      if (fault.word === 'blank_text') this.field.focus();
-      return;
-    }
+    if (fault?.word === 'blank_text') this.field.focus();
+    if (fault) return this.fail(fault);
     this.fields.change(more);
-    this.sendRequest(this.fields.request(more, this.request));
+    return this.sendRequest(this.fields.request(more, this.request));
   }
 
   /**
@@ -217,7 +214,7 @@ class TranslateWidget {
       return;
     }
     const translation = new Translation({ ...message, live: true });
-    this.translationPanel.showStopped('');
+    this.translationPanel.showStopped(this.field.text === translation.request.text ? '' : 'checking');
     this.show(translation, liveLook(state.translation, translation));
     this.live.onAnswerShown(translation);
   }
@@ -253,11 +250,19 @@ class TranslateWidget {
     return !busy && isSameRequest(this.fields.request({}, this.request), translation?.requestValues());
   }
 
+  /** The sentence has changed, so what is shown belongs to the one before until a translation arrives. */
+  onTyped() {
+    const fault = this.field.validationError();
+    if (fault?.word === 'too_long') this.fields.showError(fault, this.request, null); // more text will not help
+    const word = this.isCurrent() ? '' : this.live.on && !fault ? 'checking' : 'not_translated';
+    if (word !== this.translationPanel.noteKey) this.outdate(word);
+  }
+
   /** The field's sentence has no translation: mark the shown one as outdated with the phrase `word`. */
   outdate(word) {
     if (!state.translation) return;
     this.translationPanel.showStopped(this.isCurrent() ? '' : word);
-    if (!state.busy) this.showTranslation();
+    if (!state.busy) this.showReliability(state.translation);
   }
 
   draw() {
@@ -273,13 +278,14 @@ class TranslateWidget {
 
   /** While typing reserve the height of the translation or of the field, whichever is larger. */
   reserveSpace() {
-    this.translationPanel.reserveSpace(state.still, this.field.element.offsetHeight - FIELD_PADDING);
+    this.translationPanel.reserveSpace(state.still, this.field.element.offsetHeight - FIELD_PADDING, this.field.text);
     this.root.classList.toggle('still', state.still);
   }
 
   showTranslation() {
     if (!state.translation) return;
     this.translationPanel.show(state.translation, this.isStopped);
+    if (state.still) this.translationPanel.growSpace();
     this.field.fitText();
     this.showReliability(state.translation);
   }

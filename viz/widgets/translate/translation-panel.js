@@ -8,6 +8,9 @@ import { reliabilityLine } from '../parts/reliability.js';
 import { Findings } from './findings.js';
 import { TranslatedText } from '../parts/translated-text.js';
 
+const LETTER_WIDTH = 0.46; // mean width of a letter, in font sizes
+const [LETTERS_PER_LETTER, LETTERS_PER_IDEOGRAPH] = [1.15, 3.8]; // lengths of a translation, rather long
+
 /** Closes an open `details` on a press outside it, and on Escape. */
 function closeOutside(details) {
   document.addEventListener('pointerdown', ({ target }) => {
@@ -82,10 +85,12 @@ export class TranslationPanel {
     this.unsure.textContent = t('unsure');
   }
 
-  /** Show why there is no new translation, and mark the shown one as stale if needed. */
+  /** Show why there is no new translation, and mark the shown one as stale if needed; "checking": a new one is pending. */
   showStopped(word) {
     this.noteKey = word;
-    this.element.closest('.gradio-container')?.classList.toggle('stale', ['stopped_before', 'not_translated'].includes(word));
+    const page = this.element.closest('.gradio-container');
+    page?.classList.toggle('stale', ['stopped_before', 'not_translated', 'checking'].includes(word));
+    page?.classList.toggle('pending', word === 'checking');
   }
 
   /** Clear the notes of the previous translation; keep the layout. */
@@ -99,10 +104,25 @@ export class TranslationPanel {
     this.undo.hidden = true;
   }
 
-  /** Reserve the current height, or `minHeight` pixels if that is more; while `still`, do not announce changes. */
-  reserveSpace(still, minHeight) {
+  /**
+   * Reserve the current height, `minHeight` pixels, or what the translation of `source` will probably need, so that the page
+   * moves with a keystroke and not with an answer. While `still`, do not announce changes.
+   */
+  reserveSpace(still, minHeight, source) {
     this.text.setAttribute('aria-live', still ? 'off' : 'polite');
-    this.out.style.minHeight = still ? `${Math.max(this.out.offsetHeight, minHeight)}px` : '';
+    this.out.style.minHeight = still ? `${Math.max(this.out.offsetHeight, minHeight, this.expectedHeight(source))}px` : '';
+  }
+
+  expectedHeight(source) {
+    const { fontSize, lineHeight, paddingTop, paddingBottom } = getComputedStyle(this.text);
+    const letters = [...source].reduce((sum, letter) => sum + (letter > '\u2e80' ? LETTERS_PER_IDEOGRAPH : LETTERS_PER_LETTER), 0);
+    const lines = Math.ceil((letters * LETTER_WIDTH * parseFloat(fontSize)) / this.out.clientWidth);
+    return lines * parseFloat(lineHeight) + parseFloat(paddingTop) + parseFloat(paddingBottom);
+  }
+
+  /** The translation does not fit into the reserved height: reserve more, for no word may be hidden. */
+  growSpace() {
+    if (this.text.scrollHeight > this.text.clientHeight + 2) this.out.style.minHeight = `${this.text.scrollHeight}px`;
   }
 
   /** Show partial output in the language of the previous translation. */

@@ -148,9 +148,10 @@ export const characterOffset = (text, place) => [...text.slice(0, place)].length
 /** The heads of an intervention as text: "Cross L1·H4"; after another one of its kind "L3·H3". */
 function placeSays(intervention, sameKind = false) {
   const [layer, head] = headIndices(intervention);
+  if (layer === null && head === null) return t(`whatif_all_${intervention.kind}`);
   const place =
     layer === null
-      ? t(head === null ? 'whatif_all_heads' : 'whatif_head_everywhere', { head: (head ?? 0) + 1 })
+      ? t('whatif_head_everywhere', { head: (head ?? 0) + 1 })
       : t(head === null ? 'whatif_layer' : 'whatif_head', { layer: layer + 1, head: (head ?? 0) + 1 });
   return sameKind ? place : `${t(`kind_${intervention.kind}_short`)} ${place}`;
 }

@@ -3,9 +3,11 @@
 
 import { callLatest } from '../core/boot.js';
 import { make, replace, svg } from '../core/dom.js';
+import { effectLevel } from '../core/effect-scale.js';
 import { formatEffect } from '../core/map-view.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { pageStore, state } from '../core/state.js';
+import { cssColour, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 
 const MAX_LISTED = 5;
@@ -75,7 +77,7 @@ export class PredictedHeads {
 
   drawHeads() {
     const measured = (head) => this.losses.get(this.toKey(head))?.loss;
-    const size = (head) => measured(head) ?? Math.abs(head.predicted);
+    const size = (head) => Math.abs(measured(head) ?? head.predicted);
     const all = this.heads.length > 0 && this.heads.every((head) => measured(head) !== undefined);
     const order = [...this.heads].sort(all ? (a, b) => size(b) - size(a) : (a, b) => Math.abs(b.predicted) - Math.abs(a.predicted));
     const best = order.slice(0, MAX_LISTED);
@@ -93,12 +95,13 @@ export class PredictedHeads {
   bar({ kind, layer, head, predicted }, share) {
     const loss = this.losses.get(this.toKey({ kind, layer, head }))?.loss;
     const number = (value) => make('span', { class: 'numeric' }, value === undefined ? '–' : formatEffect(value));
+    const colour = cssColour(scaleColour('difference', effectLevel(Math.sign(loss ?? predicted))));
     const pressed = state.kind === kind && state.layer === layer && state.head === head;
     return make(
       'button',
       { type: 'button', 'aria-pressed': String(pressed), data: { kind, layer, head } },
       make('span', {}, this.headName({ kind, layer, head })),
-      make('span', { class: 'track' }, make('i', { style: `width:${(100 * Math.max(0, share)).toFixed(1)}%` })),
+      make('span', { class: 'track' }, make('i', { style: `width:${(100 * Math.abs(share)).toFixed(1)}%;background:${colour}` })),
       number(predicted),
       number(loss),
     );

@@ -16,6 +16,7 @@ export class Pruning {
     this.askChange = askChange;
     this.importance = importance;
     this.curves = new Map(); // model → corpus curve, or null
+    this.loading = false; // a curve is being loaded
     this.key = '';
     this.request = null;
     this.result = null; // the server's result for the interventions
@@ -87,6 +88,7 @@ export class Pruning {
   async fetch(name) {
     if (this.curves.has(name)) return;
     this.curves.set(name, null);
+    this.loading = true;
     try {
       const { curve } = await this.askCurve({ request: this.request });
       this.curves.set(name, curve);
@@ -94,6 +96,8 @@ export class Pruning {
       this.curves.delete(name);
       console.warn(error);
       return;
+    } finally {
+      this.loading = false;
     }
     if (state.translation?.model.name === name) this.drawControls();
   }
@@ -101,7 +105,8 @@ export class Pruning {
   drawControls() {
     const order = this.order();
     this.both.hidden = !order.length;
-    this.description.textContent = t(order.length ? 'whatif_needs_says' : 'whatif_needs_measure');
+    const isUnknown = this.loading && !order.length;
+    this.description.textContent = isUnknown ? '' : t(order.length ? 'whatif_needs_says' : 'whatif_needs_measure');
     if (!order.length) return;
     const own = this.importance.single.whole;
     this.slider.max = order.length;
