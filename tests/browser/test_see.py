@@ -110,7 +110,7 @@ def test_the_map_of_effects_shows_what_each_look_did_for_its_word(
     np.testing.assert_allclose(drawn, expected, atol=2e-3)
     column = int(example.attention.cross[layer, head, row].argmax())
     effect = f"{maps[layer, head, row, column]:+.2f}"
-    expect(page.locator(".translate .headline").first).to_contain_text(f"speaks for sleeping: {effect} nats predicted")
+    expect(page.locator(".translate .headline").first).to_contain_text(f"supports sleeping: {effect} nats predicted")
     box = page.locator(".explorer .plane").bounding_box()
     assert box is not None
     rows, columns = example.attention.cross.shape[2:]

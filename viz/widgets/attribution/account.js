@@ -1,7 +1,7 @@
 // "Why sleeping and not asleep?": the lead of a word over a rival as a staircase of the contributions of each source word,
 // each word written before, and the model's biases. On a phone it is a list.
 
-import { axes, formatEffect, twoDecimals } from '../core/map-view.js';
+import { axes, formatEffect, threeDecimals, twoDecimals } from '../core/map-view.js';
 import { callLatest } from '../core/boot.js';
 import { fillElements, isNarrow, make, replace, svg } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
@@ -10,6 +10,9 @@ import { languageName, t } from '../core/i18n.js';
 const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels of the staircase, of the names below it, of the numbers above it
 const GAP = 0.8; // empty steps between two groups
 const LETTER_WIDTH = 7; // pixels; names that are wider than a step are turned
+
+/** A probability; small ones, as most rivals have, get a digit more. */
+const chance = (probability) => (probability < 0.1 ? threeDecimals : twoDecimals)(probability);
 
 /** Rounds parts so that they add up to the rounded total: the largest remainders are rounded up. */
 export function roundParts(parts, digits = 2) {
@@ -94,7 +97,7 @@ export class Account {
         this.show(this.translation, { places: [this.place] });
       };
       const attributes = { type: 'button', 'aria-pressed': String(id === answer.rival.id), onclick };
-      return make('button', attributes, name(label), ' ', make('span', { class: 'numeric' }, twoDecimals(probability)));
+      return make('button', attributes, name(label), ' ', make('span', { class: 'numeric' }, chance(probability)));
     };
     replace(this.rivals, make('span', { class: 'quiet' }, t('account_instead')), ...answer.rivals.map(button));
     this.groups = this.makeGroups();
@@ -106,7 +109,7 @@ export class Account {
   probabilityText() {
     const { probability, rival, rivals } = this.answer;
     const known = rivals.find(({ id }) => id === rival.id);
-    return t('account_chances', { own: twoDecimals(probability), other: known ? twoDecimals(known.probability) : '–' });
+    return t('account_chances', { own: chance(probability), other: known ? chance(known.probability) : '–' });
   }
 
   /** Text: which of the three groups favour the word, and which favour the rival. */
@@ -116,7 +119,7 @@ export class Account {
       const own = groups.filter(({ sum }) => (side === 'rival') === sum < 0);
       if (!own.length) return [];
       const parts = own.map(({ key }) => t(`${key}_part`, this.languages())).join(t('list_comma'));
-      return [' ', ...fillElements(t(`account_for_${side}`, { parts }), names())];
+      return [t('sentence_gap'), ...fillElements(t(`account_for_${side}`, { parts }), names())];
     });
   }
 

@@ -29,7 +29,7 @@ export function informativeRow(translation, look, options) {
   });
   const clear = places.filter((place) => place.clear);
   const scores = places.map((place) => {
-    if (!place.informative) return 0;
+    if (!place.informative) return isWord(rows[place.row]) && isWord(columns[place.column]) ? place.weight * 1e-3 : 0;
     const distance = Math.abs((place.column + 0.5) / columns.length - (place.row - shift + 0.5) / rows.length);
     const crosses = place.clear && clear.some((other) => (other.row - place.row) * (other.column - place.column) < 0);
     return place.weight + DISTANCE_PENALTY * distance + (place.clear ? 3 : 0) + (crosses ? 3 : 0);

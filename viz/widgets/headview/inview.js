@@ -35,6 +35,6 @@ export class InView {
     const down = visibleRange(scrollTop, clientHeight - above - this.element.offsetHeight, cellHeight, rows);
     const across = visibleRange(scrollLeft, clientWidth - beside, cellWidth, columns);
     const texts = [isCut(down) ? t('map_rows_in_view', down) : '', isCut(across) ? t('map_columns_in_view', across) : ''];
-    this.element.textContent = texts.filter(Boolean).join(' ');
+    this.element.textContent = texts.filter(Boolean).join(t('sentence_gap'));
   }
 }

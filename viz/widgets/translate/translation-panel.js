@@ -180,7 +180,9 @@ export class TranslationPanel {
     this.reasons.hidden = !this.note.hasChildNodes(); // a model without a grade has nothing to open
     const { grade, probability, reasons = [] } = reliability ?? {};
     const measured = grade && probability !== null ? t('reliable_measured', { right: Math.round(100 * probability) }) : '';
-    this.measured.textContent = [measured, grade && !reasons.length ? t('reliable_no_reasons') : ''].filter(Boolean).join(' ');
+    this.measured.textContent = [measured, grade && !reasons.length ? t('reliable_no_reasons') : '']
+      .filter(Boolean)
+      .join(t('sentence_gap'));
     const back = reliability?.back;
     this.back.hidden = !back && !wayBack; // show the line before its text arrives
     this.back.title = back ?? '';
