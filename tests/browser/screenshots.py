@@ -114,7 +114,7 @@ def at_step(choice: str, act: Act | None = None) -> Act:
 def present(page: Page) -> None:
     """The step as a class sees it."""
     page.locator(".lesson-kit .link").nth(2).click()
-    page.click(".deck-door")
+    page.click(".deck-button")
     page.locator(".deck-list textarea").fill("Which word does gestern attend to most? Guess, then look at the weights.")
     page.click(".deck-panel .go")
     page.wait_for_selector(".beamer-bar:not([hidden])")

@@ -169,7 +169,7 @@ def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_
     expect(page.locator(".deck-toast")).to_contain_text("Saved as view 1")
     page.evaluate("(text) => { location.hash = `tab=sentiment&review=${text}`; }", "x" * 9001)
     expect(page.locator("#review-error")).to_contain_text("9001 characters")
-    page.click(".deck-door")
+    page.click(".deck-button")
     page.locator(".deck-panel").get_by_role("button", name="Save this view").click()
     expect(page.locator(".deck-toast")).to_contain_text("This view was not saved")
     expect(page.locator(".deck-list li")).to_have_count(1)

@@ -34,7 +34,7 @@ def shown(page: Page, number: int, title: str) -> None:
 
 def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: Path) -> None:
     page = visit("#tab=learn&lesson=walk.scores.0.token-5", drawn=".lesson[data-step]", height=720)
-    expect(page.locator(".deck-door")).to_be_hidden()
+    expect(page.locator(".deck-button")).to_be_hidden()
     page.get_by_role("button", name=EN["lesson_kit_save"]).click()
     expect(page.locator(".deck-toast")).to_contain_text(EN["deck_saved"].replace("{number}", "1"))
     open_tab(page, "heads")
@@ -42,7 +42,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     page.click(".take-away > .link")
     page.get_by_role("menuitem", name=EN["form_deck"]).click()
     open_tab(page, "why")
-    page.click(".deck-door")
+    page.click(".deck-button")
     page.locator(".deck-panel").get_by_role("button", name=EN["deck_save"]).click()
     lesson, head, why = (
         f"{EN['lesson_walk_name']} · {EN['lesson_walk_scores_title']}",
@@ -70,7 +70,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     assert barriers(page, ".deck-panel") == []
     page.keyboard.press("Escape")
     page.reload()
-    page.click(".deck-door")
+    page.click(".deck-button")
     expect(page.locator(".deck-list input")).to_have_count(3)  # what draws them is fetched now
     assert titles(page) == [why, lesson, head]
 
@@ -115,7 +115,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     assert page.evaluate("document.querySelector('.lesson h2').getBoundingClientRect().height") < larger
 
     # A file and a link bring it to somebody else, who has views already or none.
-    page.click(".deck-door")
+    page.click(".deck-button")
     with page.expect_download() as saving:
         page.get_by_role("button", name=EN["deck_file"]).click()
     file = tmp_path / "deck.json"
@@ -170,7 +170,7 @@ def test_a_class_sees_every_row_or_is_told_that_there_are_more(visit: Visit, loc
     views.append({"title": "long", "note": NOTE, "hash": "#" + urlencode({"text": EXAMPLES[4].text, "words": 0})})
     script = f"localStorage.setItem('headlight-deck', {json.dumps(json.dumps(views))})"
     page = visit(height=720, locale=locale, script=script)
-    page.click(".deck-door")
+    page.click(".deck-button")
     page.locator(".deck-panel").get_by_role("button", name=table["deck_show"], exact=True).click()
     expect(page.locator(".beamer-bar h2")).to_have_text("short")
     page.wait_for_function("document.querySelector('.explorer .rows .label').parentElement.childElementCount === 12")
@@ -206,7 +206,7 @@ def test_on_a_phone_saved_views_are_reached_outside_learn_too(visit: Visit, loca
     kept = json.dumps([{"title": "Why", "note": "", "hash": "#tab=why"}])
     script = f"localStorage.setItem('headlight-deck', {json.dumps(kept)})"
     page = visit(width=360, height=640, has_touch=True, locale=locale, script=script)
-    door = page.locator(".top .deck-door")
+    door = page.locator(".top .deck-button")
     places = page.locator(".top h1, .top .segments button, .top .round").evaluate_all(
         "(all) => all.map((it) => it.getBoundingClientRect()).map((it) => [it.left, it.right, it.top, it.bottom])"
     )
