@@ -78,7 +78,7 @@ function wrap(context, { target, text }, width) {
 
 function drawFrame(context, sheet, { translation, map, count, token }) {
   const { width, height } = sheet;
-  const written = writtenSize(translation, map, count);
+  const visible = writtenSize(translation, map, count);
   context.fillStyle = colour('ground');
   context.fillRect(0, 0, width, height);
   context.textBaseline = 'alphabetic';
@@ -87,8 +87,8 @@ function drawFrame(context, sheet, { translation, map, count, token }) {
   context.fillStyle = colour('ink');
   context.fillText(headName(map.layer, map.head), MARGIN, MARGIN + 14);
   drawText(context, sheet, count === null ? Number.POSITIVE_INFINITY : count, token);
-  drawCells(context, sheet, map, written);
-  drawNames(context, sheet, map, written, count === null ? null : rowOfToken(map, token));
+  drawCells(context, sheet, map, visible);
+  drawNames(context, sheet, map, visible, count === null ? null : rowOfToken(map, token));
 }
 
 function drawText(context, { lines }, count, token) {
@@ -104,10 +104,10 @@ function drawText(context, { lines }, count, token) {
   }
 }
 
-function drawCells(context, { cell, left, top }, map, written) {
+function drawCells(context, { cell, left, top }, map, visible) {
   const { rows, columns, weights } = map;
   const gap = cell >= 13 ? 1 : 0;
-  for (let row = 0; row < written.rows; row++) {
+  for (let row = 0; row < visible.rows; row++) {
     const most = state.scale === 'row' ? rowMaximum(map, row) : 1;
     for (let column = 0; column < columns.length; column++) {
       const weight = weights[row * columns.length + column];
@@ -117,17 +117,17 @@ function drawCells(context, { cell, left, top }, map, written) {
     }
   }
   context.fillStyle = colour('ground');
-  if (written.rows < rows.length)
-    context.fillRect(left, top + written.rows * cell, columns.length * cell, (rows.length - written.rows) * cell);
+  if (visible.rows < rows.length)
+    context.fillRect(left, top + visible.rows * cell, columns.length * cell, (rows.length - visible.rows) * cell);
 }
 
-function drawNames(context, { cell, left, top }, { rows, columns }, written, lit) {
+function drawNames(context, { cell, left, top }, { rows, columns }, visible, lit) {
   const size = Math.min(14, cell);
   const shorten = (text) => ([...text].length > 13 ? `${[...text].slice(0, 12).join('')}…` : text);
   context.textAlign = 'right';
   context.textBaseline = 'middle';
   for (const [row, item] of rows.entries()) {
-    if (row >= written.rows) break;
+    if (row >= visible.rows) break;
     font(context, size, row === lit ? 700 : 400);
     context.fillStyle = colour(row === lit ? 'accent' : 'ink');
     const [name, middle] = [shorten(item.label), top + (row + 0.5) * cell];
@@ -142,7 +142,7 @@ function drawNames(context, { cell, left, top }, { rows, columns }, written, lit
   context.textAlign = 'left';
   context.fillStyle = colour('ink-2');
   for (const [column, { label }] of columns.entries()) {
-    if (column >= written.columns) break;
+    if (column >= visible.columns) break;
     const centre = left + (column + 0.5) * cell;
     if (isUpright(label)) drawUpright(context, shorten(label), { centre, bottom: top - 8, size });
     else drawRotated(context, shorten(label), centre, top - 8);
