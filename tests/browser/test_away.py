@@ -62,9 +62,7 @@ def ask(page: Page, text: str) -> None:
     page.press("#sentence", "Enter")
 
 
-def test_machines_that_are_away_are_told_of_and_waited_for_without_a_reload(
-    browser: Browser, own_address: str, elsewhere: Elsewhere
-) -> None:
+def test_unreachable_cluster_is_reported_and_retried(browser: Browser, own_address: str, elsewhere: Elsewhere) -> None:
     elsewhere.come()
     with visiting(browser, own_address) as visit:
         page = visit()

@@ -103,7 +103,7 @@ def assert_shows(page: Page, hash_: str) -> None:
     assert np.isfinite(drawn(page)).all()
 
 
-def test_an_address_on_an_open_page_means_what_it_means_to_a_new_visitor(visit: Visit) -> None:
+def test_permalink_on_open_page_restores_same_state_as_new_visit(visit: Visit) -> None:
     page = visit("#kind=encoder&layer=0&head=0&words=1&scale=log&row=1&pinned=0.1")
     page.click("[data-view=lines]")
     for hash_ in ADDRESSES:
@@ -114,11 +114,11 @@ def test_an_address_on_an_open_page_means_what_it_means_to_a_new_visitor(visit: 
 
 
 @pytest.mark.parametrize("hash_", [hash_ for hash_ in ADDRESSES if "max" in hash_ or "row" in hash_])
-def test_a_broken_address_shows_a_new_visitor_what_of_it_makes_sense(visit: Visit, hash_: str) -> None:
+def test_broken_permalink_restores_valid_parts_for_new_visitor(visit: Visit, hash_: str) -> None:
     assert_shows(visit(hash_), hash_)
 
 
-def test_heads_that_there_are_not_are_never_compared(page: Page) -> None:
+def test_missing_heads_are_never_compared(page: Page) -> None:
     modules(page)
     follow(page, "#pinned=88.88&layer=1&head=1")
     expect(page.locator(".explorer .frame h3").first).to_contain_text(LAST)
@@ -126,7 +126,7 @@ def test_heads_that_there_are_not_are_never_compared(page: Page) -> None:
     page.wait_for_function("location.hash.includes('pinned=2.7')")
 
 
-def test_a_sentence_behind_a_broken_head_is_still_translated(page: Page, answered: Answered) -> None:
+def test_sentence_with_invalid_head_in_permalink_is_translated(page: Page, answered: Answered) -> None:
     follow(page, "#layer=max&pinned=max.1&row=300&tab=nonsense&text=Guten+Tag.")
     settled(page, OTHER)
     assert translation(page) == answered(OTHER).text
@@ -138,7 +138,7 @@ def test_a_sentence_behind_a_broken_head_is_still_translated(page: Page, answere
 
 
 @pytest.mark.journey
-def test_back_and_forward_go_from_translation_to_translation(page: Page) -> None:
+def test_back_and_forward_navigate_between_translations(page: Page) -> None:
     modules(page)
     addressed(page)
     first = translation(page)
@@ -160,7 +160,7 @@ def test_back_and_forward_go_from_translation_to_translation(page: Page) -> None
     settled(page, OTHER)
 
 
-def test_looking_around_leaves_no_steps_behind(page: Page) -> None:
+def test_selection_changes_add_no_history_entries(page: Page) -> None:
     modules(page)
     steps = page.evaluate("history.length")
     for head in (1, 2, 3):
@@ -172,7 +172,7 @@ def test_looking_around_leaves_no_steps_behind(page: Page) -> None:
     assert page.evaluate("history.length") == steps + 1
 
 
-def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> None:
+def test_back_cancels_running_translation(page: Page, silent: Event) -> None:
     modules(page)
     addressed(page)
     translate(page, OTHER)
@@ -188,7 +188,7 @@ def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> N
     assert page.input_value("#sentence") == OTHER
 
 
-def test_a_link_to_what_is_shown_ends_what_runs(page: Page, silent: Event) -> None:
+def test_link_to_displayed_state_cancels_running_request(page: Page, silent: Event) -> None:
     modules(page)
     shown = translate(page, OTHER)
     page.fill("#sentence", SENTENCE)
@@ -203,7 +203,7 @@ def test_a_link_to_what_is_shown_ends_what_runs(page: Page, silent: Event) -> No
 
 
 @pytest.mark.parametrize("hash_", ["#model=nothing", "#model=nothing&text=Guten+Tag."])
-def test_a_model_that_is_not_here_is_said_to_be_missing(visit: Visit, answered: Answered, hash_: str) -> None:
+def test_missing_model_is_reported(visit: Visit, answered: Answered, hash_: str) -> None:
     page = visit(hash_)
     text = OTHER if "text" in hash_ else FIRST
     expect(page.locator(".translate")).to_contain_text('no model "nothing" here')
@@ -212,7 +212,7 @@ def test_a_model_that_is_not_here_is_said_to_be_missing(visit: Visit, answered: 
     page.wait_for_function("!location.hash.includes('nothing')")
 
 
-def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: Page, answered: Answered) -> None:
+def test_token_ids_of_other_model_are_rejected_and_rest_is_shown(page: Page, answered: Answered) -> None:
     follow(page, "#text=Guten+Tag.&target_ids=99999999&layer=0&head=1")
     expect(page.locator("#option-target-error")).to_contain_text("token ids of this model")
     settled(page, OTHER)
@@ -224,7 +224,7 @@ def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: P
 # ---------------------------------------------------------------- a server that says nothing
 
 
-def test_nothing_from_a_stopped_request_is_no_fault(
+def test_cancelled_request_without_response_is_not_an_error(
     page: Page, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell = translate_widget.service.stream
@@ -241,7 +241,7 @@ def test_nothing_from_a_stopped_request_is_no_fault(
     assert state(page, "busy") is False
 
 
-def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(
+def test_response_before_job_id_is_not_an_error(
     browser: Browser, served_on_zero_gpu: HeadlightPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visiting(browser, str(served_on_zero_gpu.local_url)) as open_page:
@@ -288,7 +288,7 @@ def answer_overtakes(page: Page, silent: Event) -> None:
     ("locale", "says"),
     [("en-US", "The server cannot be reached. Try again in a moment."), ("zh-CN", "连接不上服务器：请稍后再试。")],
 )
-def test_a_server_that_is_gone_is_said_to_be_gone(
+def test_unreachable_server_is_reported(
     browser: Browser, address: str, silent: Event, answered: Answered, locale: str, says: str
 ) -> None:
     with newcomer(browser, address, locale=locale) as page:  # nobody watches: the browser complains of what is gone
@@ -326,7 +326,7 @@ def assert_says_that_the_server_is_gone(page: Page, silent: Event, answered: Ans
 
 
 @pytest.mark.journey
-def test_a_line_that_breaks_once_is_no_lost_answer(browser: Browser, address: str, answered: Answered) -> None:
+def test_connection_loss_once_keeps_answer(browser: Browser, address: str, answered: Answered) -> None:
     broken: list[Route] = []
 
     def break_once(route: Route) -> None:
@@ -350,7 +350,7 @@ def test_a_line_that_breaks_once_is_no_lost_answer(browser: Browser, address: st
         expect(page.locator("#sentence-error")).to_have_text("")
 
 
-def test_a_sentence_that_was_emptied_while_it_was_translated_stays_so(page: Page, silent: Event) -> None:
+def test_field_cleared_during_translation_stays_empty(page: Page, silent: Event) -> None:
     modules(page)
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
@@ -360,7 +360,7 @@ def test_a_sentence_that_was_emptied_while_it_was_translated_stays_so(page: Page
     assert not page.input_value("#sentence")
 
 
-def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page: Page, silent: Event) -> None:
+def test_stopped_translation_dims_previous_result(page: Page, silent: Event) -> None:
     modules(page)
     shown = page.locator("#widget-explorer"), page.locator(".translate .out .text")
     for part in shown:
@@ -384,7 +384,7 @@ def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page:
 # ---------------------------------------------------------------- other tabs
 
 
-def test_use_this_model_leads_to_its_heads(page: Page) -> None:
+def test_use_this_model_opens_heads(page: Page) -> None:
     open_tab(page, "models")
     page.locator("tr.model[data-model=en-de] .use").click()
     expect(page.locator("#panel-heads")).to_be_visible()
@@ -392,7 +392,7 @@ def test_use_this_model_leads_to_its_heads(page: Page) -> None:
     assert state(page, "translation")["model"]["name"] == "en-de"
 
 
-def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) -> None:
+def test_empty_review_is_an_error_during_another_request(page: Page) -> None:
     held: list[Any] = []
     judging = "**/headlight/call/judge"
     page.route(judging, lambda route: held.append(route))
@@ -410,7 +410,7 @@ def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) ->
     assert page.locator(".headlight-sentiment .verdict b").count() == 0
 
 
-def test_a_review_that_is_too_long_is_called_a_review(page: Page) -> None:
+def test_too_long_review_error_mentions_review(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", "good " * 900)
     page.press("#review", "Enter")
@@ -420,7 +420,7 @@ def test_a_review_that_is_too_long_is_called_a_review(page: Page) -> None:
 # ---------------------------------------------------------------- to take away
 
 
-def test_files_hold_the_comparison_and_the_lines_on_show(page: Page, folder: Path, answered: Answered) -> None:
+def test_exports_contain_comparison_and_lines(page: Page, folder: Path, answered: Answered) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]', modifiers=["Shift"])
     page.click('.wall-grid button[data-layer="2"][data-head="4"]')
     path = save(page, "CSV", folder)
@@ -436,9 +436,7 @@ def test_files_hold_the_comparison_and_the_lines_on_show(page: Page, folder: Pat
     assert "scatterlayer" in picture.read_text(encoding="utf-8")
 
 
-def test_a_saved_page_opens_as_it_was_and_its_address_says_no_more_than_that(
-    page: Page, folder: Path, browser: Browser
-) -> None:
+def test_saved_page_restores_state_and_supported_permalink(page: Page, folder: Path, browser: Browser) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
     page.click(".explorer .rows .label >> nth=1")
     page.click("[data-view=lines]")
@@ -463,6 +461,6 @@ def test_a_saved_page_opens_as_it_was_and_its_address_says_no_more_than_that(
     assert not watch.faults
 
 
-def test_the_head_to_begin_with_is_said_to_look_at_the_aligned_word(page: Page) -> None:
+def test_initial_head_is_described_as_aligning(page: Page) -> None:
     assert title(page) == opening(page)
     expect(page.locator(".explorer .says").first).to_contain_text("Mostly the aligned word")

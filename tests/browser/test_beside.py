@@ -49,7 +49,7 @@ def shared(first: FloatArray, second: FloatArray) -> float:
 
 
 @pytest.mark.journey
-def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit, example: Translation) -> None:
+def test_reverse_model_is_shown_on_same_axes(visit: Visit, example: Translation) -> None:
     page = visit(height=2400)
     open_tab(page, "beside")
     expect(page.locator(f"{TAB} [data-mode=back]")).to_have_attribute("aria-pressed", "true")
@@ -104,7 +104,7 @@ def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit,
     expect(page.locator(f"{TAB} .plot")).to_have_count(3)
 
 
-def test_links_with_another_model_keep_their_meaning(visit: Visit, example: Translation) -> None:
+def test_permalinks_with_second_model_restore_comparison(visit: Visit, example: Translation) -> None:
     page = visit("#tab=beside&beside=toy&beside_same=1&layer=0&head=0&beside_head=1.2", height=1600)
     at_rest(page)
     assert page.locator(f"{TAB} .choices select.model").input_value() == "toy"
@@ -121,7 +121,7 @@ def test_links_with_another_model_keep_their_meaning(visit: Visit, example: Tran
     expect(page.locator(f"{TAB} .plot")).to_have_count(3)
 
 
-def test_a_phone_in_chinese_stacks_the_maps_and_never_scrolls_sideways(visit: Visit, example: Translation) -> None:
+def test_chinese_phone_stacks_maps_without_horizontal_scroll(visit: Visit, example: Translation) -> None:
     page = visit("#tab=beside", locale="zh-CN", width=360, height=740, has_touch=True, is_mobile=True)
     at_rest(page)
     tops = [frame.bounding_box() for frame in page.locator(f"{TAB} .frame").all()]

@@ -86,7 +86,7 @@ def word_effects(judge: Judge, judgement: Judgement, about: int) -> list[re.Patt
     return [nearly(effects[places[word]], 2) for word in sorted(word for word in places if word is not None)]
 
 
-def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_heads_look(
+def test_other_classifiers_show_classes_contributions_and_heads(
     visit: Visit, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = visit(drawn=".tabs")
@@ -131,7 +131,7 @@ def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_h
     expect(thumbs).to_have_count(4 * 6)
 
 
-def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_read(visit: Visit) -> None:
+def test_permalink_restores_text_and_model_and_truncation_is_reported(visit: Visit) -> None:
     text = "A lovely 龘 film ☃."
     page = visit(f"#tab=sentiment&classifier=feelings&review={quote(text)}", drawn=f"{TAB} .class-lines button")
     at_rest(page)
@@ -176,7 +176,7 @@ def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_
 
 
 @pytest.mark.journey
-def test_a_classifier_that_is_downloaded_judges_at_once(visit: Visit) -> None:
+def test_downloaded_classifier_is_usable_immediately(visit: Visit) -> None:
     page = visit(drawn=".tabs", width=360, height=780)
     choose_panel(page, "models")
     listed, other = (page.locator(".hub li", has_text=name) for name in (LISTED, ON_THE_HUB))

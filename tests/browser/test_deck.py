@@ -32,7 +32,7 @@ def shown(page: Page, number: int, title: str) -> None:
     expect(page.locator(".beamer-ways .numeric")).to_have_text(f"{number} / 3")
 
 
-def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: Path) -> None:
+def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -> None:
     page = visit("#tab=learn&lesson=walk.scores.0.token-5", drawn=".lesson[data-step]", height=720)
     expect(page.locator(".deck-button")).to_be_hidden()
     page.get_by_role("button", name=EN["lesson_kit_save"]).click()
@@ -164,7 +164,7 @@ SEEN = """() => {
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_a_class_sees_every_row_or_is_told_that_there_are_more(visit: Visit, locale: str) -> None:
+def test_presentation_shows_all_rows_or_note(visit: Visit, locale: str) -> None:
     table = phrases(locale[:2])
     views = [{"title": "short", "note": NOTE, "hash": "#layer=2&head=5"}]
     views.append({"title": "long", "note": NOTE, "hash": "#" + urlencode({"text": EXAMPLES[4].text, "words": 0})})
@@ -202,7 +202,7 @@ def test_a_class_sees_every_row_or_is_told_that_there_are_more(visit: Visit, loc
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_on_a_phone_saved_views_are_reached_outside_learn_too(visit: Visit, locale: str) -> None:
+def test_saved_views_are_reachable_on_phone(visit: Visit, locale: str) -> None:
     kept = json.dumps([{"title": "Why", "note": "", "hash": "#tab=why"}])
     script = f"localStorage.setItem('headlight-deck', {json.dumps(kept)})"
     page = visit(width=360, height=640, has_touch=True, locale=locale, script=script)

@@ -30,7 +30,7 @@ def said(text: str) -> re.Pattern[str]:
 
 @pytest.mark.parametrize("language", LOOKS)
 @pytest.mark.parametrize("lesson", WITH_EXPERIMENTS, ids=lambda lesson: lesson.name)
-def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> None:
+def test_every_lesson_step_renders(lesson: Lesson, language: str, visit: Visit) -> None:
     page = visit_at(visit, f"#tab=learn&lesson={lesson.name}..0", **LOOKS[language])
     for step in lesson.steps:
         arrived(page, step.name)
@@ -57,7 +57,7 @@ def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> Non
 
 
 @pytest.mark.journey
-def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit) -> None:
+def test_control_values_are_restored_from_permalink(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=heads.split.0")
     arrived(page, "split")
     maps = page.locator(".lesson-beside .lesson-heat")
@@ -101,7 +101,7 @@ def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit)
     at_rest(page)
 
 
-def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) -> None:
+def test_many_long_options_use_single_line_menu(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=masks.drawn.0", width=360, height=780)
     arrived(page, "drawn")
     page.get_by_role("button", name=phrases("en")["lesson_masks_drawn_see"]).press("Enter")  # a step of another lesson
@@ -131,7 +131,7 @@ def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) ->
     at_rest(page)
 
 
-def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
+def test_failed_experiment_shows_error_and_can_be_retried(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=heads.split.0")
     arrived(page, "split")
     fault = {"what": "error", "field": "text", "word": "too_long_to_show", "values": {}}

@@ -58,7 +58,7 @@ BOXES = """(menu) => {
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_no_entry_of_the_menu_lies_over_another_or_outside_the_window(visit: Visit, locale: str) -> None:
+def test_export_menu_items_do_not_overlap_or_overflow(visit: Visit, locale: str) -> None:
     page = visit(locale=locale)
     for width, height in ((1440, 900), (1280, 900), (1280, 720), (1024, 768), (768, 1024), (390, 844), (360, 640)):
         resize(page, width, height)
@@ -86,7 +86,7 @@ def table(page: Page) -> FloatArray:
     return np.array([[np.nan if cell == "–" else float(cell.replace("−", "-")) for cell in row] for row in rows])
 
 
-def test_the_table_of_a_head_holds_the_models_numbers(page: Page, example: Translation) -> None:
+def test_number_view_matches_model(page: Page, example: Translation) -> None:
     page.click("[data-view=numbers]")
     for kind in KINDS:
         page.click(f"[data-kind={kind}]")
@@ -104,7 +104,7 @@ def test_the_table_of_a_head_holds_the_models_numbers(page: Page, example: Trans
 
 
 @pytest.mark.journey
-def test_files_of_numbers_hold_them_all(page: Page, folder: Path, example: Translation) -> None:
+def test_csv_npz_and_json_match_model(page: Page, folder: Path, example: Translation) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     table = pd.read_csv(save(page, "CSV", folder), index_col=0, encoding="utf-8-sig")
     np.testing.assert_allclose(table.to_numpy(), example.attention.cross[1, 2], atol=1e-6)
@@ -142,7 +142,7 @@ def colours_of(weights: FloatArray) -> FloatArray:
 
 
 @pytest.mark.journey
-def test_pictures_show_the_same_numbers_at_the_size_of_print(page: Page, folder: Path, example: Translation) -> None:
+def test_exported_images_show_same_numbers_at_print_size(page: Page, folder: Path, example: Translation) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     weights = example.attention.cross[1, 2]
     vector = save(page, "SVG", folder).read_text(encoding="utf-8")
@@ -161,7 +161,7 @@ def test_pictures_show_the_same_numbers_at_the_size_of_print(page: Page, folder:
     np.testing.assert_allclose(cells_of(picture, box, weights.shape), colours_of(weights), atol=2)
 
 
-def test_cells_are_squares_in_print_of_one_head_and_of_two(page: Page, folder: Path, example: Translation) -> None:
+def test_exported_cells_are_square_for_one_and_two_heads(page: Page, folder: Path, example: Translation) -> None:
     rows, columns = example.attention.cross.shape[2:]
     assert rows != columns
     (alone,) = grounds_of(save(page, "SVG", folder).read_text(encoding="utf-8"))
@@ -174,7 +174,7 @@ def test_cells_are_squares_in_print_of_one_head_and_of_two(page: Page, folder: P
 
 
 @pytest.mark.journey
-def test_the_saved_page_opens_offline_with_the_same_numbers(
+def test_saved_page_works_offline_with_same_numbers(
     page: Page, folder: Path, browser: Browser, example: Translation
 ) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
@@ -205,14 +205,14 @@ def test_the_saved_page_opens_offline_with_the_same_numbers(
 
 
 @pytest.mark.journey
-def test_a_link_is_copied(page: Page) -> None:
+def test_link_is_copied_to_clipboard(page: Page) -> None:
     page.click(".take-away > .link")
     page.get_by_role("menuitem", name="Link").click()
     expect(page.locator(".toast")).to_contain_text("Link copied")
     assert page.evaluate("navigator.clipboard.readText()").startswith(page.url.split("#")[0])
 
 
-def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit: Visit) -> None:
+def test_python_snippet_reproduces_reranked_translation(visit: Visit) -> None:
     page = visit("#" + urlencode({"text": SENTENCE}))
     expect(page.locator(".translate")).to_contain_text(CHOSEN)
     at_rest(page)
@@ -230,7 +230,7 @@ def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit
 
 
 @pytest.mark.journey
-def test_a_head_stands_alone_in_a_frame_and_python_computes_the_same(page: Page, visit: Visit) -> None:
+def test_embedded_head_matches_python_snippet(page: Page, visit: Visit) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
     copied = []
     for form, called in (("Frame", "Iframe"), ("Python", "Python")):

@@ -52,7 +52,7 @@ def pixels(page: Page) -> np.ndarray:
 
 
 @pytest.mark.journey
-def test_a_first_visit_asks_for_few_things(visit: Visit) -> None:
+def test_first_visit_sends_few_requests(visit: Visit) -> None:
     page = visit()
     asked = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
     files = [name for name in asked if not name.endswith("icon.png")]  # the browser itself may ask again for that
@@ -62,7 +62,7 @@ def test_a_first_visit_asks_for_few_things(visit: Visit) -> None:
     assert 1 + len([name for name in asked if name.startswith("http")]) <= MOST
 
 
-def test_the_page_hints_at_what_it_asks_for_anyway_and_at_nothing_else(browser: Browser, address: str) -> None:
+def test_preload_hints_match_requested_files(browser: Browser, address: str) -> None:
     hints: list[str] = []
 
     def without_hints(route: Route) -> None:
@@ -96,9 +96,7 @@ def test_the_page_hints_at_what_it_asks_for_anyway_and_at_nothing_else(browser: 
         (f"#text={LONG.replace(' ', '%20')}", {}),
     ],
 )
-def test_the_first_map_looks_as_plotly_draws_it(
-    browser: Browser, address: str, hash_: str, options: dict[str, Any]
-) -> None:
+def test_canvas_map_matches_plotly_pixels(browser: Browser, address: str, hash_: str, options: dict[str, Any]) -> None:
     with without_plotly(browser, address, hash_, **options) as (page, held):
         if "text=" in hash_:
             settled(page, LONG)
@@ -111,7 +109,7 @@ def test_the_first_map_looks_as_plotly_draws_it(
     assert np.abs(before - after).max() <= most
 
 
-def test_the_first_map_can_be_used_before_plotly_is_there(browser: Browser, address: str) -> None:
+def test_canvas_map_is_usable_before_plotly_loads(browser: Browser, address: str) -> None:
     with without_plotly(browser, address) as (page, held):
         first = pixels(page)
         page.locator(".wall-grid button[data-layer='2'][data-head='0']").click()

@@ -21,7 +21,7 @@ def top(page: Page, part: str) -> float:
     return box["y"]
 
 
-def test_the_figure_of_a_lesson_stands_high_and_the_sentence_is_one_click_away(visit: Visit) -> None:
+def test_lesson_folds_desk_and_one_click_opens_it(visit: Visit) -> None:
     page = visit("#tab=learn&lesson=walk.softmax.3", drawn=".lesson-row-of-tokens button")
     at_rest(page)
     assert top(page, ".lesson-row-of-tokens") <= HIGHEST
@@ -47,7 +47,7 @@ def test_the_figure_of_a_lesson_stands_high_and_the_sentence_is_one_click_away(v
 
 
 @pytest.mark.parametrize("tab", ["sentiment", "models"])
-def test_other_tabs_fold_it_too_also_on_a_phone_in_chinese(visit: Visit, tab: str) -> None:
+def test_other_tabs_fold_desk_on_chinese_phone(visit: Visit, tab: str) -> None:
     page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
     open_tab(page, tab)
     line = page.locator(LINE)
@@ -65,7 +65,7 @@ def test_other_tabs_fold_it_too_also_on_a_phone_in_chinese(visit: Visit, tab: st
     expect(line).to_be_visible()  # folded anew
 
 
-def test_what_is_wrong_with_a_sentence_unfolds_the_desk(page: Page) -> None:
+def test_sentence_error_unfolds_desk(page: Page) -> None:
     open_tab(page, "learn")
     page.evaluate("dispatchEvent(new CustomEvent('headlight-request', {detail: {model: 'nothing'}}))")
     expect(page.locator("#sentence")).to_be_visible()

@@ -114,15 +114,13 @@ def assert_reads_back(page: Page, translate_widget: TranslateWidget, cases: Mapp
 
 
 @pytest.mark.journey
-def test_what_a_page_could_run_reads_back_letter_by_letter(visit: Visit, translate_widget: TranslateWidget) -> None:
+def test_markup_is_displayed_as_text(visit: Visit, translate_widget: TranslateWidget) -> None:
     cases = {name: case for name, case in CASES.items() if re.search(r"[<>&${}`\\]", text_of(case))}
     assert len(cases) > 12
     assert_reads_back(visit(TOY), translate_widget, cases)
 
 
-def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
-    visit: Visit, translate_widget: TranslateWidget
-) -> None:
+def test_hostile_texts_are_displayed_unchanged_or_rejected(visit: Visit, translate_widget: TranslateWidget) -> None:
     assert len(CASES) > 110
     assert_reads_back(visit(TOY), translate_widget, CASES)
 
@@ -131,7 +129,7 @@ MARKUP = "<b>fat</b> <a href=x>y</a> %{z}<br> &amp; 😀é"
 
 
 @pytest.mark.journey
-def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Visit, folder: Path) -> None:
+def test_markup_in_own_translation_stays_text_in_exports(visit: Visit, folder: Path) -> None:
     page = visit(TOY)
     settled(page, "ich mochte")
     before = watch_for_life(page)
@@ -156,9 +154,7 @@ def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Vi
 
 
 @pytest.mark.journey
-def test_a_saved_page_with_a_hostile_sentence_shows_it_and_runs_nothing(
-    visit: Visit, browser: Browser, folder: Path
-) -> None:
+def test_saved_page_does_not_execute_hostile_sentence(visit: Visit, browser: Browser, folder: Path) -> None:
     text = "</script><script>alert(1)</script> <!--<script> ${alert(1)} \u2028 <img src=x onerror=alert(1)>"
     page = visit(TOY)
     settled(page, "ich mochte")

@@ -40,7 +40,7 @@ def visit_at(visit: Visit, hash_: str, **options: Any) -> Page:
 
 
 @pytest.mark.journey
-def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(visit: Visit) -> None:
+def test_walkthrough_works_by_keyboard_and_permalink_restores_it(visit: Visit) -> None:
     page = visit()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(f"{request.url} {request.post_data or ''}"))
@@ -101,7 +101,7 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     at_rest(again)
 
 
-def test_the_lessons_say_what_they_wait_for(visit: Visit) -> None:
+def test_lessons_show_loading_status(visit: Visit) -> None:
     page = visit()
     panel = page.locator("#panel-learn")
     hold_calls(page, "read_lessons")
@@ -120,7 +120,7 @@ def test_the_lessons_say_what_they_wait_for(visit: Visit) -> None:
     at_rest(page)
 
 
-def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
+def test_first_guess_counts_and_is_stored(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=walk.softmax.3", width=360, height=780, color_scheme="dark")
     arrived(page, "softmax")
     expect(page.locator(".lesson-ask")).to_be_visible()
@@ -138,7 +138,7 @@ def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit: Visit) -> None:
+def test_teacher_link_restores_step_and_resets_questions(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0", width=360, height=640)
     arrived(page, "tokens")
     page.locator(".lesson-ask .answer .link").click()
@@ -181,7 +181,7 @@ def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit:
         at_rest(each)
 
 
-def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
+def test_failed_step_shows_error_and_can_be_retried(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0")
     arrived(page, "tokens")
     fault = {"what": "error", "field": "text", "word": "our_fault", "values": {}}
@@ -196,7 +196,7 @@ def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
     expect(error).to_be_empty()
 
 
-def test_a_long_sentence_is_called_cut_only_where_a_picture_leaves_some_of_it_out(visit: Visit) -> None:
+def test_truncation_note_appears_only_for_truncated_figures(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0")
     translate(page, f"{EXAMPLES[0].text} {EXAMPLES[0].text}")
     line, cut = page.locator(".lesson .left > .quiet"), []
@@ -232,7 +232,7 @@ def test_a_long_sentence_is_called_cut_only_where_a_picture_leaves_some_of_it_ou
     at_rest(page)
 
 
-def test_the_neurons_stay_in_their_column(visit: Visit) -> None:
+def test_neuron_figure_stays_in_its_column(visit: Visit) -> None:
     """A thousand of them are more than there are pixels."""
     page = visit_at(visit, "#tab=learn&lesson=walk.ff")
     page.locator(".lesson-ask .answer .link").click()

@@ -91,7 +91,7 @@ def greedy(translator: Translator, text: str) -> str:
 
 
 @pytest.mark.journey
-def test_the_translation_follows_and_enter_makes_the_whole_answer(
+def test_live_translates_while_typing_and_enter_submits_full_request(
     visit: Visit, asked: Asked, translator: Translator, answered: Answered
 ) -> None:
     page = visit(live=True)
@@ -108,9 +108,7 @@ def test_the_translation_follows_and_enter_makes_the_whole_answer(
 
 
 @pytest.mark.journey
-def test_once_typing_rests_the_whole_answer_comes_by_itself_and_moves_nothing(
-    visit: Visit, asked: Asked, answered: Answered
-) -> None:
+def test_full_answer_follows_typing_pause_without_layout_shift(visit: Visit, asked: Asked, answered: Answered) -> None:
     page = visit(live=True, script=WATCH_SHIFTS)
     modules(page)
     write(page, SENTENCE)
@@ -127,9 +125,7 @@ def test_once_typing_rests_the_whole_answer_comes_by_itself_and_moves_nothing(
 
 
 @pytest.mark.journey
-def test_a_newer_sentence_stops_the_older_one_and_no_answer_comes_late(
-    visit: Visit, asked: Asked, translator: Translator
-) -> None:
+def test_newer_live_request_cancels_older_one(visit: Visit, asked: Asked, translator: Translator) -> None:
     page = visit(live=True)
     asked.hold = BEGINNING
     page.evaluate("window.shown = []")
@@ -152,7 +148,7 @@ def test_a_newer_sentence_stops_the_older_one_and_no_answer_comes_late(
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (360, 740)])
-def test_nothing_moves_while_the_sentence_grows(visit: Visit, width: int, height: int) -> None:
+def test_live_layout_is_stable(visit: Visit, width: int, height: int) -> None:
     page = visit(live=True, width=width, height=height, script=WATCH_SHIFTS)
     modules(page)
     write(page, "Der Mann,")
@@ -174,7 +170,7 @@ def test_nothing_moves_while_the_sentence_grows(visit: Visit, width: int, height
     assert page.evaluate("shifts") == []
 
 
-def test_a_click_that_places_the_caret_pins_its_word_until_the_next_keystroke(visit: Visit) -> None:
+def test_caret_click_pins_word_until_next_keystroke(visit: Visit) -> None:
     page = visit(live=True)
     modules(page)
     pinned = state(page, "row"), state(page, "column")
@@ -186,7 +182,7 @@ def test_a_click_that_places_the_caret_pins_its_word_until_the_next_keystroke(vi
     assert (state(page, "row"), state(page, "column")) == pinned
 
 
-def test_the_button_is_the_next_step_only_while_something_is_not_translated(visit: Visit) -> None:
+def test_button_is_primary_only_with_untranslated_text(visit: Visit) -> None:
     page = visit(live=False)
     modules(page)
     button = page.locator(".translate .go")
@@ -201,7 +197,7 @@ def test_the_button_is_the_next_step_only_while_something_is_not_translated(visi
     expect(button).to_have_class("go")
 
 
-def test_pinned_words_stay_pinned_while_others_change(visit: Visit) -> None:
+def test_pins_survive_live_updates(visit: Visit) -> None:
     page = visit(live=True)
     modules(page)
     write(page, "Der Hund schläft.")
@@ -221,7 +217,7 @@ def test_pinned_words_stay_pinned_while_others_change(visit: Visit) -> None:
     assert state(page, "column") is None
 
 
-def test_a_half_typed_sentence_raises_no_complaint(visit: Visit, asked: Asked) -> None:
+def test_partial_sentence_shows_no_error(visit: Visit, asked: Asked) -> None:
     page = visit(live=True)
     modules(page)
     for text in (" ", "x " * 249 + "xyz", "y " * 400, ""):
@@ -233,7 +229,7 @@ def test_a_half_typed_sentence_raises_no_complaint(visit: Visit, asked: Asked) -
     assert (SENTENCE, 1) in asked.texts
 
 
-def test_what_an_input_method_composes_waits_until_it_is_committed(visit: Visit, asked: Asked) -> None:
+def test_ime_composition_is_translated_after_commit(visit: Visit, asked: Asked) -> None:
     page = visit("#model=zh-en", live=True)
     modules(page)
     page.wait_for_function("() => headlight.translation.model.name === 'zh-en' && !headlight.busy")
@@ -250,7 +246,7 @@ def test_what_an_input_method_composes_waits_until_it_is_committed(visit: Visit,
     assert asked.texts[before] == ("我爱你。", 1)
 
 
-def test_under_load_live_backs_off_says_so_and_comes_back(
+def test_live_backs_off_under_load_and_recovers(
     visit: Visit, asked: Asked, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0.05)
@@ -280,7 +276,7 @@ def test_under_load_live_backs_off_says_so_and_comes_back(
     expect(says).to_have_text("")
 
 
-def test_the_choice_is_remembered_and_off_asks_for_nothing(visit: Visit, asked: Asked) -> None:
+def test_live_setting_is_stored_and_off_sends_no_requests(visit: Visit, asked: Asked) -> None:
     page = visit(live=None)
     switch = page.get_by_role("switch", name="Live")
     expect(switch).to_be_checked()
@@ -297,7 +293,7 @@ def test_the_choice_is_remembered_and_off_asks_for_nothing(visit: Visit, asked: 
     assert asked.texts[0] == (SENTENCE, 1)
 
 
-def test_a_phone_that_saves_data_is_asked_before_it_pays(visit: Visit) -> None:
+def test_save_data_disables_live_by_default(visit: Visit) -> None:
     saves = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
     page = visit(live=None, script=saves)
     switch = page.get_by_role("switch", name="Live")
@@ -328,9 +324,7 @@ def slow_answers(monkeypatch: pytest.MonkeyPatch, slow: list[bool]) -> None:
 RESTS = "Live rests: answers take long at present. It tries again by itself."
 
 
-def test_live_rests_after_several_slow_answers_and_comes_back_by_itself(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_live_pauses_after_slow_answers_and_resumes(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     slow_answers(monkeypatch, slow := [True])
     page = visit(live=None, script=HELD_REST)
     modules(page)
@@ -349,7 +343,7 @@ def test_live_rests_after_several_slow_answers_and_comes_back_by_itself(
     expect(switch).to_be_checked()
 
 
-def test_a_model_that_needs_longer_is_live_for_who_wants_it(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_model_is_live_only_on_request(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     slow_answers(monkeypatch, [True])
     page = visit(live=None)
     modules(page)
@@ -365,7 +359,7 @@ def test_a_model_that_needs_longer_is_live_for_who_wants_it(visit: Visit, monkey
     expect(switch).to_be_checked()
 
 
-def test_typing_leaves_one_entry_in_the_history(visit: Visit) -> None:
+def test_typing_adds_one_history_entry(visit: Visit) -> None:
     page = visit(live=True)
     modules(page)
     first = state(page, "translation")["request"]["text"]

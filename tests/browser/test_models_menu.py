@@ -170,7 +170,7 @@ def assert_shows(page: Page, expected: Translation) -> None:
 
 
 @pytest.mark.journey
-def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Page, hub: Hub) -> None:
+def test_menu_lists_local_models_then_hub_pairs_by_language(page: Page, hub: Hub) -> None:
     button = page.locator(".models-picker .opens")
     expect(button).to_have_accessible_name("Model: German → English")
     button.click()
@@ -191,9 +191,7 @@ def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Pag
     assert hub.asked == []
 
 
-def test_where_the_hub_is_away_nothing_of_it_is_offered_until_it_is_back(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hub_models_are_hidden_while_hub_is_unreachable(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "CACHE_SECONDS", dict.fromkeys((True, False), -1.0))
     monkeypatch.setattr(reach, "MIN_RECHECK_SECONDS", -1.0)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -227,7 +225,7 @@ def test_where_the_hub_is_away_nothing_of_it_is_offered_until_it_is_back(
     expect(page.locator(".models-picker .hub-away")).to_be_hidden()
 
 
-def test_languages_are_named_in_the_language_of_the_page(visit: Visit) -> None:
+def test_language_names_use_page_language(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     page.click(".models-picker .opens")
     expect(option(page, LATER).locator(".what")).to_have_text("英语 → 西班牙语")
@@ -243,7 +241,7 @@ def test_languages_are_named_in_the_language_of_the_page(visit: Visit) -> None:
         ("zh-CN", "德语,繁体中文,中文,日语,韩语,英语 → 罗马尼亚语,法语,Klingonisch,qqq_Latn,?!"),
     ],
 )
-def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: str, named: str) -> None:
+def test_language_names_are_independent_of_model_codes(visit: Visit, locale: str, named: str) -> None:
     said = visit(locale=locale).evaluate(
         """async (codes) => {
           const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
@@ -254,7 +252,7 @@ def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: s
     assert said == named
 
 
-def test_what_others_fetched_meanwhile_is_in_the_menu(visit: Visit) -> None:
+def test_menu_shows_models_downloaded_by_others(visit: Visit) -> None:
     first, second = visit(), visit()
     choose(second, OTHERS)
     offered(second).get_by_role("button", name="Download").click()
@@ -265,7 +263,7 @@ def test_what_others_fetched_meanwhile_is_in_the_menu(visit: Visit) -> None:
     came(first, OTHERS)
 
 
-def test_a_model_that_is_here_translates_the_sentence_that_stands_there(page: Page, hub: Hub) -> None:
+def test_selecting_local_model_translates_current_sentence(page: Page, hub: Hub) -> None:
     page.fill("#sentence", HELLO)
     choose(page, "toy")
     came(page, "toy")
@@ -274,7 +272,7 @@ def test_a_model_that_is_here_translates_the_sentence_that_stands_there(page: Pa
     assert hub.asked == []
 
 
-def test_the_keyboard_alone_chooses_a_model(page: Page) -> None:
+def test_model_can_be_selected_by_keyboard(page: Page) -> None:
     page.focus(".models-picker .opens")
     page.keyboard.press("ArrowDown")
     for key in ("End", "ArrowUp", "Home", "ArrowDown"):
@@ -292,7 +290,7 @@ def test_the_keyboard_alone_chooses_a_model(page: Page) -> None:
     expect(page.locator(".models-picker .opens")).to_be_focused()
 
 
-def test_news_leave_one_where_one_is_in_the_list(page: Page) -> None:
+def test_list_updates_keep_active_item(page: Page) -> None:
     page.focus(".models-picker .opens")
     for key in ("ArrowDown", "Home", "ArrowDown"):
         page.keyboard.press(key)
@@ -305,7 +303,7 @@ def test_news_leave_one_where_one_is_in_the_list(page: Page) -> None:
     assert at.get_attribute("id") == active
 
 
-def test_a_choice_that_is_pressed_stays_until_it_is_let_go(page: Page) -> None:
+def test_list_update_is_deferred_while_item_is_pressed(page: Page) -> None:
     page.click(".models-picker .opens")
     choice = option(page, "toy")
     before = choice.locator(".what").inner_text()
@@ -339,7 +337,7 @@ def test_a_long_list_can_be_searched(browser: Browser, strict: str) -> None:
         came(page, "en-de")
 
 
-def test_what_a_visitor_changed_stays_and_the_rest_is_as_the_model_likes_it(page: Page) -> None:
+def test_changed_options_stay_and_others_get_model_defaults(page: Page) -> None:
     page.click("text=Options")
     page.fill("[data-field=beam_size]", "2")
     choose(page, "toy")
@@ -355,7 +353,7 @@ def test_what_a_visitor_changed_stays_and_the_rest_is_as_the_model_likes_it(page
 
 
 @pytest.mark.journey
-def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, place: Place, hub: Hub) -> None:
+def test_offered_model_downloads_with_progress_and_translates(page: Page, place: Place, hub: Hub) -> None:
     choose(page, PROGRESS)
     panel = offered(page)
     size = sum(path.stat().st_size for path in place.one.iterdir()) / 1e6
@@ -393,7 +391,7 @@ def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, plac
     expect(page.locator(".looks-like .unread")).to_have_count(0)
 
 
-def test_what_broke_off_goes_on_from_there(page: Page, place: Place, hub: Hub) -> None:
+def test_interrupted_download_resumes(page: Page, place: Place, hub: Hub) -> None:
     choose(page, BROKEN)
     panel = offered(page)
     hub.cuts = [10**9, 10**9, 40_009, 0, 0, 0]  # of the vocabularies nothing is lost; then of the weights nearly all
@@ -405,7 +403,7 @@ def test_what_broke_off_goes_on_from_there(page: Page, place: Place, hub: Hub) -
     assert_shows(page, Translator.load(place.one, device="cpu").translate(FIRST))
 
 
-def test_stop_keeps_what_came_and_not_now_leaves_it_at_that(page: Page, place: Place, hub: Hub) -> None:
+def test_stopped_download_keeps_partial_files(page: Page, place: Place, hub: Hub) -> None:
     hub.going.clear()
     choose(page, STOPPED)
     panel = offered(page)
@@ -425,7 +423,7 @@ def test_stop_keeps_what_came_and_not_now_leaves_it_at_that(page: Page, place: P
     came(page, STOPPED)
 
 
-def test_who_chose_another_model_in_the_meantime_keeps_it(page: Page, hub: Hub) -> None:
+def test_model_selected_during_download_is_kept(page: Page, hub: Hub) -> None:
     hub.going.clear()
     choose(page, LATER)
     offered(page).get_by_role("button", name="Download").click()
@@ -440,9 +438,7 @@ def test_who_chose_another_model_in_the_meantime_keeps_it(page: Page, hub: Hub) 
     came(page, LATER)
 
 
-def test_an_address_with_a_model_that_is_not_here_offers_it_and_fetches_nothing_unasked(
-    visit: Visit, place: Place, hub: Hub, answered: Answered
-) -> None:
+def test_permalink_with_missing_model_offers_download(visit: Visit, place: Place, hub: Hub, answered: Answered) -> None:
     page = visit(f"#text=Guten+Tag.&model={LINKED}&beam_size=2&kind=encoder&layer=1&head=3")
     panel = offered(page)
     expect(panel).to_contain_text("Japanese → English · OPUS-MT")
@@ -456,7 +452,7 @@ def test_an_address_with_a_model_that_is_not_here_offers_it_and_fetches_nothing_
     page.wait_for_function("location.hash.includes('beam_size=2')")
 
 
-def test_a_model_of_the_hub_has_its_card_once_it_is_here(page: Page) -> None:
+def test_downloaded_model_has_card(page: Page) -> None:
     open_tab(page, "models")
     line = page.locator(".headlight-models .hub li", has_text=CARD)
     expect(line).to_contain_text("Chinese → English")
@@ -472,7 +468,7 @@ def test_a_model_of_the_hub_has_its_card_once_it_is_here(page: Page) -> None:
 # ---------------------------------------------------------------- what may go wrong
 
 
-def test_an_id_that_is_none_is_said_to_be_none_before_anybody_is_asked(page: Page, hub: Hub) -> None:
+def test_invalid_model_id_is_rejected_without_hub_request(page: Page, hub: Hub) -> None:
     by_id(page, "nonsense")
     expect(page.locator("#hub-id-error")).to_contain_text(
         "“nonsense” is not the id of a model on Hugging Face. Write owner/name"
@@ -486,7 +482,7 @@ def test_an_id_that_is_none_is_said_to_be_none_before_anybody_is_asked(page: Pag
     ("locale", "says"),
     [("en-US", "has no model somebody/nothing with revision main"), ("zh-CN", "上没有模型 somebody/nothing")],
 )
-def test_a_model_that_the_hub_does_not_know_is_said_to_be_missing(visit: Visit, locale: str, says: str) -> None:
+def test_unknown_hub_model_is_reported_missing(visit: Visit, locale: str, says: str) -> None:
     page = visit(locale=locale)
     by_id(page, "https://huggingface.co/somebody/nothing")
     expect(page.locator("#option-model-error")).to_contain_text(says)
@@ -496,7 +492,7 @@ def test_a_model_that_the_hub_does_not_know_is_said_to_be_missing(visit: Visit, 
     assert translate(page, HELLO)
 
 
-def test_a_listed_model_that_is_gone_can_be_asked_for_again(page: Page, hub: Hub) -> None:
+def test_removed_listed_model_can_be_requested_again(page: Page, hub: Hub) -> None:
     choose(page, MISSING)
     expect(page.locator("#option-model-error")).to_contain_text("has no model")
     expect(page.locator(".offer")).to_contain_text("about 315 MB")
@@ -504,7 +500,7 @@ def test_a_listed_model_that_is_gone_can_be_asked_for_again(page: Page, hub: Hub
     expect(page.locator("#option-model-error")).to_contain_text("has no model")
 
 
-def test_a_model_that_is_not_for_everybody_says_how_to_get_it(page: Page, hub: Hub) -> None:
+def test_gated_model_explains_access(page: Page, hub: Hub) -> None:
     hub.repositories[REFUSED].gated = True
     choose(page, REFUSED)
     offered(page).get_by_role("button", name="Download").click()
@@ -512,7 +508,7 @@ def test_a_model_that_is_not_for_everybody_says_how_to_get_it(page: Page, hub: H
     hub.repositories[REFUSED].gated = False
 
 
-def test_a_model_of_a_family_that_nobody_reads_is_refused_before_it_comes(page: Page, hub: Hub) -> None:
+def test_unsupported_family_is_rejected_before_download(page: Page, hub: Hub) -> None:
     hub.repositories["somebody/bert"] = Repository(config={"model_type": "gpt2"})
     hub.repositories["somebody/bert"].push({"config.json": b'{"model_type": "gpt2"}', WEIGHTS: b"x" * 99})
     by_id(page, "somebody/bert")
@@ -520,7 +516,7 @@ def test_a_model_of_a_family_that_nobody_reads_is_refused_before_it_comes(page: 
     assert files_asked(hub) == []
 
 
-def test_an_odd_model_that_cannot_be_loaded_leaves_the_page_as_it_was(page: Page, place: Place, hub: Hub) -> None:
+def test_unloadable_model_leaves_page_unchanged(page: Page, place: Place, hub: Hub) -> None:
     before = translation(page)
     files = {path.name: path.read_bytes() for path in place.one.iterdir()}
     config = files["config.json"].replace(b'"encoder_layers": 2', b'"encoder_layers": 5')
@@ -535,7 +531,7 @@ def test_an_odd_model_that_cannot_be_loaded_leaves_the_page_as_it_was(page: Page
 
 
 @pytest.mark.journey
-def test_where_only_some_may_be_asked_for_no_other_is(browser: Browser, strict: str, hub: Hub) -> None:
+def test_allowlist_restricts_requested_models(browser: Browser, strict: str, hub: Hub) -> None:
     with visiting(browser, strict) as visit:
         page = visit(f"#text=Guten+Tag.&model={MANY}")
         expect(page.locator("#option-model-error")).to_contain_text("is not offered here")
@@ -548,7 +544,7 @@ def test_where_only_some_may_be_asked_for_no_other_is(browser: Browser, strict: 
 # ---------------------------------------------------------------- several languages
 
 
-def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Place) -> None:
+def test_multilingual_model_has_language_menu(visit: Visit, place: Place) -> None:
     page = visit()
     by_id(page, MANY)
     offered(page).get_by_role("button", name="Download").click()
@@ -585,7 +581,7 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
 
 
 @pytest.mark.parametrize("width", [360, 820, 1440])
-def test_menu_and_offer_fit_every_page_and_axe_finds_nothing_serious(visit: Visit, width: int) -> None:
+def test_menu_and_offer_fit_and_pass_axe(visit: Visit, width: int) -> None:
     page = visit(width=width, height=780, reduced_motion="reduce")
 
     def check() -> None:

@@ -149,9 +149,7 @@ def open_lab(browser: Browser, lab: tuple[str, Path], watch: Watch) -> Iterator[
         leave()
 
 
-def test_a_view_in_jupyterlab_shows_what_went_in_and_tells_what_is_looked_at(
-    browser: Browser, lab: tuple[str, Path]
-) -> None:
+def test_jupyterlab_widget_shows_inputs_and_syncs_selection(browser: Browser, lab: tuple[str, Path]) -> None:
     watch = Watch(lab[0], [])
     for page in open_lab(browser, lab, watch):
         page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
@@ -264,7 +262,7 @@ def other_notebook(page: Page, output: str, sandbox: str) -> FrameLocator:
     return view
 
 
-def test_frames_of_another_origin_show_the_view_as_dark_as_they_say(browser: Browser) -> None:
+def test_cross_origin_frames_use_requested_theme(browser: Browser) -> None:
     weights = softmax((2, 3, 7, 7), mask=np.tri(7))
     view = headlight.show(weights, tokens=WORDS, row=3)
     own = "allow-scripts allow-same-origin"
@@ -299,7 +297,7 @@ def test_frames_of_another_origin_show_the_view_as_dark_as_they_say(browser: Bro
         assert not complaints, complaints
 
 
-def test_a_view_in_a_shadow_root_is_as_dark_as_the_page_under_it(browser: Browser) -> None:
+def test_shadow_root_widget_follows_page_theme(browser: Browser) -> None:
     """As in marimo, which writes its colours in other ways, too."""
     view = headlight.show(softmax((2, 3, 7, 7)), tokens=WORDS)
     with browser.new_context(locale="en-US", color_scheme="dark") as context:
@@ -318,7 +316,7 @@ def test_a_view_in_a_shadow_root_is_as_dark_as_the_page_under_it(browser: Browse
 
 
 @pytest.mark.journey
-def test_the_page_of_a_view_needs_nothing_around_it(browser: Browser, tmp_path: Path) -> None:
+def test_notebook_html_is_self_contained(browser: Browser, tmp_path: Path) -> None:
     """As exported HTML and repositories show it; on a dark page of somebody else it is dark."""
     weights = softmax((2, 3, 7, 7), mask=np.tri(7))
     view = headlight.show(weights, tokens=WORDS, name="<b>x</b>", row=6)

@@ -31,7 +31,7 @@ NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the f
 
 
 @pytest.mark.journey
-def test_the_address_restores_everything_for_another_visitor(visit: Visit) -> None:
+def test_permalink_restores_all_state(visit: Visit) -> None:
     page = visit()
     modules(page)
     translate(page, "Wo wohnt deine Schwester?")
@@ -54,7 +54,7 @@ def test_the_address_restores_everything_for_another_visitor(visit: Visit) -> No
     np.testing.assert_allclose(drawn(other), drawn(page), atol=NEAR)
 
 
-def test_a_continued_translation_is_in_the_address(visit: Visit) -> None:
+def test_permalink_contains_forced_prefix(visit: Visit) -> None:
     page = visit()
     open_alternatives(page.locator(".translate .word").nth(3))
     page.locator(".translate .alternatives button:enabled").first.click()
@@ -67,7 +67,7 @@ def test_a_continued_translation_is_in_the_address(visit: Visit) -> None:
 
 @pytest.mark.journey
 @pytest.mark.parametrize("hash_", ["#layer=99&head=-3&kind=nonsense&row=x&pinned=9.9&scale=7", "#%%%&text="])
-def test_a_broken_address_shows_what_of_it_makes_sense(visit: Visit, hash_: str) -> None:
+def test_broken_permalink_restores_valid_parts(visit: Visit, hash_: str) -> None:
     page = visit(hash_)
     assert title(page).startswith("Layer ")
     assert translation(page)
@@ -77,7 +77,7 @@ def test_a_broken_address_shows_what_of_it_makes_sense(visit: Visit, hash_: str)
 
 
 @pytest.mark.journey
-def test_a_chinese_browser_gets_chinese_and_may_switch(visit: Visit) -> None:
+def test_browser_language_is_default_and_can_be_switched(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     assert page.evaluate("document.documentElement.lang") == "zh-CN"
     expect(page.locator(".explorer .wall h2")).to_have_text("所有注意力头")
@@ -88,7 +88,7 @@ def test_a_chinese_browser_gets_chinese_and_may_switch(visit: Visit) -> None:
 
 
 @pytest.mark.journey
-def test_no_english_is_left_on_the_chinese_page(visit: Visit) -> None:
+def test_chinese_page_contains_no_english(visit: Visit) -> None:
     page = visit("#tab=heads", locale="zh-CN")
     words = page.locator("body").inner_text()
     english = set(re.findall(r"[A-Za-z]{4,}", words))
@@ -97,7 +97,7 @@ def test_no_english_is_left_on_the_chinese_page(visit: Visit) -> None:
 
 
 @pytest.mark.journey
-def test_the_theme_follows_the_system_and_switches_live(visit: Visit) -> None:
+def test_theme_follows_system_and_can_be_switched(visit: Visit) -> None:
     page = visit(color_scheme="dark")
     ground = "getComputedStyle(document.body).backgroundColor"
     scale = "document.querySelector('.explorer .plot').data.at(-1).colorscale[0][1]"
@@ -108,7 +108,7 @@ def test_the_theme_follows_the_system_and_switches_live(visit: Visit) -> None:
 
 
 @pytest.mark.journey
-def test_the_page_never_scrolls_sideways(page: Page) -> None:
+def test_page_never_scrolls_horizontally(page: Page) -> None:
     for width in (360, 700, 960, 1440, 3840):
         resize(page, width)
         for kind in ("encoder", "decoder", "cross"):
@@ -116,7 +116,7 @@ def test_the_page_never_scrolls_sideways(page: Page) -> None:
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, kind)
 
 
-def test_long_sentences_stay_usable(visit: Visit) -> None:
+def test_long_sentences_remain_usable(visit: Visit) -> None:
     page = visit(width=1280)
     modules(page)
     translate(page, " ".join(["Der Mann sieht das Haus am See."] * 12))
@@ -129,7 +129,7 @@ def test_long_sentences_stay_usable(visit: Visit) -> None:
     assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")
 
 
-def test_nothing_jumps_while_a_translation_arrives(page: Page) -> None:
+def test_layout_is_stable_while_translation_streams(page: Page) -> None:
     modules(page)
     top = page.locator(".explorer .kinds").bounding_box()
     page.fill("#sentence", "Das Haus ist alt.")
@@ -144,7 +144,7 @@ def test_nothing_jumps_while_a_translation_arrives(page: Page) -> None:
 # ---------------------------------------------------------------- the last line
 
 
-def test_the_last_line_says_the_version(visit: Visit) -> None:
+def test_footer_shows_version(visit: Visit) -> None:
     page = visit()
     for language in ("en", "zh"):
         switch_language(page, language)

@@ -34,7 +34,7 @@ UNSEEN = """() => {
 @pytest.mark.slow(after=1)
 @pytest.mark.journey
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_axe_finds_nothing_serious_on_any_tab_in_light_and_dark(visit: Visit, size: dict[str, int]) -> None:
+def test_all_tabs_pass_axe_in_both_themes(visit: Visit, size: dict[str, int]) -> None:
     page = visit(**size, color_scheme="light", reduced_motion="reduce")
     page.get_by_role("button", name="Options").click()
     everything: tuple[str, ...] = ()
@@ -74,9 +74,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 @pytest.mark.journey
-def test_from_the_sentence_to_two_heads_side_by_side_and_back_by_keyboard_alone(
-    page: Page, example: Translation
-) -> None:
+def test_comparison_is_operable_by_keyboard(page: Page, example: Translation) -> None:
     cross = example.attention.cross
     page.locator("#sentence").focus()
     assert page.evaluate(UNSEEN) is None
@@ -100,7 +98,7 @@ def test_from_the_sentence_to_two_heads_side_by_side_and_back_by_keyboard_alone(
     assert page.input_value("#sentence") == "Ja."
 
 
-def test_tabs_files_and_words_are_reached_and_used_by_keyboard(page: Page) -> None:
+def test_tabs_exports_and_words_are_operable_by_keyboard(page: Page) -> None:
     page.locator("#sentence").focus()
     go(page, "Tab", ".translate .word")
     press(page, "ArrowRight", "Enter")
@@ -119,7 +117,7 @@ def test_tabs_files_and_words_are_reached_and_used_by_keyboard(page: Page) -> No
 
 
 @pytest.mark.journey
-def test_the_skip_link_leads_to_the_heads_from_any_tab(page: Page) -> None:
+def test_skip_link_opens_heads_from_any_tab(page: Page) -> None:
     open_tab(page, "models")
     go(page, "Shift+Tab", ".skip")
     page.keyboard.press("Enter")
@@ -130,7 +128,7 @@ def test_the_skip_link_leads_to_the_heads_from_any_tab(page: Page) -> None:
     assert title(page) != before
 
 
-def test_a_map_that_scrolls_is_scrolled_by_keyboard(visit: Visit) -> None:
+def test_scrollable_map_scrolls_by_keyboard(visit: Visit) -> None:
     page = visit(**PHONE)
     modules(page)
     translate(page, "Der Mann sieht das Haus am See. " * 8)
@@ -153,7 +151,7 @@ def test_a_map_that_scrolls_is_scrolled_by_keyboard(visit: Visit) -> None:
 # ---------------------------------------------------------------- motion
 
 
-def test_reduced_motion_is_respected(visit: Visit) -> None:
+def test_reduced_motion_disables_animation(visit: Visit) -> None:
     page = visit(reduced_motion="reduce")
     modules(page)
     translate(page, "Das Haus ist alt.")

@@ -102,7 +102,7 @@ def open_page(visit: Visit) -> Page:
 
 
 @pytest.mark.journey
-def test_addresses_mean_what_they_meant_and_are_written_so_again(open_page: Page) -> None:
+def test_stored_permalinks_roundtrip(open_page: Page) -> None:
     settled(open_page, TOY["text"])
     modules(open_page)
     written = [token["id"] for token in open_page.evaluate("headlight.translation.target")]

@@ -123,20 +123,20 @@ def works(place: Page | Frame) -> None:
 
 
 @pytest.mark.journey
-def test_below_a_path(watched: Page, port: int) -> None:
+def test_page_works_below_a_path(watched: Page, port: int) -> None:
     watched.goto(f"http://127.0.0.1:{port}{BELOW}/")
     works(watched)
     watched.wait_for_url(lambda url: url.startswith(f"http://127.0.0.1:{port}{BELOW}/#"))
 
 
 @pytest.mark.journey
-def test_in_a_frame_of_another_site(watched: Page, port: int) -> None:
+def test_page_works_in_cross_origin_frame(watched: Page, port: int) -> None:
     watched.goto(f"http://localhost:{port}/lesson")  # another name is another site to a browser
     frame = watched.query_selector("iframe").content_frame()
     works(frame)
 
 
-def test_a_link_is_copied_where_the_browser_lends_no_clipboard(watched: Page, port: int) -> None:
+def test_link_is_copied_without_clipboard_api(watched: Page, port: int) -> None:
     watched.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as over plain http
     watched.goto(f"http://127.0.0.1:{port}{BELOW}/")
     watched.wait_for_selector(".explorer .plot .main-svg")

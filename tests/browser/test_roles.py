@@ -21,7 +21,7 @@ def chosen(page: Page) -> tuple[int, int]:
 
 
 @pytest.mark.journey
-def test_chips_measures_and_the_table_lead_to_heads(visit: Visit, example: Translation) -> None:
+def test_chips_measures_and_table_select_heads(visit: Visit, example: Translation) -> None:
     page = visit(height=2200)
     # A chip outlines its heads, and steps through them.
     chip = page.locator(f"{TAB} .head-role").first
@@ -60,7 +60,7 @@ def test_chips_measures_and_the_table_lead_to_heads(visit: Visit, example: Trans
     assert chosen(page) == tuple(int(each) for each in np.unravel_index(expected.argmin(), expected.shape))
 
 
-def test_drawn_links_rank_the_heads_and_a_head_is_explained(visit: Visit) -> None:
+def test_links_rank_heads_and_head_is_explained(visit: Visit) -> None:
     page = visit(height=2200)
     page.click(f"{TAB} .finder summary")
     finder = page.locator(f"{TAB} .finder")

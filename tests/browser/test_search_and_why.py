@@ -78,7 +78,7 @@ def assert_at(page: Page, translator: Translator, tree: BeamTree, place: int) ->
     assert said == pytest.approx([node.log_probability, node.score], abs=ROUNDED)
 
 
-def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
+def test_arrow_keys_navigate_tree_and_dropped_hypotheses_open(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     tree = example.tree
@@ -126,7 +126,7 @@ def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
     page.wait_for_function("(text) => !headlight.busy && headlight.translation.text === text", arg=example.text)
 
 
-def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_it_off(visit: Visit) -> None:
+def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) -> None:
     page = visit(
         "#" + urlencode({"text": SENTENCE, "tab": "decoding"}),
         drawn=".headlight-decoding .finished li",
@@ -152,7 +152,7 @@ def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_
     expect(rule).to_have_count(0)
 
 
-def test_the_weight_of_the_read_back_is_offered_where_it_does_something(visit: Visit) -> None:
+def test_back_weight_option_is_shown_only_if_effective(visit: Visit) -> None:
     page = visit("#" + urlencode({"text": "Je bois de l'eau.", "model": "fr-en"}))
     page.click("[aria-controls=options]")
     weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
@@ -209,7 +209,7 @@ def assert_fits(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, example: Translation) -> None:
+def test_tree_fits_width_and_shows_requested_beam(page: Page, example: Translation) -> None:
     open_tab(page, "decoding")
     nodes = example.tree.nodes
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
@@ -232,7 +232,7 @@ def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, exampl
     assert barriers(page, ".headlight-decoding .search") == []
 
 
-def test_what_can_no_longer_win_can_be_hidden(visit: Visit, translator: Translator) -> None:
+def test_losing_hypotheses_can_be_hidden(visit: Visit, translator: Translator) -> None:
     text = next(example.text for example in EXAMPLES if example.name == "separable")
     nodes = translator.translate(text, beam_size=4, no_repeat=4).tree.nodes
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
@@ -247,7 +247,7 @@ def test_what_can_no_longer_win_can_be_hidden(visit: Visit, translator: Translat
     assert len(shown(page)) > len(kept)
 
 
-def test_what_was_read_back_could_win_until_the_last_of_it_ended(visit: Visit, answered: Answered) -> None:
+def test_reranked_hypotheses_can_win_until_last_one_ends(visit: Visit, answered: Answered) -> None:
     def another_ended_last(text: str) -> bool:
         found = answered(text)
         ends = [len(each.ids) - 1 for each in found.hypotheses]
@@ -258,9 +258,7 @@ def test_what_was_read_back_could_win_until_the_last_of_it_ended(visit: Visit, a
     expect(page.get_by_label("Hide candidates that can no longer win")).to_be_hidden()
 
 
-def test_the_search_is_played_step_by_step_and_a_token_is_lit_in_tree_and_bars(
-    page: Page, example: Translation
-) -> None:
+def test_search_playback_highlights_token_in_tree_and_bars(page: Page, example: Translation) -> None:
     open_tab(page, "decoding")
     nodes, stepper = example.tree.nodes, page.locator(".headlight-decoding .stepper")
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
@@ -294,7 +292,7 @@ def test_the_search_is_played_step_by_step_and_a_token_is_lit_in_tree_and_bars(
     page.locator(".headlight-decoding details summary").click()
 
 
-def test_on_a_phone_in_chinese_the_tree_grows_downward(visit: Visit) -> None:
+def test_tree_is_vertical_on_chinese_phone(visit: Visit) -> None:
     page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
     open_tab(page, "decoding")
     assert_fits(page)
@@ -320,7 +318,7 @@ def total(page: Page, table: str, place: int) -> float:
 
 
 @pytest.mark.journey
-def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_heads(
+def test_products_sum_to_score_and_softmax_matches_weights(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     head, row, key = 6, 3, 5
@@ -372,7 +370,7 @@ def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_he
     expect(page.locator(".value-tip")).to_have_text(f"0: {added[0]:.4f}".replace("-", "−"))
 
 
-def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: Translation) -> None:
+def test_masked_keys_are_labelled_masked(page: Page, example: Translation) -> None:
     look_at(page, "decoder", 0, 0)
     open_tab(page, "why")
     choose(page, 1, 4)
@@ -384,7 +382,7 @@ def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: 
     expect(masked.first.locator("td.numeric").last).to_have_text("0.0000")
 
 
-def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example: Translation) -> None:
+def test_average_offers_nearest_head(page: Page, example: Translation) -> None:
     open_tab(page, "heads")
     page.check('#panel-heads [data-field="averages"]')
     look_at(page, "cross", 1, "mean")
@@ -397,7 +395,7 @@ def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example
     assert (state(page, "layer"), state(page, "head")) == (1, nearest)
 
 
-def test_pressing_the_kind_in_use_keeps_the_pair(page: Page) -> None:
+def test_pressing_selected_kind_keeps_query_and_key(page: Page) -> None:
     look_at(page, "cross", 1, 6)
     open_tab(page, "why")
     choose(page, 2, 4)
@@ -417,9 +415,7 @@ def test_pressing_the_kind_in_use_keeps_the_pair(page: Page) -> None:
     expect(page.locator(".headlight-why [role=radio]:focus")).to_have_attribute("data-place", "3")
 
 
-def test_a_tree_after_an_answer_without_one_takes_clicks(
-    page: Page, translator: Translator, example: Translation
-) -> None:
+def test_tree_is_clickable_after_answer_without_tree(page: Page, translator: Translator, example: Translation) -> None:
     request = (
         "dispatchEvent(new CustomEvent('headlight-request', { detail: { beam_size: 1, prefix: null, target: null } }))"
     )
@@ -440,7 +436,7 @@ def test_a_tree_after_an_answer_without_one_takes_clicks(
 
 
 @pytest.mark.journey
-def test_the_account_of_a_word_adds_up_and_names_its_rival(
+def test_account_sums_to_logit_difference_and_names_rival(
     page: Page, example: Translation, translator: Translator
 ) -> None:
     page.set_viewport_size({"width": 1440, "height": 1000})
@@ -469,9 +465,7 @@ def test_the_account_of_a_word_adds_up_and_names_its_rival(
 
 
 @pytest.mark.journey
-def test_a_score_is_taken_apart_and_each_part_is_tested(
-    page: Page, translator: Translator, example: Translation
-) -> None:
+def test_score_is_decomposed_and_parts_are_ablated(page: Page, translator: Translator, example: Translation) -> None:
     open_tab(page, "why")
     cell = Cell("cross", state(page, "layer"), state(page, "head"), 6, 9)
     choose(page, cell.row, cell.column)

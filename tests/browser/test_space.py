@@ -101,7 +101,7 @@ def pasted(page: Page, frame: Frame) -> str:
 
 
 @pytest.mark.parametrize("refused", [False, True])
-def test_every_view_opens_in_the_frame_of_the_hub(space: Browser, refused: bool) -> None:
+def test_every_view_opens_in_hub_frame(space: Browser, refused: bool) -> None:
     with framed(space, refused=refused) as (_, frame):
         assert frame.evaluate("[...location.ancestorOrigins]") == [f"https://{HUB}"]
         assert frame.evaluate("document.cookie = 'a=1; SameSite=None; Secure'; document.cookie") == ""
@@ -114,7 +114,7 @@ def test_every_view_opens_in_the_frame_of_the_hub(space: Browser, refused: bool)
         assert stays in frame.inner_text("#panel-learn")
 
 
-def test_files_and_texts_leave_the_frame(space: Browser) -> None:
+def test_downloads_and_copies_work_in_hub_frame(space: Browser) -> None:
     with framed(space) as (page, frame):
         assert translate(frame, QUESTION) == ANSWER  # type: ignore[arg-type]
         with Image.open(io.BytesIO(take(page, frame, "PNG"))) as picture:
@@ -132,7 +132,7 @@ def test_files_and_texts_leave_the_frame(space: Browser) -> None:
             assert re.search(copied, pasted(page, frame))
 
 
-def test_on_its_own_address_the_space_asks_no_other_host_and_says_what_it_is(space: Browser) -> None:
+def test_space_contacts_no_other_host_and_has_metadata(space: Browser) -> None:
     with visited(space, SPACE) as page:
         page.wait_for_selector(DRAWN)
         assert translate(page, QUESTION) == ANSWER
@@ -177,7 +177,7 @@ def rendered(served: HeadlightPage) -> Iterator[str]:
         process.wait()
 
 
-def test_the_page_lives_where_gradio_renders_on_the_server(browser: Browser, rendered: str) -> None:
+def test_page_works_with_gradio_ssr(browser: Browser, rendered: str) -> None:
     with visiting(browser, rendered) as visit:
         page = visit()
         assert "data-sveltekit-preload-data" in page.content()  # Node's page, not that of Python

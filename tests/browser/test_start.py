@@ -55,7 +55,7 @@ def no_longer_scrolls(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None:
+def test_tour_has_five_steps_by_keyboard_and_runs_once(visit: Visit) -> None:
     page = visit(greeted=False)
     before = places(page)
     begin = page.get_by_role("button", name="Start here").first
@@ -114,7 +114,7 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
 
 
 @pytest.mark.parametrize(("motion", "height"), [("no-preference", 780), ("reduce", 560)])
-def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: str, height: int) -> None:
+def test_tour_steps_are_visible_on_chinese_phone(visit: Visit, motion: str, height: int) -> None:
     options = {"locale": "zh-CN", "color_scheme": "dark", "has_touch": True, "reduced_motion": motion}
     page = visit(width=360, height=height, greeted=False, **options)
     before = places(page)
@@ -138,7 +138,7 @@ def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: 
     expect(page.locator(".top .line")).to_have_text(phrases("zh")["line"])
 
 
-def test_who_skips_the_steps_is_not_asked_again(visit: Visit) -> None:
+def test_skipped_tour_is_not_offered_again(visit: Visit) -> None:
     page = visit(greeted=False, width=1440)  # narrow pages offer the steps without a question
     before = places(page)
     expect(page.locator(".tour-offer")).to_contain_text(phrases("en")["start_offer"])

@@ -118,7 +118,7 @@ def assert_ends_within_a_step(run: Run) -> None:
 
 
 @pytest.mark.journey
-def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run: Run, translator: Translator) -> None:
+def test_stop_cancels_translation_and_keeps_partial_output(page: Page, run: Run, translator: Translator) -> None:
     ask(page, LONG, beam=10)
     read_first_steps(page, run)
     text, ids = run.text, run.ids
@@ -139,7 +139,7 @@ def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run:
         np.testing.assert_allclose(held(page, kind), truth.attention.of(kind), atol=NEAR)
 
 
-def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, run: Run) -> None:
+def test_stop_before_first_token_keeps_previous_translation(page: Page, run: Run) -> None:
     before = translation(page)
     run.held_after = 0
     ask(page, LONG, beam=4)
@@ -152,7 +152,7 @@ def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, ru
     assert state(page, "busy") is False
 
 
-def test_another_sentence_ends_the_translation_that_still_runs(page: Page, run: Run, answered: Answered) -> None:
+def test_new_sentence_cancels_running_translation(page: Page, run: Run, answered: Answered) -> None:
     ask(page, LONG, beam=4)
     read_first_steps(page, run)
     ask(page, SHORT, beam=4)
@@ -162,7 +162,7 @@ def test_another_sentence_ends_the_translation_that_still_runs(page: Page, run: 
 
 
 @pytest.mark.journey
-def test_a_visitor_who_leaves_ends_their_own_work_alone(visit: Visit, run: Run, answered: Answered) -> None:
+def test_leaving_visitor_cancels_only_own_work(visit: Visit, run: Run, answered: Answered) -> None:
     stays, leaves = visit(), visit()
     ask(leaves, LONG, beam=10)
     read_first_steps(leaves, run)

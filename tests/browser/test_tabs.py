@@ -58,7 +58,7 @@ def pick(page: Page, number: int) -> None:
 
 
 @pytest.mark.journey
-def test_the_models_own_positions_come_first_with_products_and_waves(page: Page, example: Translation) -> None:
+def test_model_position_encoding_is_shown_first(page: Page, example: Translation) -> None:
     open_tab(page, "positions")
     table = example.positions["encoder"]  # [position, width]
     expect(page.locator(".headlight-positions .own")).to_have_text("used by de-en")
@@ -76,7 +76,7 @@ def test_the_models_own_positions_come_first_with_products_and_waves(page: Page,
 
 
 @pytest.mark.parametrize("name", ["sinusoidal", "sinusoidal_halves"])
-def test_the_formula_on_the_page_gives_the_numbers_below_it(page: Page, translator: Translator, name: str) -> None:
+def test_position_formula_matches_displayed_numbers(page: Page, translator: Translator, name: str) -> None:
     open_tab(page, "positions")
     choose(page, name)
     lines = page.locator(".headlight-positions .formula div").evaluate_all("(all) => all.map((it) => it.innerHTML)")
@@ -101,7 +101,7 @@ def test_the_formula_on_the_page_gives_the_numbers_below_it(page: Page, translat
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_sliders_have_room_for_what_they_say(visit: Visit, width: int) -> None:
+def test_slider_values_are_not_clipped(visit: Visit, width: int) -> None:
     page = visit(width=width)
     open_tab(page, "positions")
     labels = page.locator(".headlight-positions label.picker")
@@ -112,7 +112,7 @@ def test_sliders_have_room_for_what_they_say(visit: Visit, width: int) -> None:
         assert right <= width - 8
 
 
-def test_another_encoding_shows_the_numbers_that_a_model_with_it_would_have(
+def test_other_encoding_matches_model_with_that_encoding(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     open_tab(page, "positions")
@@ -133,7 +133,7 @@ def test_another_encoding_shows_the_numbers_that_a_model_with_it_would_have(
         np.testing.assert_allclose(line["y"], values, atol=1e-6)
 
 
-def test_arrow_keys_go_through_all_encodings_and_nothing_is_drawn_where_nothing_is_known(page: Page) -> None:
+def test_arrow_keys_step_through_encodings(page: Page) -> None:
     open_tab(page, "positions")
     choose(page, "sinusoidal")
     page.locator(CHOSEN).focus()
@@ -152,7 +152,7 @@ def test_arrow_keys_go_through_all_encodings_and_nothing_is_drawn_where_nothing_
 
 
 @pytest.mark.journey
-def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Page) -> None:
+def test_review_shows_class_probability_contributions_and_heads(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", REVIEW)
     page.press("#review", "Enter")
@@ -179,7 +179,7 @@ def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Pag
         np.testing.assert_allclose(drawn, truth.attention[0, head], atol=NEAR)
 
 
-def test_a_review_of_nothing_is_refused_beside_its_field(page: Page) -> None:
+def test_empty_review_shows_error_next_to_field(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", "  ")
     page.press("#review", "Enter")
@@ -194,7 +194,7 @@ def signed(number: float) -> str:
 # ---------------------------------------------------------------- models
 
 
-def test_licences_speak_the_pages_language(visit: Visit) -> None:
+def test_licences_use_page_language(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     open_tab(page, "models")
     licences = page.locator(".headlight-models tr.model td.licence").all_inner_texts()
@@ -204,7 +204,7 @@ def test_licences_speak_the_pages_language(visit: Visit) -> None:
 
 
 @pytest.mark.journey
-def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:
+def test_every_model_folder_has_card_with_its_numbers(page: Page) -> None:
     open_tab(page, "models")
     folders = {path.parent.name: path.parent for path in MODELS.glob("*/config.json")}
     lines = page.locator(".headlight-models tr.model")

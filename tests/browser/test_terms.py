@@ -43,7 +43,7 @@ def apart(term: Locator, card: Locator) -> bool:
 
 
 @pytest.mark.journey
-def test_the_first_of_each_term_in_a_view_is_explained_and_nothing_that_was_typed(page: Page) -> None:
+def test_first_occurrence_of_each_term_is_explained_but_not_user_text(page: Page) -> None:
     translate(page, "Der Token attention head layer softmax.")
     for language in ("en", "zh"):
         switch_language(page, language)
@@ -57,7 +57,7 @@ def test_the_first_of_each_term_in_a_view_is_explained_and_nothing_that_was_type
     expect(page.locator(".all-terms dt")).to_have_count(len([key for key in phrases() if key.endswith("_in")]))
 
 
-def test_a_meaning_comes_with_the_pointer_the_focus_and_a_key_and_goes_with_escape(page: Page) -> None:
+def test_term_card_opens_by_hover_focus_and_key_and_closes_by_escape(page: Page) -> None:
     explained(page, "heads", "en")
     term, card = page.locator("#panel-heads .term[data-term=head]"), page.locator(CARD)
     says = phrases("en")["term_head_says"]
@@ -90,7 +90,7 @@ def test_a_meaning_comes_with_the_pointer_the_focus_and_a_key_and_goes_with_esca
     assert kind.get_attribute("aria-describedby") == "term-cross"
 
 
-def test_on_a_phone_a_tap_explains_beside_the_term_and_another_one_closes(visit: Visit) -> None:
+def test_term_card_opens_and_closes_by_tap(visit: Visit) -> None:
     page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
     explained(page, "heads", "zh")
     term, card = page.locator("#panel-heads .term").first, page.locator(CARD)

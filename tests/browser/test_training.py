@@ -31,7 +31,7 @@ def losses(page: Page) -> list[float]:
     return [float(text.split()[-1]) for text in page.locator(".loss-curve .said").all_text_contents()]
 
 
-def test_a_model_learns_while_one_watches_and_every_moment_stays(visit: Visit) -> None:
+def test_training_is_shown_live_and_snapshots_are_kept(visit: Visit) -> None:
     page = visit_step(visit, "watch")
     assert page.locator(".loss-curve .said").count() == 0  # nothing is trained, and the untrained model is there
     written = page.locator(".run:not([hidden]) .written bdi")
@@ -74,7 +74,7 @@ def test_a_model_learns_while_one_watches_and_every_moment_stays(visit: Visit) -
     at_rest(page)
 
 
-def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
+def test_two_runs_fit_on_phone_and_stop_on_leaving(
     visit: Visit, translate_widget: TranslateWidget, served: gr.Blocks
 ) -> None:
     training = translate_widget.service.training
@@ -106,7 +106,7 @@ def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
     at_rest(page)
 
 
-def test_a_full_queue_is_waited_for_until_one_stops(visit: Visit, translate_widget: TranslateWidget) -> None:
+def test_full_training_queue_is_retried_until_a_run_stops(visit: Visit, translate_widget: TranslateWidget) -> None:
     line = translate_widget.service.training.line
     page = visit_step(visit, "watch")
     most, line.max_waiting = line.max_waiting, 0
@@ -127,7 +127,7 @@ def test_a_full_queue_is_waited_for_until_one_stops(visit: Visit, translate_widg
     at_rest(page)
 
 
-def test_any_of_the_translations_that_can_only_be_guessed_counts(visit: Visit) -> None:
+def test_any_accepted_target_counts_as_correct(visit: Visit) -> None:
     page = visit("#tab=learn&lesson=masks.trained.0", drawn=".lesson.trains[data-step] .run-map canvas")
     at_rest(page)
     guessed, wrong = (phrases("en")[f"lesson_train_{name}_of"].format(count=8) for name in ("right", "wrong"))

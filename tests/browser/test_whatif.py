@@ -74,9 +74,7 @@ def held(translator: Translator, example: Translation, changes: object) -> Trans
 
 
 @pytest.mark.journey
-def test_a_click_switches_a_head_off_and_another_one_on_again(
-    page: Page, translator: Translator, answered: Answered, example: Translation
-) -> None:
+def test_click_toggles_head(page: Page, translator: Translator, answered: Answered, example: Translation) -> None:
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     thumb(page, 0, 3)
     told(page)
@@ -99,7 +97,7 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
     assert chips(page) == []
 
 
-def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
+def test_pending_interventions_are_shown(page: Page) -> None:
     says = page.locator(f"{TAB} .total > p").last
     expect(says).to_have_text("No interventions yet.")
     hold_calls(page, "answer_changed")
@@ -112,7 +110,7 @@ def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
     expect(says).to_contain_text("The translation changes")
 
 
-def test_what_is_compared_is_the_models_own_first_choice(visit: Visit, translator: Translator) -> None:
+def test_comparison_uses_unreranked_translation(visit: Visit, translator: Translator) -> None:
     page = visit(f"#text={SENTENCE.replace(' ', '+')}&tab=whatif", drawn=f"{TAB} .word", height=1600)
     expect(page.locator(".translate .out")).to_contain_text(CHOSEN)
     own = translator.translate(SENTENCE, **DEFAULTS)
@@ -129,7 +127,7 @@ def test_what_is_compared_is_the_models_own_first_choice(visit: Visit, translato
 
 
 @pytest.mark.journey
-def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
+def test_undo_redo_reset_and_permalink(page: Page, visit: Visit) -> None:
     thumb(page, 1, 0)
     page.click(f"{TAB} .brushes button:has-text('softer')")
     thumb(page, 2, "mean")
@@ -158,7 +156,7 @@ def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
     told(page)
 
 
-def test_everything_can_be_done_by_keyboard(page: Page) -> None:
+def test_interventions_are_operable_by_keyboard(page: Page) -> None:
     page.focus(f"{TAB} .thumb[aria-selected=true]")
     before = page.text_content(f"{TAB} .head h2")
     page.keyboard.press("ArrowRight")
@@ -176,7 +174,7 @@ def test_everything_can_be_done_by_keyboard(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered) -> None:
+def test_word_is_masked_swapped_and_restored(page: Page, answered: Answered) -> None:
     word = page.locator(f"{TAB} .source-word", has_text="Hund")
     word.click()
     page.click(f"{TAB} .asks button:has-text('Mask')")
@@ -209,7 +207,7 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered
     assert total.locator("> .quiet").inner_text() == ""
 
 
-def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_step(
+def test_copy_borrow_and_minimal_pair(
     page: Page, translator: Translator, answered: Answered, example: Translation
 ) -> None:
     page.select_option(f"{TAB} .brushes select", "copy")
@@ -248,7 +246,7 @@ def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_ste
     assert chips(page) == []
 
 
-def test_positions_layers_and_one_weight_change_what_is_written(page: Page) -> None:
+def test_positions_layers_and_single_weight_change_output(page: Page) -> None:
     page.select_option(f"{TAB} .menus select >> nth=0", "no_positions")
     told(page)
     page.click(f"{TAB} .menus input >> nth=0")
@@ -268,7 +266,7 @@ def test_positions_layers_and_one_weight_change_what_is_written(page: Page) -> N
     assert (change["action"], change["row"], change["column"], change["amount"]) == ("drag", 0, 0, 0)
 
 
-def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -> None:
+def test_weight_is_edited_by_drag_and_keys(page: Page) -> None:
     thumb(page, 0, 3)  # shown, and off
     told(page)
     page.click(f"{TAB} .steps button:has-text('Reset')")
@@ -308,7 +306,7 @@ def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
 
 
-def test_a_weight_of_a_head_that_is_not_there_is_complained_of_where_it_is_set(visit: Visit) -> None:
+def test_weight_error_is_shown_at_weight_editor(visit: Visit) -> None:
     drag = {"action": "drag", "kind": "cross", "layer": 0, "head": 98, "row": 0, "column": 0, "amount": 0.5}
     page = visit(f"#tab=whatif&interventions={json.dumps([drag])}", drawn=f"{TAB} .try")
     show_map(page)
@@ -317,7 +315,7 @@ def test_a_weight_of_a_head_that_is_not_there_is_complained_of_where_it_is_set(v
     expect(page.locator(f"{TAB} .error")).to_be_empty()
 
 
-def test_a_complaint_about_a_head_stands_at_no_field_of_words(visit: Visit) -> None:
+def test_head_error_is_not_shown_at_word_field(visit: Visit) -> None:
     changes = [
         {"action": "erase", "start": 0, "end": 3},
         {"action": "remove", "kind": "cross", "layer": 0, "head": 98},
@@ -328,7 +326,7 @@ def test_a_complaint_about_a_head_stands_at_no_field_of_words(visit: Visit) -> N
     expect(page.locator(f"{TAB} [aria-describedby=whatif-error]")).to_have_count(0)
 
 
-def test_changes_of_words_go_with_their_sentence_and_those_of_heads_stay(page: Page) -> None:
+def test_word_interventions_are_dropped_with_sentence_and_head_ones_stay(page: Page) -> None:
     thumb(page, 0, 3)
     page.locator(f"{TAB} .source-word", has_text="Hund").click()
     page.click(f"{TAB} .asks button:has-text('Leave out')")
@@ -343,7 +341,7 @@ def test_changes_of_words_go_with_their_sentence_and_those_of_heads_stay(page: P
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_in_chinese_and_on_a_phone_nothing_is_cut(visit: Visit, width: int) -> None:
+def test_whatif_is_not_clipped_on_chinese_phone(visit: Visit, width: int) -> None:
     changes = json.dumps([{"action": "remove", "kind": "cross", "layer": 0}])
     page = visit(f"#tab=whatif&language=zh&interventions={changes}", width=width)
     told(page)
@@ -357,7 +355,7 @@ def test_in_chinese_and_on_a_phone_nothing_is_cut(visit: Visit, width: int) -> N
             assert box["x"] + box["width"] <= width + 1
 
 
-def test_importance_fills_the_wall_and_prunes_from_the_least_important(
+def test_importance_colours_wall_and_prunes_least_important_first(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     predicted = sentence_head_effects(translator, example)["cross"]
@@ -417,7 +415,7 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     assert shown.count() == 0
 
 
-def test_measuring_stops_when_told(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measurement_can_be_stopped(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     go, measure = Event(), whatif_tab.measure_next_batch
 
     def waits(*given: Any) -> dict[str, Any]:
@@ -435,9 +433,7 @@ def test_measuring_stops_when_told(page: Page, monkeypatch: pytest.MonkeyPatch) 
         go.set()
 
 
-def test_a_click_counts_where_an_answer_comes_between_press_and_release(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_click_counts_if_answer_arrives_during_press(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     go, word_values = Event(), whatif_tab.compare_words
 
     def waits(*given: Any) -> list[dict[str, Any]]:
@@ -477,7 +473,7 @@ def test_a_click_counts_where_an_answer_comes_between_press_and_release(
         go.set()
 
 
-def test_an_answer_that_comes_leaves_the_focus_where_it_is(page: Page) -> None:
+def test_answer_keeps_focus(page: Page) -> None:
     for head in (0, 1, 2):
         thumb(page, 0, head)
     undo = page.locator(f"{TAB} .steps button", has_text="Undo")
@@ -495,14 +491,14 @@ def test_an_answer_that_comes_leaves_the_focus_where_it_is(page: Page) -> None:
     expect(menu).to_have_value("no_positions")
 
 
-def test_an_answer_that_comes_takes_no_question_away(page: Page) -> None:
+def test_answer_keeps_open_menu(page: Page) -> None:
     page.locator(f"{TAB} .source-word", has_text="Hund").click()
     page.keyboard.press("x")  # a head is switched off meanwhile
     told(page)
     expect(page.locator(f"{TAB} .asks")).to_be_visible()
 
 
-def test_an_address_with_changes_that_make_no_sense_opens_without_them(visit: Visit) -> None:
+def test_permalink_with_invalid_interventions_ignores_them(visit: Visit) -> None:
     known = json.dumps([{"action": "remove", "kind": "cross", "layer": 0}])
     page = visit("#tab=whatif&interventions=[null]")
     for changes in ('[{"action":"drag","kind":"cross","layer":0}]', '[{"action":"remove","kind":"x"}]', "{}"):

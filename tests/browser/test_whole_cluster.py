@@ -33,7 +33,7 @@ def whole() -> Iterator[WholeCluster]:
 
 
 @pytest.mark.cluster
-def test_a_visitor_does_not_notice_a_killed_page_or_replica(browser: Browser, whole: WholeCluster) -> None:
+def test_visitor_session_survives_killed_page_and_replica(browser: Browser, whole: WholeCluster) -> None:
     """One test, for one start."""
     with newcomer(browser, whole.address) as page:
         page.set_default_timeout(PATIENCE * 1000)
