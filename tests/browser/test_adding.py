@@ -1,4 +1,4 @@
-"""A new tab and a new language of the page, added to a copy of the code as CONTRIBUTING.md says, in a real browser."""
+"""A new tab and a new page language, added to a copy of the code as described in CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def changed(path: Path, old: str, new: str) -> None:
 
 @pytest.fixture
 def folder(copy: Path) -> Path:  # noqa: F811
-    """The copy, with the front door and the corpora that it has everywhere."""
+    """Return the copy of the code, with `app.py` and the corpora."""
     shutil.copy(ROOT / "app.py", copy / "app.py")
     return copy
 

@@ -1,4 +1,4 @@
-"""Saved views: kept, arranged by mouse and keys, shown to a class, and given away as a file and as a link."""
+"""Saved views: stored, reordered by mouse and keys, presented, and exported as a file and a link."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.service.examples import EXAMPLES
-from tests.browser.acting import at_rest, open_tab, state
+from tests.browser.acting import open_tab, state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -27,7 +27,7 @@ def titles(page: Page) -> list[str]:
 
 
 def shown(page: Page, number: int, title: str) -> None:
-    """A view of the deck is there, large."""
+    """Check that a saved view is presented."""
     expect(page.locator(".beamer-bar h2")).to_have_text(title)
     expect(page.locator(".beamer-ways .numeric")).to_have_text(f"{number} / 3")
 
@@ -124,7 +124,7 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     page.locator(".deck-panel").get_by_role("button", name=EN["deck_link"]).click()
     expect(page.locator(".deck-status")).to_have_text(EN["deck_link_copied"])
     link = str(page.evaluate("navigator.clipboard.readText()")).partition(page.url.split("#")[0])[2]
-    at_rest(page)
+    wait_until_idle(page)
 
     other = visit(link, width=360, height=640, locale="zh-CN", color_scheme="dark")
     expect(other.locator(".deck-panel")).to_be_visible()
@@ -146,7 +146,7 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     other.evaluate("dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }))")
     other.locator(".deck-panel input[type=file]").set_input_files(file)
     expect(other.locator(".deck-status")).to_have_text(ZH["deck_bad_file"].replace("{name}", "deck.json"))
-    at_rest(other)
+    wait_until_idle(other)
 
 
 # Of the map that a class sees: the letters of its names in pixels of the window, its lower edge, where the bar begins.
@@ -174,14 +174,14 @@ def test_presentation_shows_all_rows_or_note(visit: Visit, locale: str) -> None:
     page.locator(".deck-panel").get_by_role("button", name=table["deck_show"], exact=True).click()
     expect(page.locator(".beamer-bar h2")).to_have_text("short")
     page.wait_for_function("document.querySelector('.explorer .rows .label').parentElement.childElementCount === 12")
-    at_rest(page)
+    wait_until_idle(page)
     seen = page.evaluate(SEEN)
     assert seen["letters"] >= 18
     assert seen["bottom"] <= seen["bar"]
     expect(page.locator(".explorer .in-view")).to_be_hidden()
     page.keyboard.press("PageDown")
     page.wait_for_function("document.querySelectorAll('.explorer .rows .label').length > 18")
-    at_rest(page)
+    wait_until_idle(page)
     seen = page.evaluate(SEEN)
     assert seen["letters"] >= 18
     said = table["map_rows_in_view"].replace("{count}", str(seen["rows"])).replace("{first}", "1")
@@ -224,4 +224,4 @@ def test_saved_views_are_reachable_on_phone(visit: Visit, locale: str) -> None:
     expect(page.locator(".beamer-bar h2")).to_have_text("Why")
     page.get_by_role("button", name=phrases(locale[:2])["deck_leave"]).tap()
     expect(door).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)

@@ -1,4 +1,4 @@
-"""The table of numbers and every file hold the numbers that the model gave."""
+"""The number view and all exports contain the model's numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import headlight
 from headlight.model.measures.statistics import measure
 from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.theme import THEMES, colour_scale
-from tests.browser.acting import at_rest, drawn, resize, title
+from tests.browser.acting import plotly_values, resize, title, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import PATIENCE, Visit, Watch
 from tests.chosen import CHOSEN, SENTENCE
@@ -32,7 +32,7 @@ ROUNDED = 5e-4 + 1e-7  # three decimals are shown, and of one weight they are ex
 
 
 def save(page: Page, form: str, folder: Path) -> Path:
-    """Take something away."""
+    """Export a file and return its path."""
     with page.expect_download() as waiting:
         page.click(".take-away > .link")
         page.get_by_role("menuitem", name=re.compile(f"^{form}")).click()
@@ -78,7 +78,7 @@ def test_export_menu_items_do_not_overlap_or_overflow(visit: Visit, locale: str)
 
 
 def table(page: Page) -> FloatArray:
-    """The cells of the numbers view; NaN where it says that nothing may be seen."""
+    """Return the cells of the number view; NaN if masked."""
     rows = page.evaluate(
         "() => [...document.querySelectorAll('.explorer .numbers tbody tr')].map((row) => "
         "[...row.querySelectorAll('td')].map((cell) => cell.textContent))"
@@ -116,7 +116,7 @@ def test_csv_npz_and_json_match_model(page: Page, folder: Path, example: Transla
 
 
 def grounds_of(vector: str) -> list[tuple[float, ...]]:
-    """Left, top, width and height of each map in a picture."""
+    """Return left, top, width and height of each map in an SVG."""
     layer = re.search(r'<g class="bglayer">(.*?)</g>', vector)
     assert layer is not None
     found = re.findall(r'class="bg" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', layer[1])
@@ -124,7 +124,7 @@ def grounds_of(vector: str) -> list[tuple[float, ...]]:
 
 
 def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...]) -> FloatArray:
-    """The colour in the middle of each cell, `[rows, columns, rgb]`, where the map fills a box of a picture."""
+    """Return the colour at the centre of each cell, `[rows, columns, rgb]`, of a map in a box of an image."""
     left, top, width, height = box
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float64)
     rows, columns = shape
@@ -134,7 +134,7 @@ def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...
 
 
 def colours_of(weights: FloatArray) -> FloatArray:
-    """What colour each weight has in the light theme, `[rows, columns, rgb]`."""
+    """Return the colour of each weight in the light theme, `[rows, columns, rgb]`."""
     scale = colour_scale("headlight", THEMES["light"])
     stops = np.array([[int(colour[place : place + 2], 16) for place in (1, 3, 5)] for _, colour in scale])
     places = [place for place, _ in scale]
@@ -186,15 +186,15 @@ def test_saved_page_works_offline_with_same_numbers(
     watch.follow(saved)
     saved.goto(path.as_uri())
     saved.wait_for_selector(".explorer .plot .main-svg")
-    np.testing.assert_allclose(drawn(saved), example.attention.cross[2, 1], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(saved), example.attention.cross[2, 1], atol=NEAR)
     assert title(saved) == "Layer 3 · Head 2"
     assert f"Headlight {headlight.__version__} · " in saved.inner_text(".last-line .licence")
     saved.keyboard.press("ArrowRight")
     assert title(saved) == "Layer 3 · Head 3"
-    np.testing.assert_allclose(drawn(saved), example.attention.cross[2, 2], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(saved), example.attention.cross[2, 2], atol=NEAR)
     saved.keyboard.press("1")
     saved.click('.wall-grid button[data-layer="2"][data-head="2"]')  # another kind begins at a head of its own
-    np.testing.assert_allclose(drawn(saved), example.attention.encoder[2, 2], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(saved), example.attention.encoder[2, 2], atol=NEAR)
     saved.locator(".colouring select").select_option("entropy")
     expected = measure(example, "encoder", "entropy")[2, 2]
     expect(saved.locator('.thumb[data-layer="2"][data-head="2"]')).to_have_attribute("data-value", f"{expected:.1f}")
@@ -215,7 +215,7 @@ def test_link_is_copied_to_clipboard(page: Page) -> None:
 def test_python_snippet_reproduces_reranked_translation(visit: Visit) -> None:
     page = visit("#" + urlencode({"text": SENTENCE}))
     expect(page.locator(".translate")).to_contain_text(CHOSEN)
-    at_rest(page)
+    wait_until_idle(page)
     page.click(".take-away > .link")
     page.get_by_role("menuitem", name="Python").click()
     expect(page.locator(".toast")).to_contain_text("Python copied")
@@ -226,7 +226,7 @@ def test_python_snippet_reproduces_reranked_translation(visit: Visit) -> None:
         'beam_size=4, no_repeat=4, back_weight=0.3, way_back=Translator.load("en-de"))'
     )  # and no option that is as ever
     assert CHOSEN in known["result"].text
-    np.testing.assert_allclose(eval(last, known).weights, drawn(page), atol=NEAR)  # noqa: S307
+    np.testing.assert_allclose(eval(last, known).weights, plotly_values(page), atol=NEAR)  # noqa: S307
 
 
 @pytest.mark.journey
@@ -247,11 +247,11 @@ def test_embedded_head_matches_python_snippet(page: Page, visit: Visit) -> None:
     *lines, last, _ = code.split("\n")
     known: dict[str, Any] = {}
     exec("\n".join(lines), known)  # noqa: S102 - what a reader would paste
-    np.testing.assert_allclose(eval(last, known).weights, drawn(page), atol=NEAR)  # noqa: S307
+    np.testing.assert_allclose(eval(last, known).weights, plotly_values(page), atol=NEAR)  # noqa: S307
 
     alone = visit(given.partition(page.url.split("#")[0])[2], width=760, height=720)
     assert title(alone) == "Layer 3 · Head 2"
-    np.testing.assert_allclose(drawn(alone), drawn(page), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(alone), plotly_values(page), atol=NEAR)
     for part in (".top", ".translate", ".tabs", ".wall-grid", ".list", ".kinds"):
         assert not alone.locator(part).first.is_visible(), part
     box = alone.locator(".explorer .plane").bounding_box()

@@ -1,4 +1,4 @@
-"""What a newcomer sees without scrolling: the map, a row that is chosen, and a sentence that says what it shows."""
+"""Above the fold: the map, a selected row, and its description."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
 from headlight.viz.service.examples import EXAMPLES, Example
-from tests.browser.acting import held, resize, settled, state, translate
+from tests.browser.acting import page_weights, resize, state, translate, wait_for_translation
 from tests.browser.conftest import Visit
 from tests.model.translate.test_opening import PAIRS
 
@@ -67,10 +67,10 @@ def test_initial_selection_is_aligned_word_pair(page: Page, example: Translation
 )
 def test_initial_selection_is_aligned_in_other_languages(visit: Visit, example_of: Example) -> None:
     page = visit(f"#{urlencode({'text': example_of.text, 'model': example_of.model})}")
-    settled(page, example_of.text)
+    wait_for_translation(page, example_of.text)
     written, read = (state(page, "translation")[side] for side in ("target", "source"))
     layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
-    column = int(held(page, "cross")[layer, head, row].argmax())
+    column = int(page_weights(page, "cross")[layer, head, row].argmax())
     assert f"{written[row]['label']} {read[column]['label']}" in PAIRS[example_of.name]
 
 
@@ -108,7 +108,7 @@ def test_permalink_with_head_selects_no_row(visit: Visit) -> None:
     page = visit("#layer=1&head=2")
     assert state(page, "row") is None
     page.evaluate("() => { location.hash = '#text=Ich+trinke+ein+Bier.'; }")
-    settled(page, "Ich trinke ein Bier.")
+    wait_for_translation(page, "Ich trinke ein Bier.")
     assert state(page, "row") is not None
 
 
@@ -124,8 +124,8 @@ def test_kinds_fit_one_line_and_keep_selected_word(page: Page) -> None:
     page.click("[data-kind=encoder]")
     opening = {name: state(page, "translation")["opening"][name] for name in ("layer", "head")}
     best = state(page, "translation")["model"]["best_head"]
-    asked = min(row + best["shift"], held(page, "cross").shape[2] - 1)
-    partner = int(held(page, "cross")[best["layer"], best["head"], asked][:-1].argmax())
+    asked = min(row + best["shift"], page_weights(page, "cross").shape[2] - 1)
+    partner = int(page_weights(page, "cross")[best["layer"], best["head"], asked][:-1].argmax())
     assert state(page, "row") == partner
     expect(page.locator(SENTENCE)).to_contain_text(re.compile("^Reading "))
     page.click("[data-kind=cross]")

@@ -1,4 +1,4 @@
-"""What a first visit costs: few requests, and a map that is there before Plotly, in the very pixels of Plotly's."""
+"""First visit: number of requests, and a canvas map that is drawn before Plotly with the same pixels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, Route
 
-from tests.browser.acting import settled
+from tests.browser.acting import wait_for_translation
 from tests.browser.conftest import PATIENCE, Visit, newcomer
 
 MOST = 42  # requests, Gradio's own 35 among them
@@ -27,7 +27,7 @@ HINT = re.compile(r'<link rel="(?:module)?preload" [^>]*href="([^"]+)">')
 def without_plotly(
     browser: Browser, address: str, hash_: str = "", **options: Any
 ) -> Iterator[tuple[Page, list[Route]]]:
-    """A page whose Plotly is held back, and the requests for it."""
+    """Open a page whose requests for Plotly are delayed; return both."""
     with newcomer(browser, address, **options) as page:
         held: list[Route] = []
         page.route("**/plotly.js", lambda route: held.append(route))  # Playwright wants a plain function
@@ -37,8 +37,8 @@ def without_plotly(
         yield page, held
 
 
-def release(page: Page, held: list[Route]) -> None:
-    """Let Plotly come, and take the map over."""
+def release_plotly(page: Page, held: list[Route]) -> None:
+    """Release Plotly and wait until it has drawn the map."""
     while not held:
         page.wait_for_timeout(20)
     held.pop().continue_()
@@ -99,9 +99,9 @@ def test_preload_hints_match_requested_files(browser: Browser, address: str) -> 
 def test_canvas_map_matches_plotly_pixels(browser: Browser, address: str, hash_: str, options: dict[str, Any]) -> None:
     with without_plotly(browser, address, hash_, **options) as (page, held):
         if "text=" in hash_:
-            settled(page, LONG)
+            wait_for_translation(page, LONG)
         before = pixels(page)
-        release(page, held)
+        release_plotly(page, held)
         after = pixels(page)
     assert before.shape == after.shape
     assert before.std() > 5  # something is drawn
@@ -116,5 +116,5 @@ def test_canvas_map_is_usable_before_plotly_loads(browser: Browser, address: str
         assert page.locator(DRAWN).count() == 0
         turned = pixels(page)
         assert np.abs(first - turned).max() > 20
-        release(page, held)
+        release_plotly(page, held)
         assert np.abs(pixels(page) - turned).max() <= 2

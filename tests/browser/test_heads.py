@@ -1,4 +1,4 @@
-"""Heads switch by click and key, and show exactly the numbers that the model gave."""
+"""Heads: selection by click and key, and the exact numbers of the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.model.records import KINDS, Translation
-from tests.browser.acting import drawn, modules, state, title
+from tests.browser.acting import expose_state, plotly_values, state, title
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 
@@ -32,7 +32,7 @@ def test_every_head_matches_model(page: Page, shown: Translation, kind: str) -> 
     for layer in range(layers):
         for head in range(heads):
             page.click(f'.wall-grid button[data-layer="{layer}"][data-head="{head}"]')
-            np.testing.assert_allclose(drawn(page), allowed(shown, kind, layer, head), atol=NEAR)
+            np.testing.assert_allclose(plotly_values(page), allowed(shown, kind, layer, head), atol=NEAR)
             assert title(page) == f"Layer {layer + 1} · Head {head + 1}"
 
 
@@ -41,7 +41,7 @@ def test_arrow_keys_step_through_heads(page: Page, shown: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="0"]')
     page.keyboard.press("ArrowRight")
     assert title(page) == "Layer 1 · Head 2"
-    np.testing.assert_allclose(drawn(page), allowed(shown, "cross", 0, 1), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), allowed(shown, "cross", 0, 1), atol=NEAR)
     page.keyboard.press("ArrowDown")
     assert title(page) == "Layer 2 · Head 2"
     page.keyboard.press("1")
@@ -50,7 +50,7 @@ def test_arrow_keys_step_through_heads(page: Page, shown: Translation) -> None:
         state(page, "layer"),
         state(page, "head"),
     )  # of each kind the head that was looked at last, first its clearest
-    np.testing.assert_allclose(drawn(page), allowed(shown, "encoder", *encoder), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), allowed(shown, "encoder", *encoder), atol=NEAR)
     page.keyboard.press("3")
     assert title(page) == "Layer 2 · Head 2"
 
@@ -59,9 +59,9 @@ def test_averages_and_maxima_match_heads(page: Page, shown: Translation) -> None
     expect(page.locator('.wall-grid button[data-head="mean"]')).to_have_count(0)
     page.check('[data-field="averages"]')
     page.click('.wall-grid button[data-layer="1"][data-head="mean"]')
-    np.testing.assert_allclose(drawn(page), shown.attention.cross[1].mean(axis=0), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), shown.attention.cross[1].mean(axis=0), atol=NEAR)
     page.click('.wall-grid button[data-layer="mean"][data-head="max"]')
-    np.testing.assert_allclose(drawn(page), shown.attention.cross.max(axis=(0, 1)), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), shown.attention.cross.max(axis=(0, 1)), atol=NEAR)
 
 
 def test_thumbnail_hover_previews_and_leave_restores_selection(page: Page) -> None:
@@ -91,7 +91,7 @@ def test_token_hover_shades_attended_tokens_and_shows_weight(page: Page, shown: 
 def test_click_pins_and_escape_unpins(page: Page) -> None:
     page.click(".explorer .rows .label >> nth=3")
     page.hover("h1")
-    modules(page)
+    expose_state(page)
     assert (state(page, "row"), state(page, "column")) == (3, None)
     assert page.locator(".explorer .band.pinned:not([hidden])").count() == 1
     page.keyboard.press("Escape")
@@ -104,9 +104,9 @@ def test_comparison_shows_difference_of_two_heads(page: Page, shown: Translation
     page.keyboard.press("p")
     page.click('.wall-grid button[data-layer="1"][data-head="5"]')
     first, second = shown.attention.cross[0, 3], shown.attention.cross[1, 5]
-    np.testing.assert_allclose(drawn(page, 0), first, atol=NEAR)
-    np.testing.assert_allclose(drawn(page, 1), second, atol=NEAR)
-    np.testing.assert_allclose(drawn(page, 2), first - second, atol=2 * NEAR)
+    np.testing.assert_allclose(plotly_values(page, 0), first, atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page, 1), second, atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page, 2), first - second, atol=2 * NEAR)
     page.keyboard.press("Escape")  # the chosen row
     page.keyboard.press("Escape")
     assert page.locator("#panel-heads .plot").count() == 1
@@ -114,17 +114,17 @@ def test_comparison_shows_difference_of_two_heads(page: Page, shown: Translation
 
 def test_word_rows_sum_to_one(page: Page) -> None:
     page.check("[data-field=words]")
-    np.testing.assert_allclose(np.nansum(drawn(page), axis=1), 1.0, atol=1e-3)
+    np.testing.assert_allclose(np.nansum(plotly_values(page), axis=1), 1.0, atol=1e-3)
 
 
 def test_hidden_special_tokens_are_noted_and_rescaling_is_optional(page: Page, shown: Translation) -> None:
     page.uncheck("[data-field=special]")
-    hidden = drawn(page)
+    hidden = plotly_values(page)
     assert hidden.shape == (len(shown.target_tokens) - 1, len(shown.source_tokens) - 1)
     assert "not renormalised" in page.inner_text(".explorer .note")
     assert np.nansum(hidden, axis=1).max() < 1.001
     page.check("[data-field=rescale]")
-    np.testing.assert_allclose(np.nansum(drawn(page), axis=1), 1.0, atol=1e-3)
+    np.testing.assert_allclose(np.nansum(plotly_values(page), axis=1), 1.0, atol=1e-3)
     assert "Rows are renormalised" in page.inner_text(".explorer .note")
 
 

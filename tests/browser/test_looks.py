@@ -1,4 +1,4 @@
-"""Nothing collides, nothing jumps, and what belongs together stands together: on phones as on walls of pixels."""
+"""Layout: no overlaps, no shifts, related parts together, from phones to very wide windows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.acting import at_rest, modules, open_tab, resize, title, translate
+from tests.browser.acting import expose_state, open_tab, resize, title, translate, wait_until_idle
 from tests.browser.conftest import Visit, visiting
 
 LONG = (
@@ -25,7 +25,7 @@ HERE, THERE = '[data-layer="0"][data-head="3"]', '[data-layer="1"][data-head="1"
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, address: str) -> Iterator[Page]:
-    """One visit for tests that leave the page as they found it."""
+    """Share one visit between tests that restore the page."""
     with visiting(browser, address) as visit:
         yield visit(width=1440)
 
@@ -36,7 +36,7 @@ def box(locator: Locator) -> dict[str, float]:
     return {**found, "right": found["x"] + found["width"], "bottom": found["y"] + found["height"]}
 
 
-def apart(one: dict[str, float], other: dict[str, float]) -> bool:
+def do_not_overlap(one: dict[str, float], other: dict[str, float]) -> bool:
     beside = one["right"] <= other["x"] + ROUNDED or other["right"] <= one["x"] + ROUNDED
     return beside or one["bottom"] <= other["y"] + ROUNDED or other["bottom"] <= one["y"] + ROUNDED
 
@@ -48,8 +48,8 @@ def compare(page: Page) -> None:
     page.hover("h1")
 
 
-def holds(name: str) -> re.Pattern[str]:
-    """A class among others."""
+def has_class(name: str) -> re.Pattern[str]:
+    """Return a pattern for a CSS class in a class attribute."""
     return re.compile(rf"(^|\s){name}(\s|$)")
 
 
@@ -67,16 +67,16 @@ def test_compared_maps_have_equal_size_without_overlap(visit: Visit) -> None:
     expect(page.locator("#panel-heads .frame .plot .main-svg").first).to_be_visible()
     for width in (820, 1000, 1440, 3840):
         resize(page, width)
-        assert_maps_stand_apart(page, width)
+        assert_maps_do_not_overlap(page, width)
 
 
-def assert_maps_stand_apart(page: Page, width: int) -> None:
+def assert_maps_do_not_overlap(page: Page, width: int) -> None:
     maps = [box(each) for each in page.locator("#panel-heads .frame .map").all()]
     planes = [box(each) for each in page.locator("#panel-heads .frame .plane").all()]
     texts = [box(each) for each in page.locator("#panel-heads :is(.frame > :is(h3, p), .largest > *)").all()]
     assert len(maps) == len(planes) == 3
     parts = maps + texts
-    assert all(apart(one, other) for place, one in enumerate(parts) for other in parts[:place]), width
+    assert all(do_not_overlap(one, other) for place, one in enumerate(parts) for other in parts[:place]), width
     assert len({(plane["width"], plane["height"]) for plane in planes}) == 1, width
     first, second, difference = planes
     assert first["y"] == pytest.approx(second["y"], abs=ROUNDED)
@@ -177,7 +177,7 @@ def test_initial_cells_on_phone_are_touchable(visit: Visit) -> None:
     translate(page, LONG)
     expect(page.locator("[data-field=fit]")).not_to_be_checked()
     assert box(page.locator("#panel-heads .rows .label").first)["height"] >= 20
-    modules(page)
+    expose_state(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
 
 
@@ -257,13 +257,13 @@ def test_tabs_fade_only_if_scrollable(visit: Visit) -> None:
     page = visit(width=360, height=780)
     tabs = page.locator(".tabs")
     assert box(page.locator(".tabs button").last)["right"] <= 360  # all fit
-    expect(tabs).not_to_have_class(holds("more-after"))
+    expect(tabs).not_to_have_class(has_class("more-after"))
     resize(page, 260, 780)
-    expect(tabs).to_have_class(holds("more-after"))
+    expect(tabs).to_have_class(has_class("more-after"))
     page.locator(".tabs button").last.click()
-    at_rest(page)
-    expect(tabs).not_to_have_class(holds("more-after"))
-    expect(tabs).to_have_class(holds("more-before"))
+    wait_until_idle(page)
+    expect(tabs).not_to_have_class(has_class("more-after"))
+    expect(tabs).to_have_class(has_class("more-before"))
     assert box(page.locator(".tabs button").last)["right"] <= 260
 
 

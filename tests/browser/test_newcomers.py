@@ -1,4 +1,4 @@
-"""What a first visitor meets: the offer of another direction, scores, other models, targets that can be hit."""
+"""First visits: the offer of the other direction, scores, other models, sizes of click targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from headlight import Translator
 from headlight.viz.settings import MODELS
-from tests.browser.acting import open_tab, settled, state, title, translate, translation
+from tests.browser.acting import open_tab, state, title, translate, translation, wait_for_translation
 from tests.browser.conftest import Answered, Visit
 
 ENGLISH = "The dog is sleeping under the table now."
@@ -102,7 +102,7 @@ def test_new_model_resets_selection(page: Page) -> None:
         "(text) => dispatchEvent(new CustomEvent('headlight-request', {detail: {model: 'zh-en', text}}))",
         text,
     )
-    settled(page, text)
+    wait_for_translation(page, text)
     assert state(page, "kind") == "cross"
     chosen = state(page, "layer"), state(page, "head")
     opening = state(page, "translation")["opening"]

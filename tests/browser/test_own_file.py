@@ -1,4 +1,4 @@
-"""Open your own: a file of attention is read in the browser alone, shown as it is, and refused in words."""
+"""Open your own: attention files are parsed in the browser, shown unchanged, or rejected with a message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 import headlight
 from headlight.model.records import Translation
 from headlight.viz.figure_phrases import phrase
-from tests.browser.acting import held, open_tab
+from tests.browser.acting import open_tab, page_weights
 from tests.browser.conftest import Visit
 from tests.model.recordings.test_reading import softmax
 
@@ -132,7 +132,7 @@ def test_sample_file_matches_encoder_and_can_be_dropped(page: Page) -> None:
     open_tab(page, "own")
     page.get_by_role("button", name=phrase("own_sample")).click()
     expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("sample")
-    weights = held(page, "encoder")
+    weights = page_weights(page, "encoder")
     np.testing.assert_allclose(table(page), weights[0, 0], atol=6e-4)  # three decimals
     with page.expect_download() as saved:
         page.get_by_role("button", name=phrase("own_save_sample")).click()

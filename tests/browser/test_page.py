@@ -1,4 +1,4 @@
-"""Address, languages, themes and sizes."""
+"""Permalinks, languages, themes and sizes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from playwright.sync_api import Page, expect
 
 import headlight
 from tests.browser.acting import (
-    drawn,
-    modules,
+    expose_state,
     open_alternatives,
+    plotly_values,
     resize,
-    settled,
     state,
     switch_language,
     title,
     translate,
     translation,
+    wait_for_translation,
 )
 from tests.browser.conftest import Visit
 
@@ -33,7 +33,7 @@ NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the f
 @pytest.mark.journey
 def test_permalink_restores_all_state(visit: Visit) -> None:
     page = visit()
-    modules(page)
+    expose_state(page)
     translate(page, "Wo wohnt deine Schwester?")
     page.click("[data-kind=encoder]")
     page.click('.wall-grid button[data-layer="3"][data-head="5"]')
@@ -46,12 +46,12 @@ def test_permalink_restores_all_state(visit: Visit) -> None:
     said = {"text": "Wo wohnt deine Schwester?", "kind": "encoder", "layer": "3", "head": "5", "row": "1"}
     assert dict(parse_qsl(hash_.removeprefix("#"))) == said | {"words": "1", "scale": "log"}  # and nothing usual
     other = visit(hash_)
-    modules(other)
-    settled(other, "Wo wohnt deine Schwester?")
+    expose_state(other)
+    wait_for_translation(other, "Wo wohnt deine Schwester?")
     for field in ("kind", "layer", "head", "row", "column", "words", "scale", "view"):
         assert state(other, field) == state(page, field), field
     assert other.input_value("#sentence") == "Wo wohnt deine Schwester?"
-    np.testing.assert_allclose(drawn(other), drawn(page), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(other), plotly_values(page), atol=NEAR)
 
 
 def test_permalink_contains_forced_prefix(visit: Visit) -> None:
@@ -118,11 +118,11 @@ def test_page_never_scrolls_horizontally(page: Page) -> None:
 
 def test_long_sentences_remain_usable(visit: Visit) -> None:
     page = visit(width=1280)
-    modules(page)
+    expose_state(page)
     translate(page, " ".join(["Der Mann sieht das Haus am See."] * 12))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click("[data-kind=encoder]")
-    assert drawn(page).shape[0] > 80
+    assert plotly_values(page).shape[0] > 80
     assert page.locator(".explorer .tick").count() > 8  # every tenth is numbered
     page.uncheck("[data-field=fit]")
     box = page.locator(".explorer .map-scroll.scrolls")
@@ -130,14 +130,14 @@ def test_long_sentences_remain_usable(visit: Visit) -> None:
 
 
 def test_layout_is_stable_while_translation_streams(page: Page) -> None:
-    modules(page)
+    expose_state(page)
     top = page.locator(".explorer .kinds").bounding_box()
     page.fill("#sentence", "Das Haus ist alt.")
     page.press("#sentence", "Enter")
     tops = set()
     for _ in range(20):
         tops.add((page.locator(".explorer .kinds").bounding_box() or {})["y"])
-    settled(page, "Das Haus ist alt.")
+    wait_for_translation(page, "Das Haus ist alt.")
     assert tops == {(top or {})["y"]}
 
 

@@ -1,4 +1,4 @@
-"""The page for everybody: what assistive technology finds, the keyboard alone, no motion where none is wanted."""
+"""Accessibility: axe, keyboard operation, reduced motion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
 from headlight.viz.tabs import TABS, VIEWS
-from tests.browser.acting import at_rest, drawn, modules, open_tab, state, title, translate
+from tests.browser.acting import expose_state, open_tab, plotly_values, state, title, translate, wait_until_idle
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit
 
@@ -45,7 +45,7 @@ def test_all_tabs_pass_axe_in_both_themes(visit: Visit, size: dict[str, int]) ->
     for theme, rules in themes:
         if state(page, "theme") != theme:
             page.get_by_role("button", name="Switch between light and dark").click()
-        at_rest(page)
+        wait_until_idle(page)
         found[theme, "around"] = barriers(page, {"exclude": [".panel"]}, impacts=SERIOUS, rules=rules)
         for tab in TABS:
             open_tab(page, tab)
@@ -58,7 +58,7 @@ def test_all_tabs_pass_axe_in_both_themes(visit: Visit, size: dict[str, int]) ->
 
 
 def go(page: Page, key: str, goal: str) -> None:
-    """Press a key until the focus is where it should be; on the whole way one sees where it is."""
+    """Press a key until an element has the focus, and check that every focus is visible."""
     for _ in range(MOST_STOPS):
         page.keyboard.press(key)
         assert page.evaluate(UNSEEN) is None
@@ -86,12 +86,12 @@ def test_comparison_is_operable_by_keyboard(page: Page, example: Translation) ->
     press(page, "ArrowUp", "ArrowRight")
     plots = page.locator(".explorer .plot")
     expect(plots).to_have_count(3)
-    np.testing.assert_allclose(drawn(page, 0), cross[1, 2], atol=NEAR)
-    np.testing.assert_allclose(drawn(page, 1), cross[0, 3], atol=NEAR)
-    np.testing.assert_allclose(drawn(page, 2), cross[1, 2] - cross[0, 3], atol=2 * NEAR)
+    np.testing.assert_allclose(plotly_values(page, 0), cross[1, 2], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page, 1), cross[0, 3], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page, 2), cross[1, 2] - cross[0, 3], atol=2 * NEAR)
     press(page, "Escape", "Escape")  # first the chosen row, then the comparison
     expect(plots).to_have_count(1)
-    np.testing.assert_allclose(drawn(page), cross[0, 3], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), cross[0, 3], atol=NEAR)
     go(page, "Shift+Tab", "#sentence")
     page.keyboard.press("Control+A")
     page.keyboard.type("Ja.")
@@ -130,7 +130,7 @@ def test_skip_link_opens_heads_from_any_tab(page: Page) -> None:
 
 def test_scrollable_map_scrolls_by_keyboard(visit: Visit) -> None:
     page = visit(**PHONE)
-    modules(page)
+    expose_state(page)
     translate(page, "Der Mann sieht das Haus am See. " * 8)
     page.click("[data-kind=encoder]")
     if page.is_checked("[data-field=fit]"):
@@ -153,6 +153,6 @@ def test_scrollable_map_scrolls_by_keyboard(visit: Visit) -> None:
 
 def test_reduced_motion_disables_animation(visit: Visit) -> None:
     page = visit(reduced_motion="reduce")
-    modules(page)
+    expose_state(page)
     translate(page, "Das Haus ist alt.")
     assert page.locator(".translate .word.arrives").count() == 0

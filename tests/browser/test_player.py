@@ -1,4 +1,4 @@
-"""Watching a translation being written: what is there at each word, how one moves in it, and what one takes away."""
+"""The player: visible parts at each word, navigation, and the GIF export."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
-from tests.browser.acting import modules, state, translate, translation
+from tests.browser.acting import expose_state, state, translate, translation
 from tests.browser.conftest import Visit
 
 COUNT = 5  # tokens of the example that are written where a test stops
 
 
 def scrub(page: Page, count: int) -> None:
-    modules(page)
+    expose_state(page)
     page.locator(".player input").fill(str(count))
     page.wait_for_function("(count) => headlight.written === count", arg=count)
 
@@ -87,7 +87,7 @@ def test_player_shows_alternatives_and_beam(page: Page, example: Translation) ->
 
 @pytest.mark.journey
 def test_space_toggles_playback_and_end_shows_all(page: Page, example: Translation) -> None:
-    modules(page)
+    expose_state(page)
     page.evaluate("window.seen = []")
     page.evaluate(
         "() => new MutationObserver(() => seen.at(-1) === headlight.row || seen.push(headlight.row)).observe("
@@ -116,7 +116,7 @@ def test_space_toggles_playback_and_end_shows_all(page: Page, example: Translati
 
 def test_reduced_motion_advances_one_word_per_press(visit: Visit) -> None:
     page = visit(reduced_motion="reduce")
-    modules(page)
+    expose_state(page)
     for count in (1, 2, 3):
         page.locator(".player button").click()
         assert state(page, "written") == count
@@ -142,12 +142,12 @@ def test_permalink_restores_player_position(page: Page, visit: Visit) -> None:
     scrub(page, COUNT)
     page.wait_for_function("(count) => location.hash.includes(`written=${count}`)", arg=COUNT)
     other = visit(page.evaluate("location.hash"))
-    modules(other)
+    expose_state(other)
     assert (state(other, "written"), state(other, "row")) == (COUNT, COUNT - 1)
     expect(other.locator(".writing")).to_be_visible()
     expect(other.locator(".explorer .cover")).to_be_visible()
     beyond = visit("#written=300")
-    modules(beyond)
+    expose_state(beyond)
     assert state(beyond, "written") is None
 
 

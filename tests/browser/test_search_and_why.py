@@ -1,4 +1,4 @@
-"""Decoding is walked by arrow keys and opens what was dropped; Why explains the very weight that Heads shows."""
+"""Decoding: keyboard navigation and dropped hypotheses. Why: the same weights as in Heads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ from headlight.model.experiments.score_parts import Cell, score_parts, weight_wi
 from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.service.examples import EXAMPLES
-from tests.browser.acting import at_rest, choose_panel, drawn, held, modules, open_tab, state
+from tests.browser.acting import (
+    choose_panel,
+    expose_state,
+    open_tab,
+    page_weights,
+    plotly_values,
+    state,
+    wait_until_idle,
+)
 from tests.browser.axe import barriers
 from tests.browser.conftest import Answered, Visit, visiting
 from tests.chosen import CHOSEN, SENTENCE
@@ -29,36 +37,36 @@ THREE = 5e-4  # or three
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """One visit for all: each test chooses what it looks at."""
+    """Share one visit; each test makes its selection."""
     with visiting(browser, address) as visit:
         yield visit()
 
 
-def look_at(page: Page, kind: str, layer: int, head: int | str) -> None:
-    """One map in Heads."""
+def open_map(page: Page, kind: str, layer: int, head: int | str) -> None:
+    """Open a map in Heads."""
     open_tab(page, "heads")
     page.click(f".explorer [data-kind={kind}]")
     page.click(f'.wall-grid button[data-layer="{layer}"][data-head="{head}"]')
 
 
 def choose(page: Page, row: int, column: int) -> None:
-    """One pair in Why."""
+    """Select a query and a key in Why."""
     page.click(f".headlight-why [aria-labelledby=why-row] [data-place='{row}']")
-    at_rest(page)
+    wait_until_idle(page)
     page.click(f".headlight-why .row [data-place='{column}']")
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def steps(tree: BeamTree) -> list[list[int]]:
-    """The nodes of each step, best first."""
+    """Return the nodes of each step, best first."""
     found: list[list[int]] = [[] for _ in range(1 + max(node.step for node in tree.nodes))]
     for place, node in enumerate(tree.nodes):
         found[node.step].append(place)
     return [sorted(places, key=lambda place: -tree.nodes[place].score) for places in found]
 
 
-def way(tree: BeamTree, place: int) -> list[int]:
-    """The nodes from the first step to this one."""
+def path_to(tree: BeamTree, place: int) -> list[int]:
+    """Return the nodes from the first step to this node."""
     found: list[int] = []
     while place >= 0:
         found.insert(0, place)
@@ -67,7 +75,7 @@ def way(tree: BeamTree, place: int) -> list[int]:
 
 
 def assert_at(page: Page, translator: Translator, tree: BeamTree, place: int) -> None:
-    """What is read out is this node's text, with its numbers."""
+    """Check that the read-out shows this node's text and numbers."""
     node = tree.nodes[place]
     text = translator.target_tokenizer.decode(list(tree.path(place)))
     readout = page.text_content(".headlight-decoding .readout") or ""
@@ -83,7 +91,7 @@ def test_arrow_keys_navigate_tree_and_dropped_hypotheses_open(
 ) -> None:
     tree = example.tree
     finished = [place for place, node in enumerate(tree.nodes) if node.outcome == "finished"]
-    best = way(tree, max(finished, key=lambda place: tree.nodes[place].score))
+    best = path_to(tree, max(finished, key=lambda place: tree.nodes[place].score))
     open_tab(page, "decoding")
     page.locator(".headlight-decoding .tree").focus()
     page.keyboard.press("Home")
@@ -110,16 +118,16 @@ def test_arrow_keys_navigate_tree_and_dropped_hypotheses_open(
 
     page.keyboard.press("Enter")
     ids = tree.path(dropped)
-    modules(page)
+    expose_state(page)
     page.wait_for_function(
         "(ids) => !headlight.busy && headlight.translation.target.map((token) => token.id).join() === ids",
         arg=",".join(map(str, ids)),
     )
     truth = translator.translate(example.source_text, target=ids)
     for kind in KINDS:
-        np.testing.assert_allclose(held(page, kind), truth.attention.of(kind), atol=NEAR)
-    look_at(page, "cross", 2, 4)
-    np.testing.assert_allclose(drawn(page), truth.attention.cross[2, 4], atol=NEAR)
+        np.testing.assert_allclose(page_weights(page, kind), truth.attention.of(kind), atol=NEAR)
+    open_map(page, "cross", 2, 4)
+    np.testing.assert_allclose(plotly_values(page), truth.attention.cross[2, 4], atol=NEAR)
     open_tab(page, "decoding")  # the search that it came from is still there
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(len(finished))
     page.locator(".headlight-decoding .finished .link").first.click()
@@ -141,7 +149,7 @@ def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) ->
     rule = page.get_by_text("score + 0.3 × back-translation")
     expect(rule).to_be_visible()
     open_tab(page, "heads")
-    modules(page)
+    expose_state(page)
     page.click("[aria-controls=options]")
     page.fill("#options [data-field=back_weight]", "0")
     page.press("#options [data-field=back_weight]", "Enter")
@@ -187,13 +195,13 @@ TREE, NODE = ".headlight-decoding .tree", ".headlight-decoding .node"
 
 
 def shown(page: Page) -> list[int]:
-    """The nodes that are drawn."""
+    """Return the drawn nodes."""
     found: list[int] = page.locator(NODE).evaluate_all("(all) => all.map((node) => Number(node.dataset.node))")
     return sorted(found)
 
 
 def assert_fits(page: Page) -> None:
-    """The tree keeps to the width that it has, and no two boxes stand on each other."""
+    """Check that the tree fits its width and that no boxes overlap."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate(
         """(tree) => {
@@ -224,7 +232,7 @@ def test_tree_fits_width_and_shows_requested_beam(page: Page, example: Translati
     page.get_by_label("Show what was dropped").uncheck()
 
     # Each token's probability, given what stands before it, is the number in its box and in the read-out.
-    place = way(example.tree, best)[2]
+    place = path_to(example.tree, best)[2]
     chance = np.exp(nodes[place].log_probability - nodes[nodes[place].parent].log_probability)
     page.click(f'{NODE}[data-node="{place}"]')
     expect(page.locator(".headlight-decoding .readout .about")).to_contain_text(f"probability {chance:.4f}")
@@ -262,7 +270,7 @@ def test_search_playback_highlights_token_in_tree_and_bars(page: Page, example: 
     open_tab(page, "decoding")
     nodes, stepper = example.tree.nodes, page.locator(".headlight-decoding .stepper")
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
-    path = way(example.tree, best)
+    path = path_to(example.tree, best)
     slider = stepper.locator("input")
     slider.fill("3")
     assert shown(page) == [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step < 3]
@@ -327,8 +335,8 @@ def test_products_sum_to_score_and_softmax_matches_weights(
     written = tuple(token.id for token in example.target_tokens)
     seen = translator.translate(example.source_text, target=written, capture=tuple(probes)).captured
     queries, keys, scores, mixed = (seen[probe][head] for probe in probes)
-    look_at(page, "cross", 1, head)
-    weights = drawn(page)
+    open_map(page, "cross", 1, head)
+    weights = plotly_values(page)
 
     open_tab(page, "why")
     choose(page, row, key)
@@ -371,7 +379,7 @@ def test_products_sum_to_score_and_softmax_matches_weights(
 
 
 def test_masked_keys_are_labelled_masked(page: Page, example: Translation) -> None:
-    look_at(page, "decoder", 0, 0)
+    open_map(page, "decoder", 0, 0)
     open_tab(page, "why")
     choose(page, 1, 4)
     expect(page.locator(".headlight-why h2")).to_contain_text("may not look at")
@@ -385,32 +393,32 @@ def test_masked_keys_are_labelled_masked(page: Page, example: Translation) -> No
 def test_average_offers_nearest_head(page: Page, example: Translation) -> None:
     open_tab(page, "heads")
     page.check('#panel-heads [data-field="averages"]')
-    look_at(page, "cross", 1, "mean")
+    open_map(page, "cross", 1, "mean")
     choose_panel(page, "why")
     layer = example.attention.cross[1]  # [head, query, key]
     nearest = int(np.abs(layer - layer.mean(axis=0)).sum(axis=(1, 2)).argmin())
     page.get_by_role("button", name=f"Use the nearest head: Layer 2 · Head {nearest + 1}").click()
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(".headlight-why .row tfoot td.numeric").last).to_have_text("1.0000")
     assert (state(page, "layer"), state(page, "head")) == (1, nearest)
 
 
 def test_pressing_selected_kind_keeps_query_and_key(page: Page) -> None:
-    look_at(page, "cross", 1, 6)
+    open_map(page, "cross", 1, 6)
     open_tab(page, "why")
     choose(page, 2, 4)
     page.click(".headlight-why [data-kind=cross]")
     assert (state(page, "row"), state(page, "column")) == (2, 4)
     page.click(".headlight-why .stream [data-place='5']")
-    at_rest(page)
+    wait_until_idle(page)
     assert (state(page, "row"), state(page, "column")) == (2, 5)
     page.locator(".headlight-why .row [data-place='5']").focus()
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
-    at_rest(page)
+    wait_until_idle(page)
     assert (state(page, "row"), state(page, "column")) == (2, 4)
     page.locator(".headlight-why [role=radio][aria-checked=true]").press("ArrowRight")
-    at_rest(page)
+    wait_until_idle(page)
     assert state(page, "row") == 3
     expect(page.locator(".headlight-why [role=radio]:focus")).to_have_attribute("data-place", "3")
 
@@ -426,7 +434,7 @@ def test_tree_is_clickable_after_answer_without_tree(page: Page, translator: Tra
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(
         sum(node.outcome == "finished" for node in tree.nodes)
     )
-    at_rest(page)
+    wait_until_idle(page)
     place = steps(tree)[2][1]
     readout = page.locator(".headlight-decoding .readout .about")
     before = readout.inner_text()
@@ -443,11 +451,11 @@ def test_account_sums_to_logit_difference_and_names_rival(
     open_tab(page, "word")
     place = next(place for place, token in enumerate(example.target_tokens) if token.text.strip() == "sleeping")
     page.click(".headlight-word .pick button:has-text('sleeping')")
-    at_rest(page)
+    wait_until_idle(page)
     rivals = [other for other in example.target_tokens[place].alternatives if other.text.strip() != "sleeping"]
     for rival in rivals[:2]:
         page.click(f".account .segments button:has-text('{rival.text.strip()}')")
-        at_rest(page)
+        wait_until_idle(page)
         expect(page.locator(".account h3")).to_have_text(f"Why sleeping and not {rival.text.strip()}?")
         account = word_account(translator, example, place, rival.id)
         sums = [

@@ -1,4 +1,4 @@
-"""See: rows with both words, ribbons, a pinned cell in every head, questions beside the map; views in one place."""
+"""See: rows with both words, ribbons, pinned cells, questions next to the map, and view modes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from headlight import Translator
 from headlight.model.experiments.effects import effect_maps, summarise_effects
 from headlight.model.records import Intervention, Translation
 from headlight.viz.tabs import VIEWS
-from tests.browser.acting import at_rest, choose_panel, hold_calls, modules, open_tab, resize, state, traces
+from tests.browser.acting import (
+    choose_panel,
+    expose_state,
+    hold_calls,
+    open_tab,
+    resize,
+    state,
+    traces,
+    wait_until_idle,
+)
 from tests.browser.conftest import Visit
 
 LISTED = 4
@@ -98,7 +107,7 @@ def test_effect_map_matches_model(page: Page, visit: Visit, example: Translation
     layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
     weights = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     page.click("[data-view=effect]")
-    at_rest(page)
+    wait_until_idle(page)
     maps = effect_maps(translator, example, "cross")
     drawn = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     expected = np.sign(maps[layer, head]) * np.sqrt(np.minimum(1, np.abs(maps[layer, head]) / 0.4))
@@ -172,11 +181,11 @@ def test_views_share_one_position(page: Page) -> None:
 def test_hover_does_not_shift_layout(page: Page, size: tuple[int, int], language: str) -> None:
     resize(page, *size)
     page.get_by_role("button", name=language, exact=True).click()
-    at_rest(page)
+    wait_until_idle(page)
     opening = page.evaluate(PLACES, STILL)
 
     def assert_still(what: str) -> None:
-        at_rest(page)
+        wait_until_idle(page)
         places = page.evaluate(PLACES, STILL)
         assert {name: place for name, place in places.items() if place != opening[name]} == {}, what
 
@@ -208,7 +217,7 @@ def test_permalink_of_removed_tab_opens_its_panel(visit: Visit, panel: str) -> N
 
 @pytest.mark.journey
 def test_leaving_view_cancels_its_requests(page: Page) -> None:
-    modules(page)
+    expose_state(page)
     hold_calls(page, "explain_row", "explain_stream")
     page.evaluate(
         """() => {

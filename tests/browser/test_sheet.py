@@ -1,4 +1,4 @@
-"""The sheet for a class: printed from Heads, with questions whose answers are the maps' own, on the last page."""
+"""The worksheet: printed from Heads, with questions and, on the last page, their answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHEET = ".gradio-container > .class-sheet"
 
 @contextmanager
 def printed(page: Page) -> Iterator[None]:
-    """The page as it is on paper."""
+    """Emulate print until the end of the block."""
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     yield

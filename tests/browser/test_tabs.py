@@ -1,4 +1,4 @@
-"""Positions, Sentiment and Models say what the model, the judge and the folders say."""
+"""Positions, Sentiment and Models show the numbers of the model, the classifier and the folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.judge import Judge
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.settings import MODELS
-from tests.browser.acting import at_rest, open_tab, traces
+from tests.browser.acting import open_tab, traces, wait_until_idle
 from tests.browser.conftest import Visit, visiting
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
@@ -30,13 +30,13 @@ CHOSEN, PLOT = ".headlight-positions [aria-checked=true]", ".headlight-positions
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """One visit for all: each test opens the tab that it is about."""
+    """Share one visit; each test opens its tab."""
     with visiting(browser, address) as visit:
         yield visit()
 
 
 def encoding(translator: Translator, name: str, length: int) -> FloatArray:
-    """What an encoding would add in a model of this size: `[position, width]` or `[head, query, key]`."""
+    """Return an encoding for a model of this size: `[position, width]` or `[head, query, key]`."""
     numbers: FloatArray = (
         make_positions(replace(translator.model.config, positions=name), one_way=False).as_array(length).numpy()
     )
@@ -45,12 +45,12 @@ def encoding(translator: Translator, name: str, length: int) -> FloatArray:
 
 def choose(page: Page, name: str) -> None:
     page.click(f".headlight-positions [data-encoding={name}]")
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(CHOSEN)).to_have_attribute("data-encoding", name)
 
 
 def pick(page: Page, number: int) -> None:
-    """A dimension, or a head."""
+    """Select a dimension or a head."""
     page.locator(".headlight-positions .figures .picker input").fill(str(number))
 
 
@@ -140,7 +140,7 @@ def test_arrow_keys_step_through_encodings(page: Page) -> None:
     seen = {}
     for _ in POSITIONS:
         page.keyboard.press("ArrowDown")
-        at_rest(page)
+        wait_until_idle(page)
         name = page.locator(CHOSEN).get_attribute("data-encoding")
         seen[name] = page.locator(".headlight-positions .figures").is_visible()
         assert page.evaluate("document.activeElement.dataset.encoding") == name
@@ -156,7 +156,7 @@ def test_review_shows_class_probability_contributions_and_heads(page: Page) -> N
     open_tab(page, "sentiment")
     page.fill("#review", REVIEW)
     page.press("#review", "Enter")
-    at_rest(page)
+    wait_until_idle(page)
     truth = Judge.load(MODELS / "sentiment", device="cpu").judge(REVIEW)
     sure = max(truth.probability, 1 - truth.probability)
     verdict = page.locator(".headlight-sentiment .verdict")
@@ -230,7 +230,7 @@ def test_every_model_folder_has_card_with_its_numbers(page: Page) -> None:
 
 
 def parameters(folder: Path) -> int:
-    """How many numbers lie in a folder's weights, without the scales of those kept as bytes."""
+    """Count the weights in a folder, without the scales of int8 tensors."""
     count = 0
     for path in folder.glob("*.safetensors"):
         content = path.read_bytes()

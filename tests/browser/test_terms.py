@@ -1,4 +1,4 @@
-"""Terms carry their meaning where they stand: by pointer, keys and touch, in both languages; not in what was typed."""
+"""Terms are explained on hover, focus and tap, in both languages, but not in user text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ CARD = ".term-card"
 TABS = ("heads", "whatif", "learn", "word", "why", "sentiment")
 
 
-def explained(page: Page, tab: str, language: str) -> list[str]:
-    """The terms that are explained in a view, once it has been looked at in this language."""
+def explained_terms(page: Page, tab: str, language: str) -> list[str]:
+    """Open a view in a language and return its explained terms."""
     forms = {term.removesuffix("_in"): text for term, text in phrases(language).items() if term.endswith("_in")}
     found = page.wait_for_function(
         """([tab, forms]) => {
@@ -33,7 +33,7 @@ def explained(page: Page, tab: str, language: str) -> list[str]:
 
 
 def apart(term: Locator, card: Locator) -> bool:
-    """Whether a card leaves its term free and stands within the window."""
+    """Whether a card does not cover its term and is within the window."""
     one, other = term.bounding_box(), card.bounding_box()
     assert one is not None
     assert other is not None
@@ -49,7 +49,7 @@ def test_first_occurrence_of_each_term_is_explained_but_not_user_text(page: Page
         switch_language(page, language)
         for tab in TABS:
             open_tab(page, tab)
-            assert explained(page, tab, language) or tab == "learn"
+            assert explained_terms(page, tab, language) or tab == "learn"
             inside = page.locator(f"#panel-{tab} :is(bdi, button, b, .token, .label, textarea) .term")
             assert inside.count() == 0, tab
     assert page.locator(".translate :is(.text, .field, bdi) .term").count() == 0
@@ -58,7 +58,7 @@ def test_first_occurrence_of_each_term_is_explained_but_not_user_text(page: Page
 
 
 def test_term_card_opens_by_hover_focus_and_key_and_closes_by_escape(page: Page) -> None:
-    explained(page, "heads", "en")
+    explained_terms(page, "heads", "en")
     term, card = page.locator("#panel-heads .term[data-term=head]"), page.locator(CARD)
     says = phrases("en")["term_head_says"]
     expect(card).to_be_hidden()
@@ -92,7 +92,7 @@ def test_term_card_opens_by_hover_focus_and_key_and_closes_by_escape(page: Page)
 
 def test_term_card_opens_and_closes_by_tap(visit: Visit) -> None:
     page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
-    explained(page, "heads", "zh")
+    explained_terms(page, "heads", "zh")
     term, card = page.locator("#panel-heads .term").first, page.locator(CARD)
     term.tap()
     expect(card).to_contain_text(phrases("zh")[f"term_{term.get_attribute('data-term')}_says"])

@@ -1,4 +1,4 @@
-"""Learn: a run is trained while one watches, in both languages; any moment can be looked at again; leaving ends it."""
+"""Learn: live training runs in both languages; snapshots can be revisited; leaving stops the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headlight.viz.figure_phrases import phrases
 from headlight.viz.service.tickets import Visitor
 from headlight.viz.service.training_runs import MAX_RUN_SECONDS
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import at_rest, state
+from tests.browser.acting import state, wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit
 
 OVER = ".train-side[data-phase=over]"
@@ -22,12 +22,12 @@ def visit_step(visit: Visit, step: str, **options: object) -> Page:
     page = visit(f"#tab=learn&lesson=train.{step}.0", drawn=".lesson[data-step]", **options)
     page.locator(".lesson-ask .answer .link").click()
     page.wait_for_selector(".lesson.trains[data-step] .run-map canvas")
-    at_rest(page)
+    wait_until_idle(page)
     return page
 
 
 def losses(page: Page) -> list[float]:
-    """What the curve says of the moment, for each run."""
+    """Return the displayed loss of each run."""
     return [float(text.split()[-1]) for text in page.locator(".loss-curve .said").all_text_contents()]
 
 
@@ -71,7 +71,7 @@ def test_training_is_shown_live_and_snapshots_are_kept(visit: Visit) -> None:
     page.locator("[data-control='positions']").uncheck()
     page.wait_for_function("location.hash.includes('set-positions-0')")
     expect(page.locator(".train-line .go")).to_have_text(phrases("zh")["lesson_train_start"])
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def test_two_runs_fit_on_phone_and_stop_on_leaving(
@@ -103,7 +103,7 @@ def test_two_runs_fit_on_phone_and_stop_on_leaving(
     expect(page.locator(".lesson-list")).to_be_visible()
     assert training.wait_for(lambda: training.line.running_count == 0 and not training._runs, PATIENCE / 1000)
     assert state(page, "lesson") == ""
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def test_full_training_queue_is_retried_until_a_run_stops(visit: Visit, translate_widget: TranslateWidget) -> None:
@@ -124,16 +124,16 @@ def test_full_training_queue_is_retried_until_a_run_stops(visit: Visit, translat
         line.max_waiting = most
     page.wait_for_selector(OVER, timeout=OVER_BY)  # by itself
     assert losses(page)[0] < 0.2
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def test_any_accepted_target_counts_as_correct(visit: Visit) -> None:
     page = visit("#tab=learn&lesson=masks.trained.0", drawn=".lesson.trains[data-step] .run-map canvas")
-    at_rest(page)
+    wait_until_idle(page)
     guessed, wrong = (phrases("en")[f"lesson_train_{name}_of"].format(count=8) for name in ("right", "wrong"))
     verdicts = page.locator(".run .verdict")
     expect(verdicts).to_have_text([wrong, wrong])  # nothing is trained yet
     page.click(".train-line .go")
     page.wait_for_selector(OVER, timeout=OVER_BY)
     expect(verdicts).to_have_text([wrong, guessed])  # without the mask, and with it
-    at_rest(page)
+    wait_until_idle(page)

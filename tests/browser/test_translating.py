@@ -1,4 +1,4 @@
-"""Type, press Enter, read; go on from another word; errors beside their field."""
+"""Translating: typing, submitting, alternatives, and errors next to their fields."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import (
+    expose_state,
     hold_calls,
-    let_calls,
-    modules,
     open_alternatives,
     open_tab,
-    settled,
+    release_calls,
     state,
     translate,
     translation,
+    wait_for_translation,
 )
 from tests.browser.conftest import Visit, translate_widget_of, visiting
 
@@ -42,7 +42,7 @@ def test_first_visit_shows_model_translation(page: Page, translator: Translator)
 
 @pytest.mark.journey
 def test_enter_submits_typed_text(page: Page, translator: Translator) -> None:
-    modules(page)
+    expose_state(page)
     assert translate(page, SENTENCE) == expected(translator, SENTENCE)
 
 
@@ -72,7 +72,7 @@ def test_shift_enter_inserts_newline_without_request(page: Page) -> None:
 
 @pytest.mark.journey
 def test_selected_alternative_continues_translation(page: Page, translator: Translator) -> None:
-    modules(page)
+    expose_state(page)
     translate(page, SENTENCE)
     word = page.locator(".translate .word").nth(4)
     place = int(word.get_attribute("data-place") or "")
@@ -87,7 +87,7 @@ def test_selected_alternative_continues_translation(page: Page, translator: Tran
     assert translation(page) == expected(translator, SENTENCE, prefix=(*ids, alternative[1]))
     page.get_by_text("Back to the model’s own translation").click()
     expect(page.locator(".translate .word.forced")).to_have_count(0)
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     assert translation(page) == expected(translator, SENTENCE)
 
 
@@ -110,13 +110,13 @@ def test_own_translation_is_shown_until_reset(page: Page) -> None:
 
 
 def test_own_translation_is_cleared_for_new_sentence(page: Page, translator: Translator) -> None:
-    modules(page)
+    expose_state(page)
     page.get_by_role("button", name="Options").click()
     score(page, "I had a beer.")
     page.get_by_role("button", name="Options").click()  # folded away, and forgotten
     page.select_option("#examples", label="Question")
     question = next(example.text for example in EXAMPLES if example.name == "question")
-    settled(page, question)
+    wait_for_translation(page, question)
     assert translation(page) == expected(translator, question)
     page.get_by_role("button", name="Options").click()
     expect(page.locator("[data-field=target]")).to_have_value("")
@@ -126,7 +126,7 @@ def test_own_translation_is_cleared_for_new_sentence(page: Page, translator: Tra
 
 
 def test_sentence_typed_after_own_translation_is_scored_with_it(page: Page) -> None:
-    modules(page)
+    expose_state(page)
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=target]", "I had a beer.")
     assert translate(page, "Ich trinke ein Bier.") == "I had a beer."
@@ -160,8 +160,8 @@ def test_new_sentence_clears_previous_notes_immediately(page: Page) -> None:
     assert said.all_text_contents()[1:] == ["", ""]
     expect(words).to_have_css("opacity", "0.5")  # they are still those of the last one
     assert page.locator(".tabs").bounding_box() == below
-    let_calls(page)
-    settled(page, SENTENCE)
+    release_calls(page)
+    wait_for_translation(page, SENTENCE)
     expect(said.nth(0)).not_to_have_text("Checking…")
     expect(said.nth(2)).to_contain_text("tokens in")
     expect(words).to_have_css("opacity", "1")
@@ -218,7 +218,7 @@ def test_option_error_does_not_shift_layout(visit: Visit, width: int) -> None:
 
 
 def test_fields_show_requested_values(page: Page) -> None:
-    modules(page)
+    expose_state(page)
     page.get_by_role("button", name="Options").click()
     beam, temperature = page.locator("[data-field=beam_size]"), page.locator("[data-field=temperature]")
     beam.fill("3")
@@ -242,11 +242,11 @@ def test_concurrent_visitors_get_separate_answers(visit: Visit, translator: Tran
     sentences = ("Der Zug ist schon weg.", "Die Katze schläft auf dem Sofa.")
     pages = [visit(), visit()]
     for one, sentence in zip(pages, sentences, strict=True):
-        modules(one)
+        expose_state(one)
         one.fill("#sentence", sentence)
         one.press("#sentence", "Enter")
     for one, sentence in zip(pages, sentences, strict=True):
-        settled(one, sentence)
+        wait_for_translation(one, sentence)
         assert translation(one) == expected(translator, sentence)
 
 

@@ -1,4 +1,4 @@
-"""Chinese stands upright wherever it is written, above columns, too; what is not written in squares is turned there."""
+"""Chinese labels are upright everywhere, also above columns, where other scripts are rotated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import headlight
-from tests.browser.acting import at_rest
+from tests.browser.acting import wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit
 from tests.browser.test_sheet import printed
 from tests.model.recordings.test_reading import softmax
@@ -50,7 +50,7 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
 
 
 def require_upright(texts: list[dict[str, Any]], *, latin: bool) -> None:
-    """Squares stand, some of them in columns; Latin in columns reads upwards, where there is some (`latin`)."""
+    """Check that Chinese texts are upright and that Latin column labels, if `latin`, are rotated."""
     squares = [each for each in texts if each["squares"]]
     turned = [
         each for each in squares if each["a"] <= 0 or abs(each["b"]) > 1e-6 or each["textOrientation"] == "sideways"
@@ -73,7 +73,7 @@ def require_upright(texts: list[dict[str, Any]], *, latin: bool) -> None:
 )
 def test_column_labels_are_upright(visit: Visit, look: dict[str, Any], ready: str, root: str) -> None:
     page = visit("#" + urlencode(ASKED | look), drawn=ready)
-    at_rest(page)
+    wait_until_idle(page)
     require_upright(page.evaluate(LYING, root), latin=True)
 
 
