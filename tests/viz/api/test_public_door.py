@@ -205,7 +205,7 @@ def test_slow_request_body_times_out(site: Site, monkeypatch: pytest.MonkeyPatch
         assert (reply.status, json.load(reply)["word"], reply.headers["connection"]) == (408, "too_slow", "close")
 
 
-def test_large_response_is_sent_unchanged(site: Site) -> None:
+def test_deferred_answer_is_sent_unchanged(site: Site) -> None:
     widget: TranslateWidget = site.page.calls.calls["fetch_deferred"].function.__self__  # type: ignore[attr-defined]
     name = widget.parcels.store('{"what":"answer","text":"ä"}')
     replies = [

@@ -194,7 +194,7 @@ def test_model_outputs_and_classifications_are_shown() -> None:
         headlight.show()
 
 
-def test_show_arguments_are_keyword_names() -> None:
+def test_hostile_names_are_escaped() -> None:
     nasty = ["</script><script>alert(1)</script>", "<!--", "${x}", '"', "&", "a", "b"]
     view = headlight.show(CAUSAL, tokens=nasty, name="</title><script>alert(1)</script>")
     page = view.page()

@@ -219,7 +219,7 @@ def test_malformed_folders_are_skipped(
     assert caplog.text.count("is left out") == 3
 
 
-def test_card_encoding_is_detected_and_outside_links_are_ignored(settings: Settings, tmp_path: Path) -> None:
+def test_card_in_other_encoding_is_read_and_symlinked_card_is_ignored(settings: Settings, tmp_path: Path) -> None:
     card = tmp_path / "models" / "toy" / "README.md"
     card.write_bytes("# toy\n\nMündlich.\n".encode("latin-1"))
     assert "ndlich." in Service(settings).models()[0].summary

@@ -371,13 +371,13 @@ def test_sessions_of_one_address_share_fairly() -> None:
     assert pupil.granted
 
 
-def test_model_load_time_does_not_count_as_expected_wait() -> None:
+def test_single_slow_computation_does_not_reject_class() -> None:
     line = RequestQueue(2, 1000, max_wait_s=60)
     line._pace.record("translate", 60.0)
     assert len(class_of(line, 60)) == 60
 
 
-def test_large_requests_fill_queue_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_is_limited_by_request_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_module, "MAX_BYTES", 1000)
     line = RequestQueue(1, 1000)
     joined(line, THIRD, "x")

@@ -38,7 +38,7 @@ def test_out_of_range_weights_are_clamped() -> None:
     assert encode_weights(given) == encode_weights(meant)
 
 
-def test_encoding_is_ascii_and_small_weights_take_one_byte() -> None:
+def test_encoding_needs_no_escapes_and_small_weights_take_one_byte() -> None:
     letters = "".join(map(chr, dict.fromkeys(alphabet().tolist())))
     assert len(set(letters)) == len(letters)
     assert json.dumps(letters, ensure_ascii=False) == f'"{letters}"'

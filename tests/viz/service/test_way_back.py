@@ -174,7 +174,7 @@ def test_pruning_is_compared_with_unreranked_translation(service: Service) -> No
     assert text == translated
 
 
-def test_harmless_mistake_matches_translation_in_lesson(service: Service) -> None:
+def test_ineffective_mistake_keeps_own_translation(service: Service) -> None:
     given = ExperimentInput({}, service.check(PAGE), service)
     told = given.run(try_mistakes, given.own_translation, ["softmax"])
     assert CHOSEN not in told.generated.text == given.own_translation.text

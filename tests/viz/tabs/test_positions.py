@@ -129,7 +129,7 @@ def test_encodings_without_waves_have_no_period(service: Service) -> None:
     assert [periods(config, name) for name in ("none", "learned", "alibi", "relative")] == [None] * 4
 
 
-def test_figure_arrays_are_cached_and_read_only(service: Service) -> None:
+def test_encoding_arrays_are_cached_and_read_only(service: Service) -> None:
     config = translator_of(service, "toy").model.config
     first = encoding_array(config, "alibi", 7)
     assert encoding_array(config, "alibi", 7) is first
