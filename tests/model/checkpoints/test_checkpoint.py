@@ -527,7 +527,7 @@ def test_checksum_verification_can_be_skipped(tmp_path: Path, saved: Path) -> No
 
 
 class Summariser(nn.Module):
-    """Another kind of model, with a tie of its own."""
+    """A different kind of model, with its own tied weights."""
 
     def __init__(self, config: SummariserConfig) -> None:
         super().__init__()

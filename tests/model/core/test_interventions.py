@@ -1,4 +1,4 @@
-"""An intervention changes the one head that it names, exactly as it says, while decoding and while looking."""
+"""Interventions change exactly their head, during decoding and capture."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ids_of(translation: Translation) -> list[int]:
 
 
 def uniform_rows(translation: Translation, kind: Kind) -> FloatArray:
-    """Each row shares one among the keys that it may look at."""
+    """Return rows with equal weights for all allowed keys."""
     allowed = translation.attention.allowed(kind).astype(np.float32)
     rows: FloatArray = allowed / allowed.sum(axis=-1, keepdims=True)
     return rows
@@ -275,7 +275,7 @@ def rows_of(translation: Translation, kind: Kind, layer: int = 1, head: int = 2)
 
 
 def pointed_rows(translation: Translation, kind: Kind, step: int) -> FloatArray:
-    """Written out: one at the token `step` from the row's own place, else at its own, else everywhere alike."""
+    """Return one-hot rows at `step` tokens from the row, else at the row itself, else uniform rows."""
     allowed = translation.attention.allowed(kind)
     rows = np.zeros(allowed.shape, dtype=np.float32)
     for row, may in enumerate(allowed):
@@ -366,7 +366,7 @@ def test_weight_removed_from_one_hot_row_is_shared_evenly(translator: Translator
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("head", [2, None])
 def test_weight_can_be_set_where_all_heads_are_zero(translator: Translator, kind: Kind, head: int | None) -> None:
-    """A step of the search sees no other row that would look there."""
+    """A decoding step has no other row with a weight there."""
     drag = SetWeight(kind=kind, layer=1, head=2, row=2, column=0, amount=0.7)
     changes = (change(kind, "same", head=head), drag)
     written = translator.translate(TEXT, interventions=changes, max_length=9)
@@ -454,7 +454,7 @@ SEVERAL = (
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "relative", "none"])
 def test_cached_steps_match_full_pass_under_interventions(positions: str) -> None:
-    """Greedy words are chosen row by row; a pass over all of them must find each the likeliest."""
+    """Greedy tokens are chosen row by row; a full pass must give each the highest probability."""
     translator = tiny_translator(positions=positions)
     for text in (TEXT, SENTENCES[2]):
         written = translator.translate(text, interventions=SEVERAL, max_length=15)
@@ -541,7 +541,7 @@ def test_without_added_positions_input_is_embedding(positions: str) -> None:
 
 @pytest.mark.parametrize("positions", ENCODINGS)
 def test_shifted_positions_match_longer_sentence(positions: str) -> None:
-    """Where distances alone count, a shift changes nothing; where a table counts, its later rows are added."""
+    """A shift has no effect on relative positions; with a table, later rows are added."""
     model = tiny_translator(positions=positions).model
     ids = torch.tensor([[5, 6, 7]])
     with torch.inference_mode():
@@ -560,7 +560,7 @@ def test_shifted_positions_match_longer_sentence(positions: str) -> None:
 
 @pytest.mark.parametrize("positions", ENCODINGS)
 def test_shuffled_positions_match_reordered_sentence(positions: str) -> None:
-    """Tokens that change places are, but for their order in memory, the sentence with its words in that order."""
+    """A shuffled sentence matches the sentence with reordered words, except for the order in memory."""
     model = tiny_translator(positions=positions).model
     ids = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])  # one whole block
     shuffle = PositionChange(side="encoder", action="shuffle", amount=3)
@@ -588,7 +588,7 @@ def test_shift_is_limited_by_learned_table() -> None:
 
 
 def test_interventions_do_not_leak_to_other_threads() -> None:
-    """Two at once: one with every head off, one as it is, each many times, gets exactly what it gets alone."""
+    """Two threads, one with all heads off and one without interventions, get the same results as alone."""
     translator = tiny_translator()
     off = tuple(Intervention(kind=kind, layer=None, head=None, action="remove") for kind in KINDS)
     off += (PositionChange(side="encoder", action="no_positions"), ZeroPart(side="decoder", layer=0, part="residual"))

@@ -1,4 +1,4 @@
-"""Positional encodings: each against its published formula, and all alike in what every encoding must do."""
+"""Positional encodings: each against its published formula, and common requirements of all."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def config_of(variant: str, **fields: Any) -> TransformerConfig:
-    """Wide enough to be learned from, with an even head width, as rotary positions need."""
+    """Return a configuration with an even head width, which rotary positions need."""
     return small_config(head_width=6, **(VARIANTS[variant] | fields))
 
 
@@ -99,7 +99,7 @@ def test_first_position_is_zeros_and_ones() -> None:
 
 @pytest.mark.parametrize("shift", [1, 3, 50])
 def test_sinusoid_shift_is_a_rotation(shift: int) -> None:
-    """PE(p + k) = M(k) · PE(p): M turns each pair of columns by k / wavelength, and knows nothing of p."""
+    """PE(p + k) = M(k) · PE(p): M rotates each pair of columns by k / wavelength, independently of p."""
     width = 22
     rotation = torch.zeros(width, width, dtype=torch.float64)
     for pair in range(width // 2):
@@ -219,7 +219,7 @@ def test_rotary_offsets_cancel(start: int) -> None:
 
 
 def test_cross_attention_is_not_rotated() -> None:
-    """Source and target have no common positions to differ by."""
+    """Source and target have no common position axis."""
     calls: list[int] = []
 
     class Counting(RotaryPositions):
@@ -266,8 +266,8 @@ def test_alibi_subtracts_slope_times_distance(one_way: bool) -> None:
 
 
 def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, one_way: bool) -> int:
-    """The rule of T5 in words: half of the buckets are single distances; bucket e + i of the other n − e begins where
-    a distance reaches e · (m / e)^(i / (n − e)); beyond m all is one. Two-way, half of all belong to keys ahead."""
+    """T5's rule: half of the buckets are single distances; bucket e + i of the other n − e starts at a distance of
+    e · (m / e)^(i / (n − e)); distances beyond m share one. Two-way, half of the buckets are for later keys."""
     side = 0
     if one_way:
         distance = max(-distance, 0)
@@ -334,7 +334,7 @@ def test_relative_bias_is_shared_by_layers_of_each_stack() -> None:
 
 
 def test_buckets_are_bidirectional_only_in_encoder() -> None:
-    """One-way buckets are finer, and know nothing of keys ahead."""
+    """One-way buckets are finer, because they do not include later keys."""
     model = make_model("relative")
     encoder, decoder = model.encoder.embedding.positions, model.decoder.embedding.positions
     assert isinstance(encoder, RelativePositions)
@@ -456,7 +456,7 @@ def test_longer_table_extends_shorter_one() -> None:
 @pytest.mark.parametrize("length", [TARGET, 101], ids=["as built", "grown"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_tables_from_inference_mode_support_training(variant: str, length: int) -> None:
-    """PyTorch refuses to save tensors for the backward pass that were made in inference mode."""
+    """PyTorch does not save inference tensors for the backward pass."""
     model, source, target = make_model(variant), source_ids(), target_ids(length)
     with torch.inference_mode():
         model(source, target)
@@ -517,7 +517,7 @@ def test_autocast_trains_and_is_close_to_float32(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_tables_follow_device(variant: str) -> None:
-    """The meta device stands in for a GPU: it refuses to meet tensors of the CPU."""
+    """The meta device replaces a GPU, because it rejects CPU tensors."""
     model = make_model(variant).to("meta")
     mask = torch.ones(BATCH, 1, 1, SOURCE, dtype=torch.bool, device="meta")
     logits = model(source_ids().to("meta"), target_ids(101).to("meta"), mask)

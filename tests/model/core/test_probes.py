@@ -1,4 +1,4 @@
-"""Probes: every place has a name, can be read and edited, by the run that asks alone, and nothing stays behind."""
+"""Probes have names, can be watched and edited per run, and leave no state behind."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_watching_does_not_change_results(model: Transformer) -> None:
 
 
 def test_edit_replaces_tensor(model: Transformer) -> None:
-    """Weights of zero bring nothing home, so that only the output's bias is left."""
+    """With zero weights, only the bias of the output projection is left."""
     name = "encoder.layers.1.self_attention.weights"
     with watch(model, name, edit=zeros) as seen, watch(model, "encoder.layers.1.self_attention.mixed") as mixed:
         model(*sentences())
@@ -337,7 +337,7 @@ def test_watches_of_two_models_are_independent(tiny: Transformer) -> None:
 
 
 def snapshot(model: nn.Module) -> dict[str, Any]:
-    """Everything that hangs on any module, deep: tensors by identity and version, all else by its content."""
+    """Return all attributes of all modules: tensors by identity and version, others by content."""
 
     def frozen(value: Any) -> Any:
         if isinstance(value, Tensor):
@@ -477,7 +477,7 @@ def test_concurrent_edits_give_correct_values() -> None:
 
 
 def test_concurrency_test_detects_leaking_hook(tiny: Transformer) -> None:
-    """The wrong variant: a plain forward hook reaches another thread's run."""
+    """Counterexample: a plain forward hook affects runs of other threads."""
     source, target = sentences()
     plain = tiny(source, target)
     results: list[Tensor] = []
@@ -491,7 +491,7 @@ def test_concurrency_test_detects_leaking_hook(tiny: Transformer) -> None:
 
 @pytest.mark.parametrize("name", ["encoder.layers.0.self_attention.weights", "decoder.output.logits"])
 def test_pytorch_hooks_are_called_and_can_change_output(tiny: Transformer, name: str) -> None:
-    """On the fused path, too, where nobody watches: the explicit one is taken for it."""
+    """A hook on an unwatched probe also selects the explicit path."""
     source, target = sentences()
     plain, passed = tiny(source, target), []
     with watch(tiny, name) as seen:
@@ -584,7 +584,7 @@ def test_other_hooks_can_change_during_edit() -> None:
 
 
 def test_watch_in_generator_stays_in_its_context(tiny: Transformer) -> None:
-    """As the module warns: a server goes on with a generator in another context. Nothing acts there, nothing leaks."""
+    """A server may resume a generator in another context. There, the watch is inactive and does not leak."""
     source, target = sentences()
     plain = tiny(source, target)
 
@@ -607,7 +607,7 @@ def test_watch_in_generator_stays_in_its_context(tiny: Transformer) -> None:
 
 
 def test_copied_context_shares_watch(tiny: Transformer) -> None:
-    """What a run hands on to a helper thread, with its context, is still that run."""
+    """A helper thread with a copied context belongs to the same run."""
     results: list[bool] = []
     weights = tiny.encoder.layers[0].self_attention.weights
     with watch(tiny, "**.weights"):

@@ -1,4 +1,4 @@
-"""Foreign folders in all their forms: files, defaults, languages, what is broken, and what is made of them."""
+"""Third-party folders: files, defaults, languages, broken content, and import."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ byt5 = partial(t5, in_bytes=True, tasks=False)
 
 
 def written(ours: Translator, **options: Any) -> list[list[int]]:
-    """The ids of a few sentences."""
+    """Return the output ids of a few sentences."""
     return ids_of(ours.translate_batch(TEXTS, **options))
 
 
@@ -363,7 +363,7 @@ def test_translate_accepts_languages(many: Path, capsys: pytest.CaptureFixture[s
 
 
 class Harmful:
-    """A pickle that would make a file."""
+    """A pickle that would create a file if executed."""
 
     def __reduce__(self) -> Any:
         return Path.touch, (Path("harmed"),)
@@ -407,14 +407,14 @@ FC1 = "model.encoder.layers.0.fc1.weight"
 
 
 def torch_saved(folder: Path, tensor: torch.Tensor) -> None:
-    """Weights in PyTorch's own file, with one more tensor."""
+    """Save the weights in PyTorch's format with an additional tensor."""
     tensors = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     torch.save(tensors | {FC1: tensor}, folder / "pytorch_model.bin")
 
 
 def packed(folder: Path) -> None:
-    """Weights in PyTorch's own file, whose parts somebody made smaller."""
+    """Save the weights in PyTorch's format with truncated records."""
     torch_saved(folder, torch.ones(19, 77))
     path = folder / "pytorch_model.bin"
     with zipfile.ZipFile(path) as archive:
@@ -425,7 +425,7 @@ def packed(folder: Path) -> None:
 
 
 def small_vocabulary(folder: Path) -> None:
-    """A configuration of fewer words than there are."""
+    """Reduce the vocabulary size in the configuration."""
     edit(folder, "config.json", vocab_size=100, pad_token_id=9, decoder_start_token_id=9)
     edit(folder, "generation_config.json", decoder_start_token_id=9)
 
@@ -526,7 +526,7 @@ def test_code_in_pickle_is_not_executed(tmp_path: Path, opus: Path, monkeypatch:
 
 
 def spoilt_pieces(folder: Path, **parts: Any) -> None:
-    """Change parts of what cuts a text into bytes and their merges."""
+    """Change parts of the byte-level BPE files."""
     model = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
     edit(folder, "tokenizer.json", model=model | parts)
 

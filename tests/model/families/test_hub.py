@@ -1,4 +1,4 @@
-"""Models are fetched by id from a Hub of our own: whole, broken off, gated, damaged, too large, offline."""
+"""Downloads by id from a local Hub: complete, interrupted, gated, damaged, too large, offline."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ READ = {
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A Hub with one model."""
+    """Create a Hub with one model."""
     with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
         running.repositories[NAME] = Repository()
         running.repositories[NAME].push(marian_files())
@@ -62,7 +62,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 def kind_of(ask: Callable[[], Any]) -> str:
-    """The kind of the error; its sentence tells no address and no token."""
+    """Return the kind of the raised error, and check that its message contains no URL and no token."""
     with pytest.raises(HubError) as caught:
         ask()
     assert "http:" not in str(caught.value)

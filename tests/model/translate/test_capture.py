@@ -1,8 +1,8 @@
-"""What a translation shows is what decoding saw: every map, every probability, with the right tokens on its axes.
+"""Captured maps and probabilities match those of decoding, with the correct tokens on their axes.
 
-Tolerances: maps and probabilities within 1e-5 of those that decoding word by word computes in float32. They always come
-from one float32 pass over what was written, so this holds with float16 step weights, too: these decide what is written,
-and the hypotheses behind the first keep their sums.
+Tolerances: maps and probabilities are within 1e-5 of stepwise decoding in float32. They always come from one float32 pass
+over the output, so this also holds with float16 step weights, which only affect the search: hypotheses other than the
+first keep the scores of the steps.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def answers(translator: Translator) -> list[Translation]:
 
 
 def seen_step_by_step(translator: Translator, answer: Translation) -> tuple[Attention, list[float]]:
-    """The maps and log probabilities that decoding sees, one word after the other, in caches."""
+    """Return the maps and log probabilities of stepwise decoding with a cache."""
     model = translator.model
     patterns = ("encoder.layers.*.self_attention.weights", "decoder.layers.*.*_attention.weights")
     maps: dict[Kind, FloatArray] = {}

@@ -1,6 +1,6 @@
-"""The prepared decoder is the plain one, only faster: the same logits, the same words, and the model left as it was.
+"""The packed decoder matches the plain one: equal logits, equal output, unchanged model.
 
-Tolerances: with float32 weights 1e-5; with float16 weights the probability of any word shifts by less than 0.002.
+Tolerances: with float32 weights 1e-5; with float16 weights the probability of any token changes by less than 0.002.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ VARIANTS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def pack_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pack even matrices as small as these."""
+    """Pack even matrices as small as those of the tests."""
     monkeypatch.setattr(packed_model, "MIN_PACKED_ENTRIES", 1)
 
 
 @torch.inference_mode()
 def steps(plain: Transformer, decoder: Any) -> Tensor:
-    """The log probabilities of many cached steps about a padded batch, `[steps, rows, vocabulary]`."""
+    """Return the log probabilities of many cached steps of a padded batch, `[steps, rows, vocabulary]`."""
     ids = torch.randint(3, 400, (3, 11), generator=torch.Generator().manual_seed(1))
     ids[1, 4:] = plain.config.pad_id
     state = plain.decoder.new_state(plain.encode(ids), cached=True)
@@ -180,7 +180,7 @@ def test_inaccurate_drafter_is_dropped(pack_all: None, monkeypatch: pytest.Monke
 
 
 def test_processor_supports_int8_drafts() -> None:
-    """Where PyTorch's engine is that of x86, drafts must not be given up in silence."""
+    """On x86, int8 drafts must not be disabled silently."""
     assert can_pack_int8() == (can_pack_float16() and torch.backends.quantized.engine in ("x86", "fbgemm"))
 
 
@@ -198,14 +198,14 @@ def test_packed_translator_gives_same_output(pack_all: None, weights: StepWeight
 
 
 def usual_joined(plain: Transformer) -> int:
-    """The bytes of the joined projections alone."""
+    """Return the size of the joined projections in bytes."""
     layers = plain.config.encoder_layers + plain.config.decoder_layers
     return 4 * layers * 3 * HEADS * HEAD_WIDTH * D_MODEL
 
 
 @torch.inference_mode()
 def whole(plain: Transformer, passes: Any) -> Tensor:
-    """A padded batch through all of a model, `[batch, target, vocabulary]`."""
+    """Run a padded batch through the whole model, `[batch, target, vocabulary]`."""
     draw = torch.Generator().manual_seed(3)
     source, target = (
         torch.randint(3, 400, (3, 11), generator=draw),
@@ -249,7 +249,7 @@ def test_edits_work_with_packed_weights(pack_all: None) -> None:
 
 
 def packed_entries() -> int:
-    """Of one tiny decoder: the entries of all matrices that a step multiplies with."""
+    """Return the number of matrix entries that a step of a tiny decoder uses."""
     width = HEADS * HEAD_WIDTH
     self_attention = 3 * width * D_MODEL + D_MODEL * width
     cross_attention = 2 * width * D_MODEL  # queries and output; keys and values are made by the plain model
@@ -463,7 +463,7 @@ def test_steps_and_passes_share_identical_copies(pack_all: None) -> None:
 
 @pytest.mark.parametrize("fields", [{"attention_bias": False}, {}], ids=str)
 def test_probe_hook_acts_during_decoding(pack_all: None, fields: dict[str, Any]) -> None:
-    """The twin of a step has no probes, so it stands back where a hook means every run."""
+    """The packed decoder has no probes, so it is not used if a hook applies to all runs."""
     plain, fast = tiny_translator(**fields), tiny_translator(step_weights="float16", **fields)
     usual = fast.translate(SENTENCES[2]).text
     for each in (plain, fast):
@@ -510,7 +510,7 @@ def test_packed_decoder_is_in_eval_mode() -> None:
 
 
 def test_interventions_bypass_packed_decoder(pack_all: None) -> None:
-    """Nobody can reach into it: it has no probes."""
+    """The packed decoder has no probes, so interventions cannot act on it."""
     from headlight.model.records import Intervention
 
     interventions = (Intervention(kind="cross", layer=1, head=None, action="remove"),)

@@ -1,4 +1,4 @@
-"""From text and options to a translation: forced words, limits, cancelling, batches, and what the record says."""
+"""The translator: forced targets, limits, cancellation, batches, and records."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ids_of(translation: Translation) -> tuple[int, ...]:
 
 
 def teacher_forced(translator: Translator, source: list[int], target: list[int]) -> list[float]:
-    """`log p` of each token of a target, by the whole model at once."""
+    """Return `log p` of each target token from one full pass."""
     with torch.inference_mode():
         read = torch.tensor([[translator.model.config.start_id, *target[:-1]]])
         gains = translator.model(torch.tensor([source]), read).log_softmax(dim=-1)[0]

@@ -1,4 +1,4 @@
-"""The whole page as a public server, through real requests of visitors who wish it ill."""
+"""The page as a public server, tested with real requests, also hostile ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BEER = "ich mochte ein bier"
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    """A page whose requests may also come through Gradio's queue, as on ZeroGPU."""
+    """Serve a page that also accepts requests through Gradio's queue, as on ZeroGPU."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalBackend, "uses_gradio_queue", True)
         with opened(SETTINGS) as found:
@@ -129,7 +129,7 @@ def test_api_page_reports_no_tools_and_no_statistics(site: Site) -> None:
     "path", ["call/model_cards", "call/find_change", "stream/stream_messages", "stream/fetch_model"]
 )
 def test_cross_site_calls_are_rejected(site: Site, path: str, content_type: str) -> None:
-    """A browser asks before it sends JSON to another site; these types it sends at once."""
+    """Browsers preflight cross-site JSON, but send these content types without a preflight."""
     headers = {"origin": "https://elsewhere.example", "content-type": content_type}
     reply = site.http.post(f"/{FOLDER}/{path}", content=b'{"session": "s", "values": {}}', headers=headers)
     assert (reply.status_code, reply.json()["word"]) == (422, "wrong_field")
@@ -255,7 +255,7 @@ def test_long_session_hash_is_rejected(site: Site) -> None:
 
 
 class Held:
-    """A model that answers nobody before it is let go, but for one sentence."""
+    """Hold all model calls until they are released, except for one sentence."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.go, self.lock, self.running, self.most = Event(), Lock(), 0, 0

@@ -1,4 +1,4 @@
-"""Wherever an answer is computed, it is the same; and what becomes of one whose machine is lost, slow or busy."""
+"""All backends give equal answers, and handle lost, slow and busy machines."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PLACE = {"kind": "cross", "layer": 0, "head": 1, "row": 1, "column": 1}
 
 
 def on(machine: Machine) -> Service:
-    """A page's service whose models are on that machine."""
+    """Return a service whose models are on a machine."""
     return Service(replace(TOY, backend="ray", ray_address=machine.address), choose_backend)
 
 
@@ -86,7 +86,7 @@ def service(request: pytest.FixtureRequest) -> Iterator[Service]:
 
 
 def spaces() -> ModuleType:
-    """The package that lends GPUs: its calls run in another process, so that all is copied."""
+    """Return a stub of `spaces` whose calls copy their data, as calls in another process do."""
 
     def gpu(duration: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def lend(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -199,7 +199,7 @@ def test_only_listed_functions_are_callable(service: Service) -> None:
 
 
 def test_every_model_function_of_the_page_is_listed() -> None:
-    """A function that is missing would run here, and fail on ZeroGPU and on a cluster."""
+    """A missing function would run locally, but fail on ZeroGPU and on a cluster."""
     names = set()
     for path in (ROOT / "viz").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""Models of the Hub on the page: which may be asked for, what is said before they are here, and how they come."""
+"""Hub models on the page: allowlist, information before the download, and downloads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OTHER = "somebody/else"
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A Hub that holds our smallest model under two ids."""
+    """Create a Hub with the smallest bundled model under two ids."""
     files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
     with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
         for name in (TOY, OTHER):
@@ -44,7 +44,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 @pytest.fixture
 def settings(hub: Hub, tmp_path: Path) -> Settings:
-    """One model here, two that may be asked for."""
+    """Settings with one local model and two allowed Hub models."""
     shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
     return Settings(models_folder=tmp_path / "models", models=(LISTED, TOY))
 
@@ -334,7 +334,7 @@ def test_unsupported_model_is_rejected_before_download(settings: Settings, hub: 
 
 
 def test_unreadable_download_is_rejected(settings: Settings, hub: Hub) -> None:
-    """A Hub that tells no families lets it come; it is not offered again as if it never had."""
+    """A Hub without model families allows the download; the model is then not offered again."""
     files = {"config.json": b'{"model_type": "gpt2"}', "model.safetensors": safetensors(97), "spiece.model": pieces()}
     hub.repositories[TOY].push(files)
     assert word_of(lambda: Service(settings).fetch(TOY)).word == "model_cannot_load"
@@ -408,7 +408,7 @@ def test_download_error_reaches_all_waiters(settings: Settings, hub: Hub) -> Non
 
 @pytest.fixture
 def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
-    """Five small models, of which three can be kept."""
+    """Create a service with five small models and memory for three."""
     for name in "abcde":
         shutil.copytree(MODELS / "toy", tmp_path / name)
     return Service(Settings(models_folder=tmp_path, models_mb=1))
@@ -464,7 +464,7 @@ def test_classifiers_count_towards_memory_limit(tmp_path: Path, caplog: pytest.L
 
 @pytest.fixture
 def third(hub: Hub) -> str:
-    """A model of half a megabyte under a third id, besides those of the fixture."""
+    """Add a model of half a megabyte under a third id."""
     for name in (TOY, OTHER, "me/third"):
         hub.repositories[name] = Repository()
         files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}

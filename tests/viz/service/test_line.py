@@ -1,4 +1,4 @@
-"""Whose turn it is: so many at once, nobody more than their share, and an end to the line."""
+"""The request queue: concurrency, fair shares, limits."""
 
 from __future__ import annotations
 
@@ -322,7 +322,7 @@ def class_of(line: RequestQueue, pupils: int, address: str = CROWD) -> list[Tick
 
 
 def measured(line: RequestQueue, seconds: float) -> None:
-    """A computation takes so long at present."""
+    """Set the measured duration of a computation."""
     for _ in range(200):
         line._pace.record("translate", seconds)
 
@@ -473,7 +473,7 @@ def test_waiter_without_thread_is_woken() -> None:
 
 
 def test_burst_of_requests_is_sorted_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five hundred requests, each of which is told its position at once, as pages are: one ordering takes 6 ms."""
+    """Five hundred requests that each get their position immediately, as pages do: one ordering takes 6 ms."""
     orders = []
     order = line_module.fair_order
     monkeypatch.setattr(line_module, "fair_order", lambda *given: orders.append(1) or order(*given))

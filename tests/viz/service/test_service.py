@@ -1,4 +1,4 @@
-"""The service: which models there are, what may be asked, and one answer for all who ask the same."""
+"""The service: models, request validation, and shared answers of identical requests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fresh() -> Service:
 
 
 def count(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
-    """What a method is called with, from now on."""
+    """Record the arguments of all calls of a method."""
     calls: list[Any] = []
     method = getattr(owner, name)
 
@@ -269,7 +269,7 @@ def test_stopped_stream_ends_within_one_step(fresh: Service, monkeypatch: pytest
 
 
 def waiting(pool: ThreadPoolExecutor, service: Service, request: TranslationRequest) -> Future[list[Progress]]:
-    """A second stream of a request that already has one, from when it waits for the first."""
+    """Start a second stream of a running request, and return once it waits for the first."""
     second = pool.submit(lambda: list(service.stream(request, Event())))
     while service.answer_cache.waiter_count(service.cache_key(request)) == 0:
         assert not second.done()
@@ -342,7 +342,7 @@ def test_invalid_review_is_rejected(
 
 
 def fake_spaces(monkeypatch: pytest.MonkeyPatch, *, lends: bool) -> list[int]:
-    """A module `spaces` whose calls copy what goes in and out, as another process would."""
+    """Install a stub of `spaces` whose calls copy arguments and results, as another process does."""
     durations: list[int] = []
 
     def gpu(duration: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
