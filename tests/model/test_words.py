@@ -1,4 +1,4 @@
-"""Every error that the page can say: a word of the tables with its values, and a request that causes it."""
+"""Every error of the page: its phrase, its values, and a request that causes it."""
 
 from __future__ import annotations
 

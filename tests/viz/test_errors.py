@@ -1,4 +1,4 @@
-"""What cannot be done is said in words of the page, whichever floor complains."""
+"""Errors of all layers become phrases of the page."""
 
 from __future__ import annotations
 

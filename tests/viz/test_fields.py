@@ -1,4 +1,4 @@
-"""What a browser sends is checked value by value."""
+"""Validation of every value of a browser request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels: everything written is seen, letter by letter, and nothing written does anything."""
+"""Labels: every character is displayed, and no markup is interpreted."""
 
 from __future__ import annotations
 

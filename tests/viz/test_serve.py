@@ -1,4 +1,4 @@
-"""`headlight serve --cluster` as an operator sees it: started, and told to end as Docker or a terminal does."""
+"""`headlight serve --cluster`: start, and stop by SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 

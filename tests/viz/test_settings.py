@@ -1,4 +1,4 @@
-"""Settings are read once, checked, and all in one table."""
+"""Settings: reading, validation, and documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours: readable, ordered by lightness, the same everywhere."""
+"""Colours: contrast, order by lightness, equality on server and browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every word on the page has its twin in the other language, and every word that is asked for is there."""
+"""Phrase tables: equal keys in all languages, and every used phrase exists."""
 
 from __future__ import annotations
 

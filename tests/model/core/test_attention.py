@@ -1,4 +1,4 @@
-"""Attention equals PyTorch's with the same weights, on both of its paths, and stays sane where nothing may be seen."""
+"""Attention matches PyTorch's with the same weights on both paths, and handles fully masked rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Transformer equals PyTorch's with the same weights, forward and backward, and keeps its own promises beside."""
+"""The Transformer matches PyTorch's with the same weights, forward and backward, and its own requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importance: what each head's absence costs, measured in batches, is what it costs one by one."""
+"""Importance: losses measured in batches match single measurements."""
 
 from __future__ import annotations
 

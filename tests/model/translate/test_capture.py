@@ -1,8 +1,8 @@
 """Captured maps and probabilities match those of decoding, with the correct tokens on their axes.
 
-Tolerances: maps and probabilities are within 1e-5 of stepwise decoding in float32. They always come from one float32 pass
-over the output, so this also holds with float16 step weights, which only affect the search: hypotheses other than the
-first keep the scores of the steps.
+Tolerances: maps and probabilities are within 1e-5 of stepwise decoding in float32. They always come from one float32
+pass over the output, so this also holds with float16 step weights, which only affect the search: hypotheses other than
+the first keep the scores of the steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A class behind one address, beside a hostile one: every pupil gets every answer, and nobody is told to ask again."""
+"""A class behind one address during hostile requests: every pupil gets every answer without a retry."""
 
 from __future__ import annotations
 

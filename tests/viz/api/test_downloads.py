@@ -1,4 +1,4 @@
-"""Downloads as a browser asks for them, over real HTTP: only what is offered comes, and the disk does not fill up."""
+"""Downloads requested by a browser over real HTTP: only offered models, within the disk quota."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The endpoints, through real requests: small answers, and for whatever else is sent a message with a name."""
+"""The API endpoints through real requests: small responses, and named errors for invalid input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The middleware, alone: what it reads, what it lets pass, and what it says when the app behind it fails."""
+"""The middleware: limits, forwarding, and errors of the app."""
 
 from __future__ import annotations
 

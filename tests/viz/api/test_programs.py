@@ -1,4 +1,4 @@
-"""Programs that ask for much at once, by the real client and by plain requests: no answer is lost without a word."""
+"""Concurrent API clients: no answer is lost silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Language models find tools where that is asked for, and on a Space, whose builder installs what it takes."""
+"""MCP tools are served if enabled, and by default on a Space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every function that a widget may call gets values of wrong types: each is refused in words, and none is our fault."""
+"""Wrong types for every widget function are rejected with a message, without internal errors."""
 
 from __future__ import annotations
 

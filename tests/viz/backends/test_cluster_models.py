@@ -1,4 +1,4 @@
-"""On a real cluster: how many replicas there are, and which models each keeps."""
+"""Replica counts and model caches on a real cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a visitor takes away: the numbers on show, and nothing that a spreadsheet would run."""
+"""Exports: the displayed numbers, and escaped spreadsheet formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every figure promises: both themes, any length, any token as text, no text of its own but its words."""
+"""Common requirements of figures: themes, lengths, escaped tokens, texts from phrases."""
 
 from __future__ import annotations
 

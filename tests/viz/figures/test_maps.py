@@ -1,4 +1,4 @@
-"""Figures of maps: cells are the model's numbers, masked is not zero, labels stand where their tokens are."""
+"""Figures of maps: cells, masks and label positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiments of lessons: what may be set is checked, every setting has an answer and its words, answers are kept."""
+"""Experiments of lessons: validation, results and phrases for every control value, caching."""
 
 from __future__ import annotations
 

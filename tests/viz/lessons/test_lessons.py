@@ -1,4 +1,4 @@
-"""Lessons: every claim of every step holds for the live models, before and after the norm, and every word is there."""
+"""Lessons: claims hold for the bundled models, pre-norm and post-norm, and all phrases exist."""
 
 from __future__ import annotations
 

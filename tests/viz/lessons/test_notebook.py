@@ -1,4 +1,4 @@
-"""Lessons as notebooks: every cell of every lesson computes, in both languages, and one kernel runs the walk."""
+"""Lessons as notebooks: every cell runs in both languages, and a kernel runs the walkthrough."""
 
 from __future__ import annotations
 

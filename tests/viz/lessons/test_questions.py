@@ -1,4 +1,4 @@
-"""`docs/lessons.md` says which step answers which question: each step that it names is there."""
+"""The steps named in `docs/lessons.md` exist."""
 
 from __future__ import annotations
 

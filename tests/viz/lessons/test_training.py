@@ -1,4 +1,4 @@
-"""Steps that train: what the page may ask for, and what it gets."""
+"""Training steps: requests and responses."""
 
 from __future__ import annotations
 

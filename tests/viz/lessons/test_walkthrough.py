@@ -1,4 +1,4 @@
-"""Every step of every lesson in both languages, as the page computes it: no gap in words, and right numbers."""
+"""Every step of every lesson in both languages: complete phrases and correct numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`show`, `compare` and `figure`: what goes into a view comes out of its page, and looks go both ways."""
+"""`show`, `compare` and `figure`: views contain their inputs, and selections are synchronised."""
 
 from __future__ import annotations
 

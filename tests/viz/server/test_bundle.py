@@ -1,4 +1,4 @@
-"""Many modules as one: what each imports is there before it, and what does not fit the form is refused."""
+"""Bundling of modules: order by dependency, and rejection of unsupported syntax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls from a widget: whatever is sent, what comes back is JSON that the page can say."""
+"""Widget calls: any input returns JSON that the page can display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page is compressed, and names what the browser needs next before its data; other answers stay as they are."""
+"""The page is compressed and has preload hints; other responses are unchanged."""
 
 from __future__ import annotations
 

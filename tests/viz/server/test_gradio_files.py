@@ -1,4 +1,4 @@
-"""What a page of Gradio's will ask for is read from the tables of its build, in the order of need."""
+"""Files of Gradio's frontend are read from the tables of its build, in dependency order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a watcher of servers reads, and that no visitor's words are in it."""
+"""Metrics and logs, without visitors' texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What messengers and browsers are told of the page is ours alone; on a Space, the Hub is not asked whether it runs."""
+"""Sharing metadata of the page; on a Space, the Hub is not polled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The browser's files: our modules as one and Plotly alone, kept for a year, found under any version."""
+"""Static files: module bundle and Plotly, cached for a year, served under any version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages in the response to the request that asked: as they come, until the reader leaves, and never in its way."""
+"""Event streams: immediate messages, disconnects, slow readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules of the browser keep the order that those of Python keep: imports run one way, and in no circle."""
+"""Browser modules: one-way imports between layers, without cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache keeps what there is room for, makes nothing twice at once, and mixes nothing up."""
+"""The answer cache: size limit, shared computations, and correct keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is there when the page begins is no longer looked at by Python's collector; what comes later is."""
+"""Objects that exist at startup are excluded from garbage collection; later ones are not."""
 
 from __future__ import annotations
 

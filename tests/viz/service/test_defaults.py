@@ -1,4 +1,4 @@
-"""Models that bring options and languages of their own are used with them, by the page and by programs."""
+"""Options and languages of third-party models are used by page and API."""
 
 from __future__ import annotations
 

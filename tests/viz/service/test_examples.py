@@ -1,4 +1,4 @@
-"""What the page offers is told right by the models that ship, or says of itself that it is not."""
+"""Examples of the page are translated correctly by the bundled models, or are marked as wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sentence in another language than the model reads is noticed, and who translates it is named."""
+"""Sentences in a wrong language are detected, and a suitable model is named."""
 
 from __future__ import annotations
 

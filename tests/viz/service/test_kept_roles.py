@@ -1,4 +1,4 @@
-"""The page asks what a model's heads do over a corpus: the kept values, or nothing."""
+"""Corpus roles of a model: the stored values, or none."""
 
 from __future__ import annotations
 

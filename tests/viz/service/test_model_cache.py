@@ -1,4 +1,4 @@
-"""The cache holds what there is room for, drops nothing that is in use, and loads nothing twice at once."""
+"""The model cache: size limit, models in use, and shared loads."""
 
 from __future__ import annotations
 

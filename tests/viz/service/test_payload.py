@@ -1,4 +1,4 @@
-"""What the browser gets holds what the model gave."""
+"""The payload of a translation matches the model's output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that several processes share, in a real Valkey; and that every process goes on without it."""
+"""Answers shared by several processes in a real Valkey, and operation without it."""
 
 from __future__ import annotations
 

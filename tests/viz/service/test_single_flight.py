@@ -1,4 +1,4 @@
-"""Equal work at once is done once, and what its lead tells, makes or raises reaches the requests that wait."""
+"""Concurrent identical work is done once; progress, results and errors reach all waiters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training runs: in processes of their own that end with the visitor, the run or the page; a queue before them."""
+"""Training runs in separate processes that end with the visitor, the run or the page, and their queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way back chooses what the page answers: by default, where its model is here, and in no other case."""
+"""Reranking on the page: enabled by default if the reverse model exists, and not otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files a Space gets: all that the page reads, and nothing else."""
+"""Files of a Space: exactly those that the page needs."""
 
 from __future__ import annotations
 

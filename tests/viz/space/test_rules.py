@@ -1,4 +1,4 @@
-"""The Hub's rules, held against ours: what a Space of this repository breaks is told before anything is sent."""
+"""The Hub's rules: violations of a Space are reported before the upload."""
 
 from __future__ import annotations
 

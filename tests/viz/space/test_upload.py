@@ -1,4 +1,4 @@
-"""The upload, over real HTTP to a Hub that refuses what the real one refuses."""
+"""The upload over real HTTP to a stub Hub with the real Hub's rules."""
 
 from __future__ import annotations
 

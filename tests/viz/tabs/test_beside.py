@@ -1,4 +1,4 @@
-"""Two models: the second answers the same sentence, and its tokens are matched with those of the first."""
+"""Two models: the second one's translation and the token matching."""
 
 from __future__ import annotations
 

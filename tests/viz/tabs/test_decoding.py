@@ -1,4 +1,4 @@
-"""Decoding: the tree in numbers, why each node met its outcome, and that every node can be opened."""
+"""Decoding: the tree, the reason of each outcome, and opening nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the browser hears while a model of the Hub comes."""
+"""Progress messages of model downloads."""
 
 from __future__ import annotations
 

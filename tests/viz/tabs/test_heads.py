@@ -1,4 +1,4 @@
-"""How heads align the pairs of a file, as the page asks for it."""
+"""Alignment of the pairs of a gold file by all heads, as requested by the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes of a sentence while it is typed: a greedy answer after all others, or word that others come first."""
+"""Live requests: greedy answers after all other requests, or a busy message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Models tab: cards as data, and nothing in them that a browser could run."""
+"""The Models tab: cards as data without executable markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Positions tab: what is drawn of each encoding is the model's own arithmetic, and nothing is drawn of chance."""
+"""The Positions tab: figures match the model's arithmetic, and untrained encodings are not drawn."""
 
 from __future__ import annotations
 

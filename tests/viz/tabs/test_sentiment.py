@@ -1,4 +1,4 @@
-"""The Sentiment tab: what it sends adds up to the verdict, and every head's numbers are the model's."""
+"""The Sentiment tab: contributions sum to the log-odds, and heads match the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the browser hears while the model writes, and the answer that is there before anybody asks."""
+"""Messages of a streaming translation, and the stored first answer."""
 
 from __future__ import annotations
 

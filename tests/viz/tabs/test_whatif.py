@@ -1,4 +1,4 @@
-"""What if: the page hears what the model does under the changes, and how it then scores the words of the original."""
+"""What if: translations under interventions, and scores of the original words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why: every number of the explanation is the model's own, and they add up to the weight."""
+"""Why: explanations match the model and add up to the weight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One word: methods, curves and parts as the browser hears them, and what it may not send."""
+"""The Word tab: methods, curves and parts in the browser's format, and validation."""
 
 from __future__ import annotations
 
