@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headlight.model.core.probes import watch
     from headlight.model.core.transformer import Transformer
     from headlight.model.experiments.reasons import account, effects, score_parts
+    from headlight.model.experiments.scan import scan
     from headlight.model.recordings.recording import Recording
     from headlight.model.records import DecodingOptions, Intervention, Translation, TranslationRequest
     from headlight.model.translate.judge import Judge
@@ -47,6 +48,7 @@ _HOMES = {
     "figure": "headlight.viz.notebook.plot",
     "lesson": "headlight.viz.lessons.lesson_session",
     "record": "headlight.viz.notebook.display",
+    "scan": "headlight.model.experiments.scan",
     "score_parts": "headlight.model.experiments.reasons",
     "show": "headlight.viz.notebook.display",
     "watch": "headlight.model.core.probes",
@@ -67,6 +69,7 @@ __all__ = [
     "figure",
     "lesson",
     "record",
+    "scan",
     "score_parts",
     "show",
     "watch",

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from headlight.model.errors import ModelError
+from headlight.model.experiments.reasons import DEFAULT_TOP
 from headlight.model.measures.roles import NAMES as ROLE_NAMES
 from headlight.model.measures.statistics import STATISTICS
 from headlight.model.records import FLOAT_RANGES, INT_RANGES, KINDS, DecodingOptions, Kind, TranslationRequest
@@ -49,6 +50,7 @@ MAX_TOKENS = INT_RANGES["max_length"][1]  # upper bound per sentence
 QUESTIONS = ("head-needed", "word-effects", "weight-computed")  # classes of the elements in `viz/widgets/heads`
 MEASURES = ("maps", *STATISTICS)
 MAX_SAFE_INTEGER = 2**53 - 1  # largest exact integer in JavaScript
+MAX_TOP = 50  # heads that /effects measures, each by a run of its own
 MAX_NAME_CHARACTERS = 100  # maximum length of a model's name
 MAX_LESSON_CHARACTERS = 800  # maximum length of a lesson's state
 MAX_LANGUAGE_CHARACTERS = 40  # maximum length of a language code
@@ -76,7 +78,7 @@ class Field:
         return self.value.as_json(settings) | properties
 
 
-ENDPOINT_NAMES = ("translate", "attention")
+ENDPOINT_NAMES = ("translate", "attention", "effects", "scan")
 _DEFAULTS = {
     each.name: each.default
     for record in (TranslationRequest, DecodingOptions)
@@ -164,15 +166,21 @@ CLASSIFIER_FIELDS = (
     Field("review", TextValue("max_characters"), in_link=True, default=""),
     Field("classifier", TextValue(MAX_NAME_CHARACTERS), in_link=True, default=""),
 )
+# Arguments of the endpoint /effects.
+EFFECT_FIELDS = (
+    Field("word", TextValue("max_characters"), api=("effects",), required=True),
+    Field("rival", TextValue("max_characters"), api=("effects",), default=""),
+    Field("top", IntValue(1, MAX_TOP), api=("effects",), default=DEFAULT_TOP),
+)
 OPTIONS = tuple(
     row for row in REQUEST_FIELDS if row.name in {each.name for each in dataclasses.fields(DecodingOptions)}
 )
 
 
 def parameters(endpoint: str) -> tuple[Field, ...]:
-    """Return the parameters of an endpoint in order: the sentence, the selection, the decoding options."""
+    """Return the parameters of an endpoint in order: the sentence, its own ones, the decoding options."""
     text, *options = (row for row in REQUEST_FIELDS if endpoint in row.api)
-    return (text, *(row for row in SELECTION_FIELDS if endpoint in row.api), *options)
+    return (text, *(row for row in (*SELECTION_FIELDS, *EFFECT_FIELDS) if endpoint in row.api), *options)
 
 
 def browser_fields() -> dict[str, list[dict[str, Any]]]:
@@ -209,6 +217,11 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
         return TranslationRequest(options=DecodingOptions(**options), **checked)
     except ModelError as error:
         raise to_page_error(error) from error
+
+
+def parse_effect_fields(values: Any, settings: Settings) -> dict[str, Any]:
+    """Validate the arguments of /effects."""
+    return _checked(values, EFFECT_FIELDS, settings)
 
 
 def parse_selection(values: Any, settings: Settings) -> Selection:

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))
     if arguments.word is None and arguments.rival is not None:
         raise CommandError("--rival needs --word, the written token that it is compared with.")
-    rival = find_rival(translator, arguments.rival)
+    rival = find_rival(translator.target_tokenizer, arguments.rival)
     every_word = arguments.word is None
     places = (
         range(len(translation.target_tokens)) if every_word else [find_token(translation.target_tokens, arguments.word)]

@@ -28,6 +28,7 @@ COMMANDS = {
     "reliability": "fit and measure how reliable a model's answers are",
     "importance": "measure what a translation loses without each head, layer and kind of attention",
     "effects": "measure how much each head supported a written word",
+    "scan": "find what stands out in a translation, and test it",
     "faithfulness": "measure how faithful each attribution method is for a model",
     "heads": "measure how well each cross-attention head aligns words",
     "steadiness": "measure what each head does over many sentences, and how consistently",

@@ -17,6 +17,7 @@ from headlight.model.experiments.effects import EffectSummary, summarise_effects
 from headlight.model.experiments.score_parts import Cell, ScoreParts, Side
 from headlight.model.experiments.score_parts import score_parts as cell_parts
 from headlight.model.records import Alternative, Kind, Token, Translation
+from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.translator import Translator
 
 DEFAULT_TOP = 10  # heads that are measured
@@ -37,7 +38,7 @@ def effects(
         RequestError: the word is not a token of the translation, or the rival is empty.
     """
     place = find_token(translation.target_tokens, word)
-    return summarise_effects(translator, translation, place, top, find_rival(translator, rival))
+    return summarise_effects(translator, translation, place, top, find_rival(translator.target_tokenizer, rival))
 
 
 def account(
@@ -49,7 +50,7 @@ def account(
         RequestError: the word is not a token of the translation, or the rival is empty.
     """
     place = find_token(translation.target_tokens, word)
-    token_id = find_rival(translator, rival)
+    token_id = find_rival(translator.target_tokenizer, rival)
     return word_account(
         translator, translation, place, likeliest_rival(translation, place) if token_id is None else token_id
     )
@@ -89,7 +90,7 @@ def find_token(tokens: Sequence[Token], word: str | int) -> int:
     return texts.index(word.strip())
 
 
-def find_rival(translator: Translator, rival: str | int | None) -> int | None:
+def find_rival(tokenizer: Vocabulary, rival: str | int | None) -> int | None:
     """Return the ID of the first token of a text, or an ID as it is.
 
     Raises:
@@ -97,7 +98,7 @@ def find_rival(translator: Translator, rival: str | int | None) -> int | None:
     """
     if rival is None or isinstance(rival, int):
         return rival
-    ids = translator.target_tokenizer.encode(rival)
+    ids = tokenizer.encode(rival)
     if not ids:
         raise RequestError("empty_rival", field="rival")
     return int(ids[0])

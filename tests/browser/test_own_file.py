@@ -149,3 +149,20 @@ def test_sample_file_matches_encoder_and_can_be_dropped(page: Page) -> None:
     )
     expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("dropped")
     assert not page.locator(".headlight.translate").is_visible()
+
+
+def test_a_dragged_file_shows_its_target_and_one_of_another_kind_is_refused_in_place(page: Page) -> None:
+    act = """(type) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(['Hello'], 'notes.txt'));
+      const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+      return document.body.dispatchEvent(event);
+    }"""
+    target = page.locator(".drop-target")
+    expect(target).to_be_hidden()
+    assert page.evaluate(act, "dragover") is False  # else the browser would leave the page for the file
+    expect(target).to_have_text(phrase("own_drop"))
+    assert page.evaluate(act, "dragleave") is True
+    expect(target).to_be_hidden()
+    assert page.evaluate(act, "drop") is False
+    expect(page.locator(".headlight-own-file .error")).not_to_be_empty()

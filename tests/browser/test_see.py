@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from headlight import Translator
 from headlight.model.experiments.effects import effect_maps, summarise_effects
+from headlight.model.experiments.scan import scan
 from headlight.model.records import Intervention, Translation
 from headlight.viz.tabs import VIEWS
 from tests.browser.acting import (
@@ -248,3 +249,20 @@ def test_reliability_reasons_open_by_keyboard(page: Page) -> None:
     expect(page.locator(".judgement .back")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".judgement .back")).to_be_hidden()
+
+
+@pytest.mark.journey
+def test_what_stands_out_is_listed_below_the_grade_and_each_finding_opens_its_cell(
+    page: Page, translator: Translator, example: Translation
+) -> None:
+    findings = scan(translator, example)
+    page.locator(".judgement summary").click()
+    rows = page.locator(".findings li")
+    expect(rows).to_have_text([finding.sentence() for finding in findings])
+    for index, finding in enumerate(findings):
+        rows.nth(index).get_by_role("button").click()
+        kind, layer, head, row, column = finding.cell
+        shown = [state(page, name) for name in ("kind", "layer", "head", "row", "column")]
+        assert shown == [kind, layer, head, row, column]
+    page.keyboard.press("Escape")
+    expect(page.locator(".findings")).to_be_hidden()

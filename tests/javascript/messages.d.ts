@@ -160,6 +160,21 @@ declare module 'messages' {
     total: number;
   }
 
+  /** A finding about a translation, with the cell that shows it. */
+  export interface FindingValues {
+    sentences: Record<string, string>;
+    kind: Kind;
+    layer: number;
+    head: number;
+    row: number;
+    column: number;
+  }
+
+  /** The strongest findings about a translation, in the order of the list. */
+  export interface Findings {
+    findings: FindingValues[];
+  }
+
   export type Grade = 'right' | 'check' | 'doubt';
 
   /** The Hub's name if it is unreachable, else empty. */
@@ -388,6 +403,7 @@ declare module 'messages' {
     read_back: Call<ReadBack>;
     read_lessons: Call<any>;
     run_experiment: Call<any>;
+    scan: Call<Findings>;
     stop_training: Call<any>;
     strongest_effects: Call<any>;
     tell_curve: Call<any>;

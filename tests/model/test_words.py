@@ -127,7 +127,7 @@ CAUSES: dict[str, Callable[[], object]] = {
     "bad_line": lambda: tiny_translator().translate_lines([TEXT, "\ud800"]),
     "masked_cell": lambda: score_parts(*tiny_answer(), Cell("decoder", 0, 0, 0, 3), "key"),
     "no_such_token": lambda: find_token(tiny_answer()[1].source_tokens, "xyzzy"),
-    "empty_rival": lambda: find_rival(tiny_translator(), ""),
+    "empty_rival": lambda: find_rival(tiny_translator().target_tokenizer, ""),
     "blank_text": ask(text=" "),
     "blank_words": ask(target=" "),
     "half_character": ask(text="a\ud800"),

@@ -1,1 +1,1 @@
-"""The public API, `/translate` and `/attention`, and limits on requests."""
+"""The public API, `/translate`, `/attention`, `/effects` and `/scan`, and limits on requests."""

@@ -1,4 +1,4 @@
-"""The two API endpoints, `/translate` and `/attention`, with named arguments and small results.
+"""The API endpoints, with named arguments and small results.
 
 Gradio checks neither types nor number of arguments, and hides or echoes the errors that endpoints raise. Endpoints are
 therefore wrapped: arguments are bound and validated here, and errors become our phrases.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, get_args
 
 import anyio.to_thread
@@ -18,19 +19,25 @@ from anyio import CapacityLimiter
 from gradio import events
 from gradio.context import get_blocks_context
 
+from headlight.model.errors import ModelError
+from headlight.model.experiments.effects import EffectSummary, summarise_effects
+from headlight.model.experiments.reasons import find_rival, find_token
+from headlight.model.experiments.scan import scan
 from headlight.model.measures.statistics import map_geometry, measure_weights
 from headlight.model.records import FloatArray, Kind, Token, Translation, TranslationRequest
 from headlight.viz.api.arguments import bind
-from headlight.viz.errors import PageError
+from headlight.viz.errors import PageError, to_page_error
 from headlight.viz.field_values import check_index
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.request_fields import (
+    EFFECT_FIELDS,
     ENDPOINT_NAMES,
     SELECTION_FIELDS,
     Field,
     IndexOrReduction,
     Merged,
     parameters,
+    parse_effect_fields,
     parse_selection,
 )
 from headlight.viz.server.gradio_internals import describe, function_named
@@ -94,9 +101,9 @@ class Endpoints:
 
     def attention(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the weights of an attention head, with row and column tokens."""
-        selected = {name: value for name, value in values.items() if name in SELECTION_NAMES}
+        selected, request_values = _split(values, SELECTION_FIELDS)
         selection = parse_selection({"kind": selected["kind"]}, self.service.settings)
-        request = self._request({name: value for name, value in values.items() if name not in SELECTION_NAMES})
+        request = self._request(request_values)
         config = self.service.model_info(request.model).model.config
         # Indices are checked before translating. The mean over layers is available only on the page.
         layer: int = check_index("layer", selected["layer"], count=config.layer_count(selection.kind))
@@ -122,6 +129,49 @@ class Endpoints:
             "meaning": ROWS_BY_KIND[selection.kind],
             "hint": hint_for_programs(self.service, answer),
         }
+
+    def effects(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return how much each head supported a written word, predicted for all heads and measured for the largest."""
+        own_values, request_values = _split(values, EFFECT_FIELDS)
+        own = parse_effect_fields(own_values, self.service.settings)
+        request = self._request(request_values)
+        answer, _ = self.service.translate_with_source(request, "api")
+        tokenizer = self.service.model_info(answer.request.model).target_tokenizer
+        try:
+            place = find_token(answer.target_tokens, own["word"])
+            rival = find_rival(tokenizer, own["rival"] or None)
+        except ModelError as error:
+            raise to_page_error(error) from error
+        summary: EffectSummary = self.service.run_on_translator(
+            answer.request.model, summarise_effects, answer, place, own["top"], rival
+        )
+        return {
+            "text": answer.text,
+            "model": answer.request.model,
+            "word": answer.target_tokens[place].text,
+            "place": place,
+            "predicted": {kind: sums.round(DECIMALS).tolist() for kind, sums in summary.heads.items()},
+            "measured": [asdict(head) for head in summary.strongest],
+            "hint": hint_for_programs(self.service, answer),
+        }
+
+    def scan(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the strongest findings about the translation, each confirmed by an experiment."""
+        answer, _ = self.service.translate_with_source(self._request(values), "api")
+        findings = self.service.run_on_translator(answer.request.model, scan, answer)
+        return {
+            "text": answer.text,
+            "model": answer.request.model,
+            "findings": [finding.values() for finding in findings],
+            "hint": hint_for_programs(self.service, answer),
+        }
+
+
+def _split(values: Mapping[str, Any], fields: Sequence[Field]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Separate the values of `fields` from those of the request."""
+    names = {field.name for field in fields}
+    own = {name: value for name, value in values.items() if name in names}
+    return own, {name: value for name, value in values.items() if name not in names}
 
 
 def endpoint_signature(endpoint: str) -> inspect.Signature:
@@ -156,7 +206,6 @@ def endpoint_docstring(endpoint: str) -> str:
 
 # The middleware checks argument names and counts against these signatures.
 ENDPOINTS = {name: endpoint_signature(name) for name in ENDPOINT_NAMES}
-SELECTION_NAMES = {row.name for row in SELECTION_FIELDS}
 
 
 def register_api(service: Service, threads: CapacityLimiter) -> None:

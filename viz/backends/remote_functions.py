@@ -18,6 +18,7 @@ from headlight.model.experiments.mask_removal import (
     translate_in_all_modes,
     translate_padded,
 )
+from headlight.model.experiments.scan import scan
 from headlight.model.experiments.score_parts import score_parts, weight_without
 from headlight.model.training.mistake_experiments import run_tests, try_mistakes
 from headlight.model.translate.back_translation import back_translate
@@ -35,6 +36,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             back_translate,
             all_ablation_losses,
             summarise_effects,
+            scan,
             word_account,
             score_parts,
             weight_without,

@@ -244,6 +244,23 @@ class ReadBack(TypedDict):
     reliability: ReliabilityValues | None
 
 
+class FindingValues(TypedDict):
+    """A finding about a translation, with the cell that shows it."""
+
+    sentences: dict[str, str]  # language → sentence
+    kind: Kind
+    layer: int
+    head: int
+    row: int
+    column: int
+
+
+class Findings(TypedDict):
+    """The strongest findings about a translation, in the order of the list."""
+
+    findings: list[FindingValues]
+
+
 TranslationMessage = Answer | ProgressMessage | WaitingMessage | BusyMessage | ErrorMessage | ParcelMessage
 
 # ---------------------------------------------------------------- downloads

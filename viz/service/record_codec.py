@@ -20,6 +20,7 @@ from headlight.model.experiments import (
     account,
     attribution,
     effects,
+    findings,
     importance,
     logit_lens,
     mask_removal,
@@ -38,9 +39,9 @@ FORMAT = 3  # increase it with every change of the format; other versions are re
 _RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
 _KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
 _MODULES = (
-    intervention_records, records, queries, account, attribution, effects, importance, logit_lens, normalisation,
-    word_order, alignment_head, alignment, direct_effects, gold_links, heads, mask_removal, mistake_experiments,
-    reliability, score_parts,
+    intervention_records, records, queries, account, attribution, effects, findings, importance, logit_lens,
+    normalisation, word_order, alignment_head, alignment, direct_effects, gold_links, heads, mask_removal,
+    mistake_experiments, reliability, score_parts,
 )  # fmt: skip
 
 

@@ -13,6 +13,9 @@ from typing import Annotated, Any
 import gradio as gr
 from anyio import CapacityLimiter
 
+from headlight.model.experiments.findings import Finding
+from headlight.model.experiments.scan import scan
+from headlight.model.phrases import LANGUAGES
 from headlight.model.records import Translation
 from headlight.viz.errors import PageError
 from headlight.viz.request_fields import OPTIONS
@@ -23,7 +26,7 @@ from headlight.viz.server.visitors import HAS_LEFT, VISITOR, OneJobPerVisitor, w
 from headlight.viz.server.widget import widget
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.first_answer import load_first_answer
-from headlight.viz.service.messages import Answer, ReadBack
+from headlight.viz.service.messages import Answer, Findings, FindingValues, ReadBack
 from headlight.viz.service.model_json import answer_json, default_request, translators
 from headlight.viz.service.payload import (
     busy_json,
@@ -67,6 +70,7 @@ class TranslateWidget(OneJobPerVisitor):
         self.threads = calls.threads
         calls.add_stream(self.stream_messages)
         calls.add(self.read_back, background=True)
+        calls.add(self.scan)
         component = widget("translate/translate", value=load_first_answer(self.service), config=self._config())
         calls.add(self.fetch_deferred, computes=False)
         if self.service.backend.uses_gradio_queue:
@@ -160,6 +164,12 @@ class TranslateWidget(OneJobPerVisitor):
             return message
         return error_json("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": most})
 
+    def scan(self, values: Mapping[str, Any]) -> Findings:
+        """Call: the strongest findings about a translation, in every language of the page."""
+        translation = self.service.translate(self.service.check(values.get("request")))
+        findings: list[Finding] = self.service.run_on_translator(translation.request.model, scan, translation)
+        return {"findings": [_finding_values(finding) for finding in findings]}
+
     def _wait_in_queue(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
         """Queue positions until the request is granted, then its messages, or the answer of an identical request."""
         size, same = len(json.dumps(values)), fingerprint(values)
@@ -231,6 +241,12 @@ class TranslateWidget(OneJobPerVisitor):
         except Exception:
             LOG.exception("A translation failed.")
             yield error_json("text", OUR_FAULT, {})
+
+
+def _finding_values(finding: Finding) -> FindingValues:
+    sentences = {language: finding.sentence(language) for language in LANGUAGES}
+    kind, layer, head, row, column = finding.cell
+    return {"sentences": sentences, "kind": kind, "layer": layer, "head": head, "row": row, "column": column}
 
 
 def _numbered(step: Step, turn: Any) -> Step:

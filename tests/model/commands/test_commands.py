@@ -19,6 +19,7 @@ from headlight.model.commands.main import COMMANDS, main
 from headlight.model.commands.translate import join_lines
 from headlight.model.experiments.effects import measured_effects, word_effects
 from headlight.model.experiments.importance import AttentionPart
+from headlight.model.experiments.scan import scan
 from headlight.model.records import KINDS
 from headlight.model.translate.translator import Translator
 from tests.tiny import tiny_translator
@@ -341,6 +342,23 @@ def test_effects_prints_the_estimate_beside_the_measured_value(
     assert main(["effects", SENTENCE, *chosen]) == 0
     printed = capsys.readouterr().out
     assert printed.count("mostly where") == len(words)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_scan_prints_a_sentence_for_each_finding(
+    folder: str, translator: Translator, capsys: pytest.CaptureFixture[str], language: str
+) -> None:
+    answer = translator.translate(SENTENCE, max_length=9)
+    findings = scan(translator, answer)
+    chosen = ["--model", folder, "--device", "cpu", "--max-length", "9", "--language", language]
+    assert main(["scan", SENTENCE, *chosen]) == 0
+    printed = "\n".join([answer.text, *(f"- {finding.sentence(language)}" for finding in findings)])
+    assert capsys.readouterr().out == f"{printed}\n"
+    assert main(["scan", SENTENCE, *chosen, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "text": answer.text,
+        "findings": [finding.values(language) for finding in findings],
+    }
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,11 @@ def test_a_word_is_the_first_token_with_its_text(translator: Translator, answer:
     with pytest.raises(RequestError, match=r"is not a token here\. The tokens are:") as refused:
         find_token(answer.target_tokens, "xyzzy")
     assert word in str(refused.value)
-    assert find_rival(translator, None) is None
-    assert find_rival(translator, 7) == 7
-    assert find_rival(translator, word) == translator.target_tokenizer.encode(word)[0]
+    assert find_rival(translator.target_tokenizer, None) is None
+    assert find_rival(translator.target_tokenizer, 7) == 7
+    assert find_rival(translator.target_tokenizer, word) == translator.target_tokenizer.encode(word)[0]
     with pytest.raises(RequestError, match="empty"):
-        find_rival(translator, "")
+        find_rival(translator.target_tokenizer, "")
 
 
 def test_effects_accounts_and_parts_are_those_by_place(translator: Translator, answer: Translation) -> None:

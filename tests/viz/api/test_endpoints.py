@@ -10,6 +10,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
+import headlight
 from headlight.model.measures.statistics import measure_all
 from headlight.model.translate.translator import Translator
 from headlight.viz.api.endpoints import ENDPOINTS, ROWS_BY_KIND, endpoint_docstring
@@ -52,7 +53,7 @@ def test_translate_returns_token_probabilities(server: Server, service: Service)
 def test_every_parameter_is_documented(server: Server) -> None:
     info = server.client.get("info").json()["named_endpoints"]
     said = 0
-    for name in ("translate", "attention"):
+    for name in ENDPOINTS:
         for parameter in info[f"/{name}"]["parameters"]:
             words = parameter["python_type"]["description"]
             assert parameter["label"] == parameter["parameter_name"]
@@ -62,7 +63,7 @@ def test_every_parameter_is_documented(server: Server) -> None:
             said += 1
         (result,) = info[f"/{name}"]["returns"]
         assert "hint" in result["python_type"]["description"]
-    assert said == 23
+    assert said == sum(len(signature.parameters) for signature in ENDPOINTS.values()) > 40
 
 
 @pytest.mark.parametrize(
@@ -140,6 +141,34 @@ def test_attention_matches_model(server: Server, service: Service, kind: Any, he
         assert (answer["measures"] is None) == (head == "max")
 
 
+@pytest.mark.parametrize("rival", ["", "coke"])
+def test_effects_endpoint_matches_model(server: Server, service: Service, rival: str) -> None:
+    translator = translator_of(service)
+    answer = server.call("effects", BEER, "beer", rival, 3).values
+    truth = translator.translate(BEER)
+    summary = headlight.effects(translator, truth, "beer", rival or None, top=3)
+    assert (answer["text"], answer["word"]) == (truth.text, truth.target_tokens[answer["place"]].text)
+    for kind, sums in summary.heads.items():
+        assert np.array(answer["predicted"][kind]) == pytest.approx(sums, abs=2e-5)
+    assert len(answer["measured"]) == 3
+    for ours, theirs in zip(answer["measured"], summary.strongest, strict=True):
+        assert (ours["kind"], ours["layer"], ours["head"]) == (theirs.kind, theirs.layer, theirs.head)
+        assert ours["measured"] == pytest.approx(theirs.measured, abs=1e-4)
+
+
+def test_missing_word_error_lists_tokens(server: Server) -> None:
+    refused = server.call("effects", BEER, "xyzzy")
+    assert "is not a token here. The tokens are: i want a beer" in refused.text
+
+
+def test_scan_endpoint_matches_model(server: Server, service: Service) -> None:
+    translator = translator_of(service)
+    answer = server.call("scan", BEER).values
+    findings = headlight.scan(translator, translator.translate(BEER))
+    assert [finding["sentence"] for finding in answer["findings"]] == [finding.sentence() for finding in findings]
+    assert len(findings) >= 2
+
+
 def test_responses_are_small(server: Server) -> None:
     assert len(server.call("translate", BEER).text) < 1000
     assert len(server.call("attention", BEER).text) < 1500
@@ -186,6 +215,9 @@ WRONG: list[tuple[str, list[Any], str]] = [
     ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "a b c " * 21}]], "at most 61"),
     ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": "a b c " * 21}]], "at most 61"),
     ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": " "}]], "Type a sentence"),
+    ("effects", ["a"], "word"),
+    ("effects", ["a", "i", "", 0], "top must be a whole number from 1 to 50"),
+    ("effects", ["a", "i", 5], "rival must be text"),
     ("attention", ["a", "sideways"], "kind must be one of encoder, decoder, cross"),
     ("attention", ["a", "cross", 2], "layer must be a whole number from 0 to 1"),
     ("attention", ["a", "cross", "mean"], "layer must be a whole number from 0 to 1"),
@@ -327,7 +359,7 @@ def test_python_client_gets_results_and_errors(server: Server) -> None:
 
 def test_api_documentation_has_types_defaults_and_descriptions(server: Server) -> None:
     about = server.client.get("info").json()["named_endpoints"]
-    assert set(about) == {"/translate", "/attention"} == {f"/{name}" for name in ENDPOINTS}
+    assert set(about) == {"/translate", "/attention", "/effects", "/scan"} == {f"/{name}" for name in ENDPOINTS}
     kinds = {
         parameter["parameter_name"]: (parameter["python_type"]["type"], parameter["parameter_default"])
         for parameter in about["/translate"]["parameters"]

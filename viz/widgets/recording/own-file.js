@@ -89,12 +89,27 @@ class OwnFile {
   }
 }
 
-/** Opens an attention file that is dropped anywhere on the page where nothing else takes it. */
+/**
+ * Opens a file that is dropped anywhere on the page where nothing else takes it. Without this, the browser would leave the
+ * page for a file of an unknown type.
+ */
 function mountDrop(open) {
-  document.addEventListener('dragover', (event) => event.dataTransfer?.types.includes('Files') && event.preventDefault());
+  const target = make('div', { class: 'headlight drop-target', 'aria-hidden': 'true', hidden: true });
+  const show = (isShown) => {
+    target.hidden = !isShown;
+    target.textContent = t('own_drop');
+  };
+  document.body.append(target);
+  document.addEventListener('dragover', (event) => {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    show(!event.defaultPrevented);
+    event.preventDefault();
+  });
+  document.addEventListener('dragleave', (event) => event.relatedTarget || show(false)); // the pointer left the window
   document.addEventListener('drop', (event) => {
+    show(false);
     const [file] = event.dataTransfer?.files ?? [];
-    if (!file || event.defaultPrevented || !FILE_TYPES.some((type) => file.name.endsWith(type))) return;
+    if (!file || event.defaultPrevented) return;
     event.preventDefault();
     open(file);
   });

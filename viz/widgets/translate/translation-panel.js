@@ -5,6 +5,7 @@ import { formatSigned, threeDecimals } from '../core/map-view.js';
 import { languageName, t } from '../core/i18n.js';
 import { desk } from '../parts/desk.js';
 import { reliabilityLine } from '../parts/reliability.js';
+import { Findings } from './findings.js';
 import { TranslatedText } from '../parts/translated-text.js';
 
 /** Closes an open `details` on a press outside it, and on Escape. */
@@ -22,10 +23,10 @@ function closeOutside(details) {
 
 export class TranslationPanel {
   /**
-   * `language` is its picker. `continueFrom(ids)` translates again with this prefix; `undo()` restores the model's own
+   * `language` is its picker, `server` that of the findings. `continueFrom(ids)` translates again with this prefix; `undo()` restores the model's own
    * translation.
    */
-  constructor({ language, continueFrom, undo }) {
+  constructor({ language, server, continueFrom, undo }) {
     this.noteKey = '';
     this.sentence = new TranslatedText((place, id) => {
       const before = this.sentence.tokens.slice(0, place).map((token) => token.id);
@@ -56,12 +57,9 @@ export class TranslationPanel {
     this.out = make('div', { class: 'out' }, this.text);
     this.element = make('div', { class: 'side' });
     this.summary = make('summary', {}, this.note);
-    this.reasons = make(
-      'details',
-      { class: 'judgement' },
-      this.summary,
-      make('div', { class: 'reasons' }, this.measured, this.back, this.meta, key),
-    );
+    const reasons = make('div', { class: 'reasons' }, this.measured, this.back, this.meta, key);
+    this.reasons = make('details', { class: 'judgement' }, this.summary, reasons);
+    reasons.append(new Findings(server, this.reasons).element);
     this.under = make('div', { class: 'judged' }, this.reasons, this.undo);
     closeOutside(this.reasons);
     this.element.append(language.element, make('div', { class: 'line' }, this.out, desk().player), this.under);
