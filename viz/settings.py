@@ -84,43 +84,46 @@ _RANGES = {
     "hub_mb": (1, 100_000_000),
 }
 _MEANINGS = {
-    "model": ("the model that answers where none is named", "`de-en`, else the first there is"),
-    "max_characters": ("how many characters a sentence may have", ""),
-    "max_tokens": ("how many tokens a sentence may have, and its translation", ""),
-    "max_beam": ("the widest beam that a visitor may ask for", ""),
-    "cache_mb": ("megabytes of finished translations to keep, 0 for none", ""),
-    "max_request_kb": ("the largest request, in kilobytes", ""),
-    "max_answer_mb": ("the largest file that a visitor may export, in megabytes", ""),
-    "concurrency": ("how many computations run at once", "2; on a cluster 32"),
+    "model": ("the default model", "`de-en`, else the first available model"),
+    "max_characters": ("maximum characters of a sentence", ""),
+    "max_tokens": ("maximum tokens of a sentence, and of its translation", ""),
+    "max_beam": ("maximum beam size that a visitor may request", ""),
+    "cache_mb": ("size of the translation cache in megabytes; 0 disables it", ""),
+    "max_request_kb": ("maximum size of a request in kilobytes", ""),
+    "max_answer_mb": ("maximum size of an exported file in megabytes", ""),
+    "concurrency": ("number of concurrent computations", "2; on a cluster 32"),
     "max_wait_s": (
-        "how many seconds a computation may wait for its turn, as expected when it is asked for: beyond that the page "
-        "says that it is busy, and asks again by itself",
+        "maximum expected wait of a computation in seconds; if it is longer, the page reports that the server is busy "
+        "and retries automatically",
         "",
     ),
-    "line": ("how many computations may wait at all, whatever their time; one address fills half of it at most", ""),
-    "host": ("the address where the page is served; `0.0.0.0` for other machines, too", "127.0.0.1"),
-    "port": ("the port where the page is served", "the first free one from 7860"),
-    "models_folder": ("where the models' folders are", "`assets/models`"),
+    "line": ("maximum number of queued computations; one address can use half of it", ""),
+    "host": ("address to listen on; `0.0.0.0` also accepts other machines", "127.0.0.1"),
+    "port": ("port to listen on", "the first free one from 7860"),
+    "models_folder": ("folder of the model folders", "`assets/models`"),
     "models": (
-        "which models of the Hub may be asked for: ids with commas between, `*` for any, `none`",
-        "those of `assets/models/hub.json`; where only this computer is served, any",
+        "Hub models that may be requested: comma-separated ids, `*` for any, `none`",
+        "those of `assets/models/hub.json`; any if only this computer is served",
     ),
     "models_mb": (
-        "megabytes of loaded models to keep; what is in use stays, and an answer that is read back uses two",
+        "size of the cache of loaded models in megabytes; models in use stay loaded, and a back-translation uses two",
         "",
     ),
-    "hub_mb": ("megabytes of models that the app fetched from the Hub; the least recently used is deleted first", ""),
-    "backend": ("where answers are computed: `here`, or `ray`: on a cluster ([scale.md](scale.md))", "here"),
-    "ray_address": ("the address of the Ray Serve application, with `HEADLIGHT_BACKEND=ray`", ""),
+    "hub_mb": (
+        "size of the cache of models downloaded from the Hub, in megabytes; the least recently used is deleted first",
+        "",
+    ),
+    "backend": ("where answers are computed: `here`, or on a cluster with `ray` ([scale.md](scale.md))", "here"),
+    "ray_address": ("address of the Ray Serve application, with `HEADLIGHT_BACKEND=ray`", ""),
     "cache_url": (
-        "the address of a Redis or Valkey in which several page processes share answers; it needs "
+        "address of a Redis or Valkey server in which several page processes share answers; needs "
         "`headlight-attention[cluster]`",
         "none",
     ),
-    "metrics_port": ("the port of `/metrics`, `/health` and `/ready`; it needs `headlight-attention[metrics]`", "none"),
-    "log": ("`json`: logs as lines of JSON, without visitors’ texts", "lines for people"),
+    "metrics_port": ("port of `/metrics`, `/health` and `/ready`; needs `headlight-attention[metrics]`", "none"),
+    "log": ("`json`: one JSON object per line, without visitors’ texts", "plain text"),
     "frames": (
-        "which sites may show the page in a frame: addresses with commas between, `none`",
+        "sites that may embed the page in a frame: comma-separated URLs, or `none`",
         "`https://huggingface.co`",
     ),
 }

@@ -1,4 +1,4 @@
-"""What a visitor does, and what they see."""
+"""Actions of a visitor, and readers of the page's content."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from tests.browser.conftest import PATIENCE
 
 
 def translate(page: Page, text: str) -> str:
-    """Type, press Enter, wait for the answer."""
+    """Type a text, press Enter, and return the translation."""
     unfold(page)
     page.fill("#sentence", text)
     page.press("#sentence", "Enter")
-    settled(page, text)
+    wait_for_translation(page, text)
     return translation(page)
 
 
 def unfold(page: Page) -> None:
-    """The sentence can be typed, also in a tab that folds it away."""
+    """Unfold the desk if a tab has folded it."""
     if page.locator(".translate.folded").count():
         page.click(".desk-line .change")
 
 
-def settled(page: Page, text: str) -> None:
-    """The answer to this sentence stands there."""
-    modules(page)
+def wait_for_translation(page: Page, text: str) -> None:
+    """Wait for the translation of this sentence."""
+    expose_state(page)
     # Not an asynchronous function: its promise would count as true at once.
     page.wait_for_function(
         "(text) => !window.headlight.busy && window.headlight.translation.request.text === text", arg=text
     )
 
 
-def modules(page: Page) -> None:
-    """Let later scripts read the page's own state: the very one that it runs on."""
+def expose_state(page: Page) -> None:
+    """Expose the page's state module to later scripts."""
     page.evaluate(
         """async () => {
           const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
@@ -51,18 +51,18 @@ def modules(page: Page) -> None:
 
 
 def state(page: Page, field: str) -> Any:
-    """A field of the page's state."""
-    modules(page)
+    """Return a field of the page's state."""
+    expose_state(page)
     return page.evaluate("(field) => window.headlight[field]", field)
 
 
 def translation(page: Page) -> str:
-    """The translation as a reader sees it."""
+    """Return the displayed translation."""
     return " ".join(page.inner_text(".translate .out").split())
 
 
-def drawn(page: Page, number: int = 0) -> FloatArray:
-    """The numbers that a heatmap of Plotly's holds; NaN where it is masked."""
+def plotly_values(page: Page, number: int = 0) -> FloatArray:
+    """Return the numbers of a Plotly heatmap; NaN if masked."""
     rows = page.evaluate(
         """(number) => {
           const traces = document.querySelectorAll('.explorer .plot')[number].data;
@@ -73,9 +73,9 @@ def drawn(page: Page, number: int = 0) -> FloatArray:
     return np.array(rows, dtype=np.float32)
 
 
-def held(page: Page, kind: str) -> FloatArray:
-    """All weights of a kind, `[layer, head, query, key]`, as the page holds them."""
-    modules(page)
+def page_weights(page: Page, kind: str) -> FloatArray:
+    """Return the page's weights of a kind, `[layer, head, query, key]`."""
+    expose_state(page)
     shape, numbers = page.evaluate(
         "(kind) => [headlight.translation.tensors[kind].shape, [...headlight.translation.tensors[kind].numbers]]", kind
     )
@@ -96,7 +96,7 @@ DRAWN = {
 
 
 def choose_panel(page: Page, name: str) -> None:
-    """Click on the view that has a panel, and on the panel below it; See opens its second one from the models' menu."""
+    """Open the view of a panel, then the panel. The second panel of See is opened from the model menu."""
     view = next(view for view, panels in VIEWS.items() if name in panels)
     page.locator(".tabs button").nth(list(VIEWS).index(view)).click()
     if name in ("beside", "own"):
@@ -112,35 +112,35 @@ def choose_panel(page: Page, name: str) -> None:
 
 
 def open_alternatives(word: Locator) -> None:
-    """Click a written word, twice if the first click has only selected it."""
+    """Open the alternatives of a target word: click it, twice if the first click only selects it."""
     word.click()
     if word.get_attribute("aria-expanded") != "true":
         word.click()
 
 
 def switch_language(page: Page, language: str) -> None:
-    """Click the button of a language; the language of the page has none."""
+    """Click the button of a language, unless it is the page's language."""
     if not page.evaluate("document.documentElement.lang").startswith(language):
         page.click(f".top [lang={language}]")
     page.wait_for_selector(f"html[lang^={language}]", state="attached")
 
 
 def open_tab(page: Page, name: str) -> None:
-    """Another look at the sentence, with all that it asks the server for."""
+    """Open a tab and wait for its requests."""
     choose_panel(page, name)
     page.wait_for_selector(f"#panel-{name} {DRAWN.get(name, '.main-svg')}")
-    at_rest(page)
+    wait_until_idle(page)
 
 
-def at_rest(page: Page) -> None:
-    """Nothing is waited for."""
+def wait_until_idle(page: Page) -> None:
+    """Wait until no request is pending."""
     waits = ":is(.loading, .busy, [aria-busy], [data-asks])"
     waits = f".headlight{waits}, .headlight {waits}"
     page.wait_for_function("(waits) => !document.querySelector(waits)", arg=waits)
 
 
 def traces(page: Page, plot: str, number: int = 0) -> list[dict[str, Any]]:
-    """What a picture of Plotly's shows: each trace with its numbers, `z`, `x` and `y`, as arrays."""
+    """Return the traces of a Plotly figure, with `z`, `x` and `y` as arrays."""
     found = page.evaluate(
         """([plot, number]) => document.querySelectorAll(plot)[number].data.map((trace) => {
           const kept = ['type', 'x', 'y', 'z'].filter((name) => trace[name]);
@@ -148,11 +148,13 @@ def traces(page: Page, plot: str, number: int = 0) -> list[dict[str, Any]]:
         })""",
         [plot, number],
     )
-    return [{name: value if name == "type" else unpacked(value) for name, value in trace.items()} for trace in found]
+    return [
+        {name: value if name == "type" else decode_numbers(value) for name, value in trace.items()} for trace in found
+    ]
 
 
-def unpacked(numbers: Any) -> FloatArray:
-    """Numbers as Plotly takes them: in lists, or packed."""
+def decode_numbers(numbers: Any) -> FloatArray:
+    """Decode numbers in one of Plotly's formats: lists, or base64."""
     if not isinstance(numbers, dict):
         return np.array(numbers, dtype=np.float64)
     values = np.frombuffer(base64.b64decode(numbers["bdata"]), dtype=f"<{numbers['dtype']}")
@@ -160,7 +162,7 @@ def unpacked(numbers: Any) -> FloatArray:
 
 
 def hold_calls(page: Page, *names: str) -> None:
-    """From now on what the page asks of these functions of the server stays on its way, until `let_calls`."""
+    """Hold the page's calls of these server functions until `release_calls`."""
     page.evaluate(
         """(names) => {
           const asked = window.fetch;
@@ -175,16 +177,16 @@ def hold_calls(page: Page, *names: str) -> None:
     )
 
 
-def let_calls(page: Page) -> None:
-    """What is held goes on, and nothing more is held."""
+def release_calls(page: Page) -> None:
+    """Release all held calls and hold no others."""
     page.evaluate("() => { const all = held; held = { push: (go) => go() }; for (const go of all) go(); }")
 
 
 def resize(page: Page, width: int, height: int = 900) -> None:
-    """Another size of the window; the page has answered to it."""
+    """Resize the window and wait until the page has reacted."""
     page.set_viewport_size({"width": width, "height": height})
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def title(page: Page) -> str:
@@ -192,7 +194,7 @@ def title(page: Page) -> str:
 
 
 def until(page: Page, holds: Callable[[], object]) -> None:
-    """Wait for what this process hears of the browser: a request, or its end."""
+    """Wait for a condition in this process, such as a received request."""
     end = time.monotonic() + PATIENCE / 1000
     while not holds():
         assert time.monotonic() < end

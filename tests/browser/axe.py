@@ -1,4 +1,4 @@
-"""What axe-core finds on a page: barriers for people who see, hear or move differently."""
+"""Accessibility checks with axe-core."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def barriers(
     impacts: Sequence[str] = EVERYTHING,
     rules: Sequence[str] = (),
 ) -> list[str]:
-    """Each rule that is broken within a part of the page, and where; all rules, if none are named."""
+    """Return the violations of rules (default: all rules) within a part of the page, with their elements."""
     if page.evaluate("typeof axe === 'undefined'"):
         page.evaluate(Axe().axe_script)
     found = page.evaluate(LOOK, [where, {"runOnly": list(rules)} if rules else {}])

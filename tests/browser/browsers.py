@@ -1,4 +1,4 @@
-"""Which browser to drive."""
+"""Finds the browser for the tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISSING = (
 
 
 def playwrights_own(*, windowless: bool) -> list[str]:
-    """The browsers that `playwright install` brought, newest first."""
+    """Return the browsers installed by `playwright install`, newest first."""
     default = {"darwin": "~/Library/Caches", "win32": "~/AppData/Local"}.get(sys.platform, "~/.cache")
     folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path(default, "ms-playwright")).expanduser()
     with_windows = ("chromium-*/*/chrome", "chromium-*/*/chrome.exe", "chromium-*/*/*.app/Contents/MacOS/*")
@@ -35,7 +35,7 @@ def playwrights_own(*, windowless: bool) -> list[str]:
 
 
 def chromiums(*, windowless: bool = False) -> list[str]:
-    """The paths of all that are here, the best first; with `windowless`, rather one without windows."""
+    """Return the paths of all browsers, best first; with `windowless`, headless shells first."""
     names = (SHELL, *NAMES) if windowless else (*NAMES, SHELL)
     return [
         *filter(None, [os.environ.get("HEADLIGHT_CHROMIUM")]),
@@ -47,7 +47,7 @@ def chromiums(*, windowless: bool = False) -> list[str]:
 
 
 def find_chromium(*, windowless: bool = False) -> str:
-    """The path of one, or a complaint that says how to get it."""
+    """Return the path of a browser, or raise an error that explains how to install one."""
     for path in chromiums(windowless=windowless):
         return path
     raise RuntimeError(MISSING)

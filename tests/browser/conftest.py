@@ -1,4 +1,4 @@
-"""A real browser on the real page. Whatever it complains of, and whatever it asks of another host, fails the test."""
+"""Fixtures for browser tests. Page errors and requests to other hosts fail the test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE = 60_000  # milliseconds until something that never comes counts as mis
 
 @pytest.fixture(scope="package")
 def chromium() -> str:
-    """Without one the tests fail: they are the page's only proof."""
+    """Return the path of a browser; without one the tests fail."""
     return find_chromium(windowless=True)
 
 
@@ -45,13 +45,13 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def served() -> Iterator[HeadlightPage]:
-    """The page, served by this process."""
+    """Serve the page in this process."""
     yield from _serve()
 
 
 @pytest.fixture(scope="package")
 def served_on_zero_gpu() -> Iterator[HeadlightPage]:
-    """The page as it is on ZeroGPU: its requests come through Gradio's queue."""
+    """Serve the page as on ZeroGPU, where requests use Gradio's queue."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalBackend, "uses_gradio_queue", True)
         yield from _serve()
@@ -74,7 +74,7 @@ def address(served: HeadlightPage) -> str:
 
 @pytest.fixture(scope="package")
 def translate_widget(served: HeadlightPage) -> TranslateWidget:
-    """What the served page's translations come from."""
+    """Return the translate widget of the served page."""
     return translate_widget_of(served)
 
 
@@ -85,7 +85,7 @@ def translator() -> Translator:
 
 @pytest.fixture(scope="package")
 def answered(translator: Translator) -> Answered:
-    """What the page answers where nobody changes anything."""
+    """Return a function that translates with the page's default options."""
     reverse = Translator.load(MODELS / "en-de", "cpu")
 
     def answer(text: str, beam_size: int = 4, **more: Any) -> Translation:
@@ -98,19 +98,19 @@ def answered(translator: Translator) -> Answered:
 
 @pytest.fixture(scope="package")
 def example(answered: Answered) -> Translation:
-    """The translation that a first visit finds."""
+    """Return the translation of a first visit."""
     return answered(EXAMPLES[0].text)
 
 
 @dataclass
 class Watch:
-    """What went wrong on a page."""
+    """Records errors of a page."""
 
     address: str
     faults: list[str]
 
     def follow(self, page: Page) -> Callable[[], None]:
-        """From now on, until what comes back is called."""
+        """Record errors of a page until the returned function is called."""
         listeners: dict[Any, Callable[[Any], None]] = {
             "console": self._said,
             "pageerror": lambda error: self.faults.append(f"uncaught: {error}"),
@@ -235,7 +235,7 @@ def newcomer(
 
 @contextmanager
 def visiting(browser: Browser, address: str) -> Iterator[Visit]:
-    """Visits until the end of the block; what went wrong in them by then is an error."""
+    """Yield a function that opens visits; errors in them fail the test at the end of the block."""
     watch = Watch(address, [])
 
     with ExitStack() as visits:
@@ -243,7 +243,7 @@ def visiting(browser: Browser, address: str) -> Iterator[Visit]:
         def open_page(
             hash_: str = "", *, drawn: str = ".explorer :is(.plot .main-svg, .board .word)", **options: Any
         ) -> Page:
-            """`drawn` is there once the tab of the address is; `options` are those of `newcomer`."""
+            """Wait for `drawn`, an element of the tab; `options`: those of `newcomer`."""
             page = visits.enter_context(newcomer(browser, address, **options))
             visits.callback(watch.follow(page))
             page.goto(address + hash_)
@@ -256,7 +256,7 @@ def visiting(browser: Browser, address: str) -> Iterator[Visit]:
 
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Visit]:
-    """Open the page as a new visitor; `hash_` is what stands behind the address."""
+    """Open the page as a new visitor; `hash_`: the hash of the URL."""
     with visiting(browser, address) as open_page:
         yield open_page
 

@@ -54,7 +54,7 @@ FAILED = (
 
 
 class StepError(Exception):
-    """A step did not work, and the next one is tried."""
+    """A failed step, after which the next one is tried."""
 
 
 def say(line: str) -> None:
@@ -62,7 +62,7 @@ def say(line: str) -> None:
 
 
 def run(*command: str) -> None:
-    """Without a question to the user, who may not be there; of what it prints, only what explains a failure."""
+    """Run a command without prompts; print its output only if it fails."""
     more = {"DEBIAN_FRONTEND": "noninteractive", "PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": "10000"}
     try:
         ran = subprocess.run(
@@ -77,7 +77,7 @@ def run(*command: str) -> None:
 
 
 def starts(path: str) -> bool:
-    """Whether it is a browser with all its libraries: of Ubuntu's packages, some only say where to get one."""
+    """Whether this is a browser with all its libraries. Some of Ubuntu's packages are stubs."""
     try:
         ran = subprocess.run([path, "--version"], capture_output=True, timeout=120, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -90,7 +90,7 @@ def working() -> str | None:
 
 
 def as_root() -> list[str] | None:
-    """What stands before a command that changes the system; None where that needs a password."""
+    """Return the prefix for commands that change the system; None if they need a password."""
     if not hasattr(os, "geteuid"):
         return None
     if os.geteuid() == 0:
@@ -144,7 +144,7 @@ SOURCES: dict[str, Callable[[], None]] = {
 
 
 def get_packages(*options: str) -> None:
-    """From npm, in the versions and with the checksums of `packages/package-lock.json`."""
+    """Install packages from npm in the versions and with the checksums of `packages/package-lock.json`."""
     OURS.mkdir(exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(PACKAGES / name, OURS / name)
@@ -154,7 +154,7 @@ def get_packages(*options: str) -> None:
 
 
 def write_starter(browser: str) -> None:
-    """A script that starts this browser with what lies beside it."""
+    """Write a script that starts this browser with the libraries and fonts next to it."""
     lines = ["#!/bin/sh", "# Made by tests/browser/install.py."]
     if browser == str(ENGINE):
         lines.append(f"export LD_LIBRARY_PATH={shlex.quote(str(OURS / 'lib'))}")
@@ -166,12 +166,12 @@ def write_starter(browser: str) -> None:
 
 
 def started_by(browser: str) -> str:
-    """The browser itself, where this is the script of an earlier run."""
+    """Return the browser that a script of an earlier run starts, else the path itself."""
     return shlex.split(STARTER.read_text(encoding="utf-8"))[-2] if browser == str(STARTER) else browser
 
 
 def get_browser() -> str | None:
-    """The path of one that starts; what was tried is said."""
+    """Return the path of a browser that starts; print all attempts."""
     if STARTER.exists() and not starts(str(STARTER)):  # the browser behind it was removed
         STARTER.unlink()
     for source, install in SOURCES.items():
@@ -186,7 +186,7 @@ def get_browser() -> str | None:
 
 
 def has_fonts() -> bool:
-    """Of Latin letters as wide as Arial's and of Chinese ones; a system that is not Linux has both."""
+    """Whether fonts with Arial's widths and Chinese characters are installed; always true except on Linux."""
     if sys.platform != "linux":
         return True
     if not shutil.which("fc-list"):

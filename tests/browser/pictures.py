@@ -53,7 +53,7 @@ BADGE = """
 
 
 def head(browser: Browser, address: str) -> bytes:
-    """One head of the page, large, as it is drawn there."""
+    """Return an image of one enlarged head of the page."""
     page = browser.new_page(viewport={"width": 1000, "height": 1200}, device_scale_factor=2, locale="en-US")
     page.add_init_script("localStorage.setItem('headlight-start', 'done')")
     page.goto(f"{address}#text={quote(SENTENCE)}&{HEAD}")
@@ -69,7 +69,7 @@ def head(browser: Browser, address: str) -> bytes:
 
 
 def draw(browser: Browser, html: str, width: int, height: int) -> bytes:
-    """A small document as a picture."""
+    """Render an HTML document to an image."""
     page = browser.new_page(viewport={"width": width, "height": height})
     page.set_content(html)
     page.wait_for_function("() => [...document.images].every((image) => image.complete)")
@@ -79,7 +79,7 @@ def draw(browser: Browser, html: str, width: int, height: int) -> bytes:
 
 
 def main() -> None:
-    """Both of them."""
+    """Write both images."""
     with browsing() as (browser, address):
         shown = base64.b64encode(head(browser, address)).decode()
         width, height = SHARED_SIZE

@@ -1,4 +1,4 @@
-"""The README's pictures: `make screenshots` writes `docs/images/*.webp`, each below 200 kB."""
+"""Screenshots of the README: `make screenshots` writes `docs/images/*.webp`, each below 200 kB."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Act = Callable[[Page], None]
 
 
 def tab(name: str) -> Act:
-    """Open a tab and wait until it is drawn."""
+    """Return an action that opens a tab and waits until it is drawn."""
 
     def act(page: Page) -> None:
         choose_panel(page, name)
@@ -34,12 +34,12 @@ def tab(name: str) -> Act:
 
 
 def point(page: Page) -> None:
-    """At a row in the middle of the map."""
+    """Hover a row in the middle of the map."""
     page.hover(".explorer .rows .label >> nth=6")
 
 
 def ask(page: Page) -> None:
-    """The head that is shown first, with both questions answered."""
+    """Open both questions about the initial head."""
     for question in ("head-needed", "weight-computed"):
         page.click(f".question.{question} summary")
     page.wait_for_selector(".question table")
@@ -48,20 +48,20 @@ def ask(page: Page) -> None:
 
 
 def compare(page: Page) -> None:
-    """Two heads side by side."""
+    """Compare two heads."""
     page.keyboard.press("p")
     page.click('.wall-grid button[data-layer="1"][data-head="1"]')
     point(page)
 
 
 def lines(page: Page) -> None:
-    """The lines view with one word pointed at."""
+    """Open the lines view and hover a word."""
     page.click("[data-view=lines]")
     page.hover(".lines .label.row >> nth=6")
 
 
 def change(page: Page) -> None:
-    """Change: the loss without each head, with two heads off."""
+    """Open Change with the loss of each head and two heads off."""
     choose_panel(page, "whatif")
     page.click(".headlight-whatif .importance button")
     page.wait_for_selector(".headlight-whatif .importance [role=status]:has-text('most important')")
@@ -73,7 +73,7 @@ def change(page: Page) -> None:
 
 
 def word(page: Page) -> None:
-    """One written word, once every method has answered."""
+    """Open Word with the scores of all methods."""
     choose_panel(page, "word")
     page.wait_for_function("() => document.querySelectorAll('.headlight-word .lens td').length > 9")
     text = "document.querySelector('.headlight-word').textContent"
@@ -81,14 +81,14 @@ def word(page: Page) -> None:
 
 
 def why(page: Page) -> None:
-    """One row of the head that is shown first, and what its keys write."""
+    """Open Why for a row of the initial head."""
     choose_panel(page, "why")
     page.wait_for_selector(".headlight-why .stream tfoot")
     page.wait_for_selector(".headlight-why:not(:has(.loading))")
 
 
 def lesson(page: Page) -> None:
-    """The walk, where a row of weights is computed by hand."""
+    """Open the walkthrough at the softmax of a row."""
     choose_panel(page, "learn")
     page.wait_for_timeout(3000)
     page.evaluate("location.hash = '#tab=learn&lesson=walk.softmax.3'")
@@ -97,7 +97,7 @@ def lesson(page: Page) -> None:
 
 
 def at_step(choice: str, act: Act | None = None) -> Act:
-    """A step of a lesson, once it is drawn; then what is done there."""
+    """Return an action that opens a step of a lesson, waits until it is drawn, and then runs `act`."""
 
     def open_it(page: Page) -> None:
         page.evaluate("(choice) => { location.hash = `#tab=learn&lesson=${choice}`; }", choice)
@@ -112,9 +112,9 @@ def at_step(choice: str, act: Act | None = None) -> Act:
 
 
 def present(page: Page) -> None:
-    """The step as a class sees it."""
+    """Open the step in presentation mode."""
     page.locator(".lesson-kit .link").nth(2).click()
-    page.click(".deck-door")
+    page.click(".deck-button")
     page.locator(".deck-list textarea").fill("Which word does gestern attend to most? Guess, then look at the weights.")
     page.click(".deck-panel .go")
     page.wait_for_selector(".beamer-bar:not([hidden])")
@@ -144,7 +144,7 @@ PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do
 
 
 def take(browser: Browser, address: str, name: str) -> Path:
-    """One picture, as sharp as the limit allows."""
+    """Write one screenshot at the highest quality below the size limit."""
     options, act, whole = PICTURES[name]
     context = browser.new_context(**{"device_scale_factor": 1.5, "locale": "en-US"} | options)
     context.add_init_script("localStorage.setItem('headlight-start', 'done')")
@@ -167,7 +167,7 @@ def take(browser: Browser, address: str, name: str) -> Path:
 
 @contextmanager
 def browsing() -> Iterator[tuple[Browser, str]]:
-    """A browser, and the address of the served page."""
+    """Yield a browser and the address of the served page."""
     settings = Settings()
     page = build_page(settings)
     launch_page(page, settings, prevent_thread_lock=True)
@@ -179,7 +179,7 @@ def browsing() -> Iterator[tuple[Browser, str]]:
 
 
 def main() -> None:
-    """All of them."""
+    """Write all screenshots."""
     with browsing() as (browser, address):
         for name in sys.argv[1:] or PICTURES:
             path = take(browser, address, name)

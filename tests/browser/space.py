@@ -48,14 +48,14 @@ RULES = f"MAP {HUB}:443 127.0.0.1:PORT, MAP {HOST}:443 127.0.0.1:PORT, MAP * ~NO
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens at."""
+    """Return an unused port of this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
 
 
 def environment(port: int, home: Path) -> dict[str, str]:
-    """What a Space's process finds in its environment, at another port; nothing of this machine's but the path."""
+    """Return the environment of a Space's process, with another port and only this machine's path."""
     author, name = ID.split("/")
     return {
         "PATH": os.environ["PATH"],
@@ -81,7 +81,7 @@ def environment(port: int, home: Path) -> dict[str, str]:
 
 
 def as_user(home: Path) -> dict[str, Any]:
-    """The arguments that start a process as the user of a Space, where this process may, and where he finds Python."""
+    """Return arguments that start a process as the user of a Space, if permitted and if that user can run Python."""
     if os.name != "posix" or os.getuid() != 0:
         return {}
     lowered: dict[str, Any] = {"user": USER, "group": USER, "extra_groups": []}
@@ -94,7 +94,7 @@ def as_user(home: Path) -> dict[str, Any]:
 
 @contextmanager
 def running(said: Path) -> Iterator[int]:
-    """The port of `app.py` in a Space's environment; its output goes to a file."""
+    """Run `app.py` in a Space's environment, with its output in a file; yield its port."""
     port = free_port()
     # Folders of pytest are closed to other users.
     with TemporaryDirectory(prefix="space-") as folder, said.open("w") as log:
@@ -124,7 +124,7 @@ def running(said: Path) -> Iterator[int]:
 
 
 def certificate(folder: Path) -> None:
-    """A certificate of both names, signed by itself, and its key: they live as long as the test."""
+    """Write a self-signed certificate for both names, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]), datetime.now(UTC)
     signed = (
@@ -144,7 +144,7 @@ def certificate(folder: Path) -> None:
 
 
 def front(port: int) -> Starlette:
-    """What answers at both names: the Hub's page with the frame, and the proxy before the Space."""
+    """Return the app for both names: the Hub's page with the frame, and the proxy of the Space."""
     client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=None)  # noqa: S113 (streams last)
 
     async def answer(request: Request) -> Response:
@@ -167,7 +167,7 @@ def front(port: int) -> Starlette:
 
 @contextmanager
 def at_the_hub(port: int, folder: Path) -> Iterator[list[str]]:
-    """The arguments with which Chromium finds the Space at this port behind its own address, in the Hub's frame."""
+    """Yield Chromium arguments that map the addresses of the Space and the Hub to this machine."""
     certificate(folder)
     place = free_port()
     process = subprocess.Popen(
@@ -185,7 +185,7 @@ def at_the_hub(port: int, folder: Path) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Serve both names at a port, before a Space at another one."""
+    """Serve both names at a port, as a proxy of a Space at another port."""
     port, place, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
     files = {"ssl_certfile": folder / CERTIFICATE, "ssl_keyfile": folder / KEY}
     uvicorn.run(front(port), port=place, log_level="warning", **files)

@@ -1,4 +1,4 @@
-"""A new tab and a new language of the page, added to a copy of the code as CONTRIBUTING.md says, in a real browser."""
+"""A new tab and a new page language, added to a copy of the code as described in CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def changed(path: Path, old: str, new: str) -> None:
 
 @pytest.fixture
 def folder(copy: Path) -> Path:  # noqa: F811
-    """The copy, with the front door and the corpora that it has everywhere."""
+    """Return the copy of the code, with `app.py` and the corpora."""
     shutil.copy(ROOT / "app.py", copy / "app.py")
     return copy
 
@@ -71,7 +71,7 @@ def with_words(path: Path, **more: str) -> None:
     path.write_text(json.dumps(table, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
+def test_tab_needs_two_files_and_one_line(folder: Path, browser: Browser) -> None:
     (folder / "viz/tabs/novelty.py").write_text(TAB, encoding="utf-8")
     (folder / "viz/widgets/novelty").mkdir()
     (folder / "viz/widgets/novelty/novelty.js").write_text(WIDGET, encoding="utf-8")
@@ -102,7 +102,7 @@ def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
         page.close()
 
 
-def test_a_language_of_the_page_is_a_table_and_two_lines(folder: Path, browser: Browser) -> None:
+def test_page_language_needs_table_and_two_lines(folder: Path, browser: Browser) -> None:
     shutil.copy(words_of(folder, "en"), words_of(folder, "eo"))
     with_words(words_of(folder, "eo"), view_see="Kapoj", footer_licence="Kodo: Apache-2.0.")
     changed(folder / "model/phrases.py", 'LANGUAGES = ("en", "zh")', 'LANGUAGES = ("en", "zh", "eo")')

@@ -1,4 +1,4 @@
-"""A page whose machines are away: it says so kindly, keeps what it shows, and goes on by itself once they are back."""
+"""A page without its cluster: it reports the problem, keeps its content, and recovers automatically."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headlight.model.phrases import phrases
 from headlight.viz.backends import cluster_backend
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
-from tests.browser.acting import settled, switch_language, translate, translation
+from tests.browser.acting import switch_language, translate, translation, wait_for_translation
 from tests.browser.conftest import visiting
 from tests.viz.backends.machine import Machine, served
 
@@ -21,7 +21,7 @@ FIRST, SECOND = "Das Haus ist alt.", "Der Hund schläft im Garten."
 
 
 class Elsewhere:
-    """A machine that computes for a page, and may be away."""
+    """A machine that computes for a page and can be unreachable."""
 
     def __init__(self) -> None:
         with socket.socket() as free:
@@ -57,14 +57,12 @@ def own_address(elsewhere: Elsewhere) -> Iterator[str]:
     page.close(verbose=False)
 
 
-def ask(page: Page, text: str) -> None:
+def submit(page: Page, text: str) -> None:
     page.fill("#sentence", text)
     page.press("#sentence", "Enter")
 
 
-def test_machines_that_are_away_are_told_of_and_waited_for_without_a_reload(
-    browser: Browser, own_address: str, elsewhere: Elsewhere
-) -> None:
+def test_unreachable_cluster_is_reported_and_retried(browser: Browser, own_address: str, elsewhere: Elsewhere) -> None:
     elsewhere.come()
     with visiting(browser, own_address) as visit:
         page = visit()
@@ -75,7 +73,7 @@ def test_machines_that_are_away_are_told_of_and_waited_for_without_a_reload(
         for language, width in (("en", 1280), ("zh", 360)):
             page.set_viewport_size({"width": width, "height": 800})
             switch_language(page, language)
-            ask(page, SECOND)
+            submit(page, SECOND)
             said = phrases(language)
             expect(error).to_have_text(said["error_cluster_gone"])
             expect(button).to_have_text(said["translate"])
@@ -100,12 +98,12 @@ def test_machines_that_are_away_are_told_of_and_waited_for_without_a_reload(
         page.fill("#sentence", SECOND)
         expect(page.locator(".live-says")).to_have_text(phrases("zh")["live_away"])
         elsewhere.come()
-        settled(page, SECOND)
+        wait_for_translation(page, SECOND)
         # A slow machine may leave another status here.
         expect(page.locator(".live-says")).not_to_have_text(phrases("zh")["live_away"])
         assert translation(page) != before
         # And one that is asked for.
-        ask(page, FIRST)
-        settled(page, FIRST)
+        submit(page, FIRST)
+        wait_for_translation(page, FIRST)
         expect(error).to_have_text("")
         assert translation(page) == before

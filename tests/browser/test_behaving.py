@@ -1,4 +1,4 @@
-"""What the page does when things go otherwise: old addresses, steps back, a server that is gone, files of any view."""
+"""Edge cases: old permalinks, history navigation, an unreachable server, exports of every view."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from headlight.viz.service.service import Service
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import (
     choose_panel,
-    drawn,
-    modules,
+    expose_state,
     open_tab,
-    settled,
+    plotly_values,
     state,
     title,
     translate,
     translation,
     until,
+    wait_for_translation,
 )
 from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer, translate_widget_of, visiting
 from tests.browser.test_exporting import save
@@ -42,25 +42,25 @@ FIRST_LOOK = "the head to begin with"  # which depends on the sentence
 LAST = "Layer 3 · Head 8"
 
 
-def opening(page: Page) -> str:
-    """The title of the head that the present translation begins with."""
+def initial_head_title(page: Page) -> str:
+    """Return the title of the initial head of the current translation."""
     first = state(page, "translation")["opening"]
     return f"Layer {first['layer'] + 1} · Head {first['head'] + 1}"
 
 
 def follow(page: Page, hash_: str) -> None:
-    """Another address on the page that is open, as a click on a link does it."""
+    """Change the hash of the open page, as a click on a link does."""
     page.evaluate("(hash) => { location.hash = hash; }", hash_)
 
 
-def addressed(page: Page) -> None:
-    """The first translation has an address, and so an entry of the history that is its own."""
+def wait_for_permalink(page: Page) -> None:
+    """Wait until the first translation has a permalink and thus a history entry."""
     page.wait_for_function("location.hash.startsWith('#text=')")
 
 
 @pytest.fixture
 def silent(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
-    """The server says nothing of SENTENCE until this is set, and nothing at all if it is stopped by then."""
+    """Delay the server's response to SENTENCE until the event is set; send none if it is cancelled before."""
     let = hold_stream(translate_widget.service, monkeypatch)
     yield let
     let.set()
@@ -93,17 +93,17 @@ ADDRESSES = {
 
 
 def assert_shows(page: Page, hash_: str) -> None:
-    """The address is understood as far as it makes sense, and all else is usual."""
+    """Check that valid parts of the permalink are applied and other state has its defaults."""
     begins = ADDRESSES[hash_] == FIRST_LOOK
-    expect(page.locator(".explorer .turn h2")).to_have_text(opening(page) if begins else ADDRESSES[hash_])
+    expect(page.locator(".explorer .turn h2")).to_have_text(initial_head_title(page) if begins else ADDRESSES[hash_])
     expected = {"tab": "heads", "kind": "cross", "view": "matrix", "scale": "linear", "words": "words=1" in hash_}
     for field, value in (expected | dict.fromkeys(("column", "pinned"))).items():
         assert state(page, field) == value, (hash_, field)
     assert state(page, "row") == (state(page, "translation")["opening"]["row"] if begins else None), hash_
-    assert np.isfinite(drawn(page)).all()
+    assert np.isfinite(plotly_values(page)).all()
 
 
-def test_an_address_on_an_open_page_means_what_it_means_to_a_new_visitor(visit: Visit) -> None:
+def test_permalink_on_open_page_restores_same_state_as_new_visit(visit: Visit) -> None:
     page = visit("#kind=encoder&layer=0&head=0&words=1&scale=log&row=1&pinned=0.1")
     page.click("[data-view=lines]")
     for hash_ in ADDRESSES:
@@ -114,33 +114,33 @@ def test_an_address_on_an_open_page_means_what_it_means_to_a_new_visitor(visit: 
 
 
 @pytest.mark.parametrize("hash_", [hash_ for hash_ in ADDRESSES if "max" in hash_ or "row" in hash_])
-def test_a_broken_address_shows_a_new_visitor_what_of_it_makes_sense(visit: Visit, hash_: str) -> None:
+def test_broken_permalink_restores_valid_parts_for_new_visitor(visit: Visit, hash_: str) -> None:
     assert_shows(visit(hash_), hash_)
 
 
-def test_heads_that_there_are_not_are_never_compared(page: Page) -> None:
-    modules(page)
+def test_missing_heads_are_never_compared(page: Page) -> None:
+    expose_state(page)
     follow(page, "#pinned=88.88&layer=1&head=1")
     expect(page.locator(".explorer .frame h3").first).to_contain_text(LAST)
-    assert np.isfinite(drawn(page)).all()
+    assert np.isfinite(plotly_values(page)).all()
     page.wait_for_function("location.hash.includes('pinned=2.7')")
 
 
-def test_a_sentence_behind_a_broken_head_is_still_translated(page: Page, answered: Answered) -> None:
+def test_sentence_with_invalid_head_in_permalink_is_translated(page: Page, answered: Answered) -> None:
     follow(page, "#layer=max&pinned=max.1&row=300&tab=nonsense&text=Guten+Tag.")
-    settled(page, OTHER)
+    wait_for_translation(page, OTHER)
     assert translation(page) == answered(OTHER).text
     assert page.input_value("#sentence") == OTHER
-    assert title(page) == opening(page)
+    assert title(page) == initial_head_title(page)
     first = state(page, "translation")["opening"]
     best = f"#text=Guten+Tag.&layer={first['layer']}&head={first['head']}"
     page.wait_for_function("(best) => location.hash.startsWith(best)", arg=best)
 
 
 @pytest.mark.journey
-def test_back_and_forward_go_from_translation_to_translation(page: Page) -> None:
-    modules(page)
-    addressed(page)
+def test_back_and_forward_navigate_between_translations(page: Page) -> None:
+    expose_state(page)
+    wait_for_permalink(page)
     first = translation(page)
     second = translate(page, SENTENCE)
     page.click('.wall-grid button[data-layer="1"][data-head="4"]')
@@ -148,20 +148,20 @@ def test_back_and_forward_go_from_translation_to_translation(page: Page) -> None
     translate(page, OTHER)
     page.wait_for_function("location.hash.includes('Guten')")
     page.go_back()
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     assert (translation(page), page.input_value("#sentence"), title(page)) == (second, SENTENCE, "Layer 2 · Head 5")
     page.go_back()
-    settled(page, FIRST)
-    assert (translation(page), page.input_value("#sentence"), title(page)) == (first, FIRST, opening(page))
+    wait_for_translation(page, FIRST)
+    assert (translation(page), page.input_value("#sentence"), title(page)) == (first, FIRST, initial_head_title(page))
     page.go_forward()
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     page.wait_for_function("location.hash.includes('Sofa') && location.hash.includes('layer=1&head=4')")
     page.go_forward()
-    settled(page, OTHER)
+    wait_for_translation(page, OTHER)
 
 
-def test_looking_around_leaves_no_steps_behind(page: Page) -> None:
-    modules(page)
+def test_selection_changes_add_no_history_entries(page: Page) -> None:
+    expose_state(page)
     steps = page.evaluate("history.length")
     for head in (1, 2, 3):
         page.click(f'.wall-grid button[data-layer="1"][data-head="{head}"]')
@@ -172,9 +172,9 @@ def test_looking_around_leaves_no_steps_behind(page: Page) -> None:
     assert page.evaluate("history.length") == steps + 1
 
 
-def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> None:
-    modules(page)
-    addressed(page)
+def test_back_cancels_running_translation(page: Page, silent: Event) -> None:
+    expose_state(page)
+    wait_for_permalink(page)
     translate(page, OTHER)
     page.wait_for_function("location.hash.includes('Guten')")
     page.fill("#sentence", SENTENCE)
@@ -182,20 +182,20 @@ def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> N
     expect(page.locator(".translate .go")).to_have_text("Stop")
     page.go_back()
     silent.set()  # a visitor's next request waits until their last has let go
-    settled(page, FIRST)
+    wait_for_translation(page, FIRST)
     page.go_forward()
-    settled(page, OTHER)
+    wait_for_translation(page, OTHER)
     assert page.input_value("#sentence") == OTHER
 
 
-def test_a_link_to_what_is_shown_ends_what_runs(page: Page, silent: Event) -> None:
-    modules(page)
+def test_link_to_displayed_state_cancels_running_request(page: Page, silent: Event) -> None:
+    expose_state(page)
     shown = translate(page, OTHER)
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
     page.wait_for_function("headlight.busy")
     follow(page, "#text=Guten+Tag.&layer=0&head=1")
-    settled(page, OTHER)
+    wait_for_translation(page, OTHER)
     expect(page.locator(".explorer .turn h2").first).to_have_text("Layer 1 · Head 2")
     silent.set()
     page.wait_for_function("location.hash === '#text=Guten+Tag.&layer=0&head=1'")
@@ -203,19 +203,19 @@ def test_a_link_to_what_is_shown_ends_what_runs(page: Page, silent: Event) -> No
 
 
 @pytest.mark.parametrize("hash_", ["#model=nothing", "#model=nothing&text=Guten+Tag."])
-def test_a_model_that_is_not_here_is_said_to_be_missing(visit: Visit, answered: Answered, hash_: str) -> None:
+def test_missing_model_is_reported(visit: Visit, answered: Answered, hash_: str) -> None:
     page = visit(hash_)
     text = OTHER if "text" in hash_ else FIRST
     expect(page.locator(".translate")).to_contain_text('no model "nothing" here')
-    settled(page, text)
+    wait_for_translation(page, text)
     assert translation(page) == answered(text).text
     page.wait_for_function("!location.hash.includes('nothing')")
 
 
-def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: Page, answered: Answered) -> None:
+def test_token_ids_of_other_model_are_rejected_and_rest_is_shown(page: Page, answered: Answered) -> None:
     follow(page, "#text=Guten+Tag.&target_ids=99999999&layer=0&head=1")
     expect(page.locator("#option-target-error")).to_contain_text("token ids of this model")
-    settled(page, OTHER)
+    wait_for_translation(page, OTHER)
     assert translation(page) == answered(OTHER).text
     assert title(page) == "Layer 1 · Head 2"
     page.wait_for_function("location.hash.startsWith('#text=Guten+Tag.&layer=0&head=1')")
@@ -224,7 +224,7 @@ def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: P
 # ---------------------------------------------------------------- a server that says nothing
 
 
-def test_nothing_from_a_stopped_request_is_no_fault(
+def test_cancelled_request_without_response_is_not_an_error(
     page: Page, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell = translate_widget.service.stream
@@ -233,15 +233,15 @@ def test_nothing_from_a_stopped_request_is_no_fault(
         return iter(()) if request.text == SENTENCE else tell(request, stop)
 
     monkeypatch.setattr(translate_widget.service, "stream", mute)
-    modules(page)
+    expose_state(page)
     for text in (*[SENTENCE] * 10, OTHER):  # a fault on the console fails the test
         page.fill("#sentence", text)
         page.press("#sentence", "Enter")
-    settled(page, OTHER)
+    wait_for_translation(page, OTHER)
     assert state(page, "busy") is False
 
 
-def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(
+def test_response_before_job_id_is_not_an_error(
     browser: Browser, served_on_zero_gpu: HeadlightPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visiting(browser, str(served_on_zero_gpu.local_url)) as open_page:
@@ -262,7 +262,7 @@ def answer_overtakes(page: Page, silent: Event) -> None:
     def hear(request: Request) -> None:
         ended.append(request)
 
-    modules(page)
+    expose_state(page)
     with page.expect_request(STREAM):
         page.fill("#sentence", SENTENCE)
         page.press("#sentence", "Enter")
@@ -278,7 +278,7 @@ def answer_overtakes(page: Page, silent: Event) -> None:
         page.remove_listener(event, hear)
     ((route, response),) = held
     route.fulfill(response=response)
-    settled(page, OTHER)
+    wait_for_translation(page, OTHER)
     page.unroute(JOIN)
     translate(page, FIRST)  # a fault on the console fails the test
 
@@ -288,18 +288,18 @@ def answer_overtakes(page: Page, silent: Event) -> None:
     ("locale", "says"),
     [("en-US", "The server cannot be reached. Try again in a moment."), ("zh-CN", "连接不上服务器：请稍后再试。")],
 )
-def test_a_server_that_is_gone_is_said_to_be_gone(
+def test_unreachable_server_is_reported(
     browser: Browser, address: str, silent: Event, answered: Answered, locale: str, says: str
 ) -> None:
     with newcomer(browser, address, locale=locale) as page:  # nobody watches: the browser complains of what is gone
         page.goto(address)
         page.wait_for_selector(".explorer .plot .main-svg")
-        assert_says_that_the_server_is_gone(page, silent, answered, says)
+        assert_server_error(page, silent, answered, says)
 
 
-def assert_says_that_the_server_is_gone(page: Page, silent: Event, answered: Answered, says: str) -> None:
+def assert_server_error(page: Page, silent: Event, answered: Answered, says: str) -> None:
     context = page.context
-    modules(page)
+    expose_state(page)
     before = translation(page)
     page.route(ASKING, lambda route: route.abort())  # the line breaks while the server still writes
     for _ in range(2):  # a second try hears the same
@@ -320,13 +320,13 @@ def assert_says_that_the_server_is_gone(page: Page, silent: Event, answered: Ans
     silent.set()
     page.unroute(ASKING)
     context.set_offline(False)  # the page finds the server again, and asks again
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     assert translation(page) == answered(SENTENCE).text
     expect(page.locator("#sentence-error")).to_have_text("")
 
 
 @pytest.mark.journey
-def test_a_line_that_breaks_once_is_no_lost_answer(browser: Browser, address: str, answered: Answered) -> None:
+def test_connection_loss_once_keeps_answer(browser: Browser, address: str, answered: Answered) -> None:
     broken: list[Route] = []
 
     def break_once(route: Route) -> None:
@@ -340,28 +340,28 @@ def test_a_line_that_breaks_once_is_no_lost_answer(browser: Browser, address: st
     with newcomer(browser, address) as page:  # nobody watches: the browser complains of what broke
         page.goto(address)
         page.wait_for_selector(".explorer .plot .main-svg")
-        modules(page)
+        expose_state(page)
         page.route(ASKING, break_once)
         page.fill("#sentence", OTHER)
         page.press("#sentence", "Enter")
-        settled(page, OTHER)
+        wait_for_translation(page, OTHER)
         assert broken
         assert translation(page) == answered(OTHER).text
         expect(page.locator("#sentence-error")).to_have_text("")
 
 
-def test_a_sentence_that_was_emptied_while_it_was_translated_stays_so(page: Page, silent: Event) -> None:
-    modules(page)
+def test_field_cleared_during_translation_stays_empty(page: Page, silent: Event) -> None:
+    expose_state(page)
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
     page.fill("#sentence", "")
     silent.set()
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     assert not page.input_value("#sentence")
 
 
-def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page: Page, silent: Event) -> None:
-    modules(page)
+def test_stopped_translation_dims_previous_result(page: Page, silent: Event) -> None:
+    expose_state(page)
     shown = page.locator("#widget-explorer"), page.locator(".translate .out .text")
     for part in shown:
         expect(part).to_have_css("opacity", "1")
@@ -384,15 +384,15 @@ def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page:
 # ---------------------------------------------------------------- other tabs
 
 
-def test_use_this_model_leads_to_its_heads(page: Page) -> None:
+def test_use_this_model_opens_heads(page: Page) -> None:
     open_tab(page, "models")
     page.locator("tr.model[data-model=en-de] .use").click()
     expect(page.locator("#panel-heads")).to_be_visible()
-    settled(page, next(example.text for example in EXAMPLES if example.model == "en-de"))
+    wait_for_translation(page, next(example.text for example in EXAMPLES if example.model == "en-de"))
     assert state(page, "translation")["model"]["name"] == "en-de"
 
 
-def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) -> None:
+def test_empty_review_is_an_error_during_another_request(page: Page) -> None:
     held: list[Any] = []
     judging = "**/headlight/call/judge"
     page.route(judging, lambda route: held.append(route))
@@ -410,7 +410,7 @@ def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) ->
     assert page.locator(".headlight-sentiment .verdict b").count() == 0
 
 
-def test_a_review_that_is_too_long_is_called_a_review(page: Page) -> None:
+def test_too_long_review_error_mentions_review(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", "good " * 900)
     page.press("#review", "Enter")
@@ -420,7 +420,7 @@ def test_a_review_that_is_too_long_is_called_a_review(page: Page) -> None:
 # ---------------------------------------------------------------- to take away
 
 
-def test_files_hold_the_comparison_and_the_lines_on_show(page: Page, folder: Path, answered: Answered) -> None:
+def test_exports_contain_comparison_and_lines(page: Page, folder: Path, answered: Answered) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]', modifiers=["Shift"])
     page.click('.wall-grid button[data-layer="2"][data-head="4"]')
     path = save(page, "CSV", folder)
@@ -436,9 +436,7 @@ def test_files_hold_the_comparison_and_the_lines_on_show(page: Page, folder: Pat
     assert "scatterlayer" in picture.read_text(encoding="utf-8")
 
 
-def test_a_saved_page_opens_as_it_was_and_its_address_says_no_more_than_that(
-    page: Page, folder: Path, browser: Browser
-) -> None:
+def test_saved_page_restores_state_and_supported_permalink(page: Page, folder: Path, browser: Browser) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
     page.click(".explorer .rows .label >> nth=1")
     page.click("[data-view=lines]")
@@ -463,6 +461,6 @@ def test_a_saved_page_opens_as_it_was_and_its_address_says_no_more_than_that(
     assert not watch.faults
 
 
-def test_the_head_to_begin_with_is_said_to_look_at_the_aligned_word(page: Page) -> None:
-    assert title(page) == opening(page)
+def test_initial_head_is_described_as_aligning(page: Page) -> None:
+    assert title(page) == initial_head_title(page)
     expect(page.locator(".explorer .says").first).to_contain_text("Mostly the aligned word")

@@ -1,4 +1,4 @@
-"""Two models: the way back on shared axes, other choices, keys, links, sizes and languages."""
+"""Two models: the reverse model on shared axes, other models, keys, permalinks, sizes and languages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from headlight.model.measures.map_reduction import merge_words
 from headlight.model.records import FloatArray, Translation
 from headlight.viz.service.examples import EXAMPLES
-from tests.browser.acting import at_rest, open_tab, state
+from tests.browser.acting import open_tab, state, wait_until_idle
 from tests.browser.conftest import Visit
 
 TAB = ".headlight-beside"
@@ -20,7 +20,7 @@ NEAR = 1e-3  # of sums of weights, each of them known to half a unit of the four
 
 
 def maps(page: Page) -> list[FloatArray]:
-    """The numbers of A, B and their difference; NaN where a side lacks a word."""
+    """Return the weights of A, B and their difference; NaN if a side lacks a word."""
     found = page.evaluate(
         f"""[...document.querySelectorAll('{TAB} .plot')].map((plot) =>
           plot.data.find((trace) => trace.name === 'weights').z.map((row) => [...row]))"""
@@ -34,13 +34,13 @@ def thumb(page: Page, number: int, layer: int, head: int) -> Locator:
 
 
 def chosen(page: Page, number: int) -> str:
-    """The place of a side's chosen head, as `layer.head`."""
+    """Return the selected head of a side as `layer.head`."""
     found = page.locator(f"{TAB} .one").nth(number).locator(".thumb[aria-selected=true]")
     return f"{found.get_attribute('data-layer')}.{found.get_attribute('data-head')}"
 
 
 def shared(first: FloatArray, second: FloatArray) -> float:
-    """How much of each row two maps share, over the rows and columns that both have."""
+    """Return the shared attention of two maps, over the rows and columns that both have."""
     rows = ~np.isnan(first).all(axis=1) & ~np.isnan(second).all(axis=1)
     columns = ~np.isnan(first).all(axis=0) & ~np.isnan(second).all(axis=0)
     one, other = (each[np.ix_(rows, columns)] for each in (first, second))
@@ -49,7 +49,7 @@ def shared(first: FloatArray, second: FloatArray) -> float:
 
 
 @pytest.mark.journey
-def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit, example: Translation) -> None:
+def test_reverse_model_is_shown_on_same_axes(visit: Visit, example: Translation) -> None:
     page = visit(height=2400)
     open_tab(page, "beside")
     expect(page.locator(f"{TAB} [data-mode=back]")).to_have_attribute("aria-pressed", "true")
@@ -90,40 +90,40 @@ def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit,
     page.keyboard.press("m")
     # The same model, greedy: all three kinds, and the link says so.
     page.click(f"{TAB} [data-mode=same]")
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(f"{TAB} .one h2").last).to_contain_text("greedy")
     page.click(f"{TAB} [data-kind=encoder]")
-    at_rest(page)
+    wait_until_idle(page)
     one, other, _ = maps(page)
     np.testing.assert_allclose(one, other, atol=1.1e-4)  # both read the same sentence; the last decimal may round
     assert page.inner_text(f"{TAB} .shares").startswith("1.000 shared attention per row")
     page.wait_for_function("location.hash.includes('beside_beam=1') && location.hash.includes('beside=de-en')")
     page.click(f"{TAB} [data-mode=back]")
-    at_rest(page)
+    wait_until_idle(page)
     assert page.locator(f"{TAB} .kinds").is_hidden()
     expect(page.locator(f"{TAB} .plot")).to_have_count(3)
 
 
-def test_links_with_another_model_keep_their_meaning(visit: Visit, example: Translation) -> None:
+def test_permalinks_with_second_model_restore_comparison(visit: Visit, example: Translation) -> None:
     page = visit("#tab=beside&beside=toy&beside_same=1&layer=0&head=0&beside_head=1.2", height=1600)
-    at_rest(page)
+    wait_until_idle(page)
     assert page.locator(f"{TAB} .choices select.model").input_value() == "toy"
     assert (chosen(page, 0), chosen(page, 1)) == ("0.0", "1.2")
     expect(page.locator(f"{TAB} .one .reads").last).to_have_text(example.text)
     page.get_by_label("Use A’s translation").uncheck()
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(f"{TAB} .one .reads").last).not_to_have_text(example.text)
     page.goto(re.sub("#.*", "", page.url) + "#tab=beside&beside=nobody")
     expect(page.locator(f"{TAB} .error").last).to_contain_text("There is no model")
     page.locator(f"{TAB} .choices select.model").select_option("toy")
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(f"{TAB} .error").last).to_be_empty()
     expect(page.locator(f"{TAB} .plot")).to_have_count(3)
 
 
-def test_a_phone_in_chinese_stacks_the_maps_and_never_scrolls_sideways(visit: Visit, example: Translation) -> None:
+def test_chinese_phone_stacks_maps_without_horizontal_scroll(visit: Visit, example: Translation) -> None:
     page = visit("#tab=beside", locale="zh-CN", width=360, height=740, has_touch=True, is_mobile=True)
-    at_rest(page)
+    wait_until_idle(page)
     tops = [frame.bounding_box() for frame in page.locator(f"{TAB} .frame").all()]
     assert len(tops) == 3
     for before, after in pairwise(tops):
@@ -135,7 +135,7 @@ def test_a_phone_in_chinese_stacks_the_maps_and_never_scrolls_sideways(visit: Vi
     assert shown <= set(re.findall(r"[A-Za-z]{4,}", known))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click(f"{TAB} [data-mode=same]")
-    at_rest(page)
+    wait_until_idle(page)
     for kind in ("encoder", "decoder", "cross"):
         page.click(f"{TAB} [data-kind={kind}]")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), kind

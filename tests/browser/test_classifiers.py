@@ -1,4 +1,4 @@
-"""Classifiers of other makers in Sentiment: menu, classes, words for each class, heads; and one that is downloaded."""
+"""Third-party classifiers in Sentiment: menu, classes, contributions per class, heads, and a download."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headlight.model.translate.judge import Judge
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import classifier
-from tests.browser.acting import at_rest, choose_panel, open_tab, traces
+from tests.browser.acting import choose_panel, open_tab, traces, wait_until_idle
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
 from tests.browser.test_places import free_port
@@ -32,7 +32,7 @@ TAB = ".headlight-sentiment"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the toy, the shipped classifier, one of three classes, and one asked class by class."""
+    """Create a folder with the toy, the bundled classifier, a three-class and a multi-label classifier."""
     folder = tmp_path_factory.mktemp("models")
     for name in ("toy", "sentiment"):
         (folder / name).symlink_to(MODELS / name)
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A page with these models, which may ask a Hub for one more."""
+    """Serve a page with these models and a Hub with one more."""
     home = tmp_path_factory.mktemp("hub")
     hub_folder = distilbert(home / "judge", id2label={0: "NEGATIVE", 1: "POSITIVE"})
     with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
@@ -62,11 +62,11 @@ def visit(browser: Browser, address: str) -> Iterator[Visit]:
         yield open_page
 
 
-def judged(page: Page, model: str, text: str = TEXT) -> None:
+def classify(page: Page, model: str, text: str = TEXT) -> None:
     page.fill("#review", text)
     page.locator(f"{TAB} .answer select").select_option(label=model)
     page.press("#review", "Enter")
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def signed(number: float, digits: int) -> str:
@@ -74,19 +74,19 @@ def signed(number: float, digits: int) -> str:
 
 
 def nearly(number: float, digits: int) -> re.Pattern[str]:
-    """A signed number as it is shown, where a second computation may fall on the other side of half a digit."""
+    """Return a pattern for a signed number that allows for a different rounding of the last digit."""
     shown = {re.escape(signed(number + apart, digits)) for apart in (-1e-4, 0.0, 1e-4)}
     return re.compile(f"^({'|'.join(sorted(shown))})$")
 
 
 def word_effects(judge: Judge, judgement: Judgement, about: int) -> list[re.Pattern[str]]:
-    """What each word does for a class, as the bars say it."""
+    """Return patterns of the displayed contribution of each word to a class."""
     effects = judge.erasure_effects(judgement)[about]
     places = {token.word: place for place, token in reversed(list(enumerate(judgement.tokens)))}
     return [nearly(effects[places[word]], 2) for word in sorted(word for word in places if word is not None)]
 
 
-def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_heads_look(
+def test_other_classifiers_show_classes_contributions_and_heads(
     visit: Visit, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = visit(drawn=".tabs")
@@ -96,7 +96,7 @@ def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_h
     expect(page.locator(f"{TAB} .verdict b")).to_have_text("Positive")  # the shipped one judges an example
     expect(page.locator(f"{TAB} .classes")).to_be_hidden()
     monkeypatch.setattr(classifier, "FAST_WORK", 0)  # as if the models were large: words are left out by a second call
-    judged(page, "feelings")
+    classify(page, "feelings")
 
     judge = Judge.load(folder / "feelings", device="cpu")
     truth = judge.judge(TEXT)
@@ -122,7 +122,7 @@ def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_h
         np.testing.assert_allclose(drawn, expected, atol=NEAR)
     assert barriers(page, TAB, impacts=SERIOUS) == []
 
-    judged(page, "moods")
+    classify(page, "moods")
     several = Judge.load(folder / "moods", device="cpu").judge(TEXT)
     assert len(several.verdicts) > 1
     expect(page.locator(f"{TAB} .class-lines button")).to_have_count(5)
@@ -131,17 +131,17 @@ def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_h
     expect(thumbs).to_have_count(4 * 6)
 
 
-def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_read(visit: Visit) -> None:
+def test_permalink_restores_text_and_model_and_truncation_is_reported(visit: Visit) -> None:
     text = "A lovely 龘 film ☃."
     page = visit(f"#tab=sentiment&classifier=feelings&review={quote(text)}", drawn=f"{TAB} .class-lines button")
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator("#review")).to_have_value(text)
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("feelings")
     expect(page.locator(f"{TAB} .unread")).to_contain_text("龘 · ☃")
     expect(page.locator(f"{TAB} .shares .token.unknown")).to_have_text(["龘", "☃"])
     expect(page.locator(f"{TAB} .strips .token.unknown")).to_have_text(["龘", "☃"])
 
-    judged(page, "moods")
+    classify(page, "moods")
     page.wait_for_function("location.hash.includes('classifier=moods')")
     assert parse_qs(urlsplit(page.url).fragment)["review"] == [TEXT]
     expect(page.locator(f"{TAB} .unread")).to_be_empty()
@@ -154,12 +154,12 @@ def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_
     page.evaluate("location.hash = 'tab=sentiment'")  # what an address leaves out is the first
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("sentiment")
     expect(page.locator("#review")).to_have_value(re.compile("^A quiet film"))
-    at_rest(page)
+    wait_until_idle(page)
     page.evaluate("location.hash = 'tab=sentiment&review=Fine&classifier=nobody'")
     expect(page.locator("#review-error")).to_contain_text("There is no model nobody here")
     page.evaluate("(text) => { location.hash = `tab=sentiment&review=${text}`; }", "x" * 4001)
     expect(page.locator("#review-error")).to_contain_text("The review: 4001 characters; the limit is 4000")
-    judged(page, "sentiment", "good 好 " * 400)
+    classify(page, "sentiment", "good 好 " * 400)
     expect(page.locator(f"{TAB} .sum")).to_contain_text("too long for the page’s address")
     page.wait_for_function("!location.hash.includes('review')")
 
@@ -169,14 +169,14 @@ def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_
     expect(page.locator(".deck-toast")).to_contain_text("Saved as view 1")
     page.evaluate("(text) => { location.hash = `tab=sentiment&review=${text}`; }", "x" * 9001)
     expect(page.locator("#review-error")).to_contain_text("9001 characters")
-    page.click(".deck-door")
+    page.click(".deck-button")
     page.locator(".deck-panel").get_by_role("button", name="Save this view").click()
     expect(page.locator(".deck-toast")).to_contain_text("This view was not saved")
     expect(page.locator(".deck-list li")).to_have_count(1)
 
 
 @pytest.mark.journey
-def test_a_classifier_that_is_downloaded_judges_at_once(visit: Visit) -> None:
+def test_downloaded_classifier_is_usable_immediately(visit: Visit) -> None:
     page = visit(drawn=".tabs", width=360, height=780)
     choose_panel(page, "models")
     listed, other = (page.locator(".hub li", has_text=name) for name in (LISTED, ON_THE_HUB))
@@ -184,12 +184,12 @@ def test_a_classifier_that_is_downloaded_judges_at_once(visit: Visit) -> None:
     other.get_by_role("button").click()
     page.locator(".offer .fetch:not([aria-disabled=true])").click()
     page.wait_for_selector(f"{TAB} .verdict b")
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("judge")
     expect(page.locator(f"{TAB} .axis")).to_contain_text("Positive")  # its classes NEGATIVE and POSITIVE, in words
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     choose_panel(page, "models")
     page.locator("tr.model[data-model=feelings] .use").click()
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("feelings")
     expect(page.locator(f"{TAB} .class-lines button")).to_have_count(3)

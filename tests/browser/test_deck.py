@@ -1,4 +1,4 @@
-"""Saved views: kept, arranged by mouse and keys, shown to a class, and given away as a file and as a link."""
+"""Saved views: stored, reordered by mouse and keys, presented, and exported as a file and a link."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.service.examples import EXAMPLES
-from tests.browser.acting import at_rest, open_tab, state
+from tests.browser.acting import open_tab, state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -27,14 +27,14 @@ def titles(page: Page) -> list[str]:
 
 
 def shown(page: Page, number: int, title: str) -> None:
-    """A view of the deck is there, large."""
+    """Check that a saved view is presented."""
     expect(page.locator(".beamer-bar h2")).to_have_text(title)
     expect(page.locator(".beamer-ways .numeric")).to_have_text(f"{number} / 3")
 
 
-def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: Path) -> None:
+def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -> None:
     page = visit("#tab=learn&lesson=walk.scores.0.token-5", drawn=".lesson[data-step]", height=720)
-    expect(page.locator(".deck-door")).to_be_hidden()
+    expect(page.locator(".deck-button")).to_be_hidden()
     page.get_by_role("button", name=EN["lesson_kit_save"]).click()
     expect(page.locator(".deck-toast")).to_contain_text(EN["deck_saved"].replace("{number}", "1"))
     open_tab(page, "heads")
@@ -42,7 +42,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     page.click(".take-away > .link")
     page.get_by_role("menuitem", name=EN["form_deck"]).click()
     open_tab(page, "why")
-    page.click(".deck-door")
+    page.click(".deck-button")
     page.locator(".deck-panel").get_by_role("button", name=EN["deck_save"]).click()
     lesson, head, why = (
         f"{EN['lesson_walk_name']} · {EN['lesson_walk_scores_title']}",
@@ -70,7 +70,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     assert barriers(page, ".deck-panel") == []
     page.keyboard.press("Escape")
     page.reload()
-    page.click(".deck-door")
+    page.click(".deck-button")
     expect(page.locator(".deck-list input")).to_have_count(3)  # what draws them is fetched now
     assert titles(page) == [why, lesson, head]
 
@@ -115,7 +115,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     assert page.evaluate("document.querySelector('.lesson h2').getBoundingClientRect().height") < larger
 
     # A file and a link bring it to somebody else, who has views already or none.
-    page.click(".deck-door")
+    page.click(".deck-button")
     with page.expect_download() as saving:
         page.get_by_role("button", name=EN["deck_file"]).click()
     file = tmp_path / "deck.json"
@@ -124,7 +124,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     page.locator(".deck-panel").get_by_role("button", name=EN["deck_link"]).click()
     expect(page.locator(".deck-status")).to_have_text(EN["deck_link_copied"])
     link = str(page.evaluate("navigator.clipboard.readText()")).partition(page.url.split("#")[0])[2]
-    at_rest(page)
+    wait_until_idle(page)
 
     other = visit(link, width=360, height=640, locale="zh-CN", color_scheme="dark")
     expect(other.locator(".deck-panel")).to_be_visible()
@@ -146,7 +146,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     other.evaluate("dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }))")
     other.locator(".deck-panel input[type=file]").set_input_files(file)
     expect(other.locator(".deck-status")).to_have_text(ZH["deck_bad_file"].replace("{name}", "deck.json"))
-    at_rest(other)
+    wait_until_idle(other)
 
 
 # Of the map that a class sees: the letters of its names in pixels of the window, its lower edge, where the bar begins.
@@ -164,24 +164,24 @@ SEEN = """() => {
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_a_class_sees_every_row_or_is_told_that_there_are_more(visit: Visit, locale: str) -> None:
+def test_presentation_shows_all_rows_or_note(visit: Visit, locale: str) -> None:
     table = phrases(locale[:2])
     views = [{"title": "short", "note": NOTE, "hash": "#layer=2&head=5"}]
     views.append({"title": "long", "note": NOTE, "hash": "#" + urlencode({"text": EXAMPLES[4].text, "words": 0})})
     script = f"localStorage.setItem('headlight-deck', {json.dumps(json.dumps(views))})"
     page = visit(height=720, locale=locale, script=script)
-    page.click(".deck-door")
+    page.click(".deck-button")
     page.locator(".deck-panel").get_by_role("button", name=table["deck_show"], exact=True).click()
     expect(page.locator(".beamer-bar h2")).to_have_text("short")
     page.wait_for_function("document.querySelector('.explorer .rows .label').parentElement.childElementCount === 12")
-    at_rest(page)
+    wait_until_idle(page)
     seen = page.evaluate(SEEN)
     assert seen["letters"] >= 18
     assert seen["bottom"] <= seen["bar"]
     expect(page.locator(".explorer .in-view")).to_be_hidden()
     page.keyboard.press("PageDown")
     page.wait_for_function("document.querySelectorAll('.explorer .rows .label').length > 18")
-    at_rest(page)
+    wait_until_idle(page)
     seen = page.evaluate(SEEN)
     assert seen["letters"] >= 18
     said = table["map_rows_in_view"].replace("{count}", str(seen["rows"])).replace("{first}", "1")
@@ -202,11 +202,11 @@ def test_a_class_sees_every_row_or_is_told_that_there_are_more(visit: Visit, loc
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_on_a_phone_saved_views_are_reached_outside_learn_too(visit: Visit, locale: str) -> None:
+def test_saved_views_are_reachable_on_phone(visit: Visit, locale: str) -> None:
     kept = json.dumps([{"title": "Why", "note": "", "hash": "#tab=why"}])
     script = f"localStorage.setItem('headlight-deck', {json.dumps(kept)})"
     page = visit(width=360, height=640, has_touch=True, locale=locale, script=script)
-    door = page.locator(".top .deck-door")
+    door = page.locator(".top .deck-button")
     places = page.locator(".top h1, .top .segments button, .top .round").evaluate_all(
         "(all) => all.map((it) => it.getBoundingClientRect()).map((it) => [it.left, it.right, it.top, it.bottom])"
     )
@@ -224,4 +224,4 @@ def test_on_a_phone_saved_views_are_reached_outside_learn_too(visit: Visit, loca
     expect(page.locator(".beamer-bar h2")).to_have_text("Why")
     page.get_by_role("button", name=phrases(locale[:2])["deck_leave"]).tap()
     expect(door).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)

@@ -1,4 +1,4 @@
-"""Experiments of lessons: every step is drawn in both languages and sizes; what is set is in the link."""
+"""Experiments of lessons: steps render in both languages and sizes; permalinks store control values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from playwright.sync_api import Route, expect
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.lesson import Lesson
-from tests.browser.acting import at_rest, state
+from tests.browser.acting import state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
-from tests.browser.test_learn import arrived, visit_at
+from tests.browser.test_learn import visit_at, wait_for_step
 
 WITH_EXPERIMENTS = [lesson for lesson in LESSONS if any(step.experiment for step in lesson.steps)]
 LOOKS: dict[str, dict[str, Any]] = {
@@ -23,17 +23,17 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def said(text: str) -> re.Pattern[str]:
-    """A phrase as it is shown, whatever its values are."""
+def phrase_pattern(text: str) -> re.Pattern[str]:
+    """Return a pattern for a phrase with any values."""
     return re.compile("^" + re.sub(r"\\\{\w+\\\}", ".+", re.escape(text)) + "$")
 
 
 @pytest.mark.parametrize("language", LOOKS)
 @pytest.mark.parametrize("lesson", WITH_EXPERIMENTS, ids=lambda lesson: lesson.name)
-def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> None:
+def test_every_lesson_step_renders(lesson: Lesson, language: str, visit: Visit) -> None:
     page = visit_at(visit, f"#tab=learn&lesson={lesson.name}..0", **LOOKS[language])
     for step in lesson.steps:
-        arrived(page, step.name)
+        wait_for_step(page, step.name)
         table, base = phrases(language), f"lesson_{lesson.name}_{step.name}"
         title = page.locator(".lesson h2")
         show = page.locator(".lesson-ask:not([hidden]) .answer .link")
@@ -41,7 +41,7 @@ def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> Non
             if step.question is not None and step.question.hides_answer:  # nothing gives the answer away
                 expect(title).to_have_text(table.get(f"{base}_title_open", table[f"{base}_title"]))
                 expect(page.locator(".lesson-controls")).to_be_hidden()
-                expect(page.locator(".lesson .words")).to_have_text(said(table[f"{base}_words_open"]))
+                expect(page.locator(".lesson .words")).to_have_text(phrase_pattern(table[f"{base}_words_open"]))
                 for part in (".figure", ".formulas"):
                     expect(page.locator(f".lesson {part}")).to_be_empty()
                 expect(page.locator(".train-shows")).to_be_hidden()
@@ -53,13 +53,13 @@ def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> Non
             assert "?" not in text, step.name
         assert barriers(page, ".lesson") == [], step.name
         page.keyboard.press("ArrowRight")
-    at_rest(page)
+    wait_until_idle(page)
 
 
 @pytest.mark.journey
-def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit) -> None:
+def test_control_values_are_restored_from_permalink(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=heads.split.0")
-    arrived(page, "split")
+    wait_for_step(page, "split")
     maps = page.locator(".lesson-beside .lesson-heat")
     expect(maps).to_have_count(8)
     seed = page.locator("[data-control=seed]")
@@ -70,26 +70,26 @@ def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit)
     page.locator("[data-control='matrices random']").click()
     seed.click()
     expect(seed).to_have_text("Draw anew (seed 1)")
-    at_rest(page)
+    wait_until_idle(page)
     assert state(page, "lesson") == "heads.split.0.set-heads-2.set-matrices-random.set-seed-1"
     page.wait_for_function("decodeURIComponent(location.hash).includes('set-seed-1')")
     told = page.locator(".lesson-table").inner_text()
     again = visit_at(visit, page.evaluate("location.hash"))
-    arrived(again, "split")
+    wait_for_step(again, "split")
     expect(again.locator(".lesson-table")).to_have_text(told, use_inner_text=True)
-    at_rest(again)
+    wait_until_idle(again)
 
     # A slider by keys: what it passes on the way is not asked for, and what was asked for before is there at once.
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.evaluate("location.hash = '#tab=learn&lesson=heads.saturate.0'")
-    arrived(page, "saturate")
+    wait_for_step(page, "saturate")
     slider = page.locator("[data-control=width]")
     slider.focus()
     del asked[:]
     for _ in range(3):
         page.keyboard.press("ArrowLeft")
-    at_rest(page)
+    wait_until_idle(page)
     expect(slider).to_be_focused()
     expect(slider).to_have_attribute("aria-valuetext", "64")
     expect(page.locator(".lesson .words")).to_contain_text("At dₖ = 64")
@@ -98,14 +98,14 @@ def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".lesson .words")).to_contain_text("At dₖ = 64")
-    at_rest(page)
+    wait_until_idle(page)
 
 
-def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) -> None:
+def test_many_long_options_use_single_line_menu(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=masks.drawn.0", width=360, height=780)
-    arrived(page, "drawn")
+    wait_for_step(page, "drawn")
     page.get_by_role("button", name=phrases("en")["lesson_masks_drawn_see"]).press("Enter")  # a step of another lesson
-    arrived(page, "live")
+    wait_for_step(page, "live")
     menu, others = page.locator("select[data-control=mistake]"), page.locator(".lesson-controls .adds button")
     chosen, more = (phrases("en")[f"lesson_mistakes_control_mistake_{name}"] for name in ("late_mask", "norm"))
     assert menu.input_value() == "late_mask"
@@ -119,7 +119,7 @@ def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) ->
     expect(others.filter(has_text=more)).to_have_count(0)
     expect(others.filter(has_text=chosen)).to_have_count(1)
     page.evaluate("location.hash = '#tab=learn&lesson=mistakes.trained.0'")
-    arrived(page, "trained")
+    wait_for_step(page, "trained")
     menu = page.locator("select[data-control=mistake]")
     assert menu.evaluate("(menu) => menu.getBoundingClientRect().height") <= 48
     menu.select_option("softmax")
@@ -128,12 +128,12 @@ def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) ->
         phrases("en")["lesson_mistakes_trained_words_softmax"][:20]
     )
     assert menu.input_value() == "softmax"
-    at_rest(page)
+    wait_until_idle(page)
 
 
-def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
+def test_failed_experiment_shows_error_and_can_be_retried(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=heads.split.0")
-    arrived(page, "split")
+    wait_for_step(page, "split")
     fault = {"what": "error", "field": "text", "word": "too_long_to_show", "values": {}}
     asking = "**/headlight/call/*"
     page.route(asking, lambda route: route.fulfill(json=fault))
@@ -145,13 +145,13 @@ def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -
     page.locator(".lesson .step > .link").click()
     expect(page.locator(".lesson-beside .lesson-heat")).to_have_count(4)
     expect(error).to_be_empty()
-    at_rest(page)
+    wait_until_idle(page)
 
     # A step that is slow to come: its title is there, and nothing of the step before can be read or pressed.
     page.evaluate("location.hash = '#tab=learn&lesson=positions.similarity.0'")
-    arrived(page, "similarity")
+    wait_for_step(page, "similarity")
     expect(page.locator(".lesson-ask .option").first).to_be_visible()
-    at_rest(page)  # the next step is asked for in advance; the one after that is not
+    wait_until_idle(page)  # the next step is asked for in advance; the one after that is not
     held: list[Route] = []
     page.route(asking, lambda route: held.append(route))
     page.evaluate("location.hash = '#tab=learn&lesson=positions.word.0'")
@@ -163,7 +163,7 @@ def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -
     for route in held:
         route.continue_()
     page.unroute(asking)
-    arrived(page, "word")
+    wait_for_step(page, "word")
     expect(page.locator(".lesson .words")).to_be_visible()
     expect(page.locator(".lesson-controls")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)

@@ -1,4 +1,4 @@
-"""The table of numbers and every file hold the numbers that the model gave."""
+"""The number view and all exports contain the model's numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import headlight
 from headlight.model.measures.statistics import measure
 from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.theme import THEMES, colour_scale
-from tests.browser.acting import at_rest, drawn, resize, title
+from tests.browser.acting import plotly_values, resize, title, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import PATIENCE, Visit, Watch
 from tests.chosen import CHOSEN, SENTENCE
@@ -32,7 +32,7 @@ ROUNDED = 5e-4 + 1e-7  # three decimals are shown, and of one weight they are ex
 
 
 def save(page: Page, form: str, folder: Path) -> Path:
-    """Take something away."""
+    """Export a file and return its path."""
     with page.expect_download() as waiting:
         page.click(".take-away > .link")
         page.get_by_role("menuitem", name=re.compile(f"^{form}")).click()
@@ -58,7 +58,7 @@ BOXES = """(menu) => {
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_no_entry_of_the_menu_lies_over_another_or_outside_the_window(visit: Visit, locale: str) -> None:
+def test_export_menu_items_do_not_overlap_or_overflow(visit: Visit, locale: str) -> None:
     page = visit(locale=locale)
     for width, height in ((1440, 900), (1280, 900), (1280, 720), (1024, 768), (768, 1024), (390, 844), (360, 640)):
         resize(page, width, height)
@@ -78,7 +78,7 @@ def test_no_entry_of_the_menu_lies_over_another_or_outside_the_window(visit: Vis
 
 
 def table(page: Page) -> FloatArray:
-    """The cells of the numbers view; NaN where it says that nothing may be seen."""
+    """Return the cells of the number view; NaN if masked."""
     rows = page.evaluate(
         "() => [...document.querySelectorAll('.explorer .numbers tbody tr')].map((row) => "
         "[...row.querySelectorAll('td')].map((cell) => cell.textContent))"
@@ -86,7 +86,7 @@ def table(page: Page) -> FloatArray:
     return np.array([[np.nan if cell == "–" else float(cell.replace("−", "-")) for cell in row] for row in rows])
 
 
-def test_the_table_of_a_head_holds_the_models_numbers(page: Page, example: Translation) -> None:
+def test_number_view_matches_model(page: Page, example: Translation) -> None:
     page.click("[data-view=numbers]")
     for kind in KINDS:
         page.click(f"[data-kind={kind}]")
@@ -104,7 +104,7 @@ def test_the_table_of_a_head_holds_the_models_numbers(page: Page, example: Trans
 
 
 @pytest.mark.journey
-def test_files_of_numbers_hold_them_all(page: Page, folder: Path, example: Translation) -> None:
+def test_csv_npz_and_json_match_model(page: Page, folder: Path, example: Translation) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     table = pd.read_csv(save(page, "CSV", folder), index_col=0, encoding="utf-8-sig")
     np.testing.assert_allclose(table.to_numpy(), example.attention.cross[1, 2], atol=1e-6)
@@ -116,7 +116,7 @@ def test_files_of_numbers_hold_them_all(page: Page, folder: Path, example: Trans
 
 
 def grounds_of(vector: str) -> list[tuple[float, ...]]:
-    """Left, top, width and height of each map in a picture."""
+    """Return left, top, width and height of each map in an SVG."""
     layer = re.search(r'<g class="bglayer">(.*?)</g>', vector)
     assert layer is not None
     found = re.findall(r'class="bg" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', layer[1])
@@ -124,7 +124,7 @@ def grounds_of(vector: str) -> list[tuple[float, ...]]:
 
 
 def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...]) -> FloatArray:
-    """The colour in the middle of each cell, `[rows, columns, rgb]`, where the map fills a box of a picture."""
+    """Return the colour at the centre of each cell, `[rows, columns, rgb]`, of a map in a box of an image."""
     left, top, width, height = box
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float64)
     rows, columns = shape
@@ -134,7 +134,7 @@ def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...
 
 
 def colours_of(weights: FloatArray) -> FloatArray:
-    """What colour each weight has in the light theme, `[rows, columns, rgb]`."""
+    """Return the colour of each weight in the light theme, `[rows, columns, rgb]`."""
     scale = colour_scale("headlight", THEMES["light"])
     stops = np.array([[int(colour[place : place + 2], 16) for place in (1, 3, 5)] for _, colour in scale])
     places = [place for place, _ in scale]
@@ -142,7 +142,7 @@ def colours_of(weights: FloatArray) -> FloatArray:
 
 
 @pytest.mark.journey
-def test_pictures_show_the_same_numbers_at_the_size_of_print(page: Page, folder: Path, example: Translation) -> None:
+def test_exported_images_show_same_numbers_at_print_size(page: Page, folder: Path, example: Translation) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     weights = example.attention.cross[1, 2]
     vector = save(page, "SVG", folder).read_text(encoding="utf-8")
@@ -161,7 +161,7 @@ def test_pictures_show_the_same_numbers_at_the_size_of_print(page: Page, folder:
     np.testing.assert_allclose(cells_of(picture, box, weights.shape), colours_of(weights), atol=2)
 
 
-def test_cells_are_squares_in_print_of_one_head_and_of_two(page: Page, folder: Path, example: Translation) -> None:
+def test_exported_cells_are_square_for_one_and_two_heads(page: Page, folder: Path, example: Translation) -> None:
     rows, columns = example.attention.cross.shape[2:]
     assert rows != columns
     (alone,) = grounds_of(save(page, "SVG", folder).read_text(encoding="utf-8"))
@@ -174,7 +174,7 @@ def test_cells_are_squares_in_print_of_one_head_and_of_two(page: Page, folder: P
 
 
 @pytest.mark.journey
-def test_the_saved_page_opens_offline_with_the_same_numbers(
+def test_saved_page_works_offline_with_same_numbers(
     page: Page, folder: Path, browser: Browser, example: Translation
 ) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
@@ -186,15 +186,15 @@ def test_the_saved_page_opens_offline_with_the_same_numbers(
     watch.follow(saved)
     saved.goto(path.as_uri())
     saved.wait_for_selector(".explorer .plot .main-svg")
-    np.testing.assert_allclose(drawn(saved), example.attention.cross[2, 1], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(saved), example.attention.cross[2, 1], atol=NEAR)
     assert title(saved) == "Layer 3 · Head 2"
     assert f"Headlight {headlight.__version__} · " in saved.inner_text(".last-line .licence")
     saved.keyboard.press("ArrowRight")
     assert title(saved) == "Layer 3 · Head 3"
-    np.testing.assert_allclose(drawn(saved), example.attention.cross[2, 2], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(saved), example.attention.cross[2, 2], atol=NEAR)
     saved.keyboard.press("1")
     saved.click('.wall-grid button[data-layer="2"][data-head="2"]')  # another kind begins at a head of its own
-    np.testing.assert_allclose(drawn(saved), example.attention.encoder[2, 2], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(saved), example.attention.encoder[2, 2], atol=NEAR)
     saved.locator(".colouring select").select_option("entropy")
     expected = measure(example, "encoder", "entropy")[2, 2]
     expect(saved.locator('.thumb[data-layer="2"][data-head="2"]')).to_have_attribute("data-value", f"{expected:.1f}")
@@ -205,17 +205,17 @@ def test_the_saved_page_opens_offline_with_the_same_numbers(
 
 
 @pytest.mark.journey
-def test_a_link_is_copied(page: Page) -> None:
+def test_link_is_copied_to_clipboard(page: Page) -> None:
     page.click(".take-away > .link")
     page.get_by_role("menuitem", name="Link").click()
     expect(page.locator(".toast")).to_contain_text("Link copied")
     assert page.evaluate("navigator.clipboard.readText()").startswith(page.url.split("#")[0])
 
 
-def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit: Visit) -> None:
+def test_python_snippet_reproduces_reranked_translation(visit: Visit) -> None:
     page = visit("#" + urlencode({"text": SENTENCE}))
     expect(page.locator(".translate")).to_contain_text(CHOSEN)
-    at_rest(page)
+    wait_until_idle(page)
     page.click(".take-away > .link")
     page.get_by_role("menuitem", name="Python").click()
     expect(page.locator(".toast")).to_contain_text("Python copied")
@@ -226,11 +226,11 @@ def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit
         'beam_size=4, no_repeat=4, back_weight=0.3, way_back=Translator.load("en-de"))'
     )  # and no option that is as ever
     assert CHOSEN in known["result"].text
-    np.testing.assert_allclose(eval(last, known).weights, drawn(page), atol=NEAR)  # noqa: S307
+    np.testing.assert_allclose(eval(last, known).weights, plotly_values(page), atol=NEAR)  # noqa: S307
 
 
 @pytest.mark.journey
-def test_a_head_stands_alone_in_a_frame_and_python_computes_the_same(page: Page, visit: Visit) -> None:
+def test_embedded_head_matches_python_snippet(page: Page, visit: Visit) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
     copied = []
     for form, called in (("Frame", "Iframe"), ("Python", "Python")):
@@ -247,11 +247,11 @@ def test_a_head_stands_alone_in_a_frame_and_python_computes_the_same(page: Page,
     *lines, last, _ = code.split("\n")
     known: dict[str, Any] = {}
     exec("\n".join(lines), known)  # noqa: S102 - what a reader would paste
-    np.testing.assert_allclose(eval(last, known).weights, drawn(page), atol=NEAR)  # noqa: S307
+    np.testing.assert_allclose(eval(last, known).weights, plotly_values(page), atol=NEAR)  # noqa: S307
 
     alone = visit(given.partition(page.url.split("#")[0])[2], width=760, height=720)
     assert title(alone) == "Layer 3 · Head 2"
-    np.testing.assert_allclose(drawn(alone), drawn(page), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(alone), plotly_values(page), atol=NEAR)
     for part in (".top", ".translate", ".tabs", ".wall-grid", ".list", ".kinds"):
         assert not alone.locator(part).first.is_visible(), part
     box = alone.locator(".explorer .plane").bounding_box()

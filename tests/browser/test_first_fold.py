@@ -1,4 +1,4 @@
-"""What a newcomer sees without scrolling: the map, a row that is chosen, and a sentence that says what it shows."""
+"""Above the fold: the map, a selected row, and its description."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
 from headlight.viz.service.examples import EXAMPLES, Example
-from tests.browser.acting import held, resize, settled, state, translate
+from tests.browser.acting import page_weights, resize, state, translate, wait_for_translation
 from tests.browser.conftest import Visit
 from tests.model.translate.test_opening import PAIRS
 
@@ -33,19 +33,19 @@ def top(page: Page, part: str) -> float:
 
 @pytest.mark.journey
 @pytest.mark.parametrize(("language", "theme"), [("en-US", "light"), ("zh-CN", "dark")])
-def test_the_map_begins_within_the_first_window(visit: Visit, language: str, theme: str) -> None:
+def test_map_starts_above_the_fold(visit: Visit, language: str, theme: str) -> None:
     page = visit(locale=language, color_scheme=theme)
     assert top(page, ".explorer .plane") <= LOWEST
     assert page.evaluate("scrollY") == 0
 
 
 @pytest.mark.journey
-def test_on_a_phone_the_matrix_begins_high(visit: Visit) -> None:
+def test_matrix_starts_high_on_phone(visit: Visit) -> None:
     page = visit(width=390, height=844)
     assert top(page, ".explorer .head .maps") <= 600
 
 
-def test_the_first_sight_is_of_a_word_and_the_word_that_it_translates(page: Page, example: Translation) -> None:
+def test_initial_selection_is_aligned_word_pair(page: Page, example: Translation) -> None:
     opening = state(page, "translation")["opening"]
     layer, head, row = (opening[name] for name in ("layer", "head", "row"))
     assert (state(page, "layer"), state(page, "head"), state(page, "row")) == (layer, head, row)
@@ -65,18 +65,16 @@ def test_the_first_sight_is_of_a_word_and_the_word_that_it_translates(page: Page
 @pytest.mark.parametrize(
     "example_of", [each for each in EXAMPLES if each.model in ("zh-en", "en-zh", "en-de", "fr-en")]
 )
-def test_a_page_of_another_language_opens_on_a_word_and_the_word_that_it_translates(
-    visit: Visit, example_of: Example
-) -> None:
+def test_initial_selection_is_aligned_in_other_languages(visit: Visit, example_of: Example) -> None:
     page = visit(f"#{urlencode({'text': example_of.text, 'model': example_of.model})}")
-    settled(page, example_of.text)
+    wait_for_translation(page, example_of.text)
     written, read = (state(page, "translation")[side] for side in ("target", "source"))
     layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
-    column = int(held(page, "cross")[layer, head, row].argmax())
+    column = int(page_weights(page, "cross")[layer, head, row].argmax())
     assert f"{written[row]['label']} {read[column]['label']}" in PAIRS[example_of.name]
 
 
-def test_a_head_that_is_read_one_word_late_says_so(page: Page) -> None:
+def test_shifted_head_is_labelled(page: Page) -> None:
     layer, head = state(page, "translation")["late"][0]
     page.click(f'.wall-grid button[data-layer="{layer}"][data-head="{head}"]')
     page.locator(".explorer .rows .label").nth(4).click()
@@ -92,7 +90,7 @@ def test_a_head_that_is_read_one_word_late_says_so(page: Page) -> None:
     expect(page.locator(".explain .explained")).to_contain_text("tells of the word above")
 
 
-def test_a_row_is_chosen_after_each_translation_and_the_reader_may_let_go_of_it(page: Page) -> None:
+def test_row_is_selected_after_translation_and_can_be_unpinned(page: Page) -> None:
     translate(page, OTHER)
     first = state(page, "row")
     assert first is not None
@@ -106,15 +104,15 @@ def test_a_row_is_chosen_after_each_translation_and_the_reader_may_let_go_of_it(
     assert state(page, "row") is not None
 
 
-def test_an_address_that_names_a_head_chooses_no_row_of_its_own(visit: Visit) -> None:
+def test_permalink_with_head_selects_no_row(visit: Visit) -> None:
     page = visit("#layer=1&head=2")
     assert state(page, "row") is None
     page.evaluate("() => { location.hash = '#text=Ich+trinke+ein+Bier.'; }")
-    settled(page, "Ich trinke ein Bier.")
+    wait_for_translation(page, "Ich trinke ein Bier.")
     assert state(page, "row") is not None
 
 
-def test_the_kinds_stand_in_one_line_with_their_names_and_take_the_word_along(page: Page) -> None:
+def test_kinds_fit_one_line_and_keep_selected_word(page: Page) -> None:
     names = ["Encoder 64", "Decoder 24", "Cross-attention 24"]
     kinds = page.locator(".explorer .kinds button")
     assert [" ".join(each.inner_text().split()) for each in kinds.all()] == names
@@ -126,15 +124,15 @@ def test_the_kinds_stand_in_one_line_with_their_names_and_take_the_word_along(pa
     page.click("[data-kind=encoder]")
     opening = {name: state(page, "translation")["opening"][name] for name in ("layer", "head")}
     best = state(page, "translation")["model"]["best_head"]
-    asked = min(row + best["shift"], held(page, "cross").shape[2] - 1)
-    partner = int(held(page, "cross")[best["layer"], best["head"], asked][:-1].argmax())
+    asked = min(row + best["shift"], page_weights(page, "cross").shape[2] - 1)
+    partner = int(page_weights(page, "cross")[best["layer"], best["head"], asked][:-1].argmax())
     assert state(page, "row") == partner
     expect(page.locator(SENTENCE)).to_contain_text(re.compile("^Reading "))
     page.click("[data-kind=cross]")
     assert {"layer": state(page, "layer"), "head": state(page, "head")} == opening
 
 
-def test_a_chosen_word_stays_chosen_when_words_are_merged(page: Page) -> None:
+def test_selected_word_survives_merging_tokens(page: Page) -> None:
     word = page.inner_text(WRITTEN)
     page.check("[data-field=words]")
     assert word in page.inner_text(WRITTEN)
@@ -144,7 +142,7 @@ def test_a_chosen_word_stays_chosen_when_words_are_merged(page: Page) -> None:
 
 @pytest.mark.journey
 @pytest.mark.parametrize("widths", [(360, 420, 600), (768, 900, 1024)])
-def test_nothing_reaches_beyond_a_narrow_window(visit: Visit, widths: tuple[int, ...]) -> None:
+def test_nothing_overflows_narrow_window(visit: Visit, widths: tuple[int, ...]) -> None:
     page = visit(width=widths[0], height=800, has_touch=widths[0] < 700)
     for width in widths:
         resize(page, width, 800)
@@ -156,7 +154,7 @@ def test_nothing_reaches_beyond_a_narrow_window(visit: Visit, widths: tuple[int,
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
 
 
-def test_on_a_phone_the_parts_stand_one_below_the_other(visit: Visit) -> None:
+def test_parts_are_stacked_on_phone(visit: Visit) -> None:
     page = visit(width=360, height=780, has_touch=True)
     within = (".turn", ".segments", ".plane", ".kinds", ".wall-grid", ".link-heads", ".question", ".list", ".tools")
     parts = [".tabs", ".translate", ".headline", *(f"#panel-heads {part}" for part in within)]
@@ -165,6 +163,6 @@ def test_on_a_phone_the_parts_stand_one_below_the_other(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_on_a_phone_the_name_of_the_head_is_whole(visit: Visit, locale: str) -> None:
+def test_head_name_is_not_truncated_on_phone(visit: Visit, locale: str) -> None:
     page = visit(width=360, height=780, locale=locale)
     assert page.locator(".explorer .turn h2").first.evaluate("(it) => it.scrollWidth <= it.clientWidth")

@@ -1,4 +1,4 @@
-"""What a first visit costs: few requests, and a map that is there before Plotly, in the very pixels of Plotly's."""
+"""First visit: number of requests, and a canvas map that is drawn before Plotly with the same pixels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, Route
 
-from tests.browser.acting import settled
+from tests.browser.acting import wait_for_translation
 from tests.browser.conftest import PATIENCE, Visit, newcomer
 
 MOST = 42  # requests, Gradio's own 35 among them
@@ -27,7 +27,7 @@ HINT = re.compile(r'<link rel="(?:module)?preload" [^>]*href="([^"]+)">')
 def without_plotly(
     browser: Browser, address: str, hash_: str = "", **options: Any
 ) -> Iterator[tuple[Page, list[Route]]]:
-    """A page whose Plotly is held back, and the requests for it."""
+    """Open a page whose requests for Plotly are delayed; return both."""
     with newcomer(browser, address, **options) as page:
         held: list[Route] = []
         page.route("**/plotly.js", lambda route: held.append(route))  # Playwright wants a plain function
@@ -37,8 +37,8 @@ def without_plotly(
         yield page, held
 
 
-def release(page: Page, held: list[Route]) -> None:
-    """Let Plotly come, and take the map over."""
+def release_plotly(page: Page, held: list[Route]) -> None:
+    """Release Plotly and wait until it has drawn the map."""
     while not held:
         page.wait_for_timeout(20)
     held.pop().continue_()
@@ -52,7 +52,7 @@ def pixels(page: Page) -> np.ndarray:
 
 
 @pytest.mark.journey
-def test_a_first_visit_asks_for_few_things(visit: Visit) -> None:
+def test_first_visit_sends_few_requests(visit: Visit) -> None:
     page = visit()
     asked = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
     files = [name for name in asked if not name.endswith("icon.png")]  # the browser itself may ask again for that
@@ -62,7 +62,7 @@ def test_a_first_visit_asks_for_few_things(visit: Visit) -> None:
     assert 1 + len([name for name in asked if name.startswith("http")]) <= MOST
 
 
-def test_the_page_hints_at_what_it_asks_for_anyway_and_at_nothing_else(browser: Browser, address: str) -> None:
+def test_preload_hints_match_requested_files(browser: Browser, address: str) -> None:
     hints: list[str] = []
 
     def without_hints(route: Route) -> None:
@@ -96,14 +96,12 @@ def test_the_page_hints_at_what_it_asks_for_anyway_and_at_nothing_else(browser: 
         (f"#text={LONG.replace(' ', '%20')}", {}),
     ],
 )
-def test_the_first_map_looks_as_plotly_draws_it(
-    browser: Browser, address: str, hash_: str, options: dict[str, Any]
-) -> None:
+def test_canvas_map_matches_plotly_pixels(browser: Browser, address: str, hash_: str, options: dict[str, Any]) -> None:
     with without_plotly(browser, address, hash_, **options) as (page, held):
         if "text=" in hash_:
-            settled(page, LONG)
+            wait_for_translation(page, LONG)
         before = pixels(page)
-        release(page, held)
+        release_plotly(page, held)
         after = pixels(page)
     assert before.shape == after.shape
     assert before.std() > 5  # something is drawn
@@ -111,12 +109,12 @@ def test_the_first_map_looks_as_plotly_draws_it(
     assert np.abs(before - after).max() <= most
 
 
-def test_the_first_map_can_be_used_before_plotly_is_there(browser: Browser, address: str) -> None:
+def test_canvas_map_is_usable_before_plotly_loads(browser: Browser, address: str) -> None:
     with without_plotly(browser, address) as (page, held):
         first = pixels(page)
         page.locator(".wall-grid button[data-layer='2'][data-head='0']").click()
         assert page.locator(DRAWN).count() == 0
         turned = pixels(page)
         assert np.abs(first - turned).max() > 20
-        release(page, held)
+        release_plotly(page, held)
         assert np.abs(pixels(page) - turned).max() <= 2

@@ -1,4 +1,4 @@
-"""Where a tab has something of its own to show, the desk folds to one line, which one click unfolds."""
+"""In tabs with large content, the desk folds to one line, and a click unfolds it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.viz.figure_phrases import phrases
-from tests.browser.acting import at_rest, open_tab, settled, state, translation
+from tests.browser.acting import open_tab, state, translation, wait_for_translation, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -21,9 +21,9 @@ def top(page: Page, part: str) -> float:
     return box["y"]
 
 
-def test_the_figure_of_a_lesson_stands_high_and_the_sentence_is_one_click_away(visit: Visit) -> None:
+def test_lesson_folds_desk_and_one_click_opens_it(visit: Visit) -> None:
     page = visit("#tab=learn&lesson=walk.softmax.3", drawn=".lesson-row-of-tokens button")
-    at_rest(page)
+    wait_until_idle(page)
     assert top(page, ".lesson-row-of-tokens") <= HIGHEST
     expect(page.locator(LINE)).to_contain_text(page.input_value("#sentence"))
     expect(page.locator("#sentence")).to_be_hidden()
@@ -33,12 +33,12 @@ def test_the_figure_of_a_lesson_stands_high_and_the_sentence_is_one_click_away(v
     assert page.evaluate("document.activeElement.scrollHeight <= document.activeElement.clientHeight + 1")
     page.fill("#sentence", TEXT)
     page.press("#sentence", "Enter")
-    settled(page, TEXT)
+    wait_for_translation(page, TEXT)
     expect(page.locator(LINE)).to_be_hidden()  # it stays open, with all that is said of the answer
     page.click(CHANGE)
     expect(page.locator(LINE)).to_contain_text(TEXT)
     assert page.evaluate("document.activeElement.matches('.desk-line .change')")
-    at_rest(page)
+    wait_until_idle(page)
     # The same sentence stands everywhere; the desk is whole where heads are.
     open_tab(page, "heads")
     expect(page.locator(".desk-line")).to_be_hidden()
@@ -47,7 +47,7 @@ def test_the_figure_of_a_lesson_stands_high_and_the_sentence_is_one_click_away(v
 
 
 @pytest.mark.parametrize("tab", ["sentiment", "models"])
-def test_other_tabs_fold_it_too_also_on_a_phone_in_chinese(visit: Visit, tab: str) -> None:
+def test_other_tabs_fold_desk_on_chinese_phone(visit: Visit, tab: str) -> None:
     page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
     open_tab(page, tab)
     line = page.locator(LINE)
@@ -65,9 +65,9 @@ def test_other_tabs_fold_it_too_also_on_a_phone_in_chinese(visit: Visit, tab: st
     expect(line).to_be_visible()  # folded anew
 
 
-def test_what_is_wrong_with_a_sentence_unfolds_the_desk(page: Page) -> None:
+def test_sentence_error_unfolds_desk(page: Page) -> None:
     open_tab(page, "learn")
     page.evaluate("dispatchEvent(new CustomEvent('headlight-request', {detail: {model: 'nothing'}}))")
     expect(page.locator("#sentence")).to_be_visible()
     expect(page.locator(".translate")).to_contain_text("nothing")
-    at_rest(page)
+    wait_until_idle(page)

@@ -1,4 +1,4 @@
-"""Heads switch by click and key, and show exactly the numbers that the model gave."""
+"""Heads: selection by click and key, and the exact numbers of the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.model.records import KINDS, Translation
-from tests.browser.acting import drawn, modules, state, title
+from tests.browser.acting import expose_state, plotly_values, state, title
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 
@@ -26,22 +26,22 @@ def allowed(translation: Translation, kind: str, layer: int, head: int) -> np.nd
 @pytest.mark.slow(after=1)
 @pytest.mark.journey
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_head_shows_the_models_numbers(page: Page, shown: Translation, kind: str) -> None:
+def test_every_head_matches_model(page: Page, shown: Translation, kind: str) -> None:
     page.click(f"[data-kind={kind}]")
     layers, heads = shown.attention.of(kind).shape[:2]
     for layer in range(layers):
         for head in range(heads):
             page.click(f'.wall-grid button[data-layer="{layer}"][data-head="{head}"]')
-            np.testing.assert_allclose(drawn(page), allowed(shown, kind, layer, head), atol=NEAR)
+            np.testing.assert_allclose(plotly_values(page), allowed(shown, kind, layer, head), atol=NEAR)
             assert title(page) == f"Layer {layer + 1} · Head {head + 1}"
 
 
 @pytest.mark.journey
-def test_arrow_keys_turn_the_pages(page: Page, shown: Translation) -> None:
+def test_arrow_keys_step_through_heads(page: Page, shown: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="0"]')
     page.keyboard.press("ArrowRight")
     assert title(page) == "Layer 1 · Head 2"
-    np.testing.assert_allclose(drawn(page), allowed(shown, "cross", 0, 1), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), allowed(shown, "cross", 0, 1), atol=NEAR)
     page.keyboard.press("ArrowDown")
     assert title(page) == "Layer 2 · Head 2"
     page.keyboard.press("1")
@@ -50,21 +50,21 @@ def test_arrow_keys_turn_the_pages(page: Page, shown: Translation) -> None:
         state(page, "layer"),
         state(page, "head"),
     )  # of each kind the head that was looked at last, first its clearest
-    np.testing.assert_allclose(drawn(page), allowed(shown, "encoder", *encoder), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), allowed(shown, "encoder", *encoder), atol=NEAR)
     page.keyboard.press("3")
     assert title(page) == "Layer 2 · Head 2"
 
 
-def test_averages_and_maxima_are_those_of_the_heads(page: Page, shown: Translation) -> None:
+def test_averages_and_maxima_match_heads(page: Page, shown: Translation) -> None:
     expect(page.locator('.wall-grid button[data-head="mean"]')).to_have_count(0)
     page.check('[data-field="averages"]')
     page.click('.wall-grid button[data-layer="1"][data-head="mean"]')
-    np.testing.assert_allclose(drawn(page), shown.attention.cross[1].mean(axis=0), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), shown.attention.cross[1].mean(axis=0), atol=NEAR)
     page.click('.wall-grid button[data-layer="mean"][data-head="max"]')
-    np.testing.assert_allclose(drawn(page), shown.attention.cross.max(axis=(0, 1)), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), shown.attention.cross.max(axis=(0, 1)), atol=NEAR)
 
 
-def test_pointing_at_a_thumbnail_previews_and_leaving_brings_the_chosen_back(page: Page) -> None:
+def test_thumbnail_hover_previews_and_leave_restores_selection(page: Page) -> None:
     before = title(page)
     page.hover('.wall-grid button[data-layer="2"][data-head="6"]')
     expect(page.locator(".explorer .turn h2")).to_have_text("Layer 3 · Head 7")
@@ -73,7 +73,7 @@ def test_pointing_at_a_thumbnail_previews_and_leaving_brings_the_chosen_back(pag
 
 
 @pytest.mark.journey
-def test_pointing_at_a_token_shades_what_it_attends_to_and_says_the_number(page: Page, shown: Translation) -> None:
+def test_token_hover_shades_attended_tokens_and_shows_weight(page: Page, shown: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.hover(".explorer .rows .label >> nth=2")
     row = shown.attention.cross[0, 3, 2]
@@ -88,10 +88,10 @@ def test_pointing_at_a_token_shades_what_it_attends_to_and_says_the_number(page:
 
 
 @pytest.mark.journey
-def test_a_click_pins_and_escape_lets_go(page: Page) -> None:
+def test_click_pins_and_escape_unpins(page: Page) -> None:
     page.click(".explorer .rows .label >> nth=3")
     page.hover("h1")
-    modules(page)
+    expose_state(page)
     assert (state(page, "row"), state(page, "column")) == (3, None)
     assert page.locator(".explorer .band.pinned:not([hidden])").count() == 1
     page.keyboard.press("Escape")
@@ -99,37 +99,37 @@ def test_a_click_pins_and_escape_lets_go(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_two_heads_are_compared_with_their_difference(page: Page, shown: Translation) -> None:
+def test_comparison_shows_difference_of_two_heads(page: Page, shown: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.keyboard.press("p")
     page.click('.wall-grid button[data-layer="1"][data-head="5"]')
     first, second = shown.attention.cross[0, 3], shown.attention.cross[1, 5]
-    np.testing.assert_allclose(drawn(page, 0), first, atol=NEAR)
-    np.testing.assert_allclose(drawn(page, 1), second, atol=NEAR)
-    np.testing.assert_allclose(drawn(page, 2), first - second, atol=2 * NEAR)
+    np.testing.assert_allclose(plotly_values(page, 0), first, atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page, 1), second, atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page, 2), first - second, atol=2 * NEAR)
     page.keyboard.press("Escape")  # the chosen row
     page.keyboard.press("Escape")
     assert page.locator("#panel-heads .plot").count() == 1
 
 
-def test_whole_words_sum_to_one_a_row(page: Page) -> None:
+def test_word_rows_sum_to_one(page: Page) -> None:
     page.check("[data-field=words]")
-    np.testing.assert_allclose(np.nansum(drawn(page), axis=1), 1.0, atol=1e-3)
+    np.testing.assert_allclose(np.nansum(plotly_values(page), axis=1), 1.0, atol=1e-3)
 
 
-def test_hidden_special_tokens_are_said_and_rescaled_only_when_asked(page: Page, shown: Translation) -> None:
+def test_hidden_special_tokens_are_noted_and_rescaling_is_optional(page: Page, shown: Translation) -> None:
     page.uncheck("[data-field=special]")
-    hidden = drawn(page)
+    hidden = plotly_values(page)
     assert hidden.shape == (len(shown.target_tokens) - 1, len(shown.source_tokens) - 1)
     assert "not renormalised" in page.inner_text(".explorer .note")
     assert np.nansum(hidden, axis=1).max() < 1.001
     page.check("[data-field=rescale]")
-    np.testing.assert_allclose(np.nansum(drawn(page), axis=1), 1.0, atol=1e-3)
+    np.testing.assert_allclose(np.nansum(plotly_values(page), axis=1), 1.0, atol=1e-3)
     assert "Rows are renormalised" in page.inner_text(".explorer .note")
 
 
 @pytest.mark.journey
-def test_numbers_are_a_table_of_the_same_weights(page: Page, shown: Translation) -> None:
+def test_number_view_shows_same_weights(page: Page, shown: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.click("[data-view=numbers]")
     cells = page.locator(".numbers tbody td").all_inner_texts()
@@ -137,7 +137,7 @@ def test_numbers_are_a_table_of_the_same_weights(page: Page, shown: Translation)
 
 
 @pytest.mark.journey
-def test_lines_keep_the_token_pointed_at_and_thin_the_others(page: Page) -> None:
+def test_line_hover_fades_other_lines(page: Page) -> None:
     page.click("[data-view=lines]")
     page.hover(".lines .label.row >> nth=1")
     script = "(paths) => paths.map((path) => Number(path.getAttribute('stroke-opacity')))"

@@ -1,4 +1,4 @@
-"""Whatever is typed reads back letter by letter, or is refused in the words that say why; none of it ever runs."""
+"""Hostile input is displayed unchanged or rejected with a reason, and never executed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headlight.model.text.cleaning import clean_text
 from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import at_rest, open_tab, settled, translate
+from tests.browser.acting import open_tab, translate, wait_for_translation, wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit, Watch
 from tests.browser.test_exporting import save
 from tests.viz.api.test_nasty_inputs import INPUTS, may_be_refused, may_be_translated, text_of
@@ -60,25 +60,25 @@ TYPE = """async ([text, patience]) => {
 }"""
 
 
-def watch_for_life(page: Page) -> int:
-    """From now on whatever runs leaves a trace; how much there is alive before."""
+def record_execution(page: Page) -> int:
+    """Record executed markup from now on; return the current number of active elements."""
     names = ["alert", "confirm", "prompt", "open"]
     page.evaluate("(names) => names.forEach((name) => (window[name] = () => (window.canary = name)))", names)
     return page.locator(ALIVE).count()
 
 
-def assert_lifeless(page: Page, before: int) -> None:
+def assert_nothing_executed(page: Page, before: int) -> None:
     assert page.evaluate("window.canary ?? null") is None
     assert page.locator(ALIVE).count() == before
 
 
 def plain(text: str) -> str:
-    """Its letters, without spaces; ␣ is a space that is a token."""
+    """Return the text without spaces; ␣ is a space token."""
     return "".join(text.replace("␣", "").split())
 
 
-def refusal(translate_widget: TranslateWidget, text: str) -> str:
-    """The sentence that tells an English reader why a text is not translated; nothing where it is."""
+def error_text(translate_widget: TranslateWidget, text: str) -> str:
+    """Return the English error for a text; empty if it can be translated."""
     try:
         translate_widget.service.check({"text": text, "model": "toy"})
     except PageError as error:
@@ -89,17 +89,17 @@ def refusal(translate_widget: TranslateWidget, text: str) -> str:
     return ""
 
 
-def assert_reads_back(page: Page, translate_widget: TranslateWidget, cases: Mapping[str, Any]) -> None:
-    settled(page, "ich mochte")
+def assert_displayed_unchanged(page: Page, translate_widget: TranslateWidget, cases: Mapping[str, Any]) -> None:
+    wait_for_translation(page, "ich mochte")
     page.click("[data-kind=encoder]")
-    before = watch_for_life(page)
+    before = record_execution(page)
     for name, case in cases.items():
         text = text_of(case)
         stands = text.replace("\r\n", "\n").replace("\r", "\n")  # as a browser keeps it
         found = page.evaluate(TYPE, [json.dumps(text), PATIENCE])
         assert not found["busy"], name
         assert found["stands"] == stands, name
-        assert found["error"] == refusal(translate_widget, stands), name
+        assert found["error"] == error_text(translate_widget, stands), name
         if found["error"]:
             assert may_be_refused(case, "toy"), name
             continue
@@ -107,34 +107,32 @@ def assert_reads_back(page: Page, translate_widget: TranslateWidget, cases: Mapp
         assert found["answered"] == stands, name
         assert plain("".join(found["strip"])) == plain(clean_text(stands)), name
         assert found["rows"] == found["labels"], name
-        assert_lifeless(page, before)
+        assert_nothing_executed(page, before)
     for view in ("effect", "lines", "numbers"):
         page.click(f"[data-view={view}]")
-    assert_lifeless(page, before)
+    assert_nothing_executed(page, before)
 
 
 @pytest.mark.journey
-def test_what_a_page_could_run_reads_back_letter_by_letter(visit: Visit, translate_widget: TranslateWidget) -> None:
+def test_markup_is_displayed_as_text(visit: Visit, translate_widget: TranslateWidget) -> None:
     cases = {name: case for name, case in CASES.items() if re.search(r"[<>&${}`\\]", text_of(case))}
     assert len(cases) > 12
-    assert_reads_back(visit(TOY), translate_widget, cases)
+    assert_displayed_unchanged(visit(TOY), translate_widget, cases)
 
 
-def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
-    visit: Visit, translate_widget: TranslateWidget
-) -> None:
+def test_hostile_texts_are_displayed_unchanged_or_rejected(visit: Visit, translate_widget: TranslateWidget) -> None:
     assert len(CASES) > 110
-    assert_reads_back(visit(TOY), translate_widget, CASES)
+    assert_displayed_unchanged(visit(TOY), translate_widget, CASES)
 
 
 MARKUP = "<b>fat</b> <a href=x>y</a> %{z}<br> &amp; 😀é"
 
 
 @pytest.mark.journey
-def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Visit, folder: Path) -> None:
+def test_markup_in_own_translation_stays_text_in_exports(visit: Visit, folder: Path) -> None:
     page = visit(TOY)
-    settled(page, "ich mochte")
-    before = watch_for_life(page)
+    wait_for_translation(page, "ich mochte")
+    before = record_execution(page)
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=target]", MARKUP)
     page.press("[data-field=target]", "Enter")
@@ -152,16 +150,14 @@ def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Vi
     assert {row for row in rows if len(row) < 8} <= labels  # longer ones are cut
     for tab in ("decoding", "why"):
         open_tab(page, tab)
-        assert_lifeless(page, before)
+        assert_nothing_executed(page, before)
 
 
 @pytest.mark.journey
-def test_a_saved_page_with_a_hostile_sentence_shows_it_and_runs_nothing(
-    visit: Visit, browser: Browser, folder: Path
-) -> None:
+def test_saved_page_does_not_execute_hostile_sentence(visit: Visit, browser: Browser, folder: Path) -> None:
     text = "</script><script>alert(1)</script> <!--<script> ${alert(1)} \u2028 <img src=x onerror=alert(1)>"
     page = visit(TOY)
-    settled(page, "ich mochte")
+    wait_for_translation(page, "ich mochte")
     translate(page, text)
     path = save(page, "HTML", folder)
     context = browser.new_context(offline=True)
@@ -172,9 +168,9 @@ def test_a_saved_page_with_a_hostile_sentence_shows_it_and_runs_nothing(
     watch.follow(saved)
     saved.goto(path.as_uri())
     saved.wait_for_selector(".explorer .plot .main-svg")
-    at_rest(saved)
+    wait_until_idle(saved)
     strip = saved.locator(".explorer .strip[data-side=source] .token:not(.special)").all_text_contents()
     assert plain("".join(strip)) == plain(clean_text(text))
-    assert_lifeless(saved, 0)
+    assert_nothing_executed(saved, 0)
     context.close()
     assert not watch.faults

@@ -1,4 +1,4 @@
-"""Learn: nothing comes before it is opened; steps work in both languages, by mouse and keys; a link restores it."""
+"""Learn: loads when opened; steps work in both languages by mouse and keys; permalinks restore them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
 from headlight.viz.service.examples import EXAMPLES
 from tests.browser.acting import (
-    at_rest,
     choose_panel,
     hold_calls,
-    let_calls,
     open_tab,
+    release_calls,
     resize,
     state,
     switch_language,
     translate,
+    wait_until_idle,
 )
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
@@ -28,19 +28,19 @@ from tests.browser.conftest import Visit
 WALK = LESSONS[0]
 
 
-def arrived(page: Page, step: str) -> None:
-    """The step is drawn, with all its numbers."""
+def wait_for_step(page: Page, step: str) -> None:
+    """Wait until the step is drawn with all its numbers."""
     page.wait_for_function("(step) => document.querySelector('.lesson')?.dataset.step === step", arg=step)
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def visit_at(visit: Visit, hash_: str, **options: Any) -> Page:
-    """A new visitor whose address names a step."""
+    """Open the page at a step."""
     return visit(hash_, drawn=".lesson[data-step]", **options)
 
 
 @pytest.mark.journey
-def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(visit: Visit) -> None:
+def test_walkthrough_works_by_keyboard_and_permalink_restores_it(visit: Visit) -> None:
     page = visit()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(f"{request.url} {request.post_data or ''}"))
@@ -51,7 +51,7 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     for language in ("en", "zh"):
         switch_language(page, language)
         for step in WALK.steps:
-            arrived(page, step.name)
+            wait_for_step(page, step.name)
             table = phrases(language)
             show = page.locator(".lesson-ask:not([hidden]) .answer .link")
             if step.question is not None and language == "en" and show.count():
@@ -71,7 +71,7 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
 
     # One softmax row by hand: another word and another head ask nobody.
     page.locator(".lesson-drawing [data-part='e.softmax']").click()
-    arrived(page, "softmax")
+    wait_for_step(page, "softmax")
     for part in page.locator(".lesson-drawing .part").all():  # where one has been, and where one may go
         expect(part).to_be_visible()
     assert any("lesson_tensors" in each for each in asked)
@@ -85,7 +85,7 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     expect(page.locator(".lesson-table tfoot td").nth(2)).to_have_text("1.0000")
     weights = [float(text) for text in page.locator(".lesson-table tbody td:nth-child(4)").all_inner_texts()]
     assert abs(sum(weights) - 1) < 0.001
-    at_rest(page)
+    wait_until_idle(page)
     assert not [each for each in asked if "lesson_tensors" in each]
 
     # The address restores step, part, word and head.
@@ -94,35 +94,35 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     link = page.evaluate("location.hash")
     told = page.locator(".lesson-table").inner_text()
     again = visit_at(visit, link)
-    arrived(again, "softmax")
+    wait_for_step(again, "softmax")
     expect(again.locator(".lesson-table")).to_have_text(told, use_inner_text=True)
     again.keyboard.press("Escape")
     expect(again.locator(".lesson-list")).to_be_visible()
-    at_rest(again)
+    wait_until_idle(again)
 
 
-def test_the_lessons_say_what_they_wait_for(visit: Visit) -> None:
+def test_lessons_show_loading_status(visit: Visit) -> None:
     page = visit()
     panel = page.locator("#panel-learn")
     hold_calls(page, "read_lessons")
     choose_panel(page, "learn")
     expect(panel).to_have_text("Loading the lessons…")
-    let_calls(page)
+    release_calls(page)
     page.click(".lesson-row[data-lesson=heads]")
-    arrived(page, "split")
+    wait_for_step(page, "split")
     expect(panel).not_to_contain_text("Loading")
     hold_calls(page, "run_experiment", "lesson_tensors")
     page.keyboard.press("ArrowRight")
     doing = panel.locator(".doing")
     expect(doing).to_have_text("Computing this step for your sentence…")
-    let_calls(page)
+    release_calls(page)
     expect(doing).to_have_text("")
-    at_rest(page)
+    wait_until_idle(page)
 
 
-def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
+def test_first_guess_counts_and_is_stored(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=walk.softmax.3", width=360, height=780, color_scheme="dark")
-    arrived(page, "softmax")
+    wait_for_step(page, "softmax")
     expect(page.locator(".lesson-ask")).to_be_visible()
     page.locator(".lesson-ask .option").nth(0).click()
     expect(page.locator(".lesson-ask .option.wrong")).to_have_count(1)
@@ -131,24 +131,24 @@ def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
     page.click(".lesson .crumb .link")
     expect(page.locator(".lesson-list .top-line")).to_contain_text("0 of 1 guesses right")
     page.wait_for_function("!location.hash.includes('walk')")
-    at_rest(page)
+    wait_until_idle(page)
     page.reload()
     expect(page.locator(".lesson-row[data-lesson=walk] .mark.begun")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit: Visit) -> None:
+def test_teacher_link_restores_step_and_resets_questions(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0", width=360, height=640)
-    arrived(page, "tokens")
+    wait_for_step(page, "tokens")
     page.locator(".lesson-ask .answer .link").click()
     expect(page.locator(".lesson-ask .option.right")).to_be_visible()
     page.locator(".lesson-kit").scroll_into_view_if_needed()
     page.locator(".lesson .ways button").nth(1).click()  # from far below, one comes to the next step's title
-    arrived(page, "embed")
+    wait_for_step(page, "embed")
     expect(page.locator(".lesson h2")).to_be_in_viewport()
     page.locator(".lesson-drawing [data-part='d.cross']").click()
-    arrived(page, "cross")
+    wait_for_step(page, "cross")
     page.locator(".lesson-row-of-tokens button").nth(1).click()
     page.locator(".lesson-ask .answer .link").click()
     kept, told = state(page, "lesson"), page.locator(".lesson .crumb").inner_text()
@@ -166,7 +166,7 @@ def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit:
     other = visit_at(visit, link.partition(page.url.split("#")[0])[2], width=360, height=640)
     page.evaluate("(link) => location.replace(link)", link)
     for each in (page, other):
-        arrived(each, "cross")
+        wait_for_step(each, "cross")
         expect(each.locator(".lesson-ask .answer")).to_have_text(phrases("en")["lesson_asks_says"])
         expect(each.locator(".lesson .figure > *")).to_have_count(0)
         expect(each.locator(".lesson .crumb")).to_have_text(told, use_inner_text=True)
@@ -175,15 +175,15 @@ def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit:
     expect(other.locator(".lesson-ask .option.right")).to_be_visible()
     expect(other.locator(".lesson .figure > *")).not_to_have_count(0)
     page.locator(".lesson-drawing [data-part='e.tokens']").click()
-    arrived(page, "tokens")
+    wait_for_step(page, "tokens")
     expect(page.locator(".lesson-ask .answer")).to_have_text(phrases("en")["lesson_asks_says"])
     for each in (page, other):
-        at_rest(each)
+        wait_until_idle(each)
 
 
-def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
+def test_failed_step_shows_error_and_can_be_retried(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0")
-    arrived(page, "tokens")
+    wait_for_step(page, "tokens")
     fault = {"what": "error", "field": "text", "word": "our_fault", "values": {}}
     asking = "**/headlight/call/*"
     page.route(asking, lambda route: route.fulfill(json=fault))
@@ -192,17 +192,17 @@ def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
     expect(error).to_have_text(phrases("en")["error_our_fault"])
     page.unroute(asking)
     page.locator(".lesson .step > .link").click()
-    arrived(page, "memory")
+    wait_for_step(page, "memory")
     expect(error).to_be_empty()
 
 
-def test_a_long_sentence_is_called_cut_only_where_a_picture_leaves_some_of_it_out(visit: Visit) -> None:
+def test_truncation_note_appears_only_for_truncated_figures(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0")
     translate(page, f"{EXAMPLES[0].text} {EXAMPLES[0].text}")
     line, cut = page.locator(".lesson .left > .quiet"), []
     for step in WALK.steps:
         page.evaluate("(step) => { location.hash = `#tab=learn&lesson=walk.${step}.0`; }", step.name)
-        arrived(page, step.name)
+        wait_for_step(page, step.name)
         show = page.locator(".lesson-ask:not([hidden]) .answer .link")
         if show.count():
             show.click()
@@ -227,13 +227,13 @@ def test_a_long_sentence_is_called_cut_only_where_a_picture_leaves_some_of_it_ou
         "cross",
     ]
     page.evaluate("location.hash = '#tab=learn&lesson=masks.drawn.0'")  # its experiment shows every token
-    arrived(page, "drawn")
+    wait_for_step(page, "drawn")
     expect(line).to_be_hidden()
-    at_rest(page)
+    wait_until_idle(page)
 
 
-def test_the_neurons_stay_in_their_column(visit: Visit) -> None:
-    """A thousand of them are more than there are pixels."""
+def test_neuron_figure_stays_in_its_column(visit: Visit) -> None:
+    """A thousand neurons need more than the available pixels."""
     page = visit_at(visit, "#tab=learn&lesson=walk.ff")
     page.locator(".lesson-ask .answer .link").click()
     boxes = """() => ['.figure canvas', '.figure', '.formulas'].map((part) =>

@@ -1,4 +1,4 @@
-"""As you type: a translation follows each pause, in order and in its place, gives way to others, and says so."""
+"""Live translation: debounced requests in order, a stable layout, and backing off under load."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headlight.model.records import Progress, TranslationRequest
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import modules, settled, state, translation
+from tests.browser.acting import expose_state, state, translation, wait_for_translation
 from tests.browser.conftest import PATIENCE, Answered, Visit
 
 SENTENCE = "Der alte Mann liest heute eine Zeitung."
@@ -80,7 +80,7 @@ def asked(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def write(page: Page, text: str) -> None:
-    """Another sentence, by one keystroke."""
+    """Change the sentence by one keystroke."""
     page.click("#sentence")
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(text)
@@ -91,13 +91,13 @@ def greedy(translator: Translator, text: str) -> str:
 
 
 @pytest.mark.journey
-def test_the_translation_follows_and_enter_makes_the_whole_answer(
+def test_live_translates_while_typing_and_enter_submits_full_request(
     visit: Visit, asked: Asked, translator: Translator, answered: Answered
 ) -> None:
     page = visit(live=True)
-    modules(page)
+    expose_state(page)
     write(page, SENTENCE)
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     assert translation(page) == greedy(translator, SENTENCE)
     assert asked.texts[0] == (SENTENCE, 1)
     assert page.locator(".explorer .columns .label").count() == len(state(page, "translation")["source"])
@@ -108,13 +108,11 @@ def test_the_translation_follows_and_enter_makes_the_whole_answer(
 
 
 @pytest.mark.journey
-def test_once_typing_rests_the_whole_answer_comes_by_itself_and_moves_nothing(
-    visit: Visit, asked: Asked, answered: Answered
-) -> None:
+def test_full_answer_follows_typing_pause_without_layout_shift(visit: Visit, asked: Asked, answered: Answered) -> None:
     page = visit(live=True, script=WATCH_SHIFTS)
-    modules(page)
+    expose_state(page)
     write(page, SENTENCE)
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     page.evaluate("shifts.length = 0")
     page.wait_for_function("headlight.translation.request.options.beam_size === 4")
     assert translation(page) == answered(SENTENCE).text
@@ -127,13 +125,11 @@ def test_once_typing_rests_the_whole_answer_comes_by_itself_and_moves_nothing(
 
 
 @pytest.mark.journey
-def test_a_newer_sentence_stops_the_older_one_and_no_answer_comes_late(
-    visit: Visit, asked: Asked, translator: Translator
-) -> None:
+def test_newer_live_request_cancels_older_one(visit: Visit, asked: Asked, translator: Translator) -> None:
     page = visit(live=True)
     asked.hold = BEGINNING
     page.evaluate("window.shown = []")
-    modules(page)
+    expose_state(page)
     page.evaluate(
         """() => new MutationObserver(() => shown.push(headlight.translation.request.text)).observe(
             document.querySelector('.translate .out'), { childList: true, subtree: true })"""
@@ -145,18 +141,18 @@ def test_a_newer_sentence_stops_the_older_one_and_no_answer_comes_late(
     assert asked.stop.wait(PATIENCE / 1000)
     asked.let.set()
     assert asked.over.wait(PATIENCE / 1000)
-    settled(page, f"{BEGINNING} heute")
+    wait_for_translation(page, f"{BEGINNING} heute")
     assert asked.steps_after == 0
     assert set(page.evaluate("shown")) == {f"{BEGINNING} heute"}
     assert translation(page) == greedy(translator, f"{BEGINNING} heute")
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (360, 740)])
-def test_nothing_moves_while_the_sentence_grows(visit: Visit, width: int, height: int) -> None:
+def test_live_layout_is_stable(visit: Visit, width: int, height: int) -> None:
     page = visit(live=True, width=width, height=height, script=WATCH_SHIFTS)
-    modules(page)
+    expose_state(page)
     write(page, "Der Mann,")
-    settled(page, "Der Mann,")
+    wait_for_translation(page, "Der Mann,")
     page.evaluate("shifts.length = 0")
     words = LONGER.split()
     for count in range(2, len(words), 3):
@@ -164,15 +160,15 @@ def test_nothing_moves_while_the_sentence_grows(visit: Visit, width: int, height
         page.keyboard.type(" " + " ".join(words[count : count + 3]))
         places = page.evaluate(PLACES)  # a sentence that needs another line makes room at once
         page.wait_for_timeout(600)  # a shift that comes later has no keystroke to excuse it
-        settled(page, text)
+        wait_for_translation(page, text)
         if width > 960:
             assert page.evaluate(PLACES) == places, text
     assert page.evaluate("shifts") == []
 
 
-def test_a_click_that_places_the_caret_pins_its_word_until_the_next_keystroke(visit: Visit) -> None:
+def test_caret_click_pins_word_until_next_keystroke(visit: Visit) -> None:
     page = visit(live=True)
-    modules(page)
+    expose_state(page)
     pinned = state(page, "row"), state(page, "column")
     page.click("#sentence", position={"x": 150, "y": 30})
     assert state(page, "column") is not None
@@ -182,44 +178,44 @@ def test_a_click_that_places_the_caret_pins_its_word_until_the_next_keystroke(vi
     assert (state(page, "row"), state(page, "column")) == pinned
 
 
-def test_the_button_is_the_next_step_only_while_something_is_not_translated(visit: Visit) -> None:
+def test_button_is_primary_only_with_untranslated_text(visit: Visit) -> None:
     page = visit(live=False)
-    modules(page)
+    expose_state(page)
     button = page.locator(".translate .go")
     expect(button).to_have_class("go answered")
     write(page, SENTENCE)
     expect(button).to_have_class("go")
     button.click()
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     expect(button).to_have_class("go answered")
     page.click(".translate .actions .link")
     page.fill("#options input[type=number] >> nth=0", "2")
     expect(button).to_have_class("go")
 
 
-def test_pinned_words_stay_pinned_while_others_change(visit: Visit) -> None:
+def test_pins_survive_live_updates(visit: Visit) -> None:
     page = visit(live=True)
-    modules(page)
+    expose_state(page)
     write(page, "Der Hund schläft.")
-    settled(page, "Der Hund schläft.")
+    wait_for_translation(page, "Der Hund schläft.")
     page.locator("#sentence").blur()
     page.wait_for_function("!headlight.still")  # else a slow click may meet a map that begins to move
     page.locator(".explorer .columns .label", has_text="Hund").click()
     first = state(page, "column")
     assert "Hund" in state(page, "translation")["source"][first]["label"]
     write(page, "Der alte Hund schläft.")
-    settled(page, "Der alte Hund schläft.")
+    wait_for_translation(page, "Der alte Hund schläft.")
     pinned = state(page, "column")
     assert "Hund" in state(page, "translation")["source"][pinned]["label"]
     assert pinned > first
     write(page, "Die Katze schläft.")
-    settled(page, "Die Katze schläft.")
+    wait_for_translation(page, "Die Katze schläft.")
     assert state(page, "column") is None
 
 
-def test_a_half_typed_sentence_raises_no_complaint(visit: Visit, asked: Asked) -> None:
+def test_partial_sentence_shows_no_error(visit: Visit, asked: Asked) -> None:
     page = visit(live=True)
-    modules(page)
+    expose_state(page)
     for text in (" ", "x " * 248 + "xyz", ""):
         write(page, text)
         page.wait_for_timeout(400)
@@ -227,13 +223,13 @@ def test_a_half_typed_sentence_raises_no_complaint(visit: Visit, asked: Asked) -
     write(page, "y " * 400)  # more text will not help
     expect(page.locator("#sentence-error")).to_contain_text("800 characters; the limit is 500")
     write(page, SENTENCE)
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     assert (SENTENCE, 1) in asked.texts
 
 
-def test_what_an_input_method_composes_waits_until_it_is_committed(visit: Visit, asked: Asked) -> None:
+def test_ime_composition_is_translated_after_commit(visit: Visit, asked: Asked) -> None:
     page = visit("#model=zh-en", live=True)
-    modules(page)
+    expose_state(page)
     page.wait_for_function("() => headlight.translation.model.name === 'zh-en' && !headlight.busy")
     page.click("#sentence")
     page.keyboard.press("Control+A")
@@ -244,27 +240,27 @@ def test_what_an_input_method_composes_waits_until_it_is_committed(visit: Visit,
         page.wait_for_timeout(250)
     assert len(asked.texts) == before
     network.send("Input.insertText", {"text": "我爱你。"})
-    settled(page, "我爱你。")
+    wait_for_translation(page, "我爱你。")
     assert asked.texts[before] == ("我爱你。", 1)
 
 
-def test_under_load_live_backs_off_says_so_and_comes_back(
+def test_live_backs_off_under_load_and_recovers(
     visit: Visit, asked: Asked, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0.05)
     page = visit(live=True, script=QUICK_CLOCK)
-    modules(page)
+    expose_state(page)
     says = page.locator(".translate .live-says")
     with translate_widget.service.line.enqueue(Visitor("198.51.100.7", "s")):
         write(page, SENTENCE)
         expect(says).to_have_text("The server is busy: Live updates more slowly.")
         assert state(page, "busy") is False
     monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", PATIENCE / 1000)  # nobody is ahead, however slow it goes
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     page.keyboard.press("End")
     more = " Und morgen liest er wieder."
     page.keyboard.type(more, delay=100)  # shorter than what it waits while it backs off
-    settled(page, SENTENCE + more)
+    wait_for_translation(page, SENTENCE + more)
     between = [text for text, _ in asked.texts if SENTENCE < text < SENTENCE + more]
     assert between, "steady typing put each look off"
     for text in (
@@ -274,11 +270,11 @@ def test_under_load_live_backs_off_says_so_and_comes_back(
         "Das Haus ist alt und",
     ):  # each answer in time lets it hurry
         write(page, text)
-        settled(page, text)
+        wait_for_translation(page, text)
     expect(says).to_have_text("")
 
 
-def test_the_choice_is_remembered_and_off_asks_for_nothing(visit: Visit, asked: Asked) -> None:
+def test_live_setting_is_stored_and_off_sends_no_requests(visit: Visit, asked: Asked) -> None:
     page = visit(live=None)
     switch = page.get_by_role("switch", name="Live")
     expect(switch).to_be_checked()
@@ -291,11 +287,11 @@ def test_the_choice_is_remembered_and_off_asks_for_nothing(visit: Visit, asked: 
     assert asked.texts == []
     assert state(page, "still") is False
     switch.check()  # what stands there is asked for at once
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     assert asked.texts[0] == (SENTENCE, 1)
 
 
-def test_a_phone_that_saves_data_is_asked_before_it_pays(visit: Visit) -> None:
+def test_save_data_disables_live_by_default(visit: Visit) -> None:
     saves = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
     page = visit(live=None, script=saves)
     switch = page.get_by_role("switch", name="Live")
@@ -312,7 +308,7 @@ HELD_REST += f"after === {FIRST_REST} ? (window.rest = act) && 0 : later(act, af
 
 
 def slow_answers(monkeypatch: pytest.MonkeyPatch, slow: list[bool]) -> None:
-    """Each answer tells that the model took long for it, while the list holds `True`."""
+    """Make answers report a long duration while the list contains `True`."""
     tell = translate_tab.answer_json
 
     def slowly(*given: Any, **more: Any) -> str:
@@ -326,54 +322,52 @@ def slow_answers(monkeypatch: pytest.MonkeyPatch, slow: list[bool]) -> None:
 RESTS = "Live is paused: answers take long at the moment. It resumes by itself."
 
 
-def test_live_rests_after_several_slow_answers_and_comes_back_by_itself(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_live_pauses_after_slow_answers_and_resumes(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     slow_answers(monkeypatch, slow := [True])
     page = visit(live=None, script=HELD_REST)
-    modules(page)
+    expose_state(page)
     switch, says = page.get_by_role("switch", name="Live"), page.locator(".translate .live-says")
     for text in (BEGINNING, SENTENCE, "Das Haus ist alt."):
         expect(switch).to_be_checked()  # one answer or two may be slow by chance
         write(page, text)
-        settled(page, text)
+        wait_for_translation(page, text)
     expect(says).to_have_text(RESTS)
     slow[:] = [False]
     page.evaluate("rest()")
     expect(says).to_have_text("")  # nobody has pressed anything
     expect(switch).to_be_checked()
     write(page, LONGER)
-    settled(page, LONGER)
+    wait_for_translation(page, LONGER)
     expect(switch).to_be_checked()
 
 
-def test_a_model_that_needs_longer_is_live_for_who_wants_it(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_model_is_live_only_on_request(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     slow_answers(monkeypatch, [True])
     page = visit(live=None)
-    modules(page)
+    expose_state(page)
     switch = page.get_by_role("switch", name="Live")
     for text in (BEGINNING, SENTENCE, "Das Haus ist alt."):
         write(page, text)
-        settled(page, text)
+        wait_for_translation(page, text)
     expect(switch).not_to_be_checked()
     expect(page.locator(".translate .live-says")).to_have_text(RESTS)
     switch.check()
     write(page, LONGER)
-    settled(page, LONGER)
+    wait_for_translation(page, LONGER)
     expect(switch).to_be_checked()
 
 
-def test_typing_leaves_one_entry_in_the_history(visit: Visit) -> None:
+def test_typing_adds_one_history_entry(visit: Visit) -> None:
     page = visit(live=True)
-    modules(page)
+    expose_state(page)
     first = state(page, "translation")["request"]["text"]
     before = page.evaluate("history.length")
     for text in ("Das Haus", "Das Haus ist", "Das Haus ist alt."):
         write(page, text)
-        settled(page, text)
+        wait_for_translation(page, text)
         page.wait_for_function(
             "(text) => location.hash.includes(new URLSearchParams({ text }).toString() + '&')", arg=text
         )
     assert page.evaluate("history.length") == before + 1
     page.go_back()
-    settled(page, first)
+    wait_for_translation(page, first)

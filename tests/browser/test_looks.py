@@ -1,4 +1,4 @@
-"""Nothing collides, nothing jumps, and what belongs together stands together: on phones as on walls of pixels."""
+"""Layout: no overlaps, no shifts, related parts together, from phones to very wide windows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.acting import at_rest, modules, open_tab, resize, title, translate
+from tests.browser.acting import expose_state, open_tab, resize, title, translate, wait_until_idle
 from tests.browser.conftest import Visit, visiting
 
 LONG = (
@@ -25,7 +25,7 @@ HERE, THERE = '[data-layer="0"][data-head="3"]', '[data-layer="1"][data-head="1"
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, address: str) -> Iterator[Page]:
-    """One visit for tests that leave the page as they found it."""
+    """Share one visit between tests that restore the page."""
     with visiting(browser, address) as visit:
         yield visit(width=1440)
 
@@ -36,7 +36,7 @@ def box(locator: Locator) -> dict[str, float]:
     return {**found, "right": found["x"] + found["width"], "bottom": found["y"] + found["height"]}
 
 
-def apart(one: dict[str, float], other: dict[str, float]) -> bool:
+def do_not_overlap(one: dict[str, float], other: dict[str, float]) -> bool:
     beside = one["right"] <= other["x"] + ROUNDED or other["right"] <= one["x"] + ROUNDED
     return beside or one["bottom"] <= other["y"] + ROUNDED or other["bottom"] <= one["y"] + ROUNDED
 
@@ -48,8 +48,8 @@ def compare(page: Page) -> None:
     page.hover("h1")
 
 
-def holds(name: str) -> re.Pattern[str]:
-    """A class among others."""
+def has_class(name: str) -> re.Pattern[str]:
+    """Return a pattern for a CSS class in a class attribute."""
     return re.compile(rf"(^|\s){name}(\s|$)")
 
 
@@ -61,22 +61,22 @@ def style(locator: Locator, name: str, part: str | None = None) -> str:
 # ---------------------------------------------------------------- comparing
 
 
-def test_compared_maps_have_one_size_and_touch_nothing(visit: Visit) -> None:
+def test_compared_maps_have_equal_size_without_overlap(visit: Visit) -> None:
     page = visit()
     compare(page)
     expect(page.locator("#panel-heads .frame .plot .main-svg").first).to_be_visible()
     for width in (820, 1000, 1440, 3840):
         resize(page, width)
-        assert_maps_stand_apart(page, width)
+        assert_maps_do_not_overlap(page, width)
 
 
-def assert_maps_stand_apart(page: Page, width: int) -> None:
+def assert_maps_do_not_overlap(page: Page, width: int) -> None:
     maps = [box(each) for each in page.locator("#panel-heads .frame .map").all()]
     planes = [box(each) for each in page.locator("#panel-heads .frame .plane").all()]
     texts = [box(each) for each in page.locator("#panel-heads :is(.frame > :is(h3, p), .largest > *)").all()]
     assert len(maps) == len(planes) == 3
     parts = maps + texts
-    assert all(apart(one, other) for place, one in enumerate(parts) for other in parts[:place]), width
+    assert all(do_not_overlap(one, other) for place, one in enumerate(parts) for other in parts[:place]), width
     assert len({(plane["width"], plane["height"]) for plane in planes}) == 1, width
     first, second, difference = planes
     assert first["y"] == pytest.approx(second["y"], abs=ROUNDED)
@@ -84,7 +84,7 @@ def assert_maps_stand_apart(page: Page, width: int) -> None:
     assert max(each["right"] for each in parts) <= box(page.locator("#panel-heads .head"))["right"] + ROUNDED, width
 
 
-def test_each_view_of_a_comparison_says_what_it_shows(shared: Page) -> None:
+def test_each_comparison_view_has_caption(shared: Page) -> None:
     compare(shared)
     said = []
     for view in ("matrix", "effect", "lines", "numbers"):
@@ -114,7 +114,7 @@ TURN = """(times) => {
 }"""
 
 
-def test_the_map_keeps_its_place_while_all_heads_are_turned(visit: Visit) -> None:
+def test_map_position_is_stable_across_heads(visit: Visit) -> None:
     page = visit()
     for width in (360, 820, 1000, 1440):
         resize(page, width)
@@ -126,7 +126,7 @@ def test_the_map_keeps_its_place_while_all_heads_are_turned(visit: Visit) -> Non
             assert len(set(tops)) == 1, f"{kind}, {width} pixels: {sorted(set(tops))}"
 
 
-def test_pointing_at_a_head_is_not_announced_but_choosing_one_is(shared: Page) -> None:
+def test_head_selection_is_announced_but_not_hover(shared: Page) -> None:
     announced = shared.locator("#panel-heads [aria-live]")
     shared.click(f".wall-grid {HERE}")
     expect(announced).to_have_text("Layer 1 · Head 4")
@@ -140,7 +140,7 @@ def test_pointing_at_a_head_is_not_announced_but_choosing_one_is(shared: Page) -
 # ---------------------------------------------------------------- long sentences
 
 
-def test_lines_of_a_long_sentence_scroll_by_themselves_below_their_slider(visit: Visit) -> None:
+def test_long_lines_view_scrolls_below_slider(visit: Visit) -> None:
     page = visit(width=1440, height=900)
     translate(page, LONG)
     page.click("[data-view=lines]")
@@ -157,7 +157,7 @@ def test_lines_of_a_long_sentence_scroll_by_themselves_below_their_slider(visit:
     assert chosen["bottom"] < box(lines)["bottom"]
 
 
-def test_where_few_columns_are_named_little_room_is_kept_for_names(visit: Visit) -> None:
+def test_folded_column_labels_use_little_space(visit: Visit) -> None:
     page = visit(width=1440)
     translate(page, LONG)
     assert box(page.locator("#panel-heads .columns"))["height"] < 48
@@ -172,19 +172,19 @@ def test_where_few_columns_are_named_little_room_is_kept_for_names(visit: Visit)
     assert name["height"] < name["width"]
 
 
-def test_a_phone_begins_with_cells_that_can_be_touched(visit: Visit) -> None:
+def test_initial_cells_on_phone_are_touchable(visit: Visit) -> None:
     page = visit(width=360, height=780, has_touch=True)
     translate(page, LONG)
     expect(page.locator("[data-field=fit]")).not_to_be_checked()
     assert box(page.locator("#panel-heads .rows .label").first)["height"] >= 20
-    modules(page)
+    expose_state(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
 
 
 # ---------------------------------------------------------------- pieces of one word
 
 
-def test_pieces_of_one_word_touch(visit: Visit) -> None:
+def test_word_pieces_are_adjacent(visit: Visit) -> None:
     page = visit(width=1440)
     translate(page, PIECES)
     script = """(pieces) => pieces.map((piece) => {
@@ -201,7 +201,7 @@ def test_pieces_of_one_word_touch(visit: Visit) -> None:
 # ---------------------------------------------------------------- numbers
 
 
-def test_a_pinned_row_and_column_are_marked_among_the_numbers(shared: Page) -> None:
+def test_number_view_marks_pinned_row_and_column(shared: Page) -> None:
     shared.click("[data-view=numbers]")
     shared.locator("#panel-heads .numbers tbody tr").nth(2).locator("td").nth(4).click()
     shared.hover("h1")
@@ -224,7 +224,7 @@ def test_a_pinned_row_and_column_are_marked_among_the_numbers(shared: Page) -> N
 # ---------------------------------------------------------------- the page around
 
 
-def test_a_very_wide_window_is_used_and_shows_nothing_that_is_meant_to_be_hidden(visit: Visit) -> None:
+def test_very_wide_window_is_used_and_hidden_parts_stay_hidden(visit: Visit) -> None:
     page = visit(width=3840, height=2160)
     assert box(page.locator("#widget-translate"))["width"] > 2000
     skip = page.locator(".top .skip")
@@ -234,7 +234,7 @@ def test_a_very_wide_window_is_used_and_shows_nothing_that_is_meant_to_be_hidden
     assert box(skip)["width"] > 60
 
 
-def test_the_last_line_leads_programs_to_their_page(visit: Visit) -> None:
+def test_footer_links_to_api_page(visit: Visit) -> None:
     page = visit()
     for width in (1440, 360):
         resize(page, width)
@@ -253,21 +253,21 @@ def test_the_last_line_leads_programs_to_their_page(visit: Visit) -> None:
     expect(page.locator("body[data-called=yes]")).to_have_count(1)
 
 
-def test_tabs_fade_only_where_there_are_more_of_them(visit: Visit) -> None:
+def test_tabs_fade_only_if_scrollable(visit: Visit) -> None:
     page = visit(width=360, height=780)
     tabs = page.locator(".tabs")
     assert box(page.locator(".tabs button").last)["right"] <= 360  # all fit
-    expect(tabs).not_to_have_class(holds("more-after"))
+    expect(tabs).not_to_have_class(has_class("more-after"))
     resize(page, 260, 780)
-    expect(tabs).to_have_class(holds("more-after"))
+    expect(tabs).to_have_class(has_class("more-after"))
     page.locator(".tabs button").last.click()
-    at_rest(page)
-    expect(tabs).not_to_have_class(holds("more-after"))
-    expect(tabs).to_have_class(holds("more-before"))
+    wait_until_idle(page)
+    expect(tabs).not_to_have_class(has_class("more-after"))
+    expect(tabs).to_have_class(has_class("more-before"))
     assert box(page.locator(".tabs button").last)["right"] <= 260
 
 
-def test_what_stands_in_an_empty_field_is_paler_than_what_is_written(shared: Page) -> None:
+def test_placeholder_is_paler_than_text(shared: Page) -> None:
     shared.click("[aria-controls=options]")
     field = shared.locator(".options input[placeholder]").first
     assert style(field, "color", "::placeholder") != style(field, "color")
@@ -275,7 +275,7 @@ def test_what_stands_in_an_empty_field_is_paler_than_what_is_written(shared: Pag
     shared.click("[aria-controls=options]")
 
 
-def test_keys_are_explained_in_few_lines_below_the_options(shared: Page) -> None:
+def test_key_hints_fit_few_lines(shared: Page) -> None:
     tops = shared.locator("#panel-heads .keys span").evaluate_all("(all) => all.map((each) => each.offsetTop)")
     assert len(set(tops)) <= 2
     assert box(shared.locator("#panel-heads .keys"))["y"] > box(shared.locator("#panel-heads .tools"))["bottom"]
@@ -284,7 +284,7 @@ def test_keys_are_explained_in_few_lines_below_the_options(shared: Page) -> None
 # ---------------------------------------------------------------- other tabs
 
 
-def test_what_can_be_unfolded_looks_alike_everywhere(shared: Page) -> None:
+def test_disclosure_elements_share_style(shared: Page) -> None:
     for tab in ("positions", "decoding", "why", "models"):
         open_tab(shared, tab)
         card = shared.locator(f"#panel-{tab} .link.card").first
@@ -297,7 +297,7 @@ def test_what_can_be_unfolded_looks_alike_everywhere(shared: Page) -> None:
     open_tab(shared, "heads")
 
 
-def test_names_stand_below_the_head_of_their_column(shared: Page) -> None:
+def test_row_names_align_with_column_header(shared: Page) -> None:
     script = """(cells) => cells.map((cell) => {
       const range = document.createRange();
       const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
@@ -314,7 +314,7 @@ def test_names_stand_below_the_head_of_their_column(shared: Page) -> None:
     open_tab(shared, "heads")
 
 
-def test_the_bars_have_others_beside_them_across_the_page(shared: Page) -> None:
+def test_bar_chart_fills_panel_width(shared: Page) -> None:
     open_tab(shared, "decoding")
     plot = shared.locator(".headlight-decoding .chart .main-svg").first
     assert box(plot)["width"] > 0.95 * box(shared.locator("#panel-decoding"))["width"]
@@ -325,7 +325,7 @@ def test_the_bars_have_others_beside_them_across_the_page(shared: Page) -> None:
     open_tab(shared, "heads")
 
 
-def test_the_first_dimension_is_that_of_the_formula(shared: Page) -> None:
+def test_first_dimension_matches_formula(shared: Page) -> None:
     open_tab(shared, "positions")
     expect(shared.locator(".headlight-positions .block").last.locator("h3")).to_have_text("Dimension 0")
     legends = shared.locator(".headlight-positions .legend").all_inner_texts()

@@ -1,4 +1,4 @@
-"""Choosing a model: those that are here, those of the Hub by language or by id, and how one comes."""
+"""The model menu: local models, Hub models by language or id, and downloads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from headlight.viz.service import reach
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.settings import ANY_MODEL, Settings, load_hub_list
 from headlight.viz.tabs.download import Downloads
-from tests.browser.acting import held, modules, open_tab, settled, translate, translation, until
+from tests.browser.acting import (
+    expose_state,
+    open_tab,
+    page_weights,
+    translate,
+    translation,
+    until,
+    wait_for_translation,
+)
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Answered, Visit, visiting
 from tests.browser.test_places import free_port
@@ -50,7 +58,7 @@ SPEAK = """async (language) => {
 
 
 class Place(NamedTuple):
-    """Where a page is served, what its Hub holds, and the folders that were put there."""
+    """The address of a page, its Hub, and its model folders."""
 
     address: str
     downloads: Downloads
@@ -61,7 +69,7 @@ class Place(NamedTuple):
 
 @pytest.fixture(scope="module")
 def hub_and_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hub, Path, Path]]:
-    """A Hub with small models of the right family under the names of large ones."""
+    """Create a Hub with small models of the right family under the names of large ones."""
     home = tmp_path_factory.mktemp("hub")
     one, many = folders.marian(home / "one"), folders.marian(home / "many", codes=CODES)
     rules = many / "generation_config.json"
@@ -85,7 +93,7 @@ def serve(models: tuple[str, ...]) -> HeadlightPage:
 
 @pytest.fixture(scope="module")
 def place(hub_and_folders: tuple[Hub, Path, Path]) -> Iterator[Place]:
-    """A page where any model may be asked for."""
+    """Serve a page that allows any model."""
     page = serve((*LISTED, ANY_MODEL))
     downloads: Downloads = page.calls.streams["fetch_model"].__self__  # type: ignore[attr-defined]
     yield Place(str(page.local_url), downloads, *hub_and_folders)
@@ -94,7 +102,7 @@ def place(hub_and_folders: tuple[Hub, Path, Path]) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def strict(hub_and_folders: tuple[Hub, Path, Path]) -> Iterator[str]:
-    """A page where nothing but a long list may be asked for."""
+    """Serve a page that allows only the models of a long list."""
     page = serve(
         (*LISTED, *(f"somebody/opus-mt-en-{code}" for code in ("it", "nl", "pl", "pt", "sv", "uk", "xx", "yy")))
     )
@@ -127,18 +135,18 @@ def option(page: Page, name: str) -> Locator:
 
 
 def choose(page: Page, name: str) -> None:
-    """A model from the menu."""
+    """Select a model in the menu."""
     page.click(".models-picker .opens")
     option(page, name).click()
 
 
-def offered(page: Page) -> Locator:
-    """What is offered, once the Hub has said what it is."""
+def download_offer(page: Page) -> Locator:
+    """Return the download offer, once the Hub has described the model."""
     page.wait_for_selector(".offer .fetch[aria-disabled=false]")
     return page.locator(".offer")
 
 
-def by_id(page: Page, name: str) -> None:
+def choose_by_id(page: Page, name: str) -> None:
     page.click(".models-picker .opens")
     if not page.is_visible("#hub-id"):
         page.click(".models-picker .by-id")
@@ -146,9 +154,9 @@ def by_id(page: Page, name: str) -> None:
     page.press("#hub-id", "Enter")
 
 
-def came(page: Page, name: str) -> None:
-    """The model is here, and has translated the sentence."""
-    modules(page)
+def wait_until_downloaded(page: Page, name: str) -> None:
+    """Wait until the model is downloaded and has translated the sentence."""
+    expose_state(page)
     page.wait_for_function(
         "(name) => !window.headlight.busy && window.headlight.translation.request.model === name", arg=name
     )
@@ -160,17 +168,17 @@ def files_asked(hub: Hub) -> list[str]:
 
 
 def assert_shows(page: Page, expected: Translation) -> None:
-    """The translation and every weight of it."""
+    """Check the displayed translation and all of its weights."""
     assert translation(page) == " ".join(expected.text.split())
     for kind in ("encoder", "decoder", "cross"):
-        assert np.abs(held(page, kind) - expected.attention.of(kind)).max() <= NEAR
+        assert np.abs(page_weights(page, kind) - expected.attention.of(kind)).max() <= NEAR
 
 
 # ---------------------------------------------------------------- the menu
 
 
 @pytest.mark.journey
-def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Page, hub: Hub) -> None:
+def test_menu_lists_local_models_then_hub_pairs_by_language(page: Page, hub: Hub) -> None:
     button = page.locator(".models-picker .opens")
     expect(button).to_have_accessible_name("Model: German → English")
     button.click()
@@ -191,9 +199,7 @@ def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Pag
     assert hub.asked == []
 
 
-def test_where_the_hub_is_away_nothing_of_it_is_offered_until_it_is_back(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hub_models_are_hidden_while_hub_is_unreachable(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "CACHE_SECONDS", dict.fromkeys((True, False), -1.0))
     monkeypatch.setattr(reach, "MIN_RECHECK_SECONDS", -1.0)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -227,7 +233,7 @@ def test_where_the_hub_is_away_nothing_of_it_is_offered_until_it_is_back(
     expect(page.locator(".models-picker .hub-away")).to_be_hidden()
 
 
-def test_languages_are_named_in_the_language_of_the_page(visit: Visit) -> None:
+def test_language_names_use_page_language(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     page.click(".models-picker .opens")
     expect(option(page, LATER).locator(".what")).to_have_text("英语 → 西班牙语")
@@ -243,7 +249,7 @@ def test_languages_are_named_in_the_language_of_the_page(visit: Visit) -> None:
         ("zh-CN", "德语,繁体中文,中文,日语,韩语,英语 → 罗马尼亚语,法语,Klingonisch,qqq_Latn,?!"),
     ],
 )
-def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: str, named: str) -> None:
+def test_language_names_are_independent_of_model_codes(visit: Visit, locale: str, named: str) -> None:
     said = visit(locale=locale).evaluate(
         """async (codes) => {
           const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
@@ -254,27 +260,27 @@ def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: s
     assert said == named
 
 
-def test_what_others_fetched_meanwhile_is_in_the_menu(visit: Visit) -> None:
+def test_menu_shows_models_downloaded_by_others(visit: Visit) -> None:
     first, second = visit(), visit()
     choose(second, OTHERS)
-    offered(second).get_by_role("button", name="Download").click()
-    came(second, OTHERS)
+    download_offer(second).get_by_role("button", name="Download").click()
+    wait_until_downloaded(second, OTHERS)
     first.click(".models-picker .opens")
     expect(option(first, OTHERS).locator(".mark")).to_have_text("")
     option(first, OTHERS).click()
-    came(first, OTHERS)
+    wait_until_downloaded(first, OTHERS)
 
 
-def test_a_model_that_is_here_translates_the_sentence_that_stands_there(page: Page, hub: Hub) -> None:
+def test_selecting_local_model_translates_current_sentence(page: Page, hub: Hub) -> None:
     page.fill("#sentence", HELLO)
     choose(page, "toy")
-    came(page, "toy")
+    wait_until_downloaded(page, "toy")
     assert page.input_value("#sentence") == HELLO
     expect(page.locator(".models-picker .opens")).to_have_text("toy")
     assert hub.asked == []
 
 
-def test_the_keyboard_alone_chooses_a_model(page: Page) -> None:
+def test_model_can_be_selected_by_keyboard(page: Page) -> None:
     page.focus(".models-picker .opens")
     page.keyboard.press("ArrowDown")
     for key in ("End", "ArrowUp", "Home", "ArrowDown"):
@@ -288,11 +294,11 @@ def test_the_keyboard_alone_chooses_a_model(page: Page) -> None:
     page.keyboard.press("Home")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    came(page, "en-de")
+    wait_until_downloaded(page, "en-de")
     expect(page.locator(".models-picker .opens")).to_be_focused()
 
 
-def test_news_leave_one_where_one_is_in_the_list(page: Page) -> None:
+def test_list_updates_keep_active_item(page: Page) -> None:
     page.focus(".models-picker .opens")
     for key in ("ArrowDown", "Home", "ArrowDown"):
         page.keyboard.press(key)
@@ -305,7 +311,7 @@ def test_news_leave_one_where_one_is_in_the_list(page: Page) -> None:
     assert at.get_attribute("id") == active
 
 
-def test_a_choice_that_is_pressed_stays_until_it_is_let_go(page: Page) -> None:
+def test_list_update_is_deferred_while_item_is_pressed(page: Page) -> None:
     page.click(".models-picker .opens")
     choice = option(page, "toy")
     before = choice.locator(".what").inner_text()
@@ -317,7 +323,7 @@ def test_a_choice_that_is_pressed_stays_until_it_is_let_go(page: Page) -> None:
     )  # the change has arrived
     assert choice.locator(".what").inner_text() == before
     page.mouse.up()
-    came(page, "toy")
+    wait_until_downloaded(page, "toy")
 
 
 def test_a_long_list_can_be_searched(browser: Browser, strict: str) -> None:
@@ -336,18 +342,18 @@ def test_a_long_list_can_be_searched(browser: Browser, strict: str) -> None:
         page.keyboard.type("en-de")
         page.keyboard.press("ArrowUp")
         page.keyboard.press("Enter")
-        came(page, "en-de")
+        wait_until_downloaded(page, "en-de")
 
 
-def test_what_a_visitor_changed_stays_and_the_rest_is_as_the_model_likes_it(page: Page) -> None:
+def test_changed_options_stay_and_others_get_model_defaults(page: Page) -> None:
     page.click("text=Options")
     page.fill("[data-field=beam_size]", "2")
     choose(page, "toy")
-    came(page, "toy")
+    wait_until_downloaded(page, "toy")
     expect(page.locator("[data-field=beam_size]")).to_have_value("2")
     page.fill("[data-field=beam_size]", "")
     choose(page, "de-en")
-    came(page, "de-en")
+    wait_until_downloaded(page, "de-en")
     expect(page.locator("[data-field=beam_size]")).to_have_value("4")
 
 
@@ -355,9 +361,9 @@ def test_what_a_visitor_changed_stays_and_the_rest_is_as_the_model_likes_it(page
 
 
 @pytest.mark.journey
-def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, place: Place, hub: Hub) -> None:
+def test_offered_model_downloads_with_progress_and_translates(page: Page, place: Place, hub: Hub) -> None:
     choose(page, PROGRESS)
-    panel = offered(page)
+    panel = download_offer(page)
     size = sum(path.stat().st_size for path in place.one.iterdir()) / 1e6
     revision = hub.repositories[PROGRESS].references["main"][:8]
     expect(panel).to_contain_text(f"French → English · OPUS-MT{PROGRESS}")
@@ -374,7 +380,7 @@ def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, plac
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
     assert translate(page, HELLO)  # nobody's translation waits for a download
     hub.going.set()
-    came(page, PROGRESS)
+    wait_until_downloaded(page, PROGRESS)
     assert page.input_value("#sentence") == HELLO
     expected = Translator.load(place.one, device="cpu").translate(HELLO)
     assert expected.text
@@ -393,22 +399,22 @@ def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, plac
     expect(page.locator(".looks-like .unread")).to_have_count(0)
 
 
-def test_what_broke_off_goes_on_from_there(page: Page, place: Place, hub: Hub) -> None:
+def test_interrupted_download_resumes(page: Page, place: Place, hub: Hub) -> None:
     choose(page, BROKEN)
-    panel = offered(page)
+    panel = download_offer(page)
     hub.cuts = [10**9, 10**9, 40_009, 0, 0, 0]  # of the vocabularies nothing is lost; then of the weights nearly all
     panel.get_by_role("button", name="Download").click()
     expect(page.locator("#option-model-error")).to_contain_text("The connection broke after 40,009 of")
     panel.get_by_role("button", name="Continue").click()
-    came(page, BROKEN)
+    wait_until_downloaded(page, BROKEN)
     assert hub.bodies(WEIGHTS) == [None, *["bytes=40009-"] * 4]
     assert_shows(page, Translator.load(place.one, device="cpu").translate(FIRST))
 
 
-def test_stop_keeps_what_came_and_not_now_leaves_it_at_that(page: Page, place: Place, hub: Hub) -> None:
+def test_stopped_download_keeps_partial_files(page: Page, place: Place, hub: Hub) -> None:
     hub.going.clear()
     choose(page, STOPPED)
-    panel = offered(page)
+    panel = download_offer(page)
     panel.get_by_role("button", name="Download").click()
     assert hub.halted.wait(60)
     ((stop, _),) = place.downloads._running.values()
@@ -419,50 +425,48 @@ def test_stop_keeps_what_came_and_not_now_leaves_it_at_that(page: Page, place: P
     panel.get_by_role("button", name="Not now").click()
     expect(panel).to_be_hidden()
     choose(page, STOPPED)
-    panel = offered(page)
+    panel = download_offer(page)
     expect(panel).to_contain_text("already downloaded")
     panel.get_by_role("button", name="Continue").click()
-    came(page, STOPPED)
+    wait_until_downloaded(page, STOPPED)
 
 
-def test_who_chose_another_model_in_the_meantime_keeps_it(page: Page, hub: Hub) -> None:
+def test_model_selected_during_download_is_kept(page: Page, hub: Hub) -> None:
     hub.going.clear()
     choose(page, LATER)
-    offered(page).get_by_role("button", name="Download").click()
+    download_offer(page).get_by_role("button", name="Download").click()
     assert hub.halted.wait(60)
     choose(page, "toy")
-    modules(page)
+    expose_state(page)
     page.wait_for_function("!window.headlight.busy && window.headlight.translation.request.model === 'toy'")
     hub.going.set()
     expect(page.locator(".offer")).to_contain_text(f"{LATER} is installed now.")
     expect(page.locator(".models-picker .opens")).to_have_text("toy")
     page.locator(".offer").get_by_role("button", name="Use this model").click()
-    came(page, LATER)
+    wait_until_downloaded(page, LATER)
 
 
-def test_an_address_with_a_model_that_is_not_here_offers_it_and_fetches_nothing_unasked(
-    visit: Visit, place: Place, hub: Hub, answered: Answered
-) -> None:
+def test_permalink_with_missing_model_offers_download(visit: Visit, place: Place, hub: Hub, answered: Answered) -> None:
     page = visit(f"#text=Guten+Tag.&model={LINKED}&beam_size=2&kind=encoder&layer=1&head=3")
-    panel = offered(page)
+    panel = download_offer(page)
     expect(panel).to_contain_text("Japanese → English · OPUS-MT")
-    settled(page, HELLO)
+    wait_for_translation(page, HELLO)
     assert translation(page) == answered(HELLO, beam_size=2).text  # by the usual model
     assert files_asked(hub) == []
     panel.get_by_role("button", name="Download").click()
-    came(page, LINKED)
+    wait_until_downloaded(page, LINKED)
     assert_shows(page, Translator.load(place.one, device="cpu").translate(HELLO, beam_size=2))
     expect(page.locator(".explorer .turn h2")).to_have_text("Layer 2 · Head 4")
     page.wait_for_function("location.hash.includes('beam_size=2')")
 
 
-def test_a_model_of_the_hub_has_its_card_once_it_is_here(page: Page) -> None:
+def test_downloaded_model_has_card(page: Page) -> None:
     open_tab(page, "models")
     line = page.locator(".headlight-models .hub li", has_text=CARD)
     expect(line).to_contain_text("Chinese → English")
     line.get_by_role("button", name="Download and use").click()
-    offered(page).get_by_role("button", name="Download").click()
-    came(page, CARD)
+    download_offer(page).get_by_role("button", name="Download").click()
+    wait_until_downloaded(page, CARD)
     open_tab(page, "models")
     card = page.locator(f'.headlight-models tr.model[data-model="{CARD}"]')
     expect(card).to_contain_text("Translates Chinese → English")
@@ -472,8 +476,8 @@ def test_a_model_of_the_hub_has_its_card_once_it_is_here(page: Page) -> None:
 # ---------------------------------------------------------------- what may go wrong
 
 
-def test_an_id_that_is_none_is_said_to_be_none_before_anybody_is_asked(page: Page, hub: Hub) -> None:
-    by_id(page, "nonsense")
+def test_invalid_model_id_is_rejected_without_hub_request(page: Page, hub: Hub) -> None:
+    choose_by_id(page, "nonsense")
     expect(page.locator("#hub-id-error")).to_contain_text(
         "“nonsense” is not the id of a model on Hugging Face. Write owner/name"
     )
@@ -486,9 +490,9 @@ def test_an_id_that_is_none_is_said_to_be_none_before_anybody_is_asked(page: Pag
     ("locale", "says"),
     [("en-US", "has no model somebody/nothing with revision main"), ("zh-CN", "上没有模型 somebody/nothing")],
 )
-def test_a_model_that_the_hub_does_not_know_is_said_to_be_missing(visit: Visit, locale: str, says: str) -> None:
+def test_unknown_hub_model_is_reported_missing(visit: Visit, locale: str, says: str) -> None:
     page = visit(locale=locale)
-    by_id(page, "https://huggingface.co/somebody/nothing")
+    choose_by_id(page, "https://huggingface.co/somebody/nothing")
     expect(page.locator("#option-model-error")).to_contain_text(says)
     page.locator(".offer .link").click()
     expect(page.locator(".offer")).to_be_hidden()
@@ -496,7 +500,7 @@ def test_a_model_that_the_hub_does_not_know_is_said_to_be_missing(visit: Visit, 
     assert translate(page, HELLO)
 
 
-def test_a_listed_model_that_is_gone_can_be_asked_for_again(page: Page, hub: Hub) -> None:
+def test_removed_listed_model_can_be_requested_again(page: Page, hub: Hub) -> None:
     choose(page, MISSING)
     expect(page.locator("#option-model-error")).to_contain_text("has no model")
     expect(page.locator(".offer")).to_contain_text("about 315 MB")
@@ -504,30 +508,30 @@ def test_a_listed_model_that_is_gone_can_be_asked_for_again(page: Page, hub: Hub
     expect(page.locator("#option-model-error")).to_contain_text("has no model")
 
 
-def test_a_model_that_is_not_for_everybody_says_how_to_get_it(page: Page, hub: Hub) -> None:
+def test_gated_model_explains_access(page: Page, hub: Hub) -> None:
     hub.repositories[REFUSED].gated = True
     choose(page, REFUSED)
-    offered(page).get_by_role("button", name="Download").click()
+    download_offer(page).get_by_role("button", name="Download").click()
     expect(page.locator("#option-model-error")).to_contain_text("asks for consent first. Accept its licence")
     hub.repositories[REFUSED].gated = False
 
 
-def test_a_model_of_a_family_that_nobody_reads_is_refused_before_it_comes(page: Page, hub: Hub) -> None:
+def test_unsupported_family_is_rejected_before_download(page: Page, hub: Hub) -> None:
     hub.repositories["somebody/bert"] = Repository(config={"model_type": "gpt2"})
     hub.repositories["somebody/bert"].push({"config.json": b'{"model_type": "gpt2"}', WEIGHTS: b"x" * 99})
-    by_id(page, "somebody/bert")
+    choose_by_id(page, "somebody/bert")
     expect(page.locator("#option-model-error")).to_contain_text('is of the family "gpt2", which cannot be read here')
     assert files_asked(hub) == []
 
 
-def test_an_odd_model_that_cannot_be_loaded_leaves_the_page_as_it_was(page: Page, place: Place, hub: Hub) -> None:
+def test_unloadable_model_leaves_page_unchanged(page: Page, place: Place, hub: Hub) -> None:
     before = translation(page)
     files = {path.name: path.read_bytes() for path in place.one.iterdir()}
     config = files["config.json"].replace(b'"encoder_layers": 2', b'"encoder_layers": 5')
     assert config != files["config.json"]
     hub.repositories[SPOILT].push(files | {"config.json": config})
     choose(page, SPOILT)
-    offered(page).get_by_role("button", name="Download").click()
+    download_offer(page).get_by_role("button", name="Download").click()
     expect(page.locator("#option-model-error")).to_contain_text(f"The model {SPOILT} cannot be loaded.")
     assert translation(page) == before
     expect(page.locator(".models-picker .opens")).to_have_text("German → English")
@@ -535,11 +539,11 @@ def test_an_odd_model_that_cannot_be_loaded_leaves_the_page_as_it_was(page: Page
 
 
 @pytest.mark.journey
-def test_where_only_some_may_be_asked_for_no_other_is(browser: Browser, strict: str, hub: Hub) -> None:
+def test_allowlist_restricts_requested_models(browser: Browser, strict: str, hub: Hub) -> None:
     with visiting(browser, strict) as visit:
         page = visit(f"#text=Guten+Tag.&model={MANY}")
         expect(page.locator("#option-model-error")).to_contain_text("is not offered here")
-        settled(page, HELLO)
+        wait_for_translation(page, HELLO)
         page.click(".models-picker .opens")
         expect(page.locator(".models-picker .by-id")).to_be_hidden()
     assert hub.asked == []
@@ -548,11 +552,11 @@ def test_where_only_some_may_be_asked_for_no_other_is(browser: Browser, strict: 
 # ---------------------------------------------------------------- several languages
 
 
-def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Place) -> None:
+def test_multilingual_model_has_language_menu(visit: Visit, place: Place) -> None:
     page = visit()
-    by_id(page, MANY)
-    offered(page).get_by_role("button", name="Download").click()
-    came(page, MANY)
+    choose_by_id(page, MANY)
+    download_offer(page).get_by_role("button", name="Download").click()
+    wait_until_downloaded(page, MANY)
     alone = Translator.load(place.many, device="cpu")
     assert_shows(page, alone.translate(FIRST))
     rules = page.locator(".translate .rules")
@@ -563,19 +567,19 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
         button.click()
         page.locator(".language-side [role=option]", has_text=name).click()
         expect(button).to_have_text(name)
-        came(page, MANY)
+        wait_until_downloaded(page, MANY)
         assert_shows(page, alone.translate(FIRST, target_language=code))
         page.wait_for_function("(code) => location.hash.includes(`target_language=${code}`)", arg=code)
     linked = visit(page.evaluate("location.hash"))
-    settled(linked, FIRST)
-    came(linked, MANY)
+    wait_for_translation(linked, FIRST)
+    wait_until_downloaded(linked, MANY)
     assert_shows(linked, alone.translate(FIRST, target_language="deu"))
     expect(linked.locator(".translate .of-target .opens")).to_have_text("German")
     button.click()
     page.locator(".language-side [role=option]", has_text="French").click()
     page.wait_for_function("!location.hash.includes('target_language')")
     choose(page, "de-en")  # has no choice
-    came(page, "de-en")
+    wait_until_downloaded(page, "de-en")
     expect(button).to_be_hidden()
     expect(rules).to_be_hidden()
     expect(page.locator(".translate .of-target b")).to_have_text("English")
@@ -585,7 +589,7 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
 
 
 @pytest.mark.parametrize("width", [360, 820, 1440])
-def test_menu_and_offer_fit_every_page_and_axe_finds_nothing_serious(visit: Visit, width: int) -> None:
+def test_menu_and_offer_fit_and_pass_axe(visit: Visit, width: int) -> None:
     page = visit(width=width, height=780, reduced_motion="reduce")
 
     def check() -> None:
@@ -603,5 +607,5 @@ def test_menu_and_offer_fit_every_page_and_axe_finds_nothing_serious(visit: Visi
     check()
     page.keyboard.press("Escape")
     choose(page, "Helsinki-NLP/opus-mt-de-en")
-    offered(page)
+    download_offer(page)
     check()

@@ -1,4 +1,4 @@
-"""What a first visitor meets: the offer of another direction, scores, other models, targets that can be hit."""
+"""First visits: the offer of the other direction, scores, other models, sizes of click targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from headlight import Translator
 from headlight.viz.settings import MODELS
-from tests.browser.acting import open_tab, settled, state, title, translate, translation
+from tests.browser.acting import open_tab, state, title, translate, translation, wait_for_translation
 from tests.browser.conftest import Answered, Visit
 
 ENGLISH = "The dog is sleeping under the table now."
@@ -24,7 +24,7 @@ TABS = ("heads", "whatif", "learn", "beside", "positions", "decoding", "word", "
 
 
 @pytest.mark.journey
-def test_english_in_a_german_field_is_offered_the_other_direction_in_one_click(page: Page) -> None:
+def test_wrong_source_language_offers_other_direction(page: Page) -> None:
     translate(page, ENGLISH)
     says = page.locator(".looks-like")
     expect(says).to_contain_text("This looks like English. Translate English → German?")
@@ -35,7 +35,7 @@ def test_english_in_a_german_field_is_offered_the_other_direction_in_one_click(p
     expect(says).to_have_text("")
 
 
-def test_nothing_is_offered_where_the_language_fits_and_nothing_stays_of_an_offer_while_one_types(page: Page) -> None:
+def test_direction_offer_disappears_while_typing(page: Page) -> None:
     says = page.locator(".looks-like")
     translate(page, GERMAN)
     expect(says).to_have_text("")
@@ -47,7 +47,7 @@ def test_nothing_is_offered_where_the_language_fits_and_nothing_stays_of_an_offe
     assert page.locator(".tabs").bounding_box() == before  # its line keeps its place
 
 
-def test_a_chinese_reader_is_asked_in_chinese(visit: Visit) -> None:
+def test_direction_offer_is_translated_to_chinese(visit: Visit) -> None:
     page = visit(locale="zh-CN", width=360)
     translate(page, ENGLISH)
     expect(page.locator(".looks-like")).to_contain_text("这看起来是英语。 改为 英语 → 德语？")
@@ -57,7 +57,7 @@ def test_a_chinese_reader_is_asked_in_chinese(visit: Visit) -> None:
 # ---------------------------------------------------------------- seconds, scores
 
 
-def test_an_answer_that_was_made_before_tells_nobody_elses_seconds(visit: Visit) -> None:
+def test_cached_answer_shows_no_duration(visit: Visit) -> None:
     one, other = visit(), visit()
     text = "Wo hast du gestern den roten Ball gesehen?"
     expect(one.locator(".translate .meta")).to_contain_text("cached")  # the first answer ships with the page
@@ -68,7 +68,7 @@ def test_an_answer_that_was_made_before_tells_nobody_elses_seconds(visit: Visit)
     assert " s " not in other.inner_text(".translate .meta")
 
 
-def test_ones_own_translation_is_scored_beside_the_models_and_never_called_too_hard(
+def test_own_translation_is_scored_without_reliability_grade(
     page: Page, translator: Translator, answered: Answered
 ) -> None:
     mine = "Dog the seen yesterday banana."
@@ -94,7 +94,7 @@ def test_ones_own_translation_is_scored_beside_the_models_and_never_called_too_h
 # ---------------------------------------------------------------- which head, which second model
 
 
-def test_another_model_begins_at_a_look_of_its_own(page: Page) -> None:
+def test_new_model_resets_selection(page: Page) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="0"]')
     page.click("[data-kind=encoder]")
     text = "狗在桌子底下睡觉"
@@ -102,7 +102,7 @@ def test_another_model_begins_at_a_look_of_its_own(page: Page) -> None:
         "(text) => dispatchEvent(new CustomEvent('headlight-request', {detail: {model: 'zh-en', text}}))",
         text,
     )
-    settled(page, text)
+    wait_for_translation(page, text)
     assert state(page, "kind") == "cross"
     chosen = state(page, "layer"), state(page, "head")
     opening = state(page, "translation")["opening"]
@@ -110,13 +110,13 @@ def test_another_model_begins_at_a_look_of_its_own(page: Page) -> None:
     assert state(page, "row") == opening["row"]
 
 
-def test_another_sentence_of_the_same_model_keeps_the_chosen_head(page: Page) -> None:
+def test_new_sentence_keeps_selected_head(page: Page) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     translate(page, GERMAN)
     assert title(page) == "Layer 2 · Head 3"
 
 
-def test_two_models_never_begins_with_the_toy(page: Page) -> None:
+def test_two_models_does_not_default_to_toy(page: Page) -> None:
     open_tab(page, "beside")
     pressed = page.locator(".headlight-beside .choices [aria-pressed=true]")
     assert pressed.get_attribute("data-mode") == "back"
@@ -127,7 +127,7 @@ def test_two_models_never_begins_with_the_toy(page: Page) -> None:
 # ---------------------------------------------------------------- long sentences
 
 
-def test_the_number_of_the_hundredth_column_is_not_cut_off(page: Page) -> None:
+def test_three_digit_column_number_is_not_clipped(page: Page) -> None:
     tokens = Translator.load(MODELS / "de-en").translate(LONG, target="Dog").source_tokens
     text = LONG if len(tokens) <= 101 else LONG[: tokens[99].end]
     translate(page, text)
@@ -147,7 +147,7 @@ def test_the_number_of_the_hundredth_column_is_not_cut_off(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_what_is_seen_of_a_row_adds_up_without_scrolling(visit: Visit, width: int) -> None:
+def test_visible_row_weights_sum_without_scrolling(visit: Visit, width: int) -> None:
     page = visit(width=width)
     translate(page, LONG)
     open_tab(page, "why")
@@ -180,7 +180,7 @@ def test_what_is_seen_of_a_row_adds_up_without_scrolling(visit: Visit, width: in
 
 
 @pytest.mark.parametrize(("width", "most"), [(1280, 2200), (360, 3400)])
-def test_the_models_are_a_table_that_one_sees_at_a_glance(visit: Visit, width: int, most: int) -> None:
+def test_model_table_fits_window(visit: Visit, width: int, most: int) -> None:
     page = visit(width=width)
     open_tab(page, "models")
     assert page.evaluate("document.documentElement.scrollHeight") < most
@@ -217,7 +217,7 @@ def small_targets(page: Page) -> list[str]:
     return found
 
 
-def test_every_target_on_every_tab_is_large_enough_to_be_hit(page: Page) -> None:
+def test_click_targets_are_large_enough(page: Page) -> None:
     for tab in TABS:
         open_tab(page, tab)
         assert small_targets(page) == [], tab

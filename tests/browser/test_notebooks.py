@@ -1,4 +1,4 @@
-"""Views of attention in JupyterLab and in exported HTML: what is shown is what went in, and no other host is asked."""
+"""Attention views in JupyterLab and in exported HTML show their inputs and contact no other host."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ large
 
 
 def shown_numbers(frame: FrameLocator) -> np.ndarray:
-    """The table of numbers as it stands on the page; a dash is masked."""
+    """Return the displayed table of numbers; a dash is a masked cell."""
     frame.locator("button[data-view=numbers]").click()
     expect(frame.locator(".numbers tbody tr[aria-rowindex='8'] td").first).to_be_visible()
     rows = frame.locator(".numbers tbody").evaluate(
@@ -62,14 +62,14 @@ def shown_numbers(frame: FrameLocator) -> np.ndarray:
 
 
 def expected_numbers(weights: np.ndarray) -> np.ndarray:
-    """To three decimals, with what lies above the diagonal masked."""
+    """Round to three decimals and mask the cells above the diagonal."""
     said = np.array([[float(f"{weight:.3f}") for weight in row] for row in weights])
     return np.where(np.tri(len(said)) > 0, said, np.nan)
 
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """JupyterLab with settings of its own; its address, and the folder that it shows."""
+    """Start JupyterLab with separate settings; yield its address and its folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -101,7 +101,7 @@ def wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
 
 
 def kernel_of(lab: tuple[str, Path]) -> BlockingKernelClient:
-    """A second client of the one kernel that runs."""
+    """Connect a second client to the running kernel."""
     address, work = lab
     with urllib.request.urlopen(f"{address}api/kernels?token={TOKEN}") as answer:  # noqa: S310
         (kernel,) = json.load(answer)
@@ -112,8 +112,8 @@ def kernel_of(lab: tuple[str, Path]) -> BlockingKernelClient:
     return client
 
 
-def ask(client: BlockingKernelClient, code: str) -> Any:
-    """The value of an expression in the kernel."""
+def evaluate(client: BlockingKernelClient, code: str) -> Any:
+    """Return the value of an expression in the kernel."""
     said: list[str] = []
 
     def hear(message: dict[str, Any]) -> None:
@@ -125,10 +125,10 @@ def ask(client: BlockingKernelClient, code: str) -> Any:
     return json.loads("".join(said))
 
 
-def told(client: BlockingKernelClient, code: str, wanted: Any) -> None:
-    """Wait until the kernel has heard."""
+def wait_for_value(client: BlockingKernelClient, code: str, wanted: Any) -> None:
+    """Wait until an expression in the kernel has the expected value."""
     for _ in range(PATIENCE // 100):
-        if (found := ask(client, code)) == wanted:
+        if (found := evaluate(client, code)) == wanted:
             return
         time.sleep(0.1)
     raise AssertionError(f"{code} is {found}, not {wanted}")
@@ -149,9 +149,7 @@ def open_lab(browser: Browser, lab: tuple[str, Path], watch: Watch) -> Iterator[
         leave()
 
 
-def test_a_view_in_jupyterlab_shows_what_went_in_and_tells_what_is_looked_at(
-    browser: Browser, lab: tuple[str, Path]
-) -> None:
+def test_jupyterlab_widget_shows_inputs_and_syncs_selection(browser: Browser, lab: tuple[str, Path]) -> None:
     watch = Watch(lab[0], [])
     for page in open_lab(browser, lab, watch):
         page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
@@ -164,12 +162,12 @@ def test_a_view_in_jupyterlab_shows_what_went_in_and_tells_what_is_looked_at(
         np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[0, 0]))
         # A click in the view is read in Python.
         frame.locator(".thumb[data-layer='1'][data-head='2']").click()
-        told(client, "[view.kind, view.layer, view.head, view.row]", ["self", 1, 2, 3])
+        wait_for_value(client, "[view.kind, view.layer, view.head, view.row]", ["self", 1, 2, 3])
         np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[1, 2]))
         frame.locator(".numbers th[data-row='5']").click()
-        told(client, "[view.row, view.column]", [5, None])
+        wait_for_value(client, "[view.row, view.column]", [5, None])
         # What Python sets moves the view.
-        ask(client, "[setattr(view, 'layer', 0), setattr(view, 'head', 1), setattr(view, 'row', 2)]")
+        evaluate(client, "[setattr(view, 'layer', 0), setattr(view, 'head', 1), setattr(view, 'row', 2)]")
         expect(frame.locator("h3.numeric")).to_have_text("Layer 1 · Head 2")
         expect(frame.locator(".numbers th.pinned-row, .numbers th[data-row='2'].pinned-row")).to_have_text("sat")
         np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[0, 1]))
@@ -223,7 +221,7 @@ render({ model, el: document.getElementById('output') });
 
 
 def output_page(content: str, about: str = "", body: str = "") -> str:
-    """The page of one output."""
+    """Return the HTML page of an output."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{CSP}">'
     return (
         f'<!doctype html><html {about}><head><meta charset="utf-8">{policy}</head><body {body}>{content}</body></html>'
@@ -231,13 +229,13 @@ def output_page(content: str, about: str = "", body: str = "") -> str:
 
 
 def frame_around(sandbox: str) -> str:
-    """The notebook's own page, with the output in a frame of another origin."""
+    """Return the notebook page with the output in a cross-origin frame."""
     about = f'sandbox="{sandbox}" src="http://outputs.test/" width="900" height="1400"'
     return f'<!doctype html><body style="background:#111"><iframe {about}></iframe></body>'
 
 
 def as_widget(view: View) -> str:
-    """The view as a widget, with a model that stands for the manager of widgets."""
+    """Return the view as a widget, with a stub of the widget manager's model."""
     widget = view.widget
     values = {name: getattr(widget, name) for name in ("kind", "layer", "head", "row", "column", "_state")}
     maps = {name: base64.b64encode(content).decode() for name, content in widget._maps.items()}
@@ -247,7 +245,7 @@ def as_widget(view: View) -> str:
 
 
 def other_notebook(page: Page, output: str, sandbox: str) -> FrameLocator:
-    """The view in an output's frame of another origin."""
+    """Open the view in a cross-origin output frame."""
     pages = {"http://notebook.test/": frame_around(sandbox), "http://outputs.test/": output}
 
     def answer(route: Route) -> None:
@@ -264,7 +262,7 @@ def other_notebook(page: Page, output: str, sandbox: str) -> FrameLocator:
     return view
 
 
-def test_frames_of_another_origin_show_the_view_as_dark_as_they_say(browser: Browser) -> None:
+def test_cross_origin_frames_use_requested_theme(browser: Browser) -> None:
     weights = softmax((2, 3, 7, 7), mask=np.tri(7))
     view = headlight.show(weights, tokens=WORDS, row=3)
     own = "allow-scripts allow-same-origin"
@@ -299,8 +297,8 @@ def test_frames_of_another_origin_show_the_view_as_dark_as_they_say(browser: Bro
         assert not complaints, complaints
 
 
-def test_a_view_in_a_shadow_root_is_as_dark_as_the_page_under_it(browser: Browser) -> None:
-    """As in marimo, which writes its colours in other ways, too."""
+def test_shadow_root_widget_follows_page_theme(browser: Browser) -> None:
+    """Test as in marimo, which also uses other CSS colour formats."""
     view = headlight.show(softmax((2, 3, 7, 7)), tokens=WORDS)
     with browser.new_context(locale="en-US", color_scheme="dark") as context:
         context.set_default_timeout(PATIENCE)
@@ -318,8 +316,8 @@ def test_a_view_in_a_shadow_root_is_as_dark_as_the_page_under_it(browser: Browse
 
 
 @pytest.mark.journey
-def test_the_page_of_a_view_needs_nothing_around_it(browser: Browser, tmp_path: Path) -> None:
-    """As exported HTML and repositories show it; on a dark page of somebody else it is dark."""
+def test_notebook_html_is_self_contained(browser: Browser, tmp_path: Path) -> None:
+    """Test exported HTML: on a dark host page the view is dark."""
     weights = softmax((2, 3, 7, 7), mask=np.tri(7))
     view = headlight.show(weights, tokens=WORDS, name="<b>x</b>", row=6)
     dark = f'<!doctype html><meta charset="utf-8"><body style="background:#111">{view._repr_html_()}</body>'

@@ -1,4 +1,4 @@
-"""Open your own: a file of attention is read in the browser alone, shown as it is, and refused in words."""
+"""Open your own: attention files are parsed in the browser, shown unchanged, or rejected with a message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 import headlight
 from headlight.model.records import Translation
 from headlight.viz.figure_phrases import phrase
-from tests.browser.acting import held, open_tab
+from tests.browser.acting import open_tab, page_weights
 from tests.browser.conftest import Visit
 from tests.model.recordings.test_reading import softmax
 
@@ -40,7 +40,7 @@ def archive(**arrays: np.ndarray) -> bytes:
 
 
 @pytest.mark.journey
-def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, example: Translation) -> None:
+def test_own_file_is_parsed_locally_and_shown_unchanged(page: Page, folder: Path, example: Translation) -> None:
     asked: list[str] = []
     open_tab(page, "own")
     page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
@@ -94,7 +94,7 @@ def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, 
     assert not [each for each in asked if not each.startswith("GET")], asked
 
 
-def test_a_file_as_transformers_names_and_shapes_it_is_opened(page: Page) -> None:
+def test_transformers_file_is_opened(page: Page) -> None:
     open_tab(page, "own")
     file = page.locator(".headlight-own-file input[type=file]")
     layers = softmax((2, 1, 6, 7, 7))  # outputs.attentions: one array a layer, with a batch of one
@@ -127,7 +127,7 @@ def test_half_precision_and_names_of_bytes_are_read(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("locale", "says"), [("en-US", "Choose a file"), ("zh-CN", "选择文件")])
-def test_the_button_that_chooses_a_file_speaks_the_pages_language(visit: Visit, locale: str, says: str) -> None:
+def test_file_button_uses_page_language(visit: Visit, locale: str, says: str) -> None:
     page = visit(locale=locale)
     open_tab(page, "own")
     button = page.locator(".headlight-own-file .file-picker button")
@@ -140,11 +140,11 @@ def test_the_button_that_chooses_a_file_speaks_the_pages_language(visit: Visit, 
     assert shown == 0  # a browser's own button says its words in the browser's language
 
 
-def test_the_sample_holds_the_encoders_weights_and_opens_again_when_it_is_dropped(page: Page) -> None:
+def test_sample_file_matches_encoder_and_can_be_dropped(page: Page) -> None:
     open_tab(page, "own")
     page.get_by_role("button", name=phrase("own_sample")).click()
     expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("sample")
-    weights = held(page, "encoder")
+    weights = page_weights(page, "encoder")
     np.testing.assert_allclose(table(page), weights[0, 0], atol=6e-4)  # three decimals
     with page.expect_download() as saved:
         page.get_by_role("button", name=phrase("own_save_sample")).click()

@@ -1,4 +1,4 @@
-"""Address, languages, themes and sizes."""
+"""Permalinks, languages, themes and sizes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from playwright.sync_api import Page, expect
 
 import headlight
 from tests.browser.acting import (
-    drawn,
-    modules,
+    expose_state,
     open_alternatives,
+    plotly_values,
     resize,
-    settled,
     state,
     switch_language,
     title,
     translate,
     translation,
+    wait_for_translation,
 )
 from tests.browser.conftest import Visit
 
@@ -31,9 +31,9 @@ NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the f
 
 
 @pytest.mark.journey
-def test_the_address_restores_everything_for_another_visitor(visit: Visit) -> None:
+def test_permalink_restores_all_state(visit: Visit) -> None:
     page = visit()
-    modules(page)
+    expose_state(page)
     translate(page, "Wo wohnt deine Schwester?")
     page.click("[data-kind=encoder]")
     page.click('.wall-grid button[data-layer="3"][data-head="5"]')
@@ -46,15 +46,15 @@ def test_the_address_restores_everything_for_another_visitor(visit: Visit) -> No
     said = {"text": "Wo wohnt deine Schwester?", "kind": "encoder", "layer": "3", "head": "5", "row": "1"}
     assert dict(parse_qsl(hash_.removeprefix("#"))) == said | {"words": "1", "scale": "log"}  # and nothing usual
     other = visit(hash_)
-    modules(other)
-    settled(other, "Wo wohnt deine Schwester?")
+    expose_state(other)
+    wait_for_translation(other, "Wo wohnt deine Schwester?")
     for field in ("kind", "layer", "head", "row", "column", "words", "scale", "view"):
         assert state(other, field) == state(page, field), field
     assert other.input_value("#sentence") == "Wo wohnt deine Schwester?"
-    np.testing.assert_allclose(drawn(other), drawn(page), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(other), plotly_values(page), atol=NEAR)
 
 
-def test_a_continued_translation_is_in_the_address(visit: Visit) -> None:
+def test_permalink_contains_forced_prefix(visit: Visit) -> None:
     page = visit()
     open_alternatives(page.locator(".translate .word").nth(3))
     page.locator(".translate .alternatives button:enabled").first.click()
@@ -67,7 +67,7 @@ def test_a_continued_translation_is_in_the_address(visit: Visit) -> None:
 
 @pytest.mark.journey
 @pytest.mark.parametrize("hash_", ["#layer=99&head=-3&kind=nonsense&row=x&pinned=9.9&scale=7", "#%%%&text="])
-def test_a_broken_address_shows_what_of_it_makes_sense(visit: Visit, hash_: str) -> None:
+def test_broken_permalink_restores_valid_parts(visit: Visit, hash_: str) -> None:
     page = visit(hash_)
     assert title(page).startswith("Layer ")
     assert translation(page)
@@ -77,7 +77,7 @@ def test_a_broken_address_shows_what_of_it_makes_sense(visit: Visit, hash_: str)
 
 
 @pytest.mark.journey
-def test_a_chinese_browser_gets_chinese_and_may_switch(visit: Visit) -> None:
+def test_browser_language_is_default_and_can_be_switched(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     assert page.evaluate("document.documentElement.lang") == "zh-CN"
     expect(page.locator(".explorer .wall h2")).to_have_text("所有注意力头")
@@ -88,7 +88,7 @@ def test_a_chinese_browser_gets_chinese_and_may_switch(visit: Visit) -> None:
 
 
 @pytest.mark.journey
-def test_no_english_is_left_on_the_chinese_page(visit: Visit) -> None:
+def test_chinese_page_contains_no_english(visit: Visit) -> None:
     page = visit("#tab=heads", locale="zh-CN")
     words = page.locator("body").inner_text()
     english = set(re.findall(r"[A-Za-z]{4,}", words))
@@ -97,7 +97,7 @@ def test_no_english_is_left_on_the_chinese_page(visit: Visit) -> None:
 
 
 @pytest.mark.journey
-def test_the_theme_follows_the_system_and_switches_live(visit: Visit) -> None:
+def test_theme_follows_system_and_can_be_switched(visit: Visit) -> None:
     page = visit(color_scheme="dark")
     ground = "getComputedStyle(document.body).backgroundColor"
     scale = "document.querySelector('.explorer .plot').data.at(-1).colorscale[0][1]"
@@ -108,7 +108,7 @@ def test_the_theme_follows_the_system_and_switches_live(visit: Visit) -> None:
 
 
 @pytest.mark.journey
-def test_the_page_never_scrolls_sideways(page: Page) -> None:
+def test_page_never_scrolls_horizontally(page: Page) -> None:
     for width in (360, 700, 960, 1440, 3840):
         resize(page, width)
         for kind in ("encoder", "decoder", "cross"):
@@ -116,35 +116,35 @@ def test_the_page_never_scrolls_sideways(page: Page) -> None:
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, kind)
 
 
-def test_long_sentences_stay_usable(visit: Visit) -> None:
+def test_long_sentences_remain_usable(visit: Visit) -> None:
     page = visit(width=1280)
-    modules(page)
+    expose_state(page)
     translate(page, " ".join(["Der Mann sieht das Haus am See."] * 12))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click("[data-kind=encoder]")
-    assert drawn(page).shape[0] > 80
+    assert plotly_values(page).shape[0] > 80
     assert page.locator(".explorer .tick").count() > 8  # every tenth is numbered
     page.uncheck("[data-field=fit]")
     box = page.locator(".explorer .map-scroll.scrolls")
     assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")
 
 
-def test_nothing_jumps_while_a_translation_arrives(page: Page) -> None:
-    modules(page)
+def test_layout_is_stable_while_translation_streams(page: Page) -> None:
+    expose_state(page)
     top = page.locator(".explorer .kinds").bounding_box()
     page.fill("#sentence", "Das Haus ist alt.")
     page.press("#sentence", "Enter")
     tops = set()
     for _ in range(20):
         tops.add((page.locator(".explorer .kinds").bounding_box() or {})["y"])
-    settled(page, "Das Haus ist alt.")
+    wait_for_translation(page, "Das Haus ist alt.")
     assert tops == {(top or {})["y"]}
 
 
 # ---------------------------------------------------------------- the last line
 
 
-def test_the_last_line_says_the_version(visit: Visit) -> None:
+def test_footer_shows_version(visit: Visit) -> None:
     page = visit()
     for language in ("en", "zh"):
         switch_language(page, language)

@@ -1,4 +1,4 @@
-"""The page for everybody: what assistive technology finds, the keyboard alone, no motion where none is wanted."""
+"""Accessibility: axe, keyboard operation, reduced motion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
 from headlight.viz.tabs import TABS, VIEWS
-from tests.browser.acting import at_rest, drawn, modules, open_tab, state, title, translate
+from tests.browser.acting import expose_state, open_tab, plotly_values, state, title, translate, wait_until_idle
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit
 
@@ -34,7 +34,7 @@ UNSEEN = """() => {
 @pytest.mark.slow(after=1)
 @pytest.mark.journey
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_axe_finds_nothing_serious_on_any_tab_in_light_and_dark(visit: Visit, size: dict[str, int]) -> None:
+def test_all_tabs_pass_axe_in_both_themes(visit: Visit, size: dict[str, int]) -> None:
     page = visit(**size, color_scheme="light", reduced_motion="reduce")
     page.get_by_role("button", name="Options").click()
     everything: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ def test_axe_finds_nothing_serious_on_any_tab_in_light_and_dark(visit: Visit, si
     for theme, rules in themes:
         if state(page, "theme") != theme:
             page.get_by_role("button", name="Switch between light and dark").click()
-        at_rest(page)
+        wait_until_idle(page)
         found[theme, "around"] = barriers(page, {"exclude": [".panel"]}, impacts=SERIOUS, rules=rules)
         for tab in TABS:
             open_tab(page, tab)
@@ -58,7 +58,7 @@ def test_axe_finds_nothing_serious_on_any_tab_in_light_and_dark(visit: Visit, si
 
 
 def go(page: Page, key: str, goal: str) -> None:
-    """Press a key until the focus is where it should be; on the whole way one sees where it is."""
+    """Press a key until an element has the focus, and check that every focus is visible."""
     for _ in range(MOST_STOPS):
         page.keyboard.press(key)
         assert page.evaluate(UNSEEN) is None
@@ -74,9 +74,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 @pytest.mark.journey
-def test_from_the_sentence_to_two_heads_side_by_side_and_back_by_keyboard_alone(
-    page: Page, example: Translation
-) -> None:
+def test_comparison_is_operable_by_keyboard(page: Page, example: Translation) -> None:
     cross = example.attention.cross
     page.locator("#sentence").focus()
     assert page.evaluate(UNSEEN) is None
@@ -88,19 +86,19 @@ def test_from_the_sentence_to_two_heads_side_by_side_and_back_by_keyboard_alone(
     press(page, "ArrowUp", "ArrowRight")
     plots = page.locator(".explorer .plot")
     expect(plots).to_have_count(3)
-    np.testing.assert_allclose(drawn(page, 0), cross[1, 2], atol=NEAR)
-    np.testing.assert_allclose(drawn(page, 1), cross[0, 3], atol=NEAR)
-    np.testing.assert_allclose(drawn(page, 2), cross[1, 2] - cross[0, 3], atol=2 * NEAR)
+    np.testing.assert_allclose(plotly_values(page, 0), cross[1, 2], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page, 1), cross[0, 3], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page, 2), cross[1, 2] - cross[0, 3], atol=2 * NEAR)
     press(page, "Escape", "Escape")  # first the chosen row, then the comparison
     expect(plots).to_have_count(1)
-    np.testing.assert_allclose(drawn(page), cross[0, 3], atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), cross[0, 3], atol=NEAR)
     go(page, "Shift+Tab", "#sentence")
     page.keyboard.press("Control+A")
     page.keyboard.type("Ja.")
     assert page.input_value("#sentence") == "Ja."
 
 
-def test_tabs_files_and_words_are_reached_and_used_by_keyboard(page: Page) -> None:
+def test_tabs_exports_and_words_are_operable_by_keyboard(page: Page) -> None:
     page.locator("#sentence").focus()
     go(page, "Tab", ".translate .word")
     press(page, "ArrowRight", "Enter")
@@ -119,7 +117,7 @@ def test_tabs_files_and_words_are_reached_and_used_by_keyboard(page: Page) -> No
 
 
 @pytest.mark.journey
-def test_the_skip_link_leads_to_the_heads_from_any_tab(page: Page) -> None:
+def test_skip_link_opens_heads_from_any_tab(page: Page) -> None:
     open_tab(page, "models")
     go(page, "Shift+Tab", ".skip")
     page.keyboard.press("Enter")
@@ -130,9 +128,9 @@ def test_the_skip_link_leads_to_the_heads_from_any_tab(page: Page) -> None:
     assert title(page) != before
 
 
-def test_a_map_that_scrolls_is_scrolled_by_keyboard(visit: Visit) -> None:
+def test_scrollable_map_scrolls_by_keyboard(visit: Visit) -> None:
     page = visit(**PHONE)
-    modules(page)
+    expose_state(page)
     translate(page, "Der Mann sieht das Haus am See. " * 8)
     page.click("[data-kind=encoder]")
     if page.is_checked("[data-field=fit]"):
@@ -153,8 +151,8 @@ def test_a_map_that_scrolls_is_scrolled_by_keyboard(visit: Visit) -> None:
 # ---------------------------------------------------------------- motion
 
 
-def test_reduced_motion_is_respected(visit: Visit) -> None:
+def test_reduced_motion_disables_animation(visit: Visit) -> None:
     page = visit(reduced_motion="reduce")
-    modules(page)
+    expose_state(page)
     translate(page, "Das Haus ist alt.")
     assert page.locator(".translate .word.arrives").count() == 0

@@ -1,4 +1,4 @@
-"""Addresses that people keep mean what they meant when they were written, and the page writes them so again."""
+"""Stored permalinks keep their meaning, and the page formats them in the same way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.acting import modules, settled, state
+from tests.browser.acting import expose_state, state, wait_for_translation
 from tests.browser.conftest import Visit
 
 TOY = {"text": "ich mochte ein bier", "model": "toy"}
@@ -102,16 +102,16 @@ def open_page(visit: Visit) -> Page:
 
 
 @pytest.mark.journey
-def test_addresses_mean_what_they_meant_and_are_written_so_again(open_page: Page) -> None:
-    settled(open_page, TOY["text"])
-    modules(open_page)
+def test_stored_permalinks_roundtrip(open_page: Page) -> None:
+    wait_for_translation(open_page, TOY["text"])
+    expose_state(open_page)
     written = [token["id"] for token in open_page.evaluate("headlight.translation.target")]
     for hash_, (asked, shown) in LINKS.items():
         given = written[: 2 if "prefix" in hash_ else None]
         address = hash_.replace("IDS", ".".join(map(str, given)))
         asked = ASKED | {name: given if value == "IDS" else value for name, value in asked.items()}
         open_page.evaluate(GO, address)
-        settled(open_page, asked["text"])
+        wait_for_translation(open_page, asked["text"])
         open_page.wait_for_function(
             "(asked) => Object.entries(asked).every(([name, value]) =>"
             " JSON.stringify(headlight.translation.requestValues()[name]) === JSON.stringify(value))",

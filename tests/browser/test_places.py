@@ -1,4 +1,4 @@
-"""Where the page may stand: below a path of somebody else's site, in a frame, over plain http."""
+"""Deployment locations: below a path of another site, in a frame, over plain http."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def free_port() -> int:
 
 @contextmanager
 def served(app: Starlette, port: int) -> Iterator[None]:
-    """The app in a thread of its own."""
+    """Serve the app in a separate thread."""
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
     )
@@ -49,8 +49,8 @@ def served(app: Starlette, port: int) -> Iterator[None]:
         thread.join()
 
 
-async def passed_on(answer: httpx.Response) -> AsyncIterator[bytes]:
-    """What comes from behind, for as long as somebody listens."""
+async def stream_upstream(answer: httpx.Response) -> AsyncIterator[bytes]:
+    """Stream the upstream response until the client disconnects."""
     try:
         async for part in answer.aiter_raw():
             yield part
@@ -59,7 +59,7 @@ async def passed_on(answer: httpx.Response) -> AsyncIterator[bytes]:
 
 
 def site(behind: str, port: int) -> Starlette:
-    """A site that serves the page below a path, and a lesson of its own with the page in a frame."""
+    """Return a site that serves the page below a path, and a lesson page that embeds it in a frame."""
     client = httpx.AsyncClient(timeout=300)
 
     @asynccontextmanager
@@ -74,7 +74,7 @@ def site(behind: str, port: int) -> Starlette:
         asked = client.build_request(request.method, address, headers=headers, content=await request.body())
         answer = await client.send(asked, stream=True)
         kept = {name: value for name, value in answer.headers.items() if name not in HOP_BY_HOP}
-        return StreamingResponse(passed_on(answer), status_code=answer.status_code, headers=kept)
+        return StreamingResponse(stream_upstream(answer), status_code=answer.status_code, headers=kept)
 
     async def lesson(_: Request) -> Response:
         frame = f'<iframe src="http://127.0.0.1:{port}{BELOW}/" width="1100" height="800"></iframe>'
@@ -89,7 +89,7 @@ def site(behind: str, port: int) -> Starlette:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """Of a site that serves the page below a path."""
+    """Yield the port of a site that serves the page below a path."""
     settings = Settings(port=free_port(), frames=("http://localhost:*",))
     page = build_page(settings)
     launch_page(page, settings, prevent_thread_lock=True, root_path=BELOW)
@@ -113,7 +113,7 @@ def watched(browser: Browser, port: int) -> Iterator[Page]:
     assert not faults, "\n".join(faults)
 
 
-def works(place: Page | Frame) -> None:
+def assert_page_works(place: Page | Frame) -> None:
     place.wait_for_selector(".explorer .plot .main-svg")
     translate(place, "Die Katze schläft.")
     assert translation(place) == "The cat is sleeping."
@@ -123,20 +123,20 @@ def works(place: Page | Frame) -> None:
 
 
 @pytest.mark.journey
-def test_below_a_path(watched: Page, port: int) -> None:
+def test_page_works_below_a_path(watched: Page, port: int) -> None:
     watched.goto(f"http://127.0.0.1:{port}{BELOW}/")
-    works(watched)
+    assert_page_works(watched)
     watched.wait_for_url(lambda url: url.startswith(f"http://127.0.0.1:{port}{BELOW}/#"))
 
 
 @pytest.mark.journey
-def test_in_a_frame_of_another_site(watched: Page, port: int) -> None:
+def test_page_works_in_cross_origin_frame(watched: Page, port: int) -> None:
     watched.goto(f"http://localhost:{port}/lesson")  # another name is another site to a browser
     frame = watched.query_selector("iframe").content_frame()
-    works(frame)
+    assert_page_works(frame)
 
 
-def test_a_link_is_copied_where_the_browser_lends_no_clipboard(watched: Page, port: int) -> None:
+def test_link_is_copied_without_clipboard_api(watched: Page, port: int) -> None:
     watched.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as over plain http
     watched.goto(f"http://127.0.0.1:{port}{BELOW}/")
     watched.wait_for_selector(".explorer .plot .main-svg")

@@ -1,4 +1,4 @@
-"""Watching a translation being written: what is there at each word, how one moves in it, and what one takes away."""
+"""The player: visible parts at each word, navigation, and the GIF export."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
-from tests.browser.acting import modules, state, translate, translation
+from tests.browser.acting import expose_state, state, translate, translation
 from tests.browser.conftest import Visit
 
 COUNT = 5  # tokens of the example that are written where a test stops
 
 
 def scrub(page: Page, count: int) -> None:
-    modules(page)
+    expose_state(page)
     page.locator(".player input").fill(str(count))
     page.wait_for_function("(count) => headlight.written === count", arg=count)
 
@@ -26,7 +26,7 @@ def unwritten(page: Page, selector: str) -> int:
     return page.locator(f"{selector}.unwritten").count()
 
 
-def test_only_what_is_written_is_there_and_its_row_is_lit(page: Page, example: Translation) -> None:
+def test_player_shows_written_tokens_and_highlights_row(page: Page, example: Translation) -> None:
     count = len(example.target_tokens)
     scrub(page, COUNT)
     assert state(page, "row") == COUNT - 1
@@ -48,7 +48,7 @@ def test_only_what_is_written_is_there_and_its_row_is_lit(page: Page, example: T
     assert page.locator(".translate .out .text").bounding_box() == box  # hidden words kept their places
 
 
-def test_of_what_the_decoder_looks_back_at_only_what_is_written_is_there(page: Page, example: Translation) -> None:
+def test_player_hides_unwritten_decoder_columns(page: Page, example: Translation) -> None:
     page.click("[data-kind=decoder]")
     scrub(page, COUNT)
     count = len(example.target_tokens)
@@ -58,7 +58,7 @@ def test_of_what_the_decoder_looks_back_at_only_what_is_written_is_there(page: P
     assert unwritten(page, ".explorer .map .label") == 0
 
 
-def test_lines_and_numbers_have_the_same_rows(page: Page) -> None:
+def test_player_rows_match_in_lines_and_numbers(page: Page) -> None:
     scrub(page, COUNT)
     columns = len(state(page, "translation")["source"])
     page.click("[data-view=numbers]")
@@ -70,7 +70,7 @@ def test_lines_and_numbers_have_the_same_rows(page: Page) -> None:
     page.wait_for_function("(some) => document.querySelectorAll('.explorer .lines path').length > some", arg=some)
 
 
-def test_beside_it_stand_the_alternatives_and_the_beam(page: Page, example: Translation) -> None:
+def test_player_shows_alternatives_and_beam(page: Page, example: Translation) -> None:
     expect(page.locator(".writing")).to_be_hidden()
     scrub(page, COUNT)
     token = example.target_tokens[COUNT - 1]
@@ -86,8 +86,8 @@ def test_beside_it_stand_the_alternatives_and_the_beam(page: Page, example: Tran
 
 
 @pytest.mark.journey
-def test_space_plays_and_pauses_and_the_end_shows_all(page: Page, example: Translation) -> None:
-    modules(page)
+def test_space_toggles_playback_and_end_shows_all(page: Page, example: Translation) -> None:
+    expose_state(page)
     page.evaluate("window.seen = []")
     page.evaluate(
         "() => new MutationObserver(() => seen.at(-1) === headlight.row || seen.push(headlight.row)).observe("
@@ -114,9 +114,9 @@ def test_space_plays_and_pauses_and_the_end_shows_all(page: Page, example: Trans
     assert set(range(1, count)) <= set(seen)
 
 
-def test_with_reduced_motion_each_press_is_one_word(visit: Visit) -> None:
+def test_reduced_motion_advances_one_word_per_press(visit: Visit) -> None:
     page = visit(reduced_motion="reduce")
-    modules(page)
+    expose_state(page)
     for count in (1, 2, 3):
         page.locator(".player button").click()
         assert state(page, "written") == count
@@ -125,7 +125,7 @@ def test_with_reduced_motion_each_press_is_one_word(visit: Visit) -> None:
     expect(page.locator(".player button")).to_have_attribute("aria-label", "Play")
 
 
-def test_arrows_scrub_while_the_slider_has_the_focus(page: Page) -> None:
+def test_arrow_keys_scrub_focused_slider(page: Page) -> None:
     scrub(page, COUNT)
     slider = page.locator(".player input")
     slider.focus()
@@ -138,20 +138,20 @@ def test_arrows_scrub_while_the_slider_has_the_focus(page: Page) -> None:
     expect(slider).to_have_attribute("aria-valuetext", f"{COUNT + 1} of {slider.get_attribute('max')}: {token}")
 
 
-def test_a_link_starts_where_it_was_taken(page: Page, visit: Visit) -> None:
+def test_permalink_restores_player_position(page: Page, visit: Visit) -> None:
     scrub(page, COUNT)
     page.wait_for_function("(count) => location.hash.includes(`written=${count}`)", arg=COUNT)
     other = visit(page.evaluate("location.hash"))
-    modules(other)
+    expose_state(other)
     assert (state(other, "written"), state(other, "row")) == (COUNT, COUNT - 1)
     expect(other.locator(".writing")).to_be_visible()
     expect(other.locator(".explorer .cover")).to_be_visible()
     beyond = visit("#written=300")
-    modules(beyond)
+    expose_state(beyond)
     assert state(beyond, "written") is None
 
 
-def test_another_translation_is_there_as_a_whole(page: Page) -> None:
+def test_new_translation_resets_player(page: Page) -> None:
     scrub(page, COUNT)
     translate(page, "Das Haus ist alt.")
     assert state(page, "written") is None
@@ -160,9 +160,7 @@ def test_another_translation_is_there_as_a_whole(page: Page) -> None:
 
 
 @pytest.mark.parametrize("look", [{}, {"locale": "zh-CN", "color_scheme": "dark"}])
-def test_the_animation_writes_one_word_a_frame(
-    visit: Visit, folder: Path, example: Translation, look: dict[str, Any]
-) -> None:
+def test_gif_has_one_word_per_frame(visit: Visit, folder: Path, example: Translation, look: dict[str, Any]) -> None:
     page = visit(**look)
     page.locator(".take-away > button").click()
     with page.expect_download() as download:

@@ -1,4 +1,4 @@
-"""What each head does: chips, the wall by a measure, the table, links that a reader draws, one head explained."""
+"""Head roles: chips, the coloured wall, the table, word links, and the explanation of a head."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from headlight.model.measures.statistics import measure
 from headlight.model.records import Translation
-from tests.browser.acting import at_rest, state
+from tests.browser.acting import state, wait_until_idle
 from tests.browser.conftest import Visit
 
 TAB = ".headlight-explorer"
@@ -21,7 +21,7 @@ def chosen(page: Page) -> tuple[int, int]:
 
 
 @pytest.mark.journey
-def test_chips_measures_and_the_table_lead_to_heads(visit: Visit, example: Translation) -> None:
+def test_chips_measures_and_table_select_heads(visit: Visit, example: Translation) -> None:
     page = visit(height=2200)
     # A chip outlines its heads, and steps through them.
     chip = page.locator(f"{TAB} .head-role").first
@@ -60,7 +60,7 @@ def test_chips_measures_and_the_table_lead_to_heads(visit: Visit, example: Trans
     assert chosen(page) == tuple(int(each) for each in np.unravel_index(expected.argmin(), expected.shape))
 
 
-def test_drawn_links_rank_the_heads_and_a_head_is_explained(visit: Visit) -> None:
+def test_links_rank_heads_and_head_is_explained(visit: Visit) -> None:
     page = visit(height=2200)
     page.click(f"{TAB} .finder summary")
     finder = page.locator(f"{TAB} .finder")
@@ -88,7 +88,7 @@ def test_drawn_links_rank_the_heads_and_a_head_is_explained(visit: Visit) -> Non
     assert re.fullmatch(r"L\d+·H\d+", finder.locator("tr.chosen th").first.inner_text())
     page.click(f"{TAB} .explain summary")
     expect(page.locator(f"{TAB} .explained")).to_contain_text("In this sentence")
-    at_rest(page)  # what the server knows of it over a corpus comes later
+    wait_until_idle(page)  # what the server knows of it over a corpus comes later
     examples = page.locator(f"{TAB} .examples button")
     if examples.count():  # the model has been measured over a corpus
         before = chosen(page)

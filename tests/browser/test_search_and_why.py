@@ -1,4 +1,4 @@
-"""Decoding is walked by arrow keys and opens what was dropped; Why explains the very weight that Heads shows."""
+"""Decoding: keyboard navigation and dropped hypotheses. Why: the same weights as in Heads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ from headlight.model.experiments.score_parts import Cell, score_parts, weight_wi
 from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.service.examples import EXAMPLES
-from tests.browser.acting import at_rest, choose_panel, drawn, held, modules, open_tab, state
+from tests.browser.acting import (
+    choose_panel,
+    expose_state,
+    open_tab,
+    page_weights,
+    plotly_values,
+    state,
+    wait_until_idle,
+)
 from tests.browser.axe import barriers
 from tests.browser.conftest import Answered, Visit, visiting
 from tests.chosen import CHOSEN, SENTENCE
@@ -29,36 +37,36 @@ THREE = 5e-4  # or three
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """One visit for all: each test chooses what it looks at."""
+    """Share one visit; each test makes its selection."""
     with visiting(browser, address) as visit:
         yield visit()
 
 
-def look_at(page: Page, kind: str, layer: int, head: int | str) -> None:
-    """One map in Heads."""
+def open_map(page: Page, kind: str, layer: int, head: int | str) -> None:
+    """Open a map in Heads."""
     open_tab(page, "heads")
     page.click(f".explorer [data-kind={kind}]")
     page.click(f'.wall-grid button[data-layer="{layer}"][data-head="{head}"]')
 
 
 def choose(page: Page, row: int, column: int) -> None:
-    """One pair in Why."""
+    """Select a query and a key in Why."""
     page.click(f".headlight-why [aria-labelledby=why-row] [data-place='{row}']")
-    at_rest(page)
+    wait_until_idle(page)
     page.click(f".headlight-why .row [data-place='{column}']")
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def steps(tree: BeamTree) -> list[list[int]]:
-    """The nodes of each step, best first."""
+    """Return the nodes of each step, best first."""
     found: list[list[int]] = [[] for _ in range(1 + max(node.step for node in tree.nodes))]
     for place, node in enumerate(tree.nodes):
         found[node.step].append(place)
     return [sorted(places, key=lambda place: -tree.nodes[place].score) for places in found]
 
 
-def way(tree: BeamTree, place: int) -> list[int]:
-    """The nodes from the first step to this one."""
+def path_to(tree: BeamTree, place: int) -> list[int]:
+    """Return the nodes from the first step to this node."""
     found: list[int] = []
     while place >= 0:
         found.insert(0, place)
@@ -67,7 +75,7 @@ def way(tree: BeamTree, place: int) -> list[int]:
 
 
 def assert_at(page: Page, translator: Translator, tree: BeamTree, place: int) -> None:
-    """What is read out is this node's text, with its numbers."""
+    """Check that the read-out shows this node's text and numbers."""
     node = tree.nodes[place]
     text = translator.target_tokenizer.decode(list(tree.path(place)))
     readout = page.text_content(".headlight-decoding .readout") or ""
@@ -78,12 +86,12 @@ def assert_at(page: Page, translator: Translator, tree: BeamTree, place: int) ->
     assert said == pytest.approx([node.log_probability, node.score], abs=ROUNDED)
 
 
-def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
+def test_arrow_keys_navigate_tree_and_dropped_hypotheses_open(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     tree = example.tree
     finished = [place for place, node in enumerate(tree.nodes) if node.outcome == "finished"]
-    best = way(tree, max(finished, key=lambda place: tree.nodes[place].score))
+    best = path_to(tree, max(finished, key=lambda place: tree.nodes[place].score))
     open_tab(page, "decoding")
     page.locator(".headlight-decoding .tree").focus()
     page.keyboard.press("Home")
@@ -110,23 +118,23 @@ def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
 
     page.keyboard.press("Enter")
     ids = tree.path(dropped)
-    modules(page)
+    expose_state(page)
     page.wait_for_function(
         "(ids) => !headlight.busy && headlight.translation.target.map((token) => token.id).join() === ids",
         arg=",".join(map(str, ids)),
     )
     truth = translator.translate(example.source_text, target=ids)
     for kind in KINDS:
-        np.testing.assert_allclose(held(page, kind), truth.attention.of(kind), atol=NEAR)
-    look_at(page, "cross", 2, 4)
-    np.testing.assert_allclose(drawn(page), truth.attention.cross[2, 4], atol=NEAR)
+        np.testing.assert_allclose(page_weights(page, kind), truth.attention.of(kind), atol=NEAR)
+    open_map(page, "cross", 2, 4)
+    np.testing.assert_allclose(plotly_values(page), truth.attention.cross[2, 4], atol=NEAR)
     open_tab(page, "decoding")  # the search that it came from is still there
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(len(finished))
     page.locator(".headlight-decoding .finished .link").first.click()
     page.wait_for_function("(text) => !headlight.busy && headlight.translation.text === text", arg=example.text)
 
 
-def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_it_off(visit: Visit) -> None:
+def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) -> None:
     page = visit(
         "#" + urlencode({"text": SENTENCE, "tab": "decoding"}),
         drawn=".headlight-decoding .finished li",
@@ -141,7 +149,7 @@ def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_
     rule = page.get_by_text("score + 0.3 × back-translation")
     expect(rule).to_be_visible()
     open_tab(page, "heads")
-    modules(page)
+    expose_state(page)
     page.click("[aria-controls=options]")
     page.fill("#options [data-field=back_weight]", "0")
     page.press("#options [data-field=back_weight]", "Enter")
@@ -152,7 +160,7 @@ def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_
     expect(rule).to_have_count(0)
 
 
-def test_the_weight_of_the_read_back_is_offered_where_it_does_something(visit: Visit) -> None:
+def test_back_weight_option_is_shown_only_if_effective(visit: Visit) -> None:
     page = visit("#" + urlencode({"text": "Je bois de l'eau.", "model": "fr-en"}))
     page.click("[aria-controls=options]")
     weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
@@ -187,13 +195,13 @@ TREE, NODE = ".headlight-decoding .tree", ".headlight-decoding .node"
 
 
 def shown(page: Page) -> list[int]:
-    """The nodes that are drawn."""
+    """Return the drawn nodes."""
     found: list[int] = page.locator(NODE).evaluate_all("(all) => all.map((node) => Number(node.dataset.node))")
     return sorted(found)
 
 
 def assert_fits(page: Page) -> None:
-    """The tree keeps to the width that it has, and no two boxes stand on each other."""
+    """Check that the tree fits its width and that no boxes overlap."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate(
         """(tree) => {
@@ -209,7 +217,7 @@ def assert_fits(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, example: Translation) -> None:
+def test_tree_fits_width_and_shows_requested_beam(page: Page, example: Translation) -> None:
     open_tab(page, "decoding")
     nodes = example.tree.nodes
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
@@ -224,7 +232,7 @@ def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, exampl
     page.get_by_label("Show what was dropped").uncheck()
 
     # Each token's probability, given what stands before it, is the number in its box and in the read-out.
-    place = way(example.tree, best)[2]
+    place = path_to(example.tree, best)[2]
     chance = np.exp(nodes[place].log_probability - nodes[nodes[place].parent].log_probability)
     page.click(f'{NODE}[data-node="{place}"]')
     expect(page.locator(".headlight-decoding .readout .about")).to_contain_text(f"probability {chance:.4f}")
@@ -232,7 +240,7 @@ def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, exampl
     assert barriers(page, ".headlight-decoding .search") == []
 
 
-def test_what_can_no_longer_win_can_be_hidden(visit: Visit, translator: Translator) -> None:
+def test_losing_hypotheses_can_be_hidden(visit: Visit, translator: Translator) -> None:
     text = next(example.text for example in EXAMPLES if example.name == "separable")
     nodes = translator.translate(text, beam_size=4, no_repeat=4).tree.nodes
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
@@ -247,7 +255,7 @@ def test_what_can_no_longer_win_can_be_hidden(visit: Visit, translator: Translat
     assert len(shown(page)) > len(kept)
 
 
-def test_what_was_read_back_could_win_until_the_last_of_it_ended(visit: Visit, answered: Answered) -> None:
+def test_reranked_hypotheses_can_win_until_last_one_ends(visit: Visit, answered: Answered) -> None:
     def another_ended_last(text: str) -> bool:
         found = answered(text)
         ends = [len(each.ids) - 1 for each in found.hypotheses]
@@ -258,13 +266,11 @@ def test_what_was_read_back_could_win_until_the_last_of_it_ended(visit: Visit, a
     expect(page.get_by_label("Hide candidates that can no longer win")).to_be_hidden()
 
 
-def test_the_search_is_played_step_by_step_and_a_token_is_lit_in_tree_and_bars(
-    page: Page, example: Translation
-) -> None:
+def test_search_playback_highlights_token_in_tree_and_bars(page: Page, example: Translation) -> None:
     open_tab(page, "decoding")
     nodes, stepper = example.tree.nodes, page.locator(".headlight-decoding .stepper")
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
-    path = way(example.tree, best)
+    path = path_to(example.tree, best)
     slider = stepper.locator("input")
     slider.fill("3")
     assert shown(page) == [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step < 3]
@@ -294,7 +300,7 @@ def test_the_search_is_played_step_by_step_and_a_token_is_lit_in_tree_and_bars(
     page.locator(".headlight-decoding details summary").click()
 
 
-def test_on_a_phone_in_chinese_the_tree_grows_downward(visit: Visit) -> None:
+def test_tree_is_vertical_on_chinese_phone(visit: Visit) -> None:
     page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
     open_tab(page, "decoding")
     assert_fits(page)
@@ -320,7 +326,7 @@ def total(page: Page, table: str, place: int) -> float:
 
 
 @pytest.mark.journey
-def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_heads(
+def test_products_sum_to_score_and_softmax_matches_weights(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     head, row, key = 6, 3, 5
@@ -329,8 +335,8 @@ def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_he
     written = tuple(token.id for token in example.target_tokens)
     seen = translator.translate(example.source_text, target=written, capture=tuple(probes)).captured
     queries, keys, scores, mixed = (seen[probe][head] for probe in probes)
-    look_at(page, "cross", 1, head)
-    weights = drawn(page)
+    open_map(page, "cross", 1, head)
+    weights = plotly_values(page)
 
     open_tab(page, "why")
     choose(page, row, key)
@@ -372,8 +378,8 @@ def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_he
     expect(page.locator(".value-tip")).to_have_text(f"0: {added[0]:.4f}".replace("-", "−"))
 
 
-def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: Translation) -> None:
-    look_at(page, "decoder", 0, 0)
+def test_masked_keys_are_labelled_masked(page: Page, example: Translation) -> None:
+    open_map(page, "decoder", 0, 0)
     open_tab(page, "why")
     choose(page, 1, 4)
     expect(page.locator(".headlight-why h2")).to_contain_text("may not look at")
@@ -384,42 +390,40 @@ def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: 
     expect(masked.first.locator("td.numeric").last).to_have_text("0.0000")
 
 
-def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example: Translation) -> None:
+def test_average_offers_nearest_head(page: Page, example: Translation) -> None:
     open_tab(page, "heads")
     page.check('#panel-heads [data-field="averages"]')
-    look_at(page, "cross", 1, "mean")
+    open_map(page, "cross", 1, "mean")
     choose_panel(page, "why")
     layer = example.attention.cross[1]  # [head, query, key]
     nearest = int(np.abs(layer - layer.mean(axis=0)).sum(axis=(1, 2)).argmin())
     page.get_by_role("button", name=f"Use the nearest head: Layer 2 · Head {nearest + 1}").click()
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(".headlight-why .row tfoot td.numeric").last).to_have_text("1.0000")
     assert (state(page, "layer"), state(page, "head")) == (1, nearest)
 
 
-def test_pressing_the_kind_in_use_keeps_the_pair(page: Page) -> None:
-    look_at(page, "cross", 1, 6)
+def test_pressing_selected_kind_keeps_query_and_key(page: Page) -> None:
+    open_map(page, "cross", 1, 6)
     open_tab(page, "why")
     choose(page, 2, 4)
     page.click(".headlight-why [data-kind=cross]")
     assert (state(page, "row"), state(page, "column")) == (2, 4)
     page.click(".headlight-why .stream [data-place='5']")
-    at_rest(page)
+    wait_until_idle(page)
     assert (state(page, "row"), state(page, "column")) == (2, 5)
     page.locator(".headlight-why .row [data-place='5']").focus()
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
-    at_rest(page)
+    wait_until_idle(page)
     assert (state(page, "row"), state(page, "column")) == (2, 4)
     page.locator(".headlight-why [role=radio][aria-checked=true]").press("ArrowRight")
-    at_rest(page)
+    wait_until_idle(page)
     assert state(page, "row") == 3
     expect(page.locator(".headlight-why [role=radio]:focus")).to_have_attribute("data-place", "3")
 
 
-def test_a_tree_after_an_answer_without_one_takes_clicks(
-    page: Page, translator: Translator, example: Translation
-) -> None:
+def test_tree_is_clickable_after_answer_without_tree(page: Page, translator: Translator, example: Translation) -> None:
     request = (
         "dispatchEvent(new CustomEvent('headlight-request', { detail: { beam_size: 1, prefix: null, target: null } }))"
     )
@@ -430,7 +434,7 @@ def test_a_tree_after_an_answer_without_one_takes_clicks(
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(
         sum(node.outcome == "finished" for node in tree.nodes)
     )
-    at_rest(page)
+    wait_until_idle(page)
     place = steps(tree)[2][1]
     readout = page.locator(".headlight-decoding .readout .about")
     before = readout.inner_text()
@@ -440,18 +444,18 @@ def test_a_tree_after_an_answer_without_one_takes_clicks(
 
 
 @pytest.mark.journey
-def test_the_account_of_a_word_adds_up_and_names_its_rival(
+def test_account_sums_to_logit_difference_and_names_rival(
     page: Page, example: Translation, translator: Translator
 ) -> None:
     page.set_viewport_size({"width": 1440, "height": 1000})
     open_tab(page, "word")
     place = next(place for place, token in enumerate(example.target_tokens) if token.text.strip() == "sleeping")
     page.click(".headlight-word .pick button:has-text('sleeping')")
-    at_rest(page)
+    wait_until_idle(page)
     rivals = [other for other in example.target_tokens[place].alternatives if other.text.strip() != "sleeping"]
     for rival in rivals[:2]:
         page.click(f".account .segments button:has-text('{rival.text.strip()}')")
-        at_rest(page)
+        wait_until_idle(page)
         expect(page.locator(".account h3")).to_have_text(f"Why sleeping and not {rival.text.strip()}?")
         account = word_account(translator, example, place, rival.id)
         sums = [
@@ -469,9 +473,7 @@ def test_the_account_of_a_word_adds_up_and_names_its_rival(
 
 
 @pytest.mark.journey
-def test_a_score_is_taken_apart_and_each_part_is_tested(
-    page: Page, translator: Translator, example: Translation
-) -> None:
+def test_score_is_decomposed_and_parts_are_ablated(page: Page, translator: Translator, example: Translation) -> None:
     open_tab(page, "why")
     cell = Cell("cross", state(page, "layer"), state(page, "head"), 6, 9)
     choose(page, cell.row, cell.column)

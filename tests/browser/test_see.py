@@ -1,4 +1,4 @@
-"""See: rows with both words, ribbons, a pinned cell in every head, questions beside the map; views in one place."""
+"""See: rows with both words, ribbons, pinned cells, questions next to the map, and view modes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from headlight.model.experiments.effects import effect_maps, summarise_effects
 from headlight.model.experiments.scan import scan
 from headlight.model.records import Intervention, Translation
 from headlight.viz.tabs import VIEWS
-from tests.browser.acting import at_rest, choose_panel, hold_calls, modules, open_tab, resize, state, traces
+from tests.browser.acting import (
+    choose_panel,
+    expose_state,
+    hold_calls,
+    open_tab,
+    resize,
+    state,
+    traces,
+    wait_until_idle,
+)
 from tests.browser.conftest import Visit
 
 LISTED = 4
@@ -35,7 +44,7 @@ MIN_RIBBON = 0.15  # as in `ribbons.js`
 
 
 @pytest.mark.journey
-def test_a_pinned_cell_is_shown_in_every_head(page: Page, example: Translation) -> None:
+def test_pinned_cell_weights_are_shown_for_all_heads(page: Page, example: Translation) -> None:
     row, column = 4, 9
     page.click(f".explorer .rows .label >> nth={row}")
     page.evaluate("(column) => document.querySelectorAll('.explorer .columns .label')[column].click()", column)
@@ -57,7 +66,7 @@ def test_a_pinned_cell_is_shown_in_every_head(page: Page, example: Translation) 
 
 
 @pytest.mark.journey
-def test_ribbons_join_the_words_that_the_head_attends_to(page: Page, example: Translation) -> None:
+def test_ribbons_connect_attended_words(page: Page, example: Translation) -> None:
     layer, head = state(page, "layer"), state(page, "head")
     weights = example.attention.cross[layer, head]
     words = np.array([not token.special for token in example.source_tokens])
@@ -71,9 +80,7 @@ def test_ribbons_join_the_words_that_the_head_attends_to(page: Page, example: Tr
 
 
 @pytest.mark.journey
-def test_the_questions_are_answered_with_the_models_numbers(
-    page: Page, example: Translation, translator: Translator
-) -> None:
+def test_question_answers_match_model(page: Page, example: Translation, translator: Translator) -> None:
     layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
     page.click(".question.weight-computed summary")
     cells = page.locator(".weight-computed .chosen td")
@@ -97,13 +104,11 @@ def test_the_questions_are_answered_with_the_models_numbers(
 
 
 @pytest.mark.journey
-def test_the_map_of_effects_shows_what_each_look_did_for_its_word(
-    page: Page, visit: Visit, example: Translation, translator: Translator
-) -> None:
+def test_effect_map_matches_model(page: Page, visit: Visit, example: Translation, translator: Translator) -> None:
     layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
     weights = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     page.click("[data-view=effect]")
-    at_rest(page)
+    wait_until_idle(page)
     maps = effect_maps(translator, example, "cross")
     drawn = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     expected = np.sign(maps[layer, head]) * np.sqrt(np.minimum(1, np.abs(maps[layer, head]) / 0.4))
@@ -127,7 +132,7 @@ def test_the_map_of_effects_shows_what_each_look_did_for_its_word(
 
 
 @pytest.mark.journey
-def test_heads_that_wrote_a_word_are_listed_as_predicted_and_as_measured(
+def test_word_effects_list_predicted_and_measured_values(
     page: Page, example: Translation, translator: Translator
 ) -> None:
     row = state(page, "row")
@@ -161,7 +166,7 @@ def test_heads_that_wrote_a_word_are_listed_as_predicted_and_as_measured(
 
 
 @pytest.mark.journey
-def test_views_stand_in_one_place(page: Page) -> None:
+def test_views_share_one_position(page: Page) -> None:
     places = set()
     for view, panels in VIEWS.items():
         choose_panel(page, panels[0])
@@ -174,14 +179,14 @@ def test_views_stand_in_one_place(page: Page) -> None:
 
 @pytest.mark.parametrize("size", [(1440, 900), (1280, 720)])
 @pytest.mark.parametrize("language", ["EN", "中文"])
-def test_nothing_moves_while_heads_and_words_are_looked_at(page: Page, size: tuple[int, int], language: str) -> None:
+def test_hover_does_not_shift_layout(page: Page, size: tuple[int, int], language: str) -> None:
     resize(page, *size)
     page.get_by_role("button", name=language, exact=True).click()
-    at_rest(page)
+    wait_until_idle(page)
     opening = page.evaluate(PLACES, STILL)
 
     def assert_still(what: str) -> None:
-        at_rest(page)
+        wait_until_idle(page)
         places = page.evaluate(PLACES, STILL)
         assert {name: place for name, place in places.items() if place != opening[name]} == {}, what
 
@@ -204,7 +209,7 @@ def test_nothing_moves_while_heads_and_words_are_looked_at(page: Page, size: tup
 
 
 @pytest.mark.parametrize("panel", [panel for panels in VIEWS.values() for panel in panels])
-def test_the_address_of_a_former_tab_opens_its_panel(visit: Visit, panel: str) -> None:
+def test_permalink_of_removed_tab_opens_its_panel(visit: Visit, panel: str) -> None:
     page = visit(f"#tab={panel}", drawn=f"#panel-{panel}")
     expect(page.locator(f"#panel-{panel}")).to_be_visible()
     view = next(view for view, panels in VIEWS.items() if panel in panels)
@@ -212,8 +217,8 @@ def test_the_address_of_a_former_tab_opens_its_panel(visit: Visit, panel: str) -
 
 
 @pytest.mark.journey
-def test_leaving_a_view_ends_what_it_asked_for(page: Page) -> None:
-    modules(page)
+def test_leaving_view_cancels_its_requests(page: Page) -> None:
+    expose_state(page)
     hold_calls(page, "explain_row", "explain_stream")
     page.evaluate(
         """() => {
@@ -235,7 +240,7 @@ def test_leaving_a_view_ends_what_it_asked_for(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_the_verdict_opens_for_its_reasons_by_keyboard(page: Page) -> None:
+def test_reliability_reasons_open_by_keyboard(page: Page) -> None:
     summary = page.locator(".judgement summary")
     expect(summary).to_contain_text(re.compile(r"\d+ of 100 like it are"))
     expect(page.locator(".judgement .back")).to_be_hidden()

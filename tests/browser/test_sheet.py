@@ -1,4 +1,4 @@
-"""The sheet for a class: printed from Heads, with questions whose answers are the maps' own, on the last page."""
+"""The worksheet: printed from Heads, with questions and, on the last page, their answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHEET = ".gradio-container > .class-sheet"
 
 @contextmanager
 def printed(page: Page) -> Iterator[None]:
-    """The page as it is on paper."""
+    """Emulate print until the end of the block."""
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     yield
@@ -30,7 +30,7 @@ def printed(page: Page) -> Iterator[None]:
 
 @pytest.mark.journey
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_sheet_asks_what_its_maps_answer_on_the_last_page(visit: Visit, language: str, example: Translation) -> None:
+def test_worksheet_questions_match_answers_page(visit: Visit, language: str, example: Translation) -> None:
     page = visit(locale={"en": "en-US", "zh": "zh-CN"}[language], color_scheme="light" if language == "en" else "dark")
     page.click('.wall-grid button[data-layer="1"][data-head="4"]')
     with printed(page):

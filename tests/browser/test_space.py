@@ -1,4 +1,4 @@
-"""A Space: the page in the frame of huggingface.co, on its own, and where Gradio renders on the server after all."""
+"""The page on a Space: in the frame of huggingface.co, on its own address, and with server-side rendering."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ for (const name of ['localStorage', 'sessionStorage'])
 
 @pytest.fixture(scope="module")
 def space(browser: Browser, chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A browser that finds the Space and the Hub by their own addresses."""
+    """Start a browser that resolves the addresses of the Space and the Hub."""
     folder = tmp_path_factory.mktemp("space")
     with running(folder / "said.log") as port, at_the_hub(port, folder) as rules:
         hub = browser.browser_type.launch(executable_path=chromium, args=[*ARGUMENTS, *rules])
@@ -56,7 +56,7 @@ def space(browser: Browser, chromium: str, tmp_path_factory: pytest.TempPathFact
 
 @contextmanager
 def visited(space: Browser, address: str, *, refused: bool = False) -> Iterator[Page]:
-    """A visitor of an address, whom no cookie of another site follows; what goes wrong is an error."""
+    """Open an address without third-party cookies; page errors fail the test."""
     context = space.new_context(ignore_https_errors=True, locale="en-US", viewport={"width": 1280, "height": 900})
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
@@ -75,23 +75,23 @@ def visited(space: Browser, address: str, *, refused: bool = False) -> Iterator[
 
 @contextmanager
 def framed(space: Browser, **options: Any) -> Iterator[tuple[Page, Frame]]:
-    """The Hub's page of the Space, and the Space in its frame."""
+    """Open the Hub's page of the Space; yield the page and the frame of the Space."""
     with visited(space, FRAMED, **options) as page:
         frame = next(each for each in page.frames if each.parent_frame)
         frame.wait_for_selector(DRAWN)
         yield page, frame
 
 
-def take(page: Page, frame: Frame, form: str) -> bytes:
-    """A file of the export menu."""
+def download(page: Page, frame: Frame, form: str) -> bytes:
+    """Download a file from the export menu."""
     frame.click(".take-away > .link")
     with page.expect_download() as held:
         frame.click(f".take-away [role=menuitem]:has(b:text-is('{form}'))")
     return Path(held.value.path()).read_bytes()
 
 
-def pasted(page: Page, frame: Frame) -> str:
-    """What a visitor pastes, who gave the page no leave to read the clipboard."""
+def clipboard_text(page: Page, frame: Frame) -> str:
+    """Return the clipboard text by pasting it, because the page may not read the clipboard."""
     frame.evaluate("document.body.append(Object.assign(document.createElement('textarea'), { id: 'pasted' }))")
     frame.focus("#pasted")
     page.keyboard.press("Control+V")
@@ -101,7 +101,7 @@ def pasted(page: Page, frame: Frame) -> str:
 
 
 @pytest.mark.parametrize("refused", [False, True])
-def test_every_view_opens_in_the_frame_of_the_hub(space: Browser, refused: bool) -> None:
+def test_every_view_opens_in_hub_frame(space: Browser, refused: bool) -> None:
     with framed(space, refused=refused) as (_, frame):
         assert frame.evaluate("[...location.ancestorOrigins]") == [f"https://{HUB}"]
         assert frame.evaluate("document.cookie = 'a=1; SameSite=None; Secure'; document.cookie") == ""
@@ -114,13 +114,13 @@ def test_every_view_opens_in_the_frame_of_the_hub(space: Browser, refused: bool)
         assert stays in frame.inner_text("#panel-learn")
 
 
-def test_files_and_texts_leave_the_frame(space: Browser) -> None:
+def test_downloads_and_copies_work_in_hub_frame(space: Browser) -> None:
     with framed(space) as (page, frame):
         assert translate(frame, QUESTION) == ANSWER  # type: ignore[arg-type]
-        with Image.open(io.BytesIO(take(page, frame, "PNG"))) as picture:
+        with Image.open(io.BytesIO(download(page, frame, "PNG"))) as picture:
             assert picture.width > 1000
-        assert QUESTION in json.dumps(json.loads(take(page, frame, "JSON")))
-        assert b"station" in take(page, frame, "CSV")
+        assert QUESTION in json.dumps(json.loads(download(page, frame, "JSON")))
+        assert b"station" in download(page, frame, "CSV")
         for form, told, copied in (
             ("form_link", "link_copied", rf"^{SPACE}#text=Wo\+ist\+der\+Bahnhof"),
             ("form_python", "python_copied", "Wo ist der Bahnhof"),
@@ -129,10 +129,10 @@ def test_files_and_texts_leave_the_frame(space: Browser) -> None:
             frame.click(".take-away > .link")
             frame.click(f".take-away [role=menuitem]:has(b:text-is('{phrases('en')[form]}'))")
             frame.wait_for_selector(f".take-away .toast:text-is('{phrases('en')[told]}')")
-            assert re.search(copied, pasted(page, frame))
+            assert re.search(copied, clipboard_text(page, frame))
 
 
-def test_on_its_own_address_the_space_asks_no_other_host_and_says_what_it_is(space: Browser) -> None:
+def test_space_contacts_no_other_host_and_has_metadata(space: Browser) -> None:
     with visited(space, SPACE) as page:
         page.wait_for_selector(DRAWN)
         assert translate(page, QUESTION) == ANSWER
@@ -157,7 +157,7 @@ def test_on_its_own_address_the_space_asks_no_other_host_and_says_what_it_is(spa
 
 @pytest.fixture
 def rendered(served: HeadlightPage) -> Iterator[str]:
-    """The address of Gradio's Node server before the served page: it renders the page, and passes other requests on."""
+    """Yield the address of Gradio's Node server, which renders the page and forwards other requests."""
     templates, port = Path(gr.__file__).parent / "templates", free_port()
     python = {"GRADIO_PYTHON_HOST": "127.0.0.1", "GRADIO_PYTHON_PORT": str(served.server_port)}
     process = subprocess.Popen(
@@ -177,7 +177,7 @@ def rendered(served: HeadlightPage) -> Iterator[str]:
         process.wait()
 
 
-def test_the_page_lives_where_gradio_renders_on_the_server(browser: Browser, rendered: str) -> None:
+def test_page_works_with_gradio_ssr(browser: Browser, rendered: str) -> None:
     with visiting(browser, rendered) as visit:
         page = visit()
         assert "data-sveltekit-preload-data" in page.content()  # Node's page, not that of Python

@@ -1,4 +1,4 @@
-"""Start here: five steps that point at the real thing, for a newcomer, and never again once done or refused."""
+"""The tour: five steps for new visitors, not offered again once finished or skipped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.viz.figure_phrases import phrases
-from tests.browser.acting import at_rest, choose_panel, open_tab, state
+from tests.browser.acting import choose_panel, open_tab, state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -29,22 +29,22 @@ FITS = """([ring, card, part]) => {
 }"""
 
 
-def arrived(page: Page, step: str, language: str) -> None:
-    """The step is shown: its ring holds what it is about, and its card stands beside it, within the window."""
+def assert_step(page: Page, step: str, language: str) -> None:
+    """Check that the ring encloses the step's target and that the card is next to it, within the window."""
     expect(page.locator(CARD)).to_have_attribute("data-step", step)
     expect(page.locator(f"{CARD} h2")).to_have_text(phrases(language)[f"start_{step}_title"])
     page.wait_for_function(FITS, arg=[RING, CARD, POINTED[step]])
 
 
 def places(page: Page) -> list[float]:
-    """Where the page's parts stand."""
+    """Return the positions of the page's parts."""
     parts = ".translate, .tabs, #panel-heads .kinds, #panel-heads .plane"
     found: list[float] = page.locator(parts).evaluate_all("(all) => all.map((it) => it.getBoundingClientRect().top)")
     return found
 
 
-def no_longer_scrolls(page: Page) -> None:
-    """A smooth scroll is over; otherwise it would move what is put in its place."""
+def wait_until_scrolled(page: Page) -> None:
+    """Wait until smooth scrolling has ended, because it would move the page."""
     page.evaluate(
         """() => new Promise((done) => {
           const frame = (then) => requestAnimationFrame(() => requestAnimationFrame(then));
@@ -55,7 +55,7 @@ def no_longer_scrolls(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None:
+def test_tour_has_five_steps_by_keyboard_and_runs_once(visit: Visit) -> None:
     page = visit(greeted=False)
     before = places(page)
     begin = page.get_by_role("button", name="Start here").first
@@ -64,7 +64,7 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
     begin.focus()
     page.keyboard.press("Enter")
     for number, step in enumerate(POINTED, start=1):
-        arrived(page, step, "en")
+        assert_step(page, step, "en")
         expect(page.locator(f"{CARD} .quiet")).to_have_text(f"{number} of 5")
         assert page.evaluate("document.activeElement.matches('.tour-card .go')")
         for _ in range(page.locator(f"{CARD} button:visible").count()):  # round and round, and nowhere else
@@ -74,7 +74,7 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
         page.keyboard.press("ArrowRight" if number % 2 else "Enter")
         if number == 2:  # there and back
             page.keyboard.press("ArrowLeft")
-            arrived(page, step, "en")
+            assert_step(page, step, "en")
             assert barriers(page, CARD) == []
             page.keyboard.press("Enter")
     expect(page.locator(CARD)).to_be_hidden()
@@ -90,7 +90,7 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
     page.click(".top .help")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    arrived(page, "head", "en")
+    assert_step(page, "head", "en")
     title = page.locator(".explorer .stage h2").first.inner_text()
     for part in (".wall-grid .thumb >> nth=3", ".term >> nth=0"):
         page.locator(part).hover(force=True)
@@ -101,26 +101,26 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
 
     # Again from the page's menu, and from Learn; Escape ends it, and pressing another tab does.
     page.click(".top .help")
-    arrived(page, "see", "en")
+    assert_step(page, "see", "en")
     page.keyboard.press("Escape")
     expect(page.locator(CARD)).to_be_hidden()
     open_tab(page, "learn")
     page.get_by_role("button", name=phrases("en")["lesson_first_steps"]).click()
-    arrived(page, "see", "en")
+    assert_step(page, "see", "en")
     assert state(page, "tab") == "heads"
     choose_panel(page, "learn")
     expect(page.locator(CARD)).to_be_hidden()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 @pytest.mark.parametrize(("motion", "height"), [("no-preference", 780), ("reduce", 560)])
-def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: str, height: int) -> None:
+def test_tour_steps_are_visible_on_chinese_phone(visit: Visit, motion: str, height: int) -> None:
     options = {"locale": "zh-CN", "color_scheme": "dark", "has_touch": True, "reduced_motion": motion}
     page = visit(width=360, height=height, greeted=False, **options)
     before = places(page)
     page.locator(".top .start").tap()
     for step in POINTED:
-        arrived(page, step, "zh")
+        assert_step(page, step, "zh")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         if step in ("head", "try"):  # in words for fingers
             expect(page.locator(f"{CARD} #tour-text")).to_have_text(phrases("zh")[f"start_{step}_says_touch"])
@@ -132,13 +132,13 @@ def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: 
     expect(page.locator(CARD)).to_be_hidden()
     if motion != "reduce":  # after the last step, the focus is in sight
         page.wait_for_function("document.activeElement.getBoundingClientRect().top >= 0")
-    no_longer_scrolls(page)
+    wait_until_scrolled(page)
     page.evaluate("scrollTo(0, 0)")
     assert places(page) == before
     expect(page.locator(".top .line")).to_have_text(phrases("zh")["line"])
 
 
-def test_who_skips_the_steps_is_not_asked_again(visit: Visit) -> None:
+def test_skipped_tour_is_not_offered_again(visit: Visit) -> None:
     page = visit(greeted=False, width=1440)  # narrow pages offer the steps without a question
     before = places(page)
     expect(page.locator(".tour-offer")).to_contain_text(phrases("en")["start_offer"])

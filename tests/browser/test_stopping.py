@@ -1,4 +1,4 @@
-"""Work ends with the wish for it: a stop, another sentence, or a closed page. What is written by then stays."""
+"""Cancellation by stop, by another sentence, or by closing the page. Partial output stays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headlight import Translator
 from headlight.model.records import KINDS, Progress, TranslationRequest
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import held, modules, settled, state, translation
+from tests.browser.acting import expose_state, page_weights, state, translation, wait_for_translation
 from tests.browser.conftest import PATIENCE, Answered, Visit
 from tests.viz.loaded import translator_of
 
@@ -29,7 +29,7 @@ NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the f
 
 @dataclass
 class Run:
-    """One long translation on the server: it tells its first steps, and goes on when it is let."""
+    """A long translation on the server: it streams its first steps and then waits until it is released."""
 
     told: int = 0
     held_after: int = 5  # steps
@@ -49,7 +49,7 @@ def happens(event: Event | None) -> bool:
 
 @pytest.fixture
 def run(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """What becomes of the next request for the long sentence: long however fast the machine is."""
+    """Control the next request for the long sentence, independent of the machine's speed."""
     run = Run()
     translator, tell = translator_of(translate_widget.service), translate_widget.service.stream
     step = translator.stream
@@ -90,8 +90,8 @@ def is_long(request: TranslationRequest) -> bool:
     return request.text == LONG and request.target is None
 
 
-def ask(page: Page, text: str, beam: int) -> None:
-    modules(page)
+def submit(page: Page, text: str, beam: int) -> None:
+    expose_state(page)
     if page.locator(".translate .options").is_hidden():
         page.get_by_role("button", name="Options").click()
     page.fill("[data-field=beam_size]", str(beam))
@@ -99,8 +99,8 @@ def ask(page: Page, text: str, beam: int) -> None:
     page.press("#sentence", "Enter")
 
 
-def read_first_steps(page: Page, run: Run) -> None:
-    """The first steps stand on the page, and the rest is held back."""
+def wait_for_first_steps(page: Page, run: Run) -> None:
+    """Wait until the page shows the first steps; the others are held."""
     assert happens(run.held)
     page.wait_for_function(
         "(text) => document.querySelector('.translate .out').innerText.split(/\\s+/).join(' ').trim() === text",
@@ -109,7 +109,7 @@ def read_first_steps(page: Page, run: Run) -> None:
 
 
 def assert_ends_within_a_step(run: Run) -> None:
-    """The server was told to stop; let it go on, and it makes no further step."""
+    """Check that the server stops within one step after the cancellation."""
     assert happens(run.stop)
     run.let.set()
     assert happens(run.over)
@@ -118,16 +118,16 @@ def assert_ends_within_a_step(run: Run) -> None:
 
 
 @pytest.mark.journey
-def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run: Run, translator: Translator) -> None:
-    ask(page, LONG, beam=10)
-    read_first_steps(page, run)
+def test_stop_cancels_translation_and_keeps_partial_output(page: Page, run: Run, translator: Translator) -> None:
+    submit(page, LONG, beam=10)
+    wait_for_first_steps(page, run)
     text, ids = run.text, run.ids
     button, verdict = page.locator(".translate .go"), page.locator(".translate .verdict")
     expect(button).to_have_text("Stop")
     expect(verdict).to_have_text("Checking…")
     button.click()
     assert_ends_within_a_step(run)
-    settled(page, LONG)
+    wait_for_translation(page, LONG)
     expect(verdict).not_to_have_text("Checking…")
     expect(button).to_have_text("Translate")
     expect(page.locator(".translate .meta")).to_contain_text("stopped before the end")
@@ -136,13 +136,13 @@ def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run:
     assert tuple(token["id"] for token in state(page, "translation")["target"]) == ids
     truth = translator.translate(LONG, target=ids)
     for kind in KINDS:
-        np.testing.assert_allclose(held(page, kind), truth.attention.of(kind), atol=NEAR)
+        np.testing.assert_allclose(page_weights(page, kind), truth.attention.of(kind), atol=NEAR)
 
 
-def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, run: Run) -> None:
+def test_stop_before_first_token_keeps_previous_translation(page: Page, run: Run) -> None:
     before = translation(page)
     run.held_after = 0
-    ask(page, LONG, beam=4)
+    submit(page, LONG, beam=4)
     assert happens(run.held)
     page.click(".translate .go")
     says = "Stopped. Below: the previous sentence."
@@ -152,22 +152,22 @@ def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, ru
     assert state(page, "busy") is False
 
 
-def test_another_sentence_ends_the_translation_that_still_runs(page: Page, run: Run, answered: Answered) -> None:
-    ask(page, LONG, beam=4)
-    read_first_steps(page, run)
-    ask(page, SHORT, beam=4)
+def test_new_sentence_cancels_running_translation(page: Page, run: Run, answered: Answered) -> None:
+    submit(page, LONG, beam=4)
+    wait_for_first_steps(page, run)
+    submit(page, SHORT, beam=4)
     assert_ends_within_a_step(run)
-    settled(page, SHORT)
+    wait_for_translation(page, SHORT)
     assert translation(page) == answered(SHORT).text
 
 
 @pytest.mark.journey
-def test_a_visitor_who_leaves_ends_their_own_work_alone(visit: Visit, run: Run, answered: Answered) -> None:
+def test_leaving_visitor_cancels_only_own_work(visit: Visit, run: Run, answered: Answered) -> None:
     stays, leaves = visit(), visit()
-    ask(leaves, LONG, beam=10)
-    read_first_steps(leaves, run)
-    ask(stays, SHORT, beam=4)
-    settled(stays, SHORT)
+    submit(leaves, LONG, beam=10)
+    wait_for_first_steps(leaves, run)
+    submit(stays, SHORT, beam=4)
+    wait_for_translation(stays, SHORT)
     assert run.stop is not None
     assert not run.stop.is_set()
     leaves.close()

@@ -1,4 +1,4 @@
-"""Positions, Sentiment and Models say what the model, the judge and the folders say."""
+"""Positions, Sentiment and Models show the numbers of the model, the classifier and the folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.judge import Judge
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.settings import MODELS
-from tests.browser.acting import at_rest, open_tab, traces
+from tests.browser.acting import open_tab, traces, wait_until_idle
 from tests.browser.conftest import Visit, visiting
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
@@ -30,13 +30,13 @@ CHOSEN, PLOT = ".headlight-positions [aria-checked=true]", ".headlight-positions
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """One visit for all: each test opens the tab that it is about."""
+    """Share one visit; each test opens its tab."""
     with visiting(browser, address) as visit:
         yield visit()
 
 
 def encoding(translator: Translator, name: str, length: int) -> FloatArray:
-    """What an encoding would add in a model of this size: `[position, width]` or `[head, query, key]`."""
+    """Return an encoding for a model of this size: `[position, width]` or `[head, query, key]`."""
     numbers: FloatArray = (
         make_positions(replace(translator.model.config, positions=name), one_way=False).as_array(length).numpy()
     )
@@ -45,12 +45,12 @@ def encoding(translator: Translator, name: str, length: int) -> FloatArray:
 
 def choose(page: Page, name: str) -> None:
     page.click(f".headlight-positions [data-encoding={name}]")
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(CHOSEN)).to_have_attribute("data-encoding", name)
 
 
 def pick(page: Page, number: int) -> None:
-    """A dimension, or a head."""
+    """Select a dimension or a head."""
     page.locator(".headlight-positions .figures .picker input").fill(str(number))
 
 
@@ -58,7 +58,7 @@ def pick(page: Page, number: int) -> None:
 
 
 @pytest.mark.journey
-def test_the_models_own_positions_come_first_with_products_and_waves(page: Page, example: Translation) -> None:
+def test_model_position_encoding_is_shown_first(page: Page, example: Translation) -> None:
     open_tab(page, "positions")
     table = example.positions["encoder"]  # [position, width]
     expect(page.locator(".headlight-positions .own")).to_have_text("used by de-en")
@@ -76,7 +76,7 @@ def test_the_models_own_positions_come_first_with_products_and_waves(page: Page,
 
 
 @pytest.mark.parametrize("name", ["sinusoidal", "sinusoidal_halves"])
-def test_the_formula_on_the_page_gives_the_numbers_below_it(page: Page, translator: Translator, name: str) -> None:
+def test_position_formula_matches_displayed_numbers(page: Page, translator: Translator, name: str) -> None:
     open_tab(page, "positions")
     choose(page, name)
     lines = page.locator(".headlight-positions .formula div").evaluate_all("(all) => all.map((it) => it.innerHTML)")
@@ -101,7 +101,7 @@ def test_the_formula_on_the_page_gives_the_numbers_below_it(page: Page, translat
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_sliders_have_room_for_what_they_say(visit: Visit, width: int) -> None:
+def test_slider_values_are_not_clipped(visit: Visit, width: int) -> None:
     page = visit(width=width)
     open_tab(page, "positions")
     labels = page.locator(".headlight-positions label.picker")
@@ -112,7 +112,7 @@ def test_sliders_have_room_for_what_they_say(visit: Visit, width: int) -> None:
         assert right <= width - 8
 
 
-def test_another_encoding_shows_the_numbers_that_a_model_with_it_would_have(
+def test_other_encoding_matches_model_with_that_encoding(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     open_tab(page, "positions")
@@ -133,14 +133,14 @@ def test_another_encoding_shows_the_numbers_that_a_model_with_it_would_have(
         np.testing.assert_allclose(line["y"], values, atol=1e-6)
 
 
-def test_arrow_keys_go_through_all_encodings_and_nothing_is_drawn_where_nothing_is_known(page: Page) -> None:
+def test_arrow_keys_step_through_encodings(page: Page) -> None:
     open_tab(page, "positions")
     choose(page, "sinusoidal")
     page.locator(CHOSEN).focus()
     seen = {}
     for _ in POSITIONS:
         page.keyboard.press("ArrowDown")
-        at_rest(page)
+        wait_until_idle(page)
         name = page.locator(CHOSEN).get_attribute("data-encoding")
         seen[name] = page.locator(".headlight-positions .figures").is_visible()
         assert page.evaluate("document.activeElement.dataset.encoding") == name
@@ -152,11 +152,11 @@ def test_arrow_keys_go_through_all_encodings_and_nothing_is_drawn_where_nothing_
 
 
 @pytest.mark.journey
-def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Page) -> None:
+def test_review_shows_class_probability_contributions_and_heads(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", REVIEW)
     page.press("#review", "Enter")
-    at_rest(page)
+    wait_until_idle(page)
     truth = Judge.load(MODELS / "sentiment", device="cpu").judge(REVIEW)
     sure = max(truth.probability, 1 - truth.probability)
     verdict = page.locator(".headlight-sentiment .verdict")
@@ -179,7 +179,7 @@ def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Pag
         np.testing.assert_allclose(drawn, truth.attention[0, head], atol=NEAR)
 
 
-def test_a_review_of_nothing_is_refused_beside_its_field(page: Page) -> None:
+def test_empty_review_shows_error_next_to_field(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", "  ")
     page.press("#review", "Enter")
@@ -194,7 +194,7 @@ def signed(number: float) -> str:
 # ---------------------------------------------------------------- models
 
 
-def test_licences_speak_the_pages_language(visit: Visit) -> None:
+def test_licences_use_page_language(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     open_tab(page, "models")
     licences = page.locator(".headlight-models tr.model td.licence").all_inner_texts()
@@ -204,7 +204,7 @@ def test_licences_speak_the_pages_language(visit: Visit) -> None:
 
 
 @pytest.mark.journey
-def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:
+def test_every_model_folder_has_card_with_its_numbers(page: Page) -> None:
     open_tab(page, "models")
     folders = {path.parent.name: path.parent for path in MODELS.glob("*/config.json")}
     lines = page.locator(".headlight-models tr.model")
@@ -230,7 +230,7 @@ def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:
 
 
 def parameters(folder: Path) -> int:
-    """How many numbers lie in a folder's weights, without the scales of those kept as bytes."""
+    """Count the weights in a folder, without the scales of int8 tensors."""
     count = 0
     for path in folder.glob("*.safetensors"):
         content = path.read_bytes()

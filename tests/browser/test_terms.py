@@ -1,4 +1,4 @@
-"""Terms carry their meaning where they stand: by pointer, keys and touch, in both languages; not in what was typed."""
+"""Terms are explained on hover, focus and tap, in both languages, but not in user text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ CARD = ".term-card"
 TABS = ("heads", "whatif", "learn", "word", "why", "sentiment")
 
 
-def explained(page: Page, tab: str, language: str) -> list[str]:
-    """The terms that are explained in a view, once it has been looked at in this language."""
+def explained_terms(page: Page, tab: str, language: str) -> list[str]:
+    """Open a view in a language and return its explained terms."""
     forms = {term.removesuffix("_in"): text for term, text in phrases(language).items() if term.endswith("_in")}
     found = page.wait_for_function(
         """([tab, forms]) => {
@@ -33,7 +33,7 @@ def explained(page: Page, tab: str, language: str) -> list[str]:
 
 
 def apart(term: Locator, card: Locator) -> bool:
-    """Whether a card leaves its term free and stands within the window."""
+    """Whether a card does not cover its term and is within the window."""
     one, other = term.bounding_box(), card.bounding_box()
     assert one is not None
     assert other is not None
@@ -43,13 +43,13 @@ def apart(term: Locator, card: Locator) -> bool:
 
 
 @pytest.mark.journey
-def test_the_first_of_each_term_in_a_view_is_explained_and_nothing_that_was_typed(page: Page) -> None:
+def test_first_occurrence_of_each_term_is_explained_but_not_user_text(page: Page) -> None:
     translate(page, "Der Token attention head layer softmax.")
     for language in ("en", "zh"):
         switch_language(page, language)
         for tab in TABS:
             open_tab(page, tab)
-            assert explained(page, tab, language) or tab == "learn"
+            assert explained_terms(page, tab, language) or tab == "learn"
             inside = page.locator(f"#panel-{tab} :is(bdi, button, b, .token, .label, textarea) .term")
             assert inside.count() == 0, tab
     assert page.locator(".translate :is(.text, .field, bdi) .term").count() == 0
@@ -57,8 +57,8 @@ def test_the_first_of_each_term_in_a_view_is_explained_and_nothing_that_was_type
     expect(page.locator(".all-terms dt")).to_have_count(len([key for key in phrases() if key.endswith("_in")]))
 
 
-def test_a_meaning_comes_with_the_pointer_the_focus_and_a_key_and_goes_with_escape(page: Page) -> None:
-    explained(page, "heads", "en")
+def test_term_card_opens_by_hover_focus_and_key_and_closes_by_escape(page: Page) -> None:
+    explained_terms(page, "heads", "en")
     term, card = page.locator("#panel-heads .term[data-term=head]"), page.locator(CARD)
     says = phrases("en")["term_head_says"]
     expect(card).to_be_hidden()
@@ -90,9 +90,9 @@ def test_a_meaning_comes_with_the_pointer_the_focus_and_a_key_and_goes_with_esca
     assert kind.get_attribute("aria-describedby") == "term-cross"
 
 
-def test_on_a_phone_a_tap_explains_beside_the_term_and_another_one_closes(visit: Visit) -> None:
+def test_term_card_opens_and_closes_by_tap(visit: Visit) -> None:
     page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
-    explained(page, "heads", "zh")
+    explained_terms(page, "heads", "zh")
     term, card = page.locator("#panel-heads .term").first, page.locator(CARD)
     term.tap()
     expect(card).to_contain_text(phrases("zh")[f"term_{term.get_attribute('data-term')}_says"])

@@ -1,4 +1,4 @@
-"""Learn: a run is trained while one watches, in both languages; any moment can be looked at again; leaving ends it."""
+"""Learn: live training runs in both languages; snapshots can be revisited; leaving stops the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headlight.viz.figure_phrases import phrases
 from headlight.viz.service.tickets import Visitor
 from headlight.viz.service.training_runs import MAX_RUN_SECONDS
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import at_rest, state
+from tests.browser.acting import state, wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit
 
 OVER = ".train-side[data-phase=over]"
@@ -22,16 +22,16 @@ def visit_step(visit: Visit, step: str, **options: object) -> Page:
     page = visit(f"#tab=learn&lesson=train.{step}.0", drawn=".lesson[data-step]", **options)
     page.locator(".lesson-ask .answer .link").click()
     page.wait_for_selector(".lesson.trains[data-step] .run-map canvas")
-    at_rest(page)
+    wait_until_idle(page)
     return page
 
 
 def losses(page: Page) -> list[float]:
-    """What the curve says of the moment, for each run."""
+    """Return the displayed loss of each run."""
     return [float(text.split()[-1]) for text in page.locator(".loss-curve .said").all_text_contents()]
 
 
-def test_a_model_learns_while_one_watches_and_every_moment_stays(visit: Visit) -> None:
+def test_training_is_shown_live_and_snapshots_are_kept(visit: Visit) -> None:
     page = visit_step(visit, "watch")
     assert page.locator(".loss-curve .said").count() == 0  # nothing is trained, and the untrained model is there
     written = page.locator(".run:not([hidden]) .written bdi")
@@ -71,10 +71,10 @@ def test_a_model_learns_while_one_watches_and_every_moment_stays(visit: Visit) -
     page.locator("[data-control='positions']").uncheck()
     page.wait_for_function("location.hash.includes('set-positions-0')")
     expect(page.locator(".train-line .go")).to_have_text(phrases("zh")["lesson_train_start"])
-    at_rest(page)
+    wait_until_idle(page)
 
 
-def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
+def test_two_runs_fit_on_phone_and_stop_on_leaving(
     visit: Visit, translate_widget: TranslateWidget, served: gr.Blocks
 ) -> None:
     training = translate_widget.service.training
@@ -103,10 +103,10 @@ def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
     expect(page.locator(".lesson-list")).to_be_visible()
     assert training.wait_for(lambda: training.line.running_count == 0 and not training._runs, PATIENCE / 1000)
     assert state(page, "lesson") == ""
-    at_rest(page)
+    wait_until_idle(page)
 
 
-def test_a_full_queue_is_waited_for_until_one_stops(visit: Visit, translate_widget: TranslateWidget) -> None:
+def test_full_training_queue_is_retried_until_a_run_stops(visit: Visit, translate_widget: TranslateWidget) -> None:
     line = translate_widget.service.training.line
     page = visit_step(visit, "watch")
     most, line.max_waiting = line.max_waiting, 0
@@ -124,16 +124,16 @@ def test_a_full_queue_is_waited_for_until_one_stops(visit: Visit, translate_widg
         line.max_waiting = most
     page.wait_for_selector(OVER, timeout=OVER_BY)  # by itself
     assert losses(page)[0] < 0.2
-    at_rest(page)
+    wait_until_idle(page)
 
 
-def test_any_of_the_translations_that_can_only_be_guessed_counts(visit: Visit) -> None:
+def test_any_accepted_target_counts_as_correct(visit: Visit) -> None:
     page = visit("#tab=learn&lesson=masks.trained.0", drawn=".lesson.trains[data-step] .run-map canvas")
-    at_rest(page)
+    wait_until_idle(page)
     guessed, wrong = (phrases("en")[f"lesson_train_{name}_of"].format(count=8) for name in ("right", "wrong"))
     verdicts = page.locator(".run .verdict")
     expect(verdicts).to_have_text([wrong, wrong])  # nothing is trained yet
     page.click(".train-line .go")
     page.wait_for_selector(OVER, timeout=OVER_BY)
     expect(verdicts).to_have_text([wrong, guessed])  # without the mask, and with it
-    at_rest(page)
+    wait_until_idle(page)

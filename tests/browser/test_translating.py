@@ -1,4 +1,4 @@
-"""Type, press Enter, read; go on from another word; errors beside their field."""
+"""Translating: typing, submitting, alternatives, and errors next to their fields."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import (
+    expose_state,
     hold_calls,
-    let_calls,
-    modules,
     open_alternatives,
     open_tab,
-    settled,
+    release_calls,
     state,
     translate,
     translation,
+    wait_for_translation,
 )
 from tests.browser.conftest import Visit, translate_widget_of, visiting
 
@@ -34,19 +34,19 @@ def expected(translator: Translator, text: str, **given: object) -> str:
 
 
 @pytest.mark.journey
-def test_a_first_visit_shows_a_real_translation_at_once(page: Page, translator: Translator) -> None:
+def test_first_visit_shows_model_translation(page: Page, translator: Translator) -> None:
     text = page.input_value("#sentence")
     assert text
     assert translation(page) == expected(translator, text)
 
 
 @pytest.mark.journey
-def test_enter_translates_what_was_typed(page: Page, translator: Translator) -> None:
-    modules(page)
+def test_enter_submits_typed_text(page: Page, translator: Translator) -> None:
+    expose_state(page)
     assert translate(page, SENTENCE) == expected(translator, SENTENCE)
 
 
-def test_a_token_that_is_a_space_is_a_space_and_pieces_say_of_what(page: Page) -> None:
+def test_space_tokens_and_word_pieces_have_labels(page: Page) -> None:
     text = "Asdf qwer Þór"
     translate(page, text)
     assert "␣" not in page.inner_text(".translate .out")
@@ -62,7 +62,7 @@ def test_a_token_that_is_a_space_is_a_space_and_pieces_say_of_what(page: Page) -
     expect(columns.nth(names.index("␣"))).to_have_attribute("title", "a space by itself")
 
 
-def test_shift_enter_begins_a_new_line_and_asks_for_nothing(page: Page) -> None:
+def test_shift_enter_inserts_newline_without_request(page: Page) -> None:
     before = translation(page)
     page.fill("#sentence", "Eine Zeile")
     page.press("#sentence", "Shift+Enter")
@@ -71,8 +71,8 @@ def test_shift_enter_begins_a_new_line_and_asks_for_nothing(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_an_alternative_continues_the_translation_from_there(page: Page, translator: Translator) -> None:
-    modules(page)
+def test_selected_alternative_continues_translation(page: Page, translator: Translator) -> None:
+    expose_state(page)
     translate(page, SENTENCE)
     word = page.locator(".translate .word").nth(4)
     place = int(word.get_attribute("data-place") or "")
@@ -87,7 +87,7 @@ def test_an_alternative_continues_the_translation_from_there(page: Page, transla
     assert translation(page) == expected(translator, SENTENCE, prefix=(*ids, alternative[1]))
     page.get_by_text("Back to the model’s own translation").click()
     expect(page.locator(".translate .word.forced")).to_have_count(0)
-    settled(page, SENTENCE)
+    wait_for_translation(page, SENTENCE)
     assert translation(page) == expected(translator, SENTENCE)
 
 
@@ -99,7 +99,7 @@ def score(page: Page, target: str) -> None:
 
 
 @pytest.mark.journey
-def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> None:
+def test_own_translation_is_shown_until_reset(page: Page) -> None:
     before = translation(page)
     page.get_by_role("button", name="Options").click()
     score(page, "My sister takes the train.")
@@ -109,14 +109,14 @@ def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> No
     expect(page.locator(".translate .verdict .grade")).to_be_visible()
 
 
-def test_ones_own_translation_never_answers_another_sentence(page: Page, translator: Translator) -> None:
-    modules(page)
+def test_own_translation_is_cleared_for_new_sentence(page: Page, translator: Translator) -> None:
+    expose_state(page)
     page.get_by_role("button", name="Options").click()
     score(page, "I had a beer.")
     page.get_by_role("button", name="Options").click()  # folded away, and forgotten
     page.select_option("#examples", label="Question")
     question = next(example.text for example in EXAMPLES if example.name == "question")
-    settled(page, question)
+    wait_for_translation(page, question)
     assert translation(page) == expected(translator, question)
     page.get_by_role("button", name="Options").click()
     expect(page.locator("[data-field=target]")).to_have_value("")
@@ -125,15 +125,15 @@ def test_ones_own_translation_never_answers_another_sentence(page: Page, transla
     expect(page.locator("[data-field=target]")).to_have_value("")
 
 
-def test_a_sentence_that_is_typed_after_its_translation_is_scored_with_it(page: Page) -> None:
-    modules(page)
+def test_sentence_typed_after_own_translation_is_scored_with_it(page: Page) -> None:
+    expose_state(page)
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=target]", "I had a beer.")
     assert translate(page, "Ich trinke ein Bier.") == "I had a beer."
 
 
 @pytest.mark.journey
-def test_nothing_typed_gets_a_kind_message_and_nothing_is_lost(page: Page) -> None:
+def test_empty_sentence_shows_message_and_keeps_content(page: Page) -> None:
     before = translation(page)
     page.fill("#sentence", "   ")
     page.press("#sentence", "Enter")
@@ -142,7 +142,7 @@ def test_nothing_typed_gets_a_kind_message_and_nothing_is_lost(page: Page) -> No
 
 
 @pytest.mark.journey
-def test_what_is_too_long_stays_in_its_field_and_says_the_limit(page: Page) -> None:
+def test_too_long_sentence_stays_in_field_and_error_names_limit(page: Page) -> None:
     text = "Haus " * 120
     page.fill("#sentence", text)
     page.press("#sentence", "Enter")
@@ -150,7 +150,7 @@ def test_what_is_too_long_stays_in_its_field_and_says_the_limit(page: Page) -> N
     assert page.input_value("#sentence") == text
 
 
-def test_a_new_sentence_clears_what_was_said_of_the_last_one_at_once(page: Page) -> None:
+def test_new_sentence_clears_previous_notes_immediately(page: Page) -> None:
     said, words = page.locator(".translate .judged :is(.verdict, .back, .meta)"), page.locator(".translate .out .text")
     below = page.locator(".tabs").bounding_box()
     hold_calls(page, "stream_messages")
@@ -160,15 +160,15 @@ def test_a_new_sentence_clears_what_was_said_of_the_last_one_at_once(page: Page)
     assert said.all_text_contents()[1:] == ["", ""]
     expect(words).to_have_css("opacity", "0.5")  # they are still those of the last one
     assert page.locator(".tabs").bounding_box() == below
-    let_calls(page)
-    settled(page, SENTENCE)
+    release_calls(page)
+    wait_for_translation(page, SENTENCE)
     expect(said.nth(0)).not_to_have_text("Checking…")
     expect(said.nth(2)).to_contain_text("tokens in")
     expect(words).to_have_css("opacity", "1")
 
 
 @pytest.mark.parametrize("live", [False, True])
-def test_a_refused_sentence_leaves_nothing_of_the_last_one_looking_current(visit: Visit, live: bool) -> None:
+def test_rejected_sentence_marks_previous_result_stale(visit: Visit, live: bool) -> None:
     page = visit(live=live)
     last = page.input_value("#sentence")
     page.click("#sentence")
@@ -192,7 +192,7 @@ def test_a_refused_sentence_leaves_nothing_of_the_last_one_looking_current(visit
 
 
 @pytest.mark.journey
-def test_a_wrong_option_is_said_beside_its_field(page: Page) -> None:
+def test_invalid_option_shows_error_next_to_field(page: Page) -> None:
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=beam_size]", "99")
     page.press("[data-field=beam_size]", "Enter")
@@ -202,7 +202,7 @@ def test_a_wrong_option_is_said_beside_its_field(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 820, 1440])
-def test_an_error_in_the_options_moves_nothing(visit: Visit, width: int) -> None:
+def test_option_error_does_not_shift_layout(visit: Visit, width: int) -> None:
     page = visit(width=width)
     page.get_by_role("button", name="Options").click()
     places = """() => ['.tabs', '[data-field=target]'].map((name) => {
@@ -217,8 +217,8 @@ def test_an_error_in_the_options_moves_nothing(visit: Visit, width: int) -> None
         page.fill(f"[data-field={name}]", "")
 
 
-def test_the_fields_show_what_is_asked_for(page: Page) -> None:
-    modules(page)
+def test_fields_show_requested_values(page: Page) -> None:
+    expose_state(page)
     page.get_by_role("button", name="Options").click()
     beam, temperature = page.locator("[data-field=beam_size]"), page.locator("[data-field=temperature]")
     beam.fill("3")
@@ -238,19 +238,19 @@ def test_the_fields_show_what_is_asked_for(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_two_visitors_at_once_get_their_own_answers(visit: Visit, translator: Translator) -> None:
+def test_concurrent_visitors_get_separate_answers(visit: Visit, translator: Translator) -> None:
     sentences = ("Der Zug ist schon weg.", "Die Katze schläft auf dem Sofa.")
     pages = [visit(), visit()]
     for one, sentence in zip(pages, sentences, strict=True):
-        modules(one)
+        expose_state(one)
         one.fill("#sentence", sentence)
         one.press("#sentence", "Enter")
     for one, sentence in zip(pages, sentences, strict=True):
-        settled(one, sentence)
+        wait_for_translation(one, sentence)
         assert translation(one) == expected(translator, sentence)
 
 
-def test_where_a_gpu_is_lent_requests_go_through_gradios_queue(
+def test_zerogpu_requests_use_gradio_queue(
     browser: Browser, served_on_zero_gpu: HeadlightPage, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visiting(browser, str(served_on_zero_gpu.local_url)) as visit:

@@ -1,4 +1,4 @@
-"""Chinese stands upright wherever it is written, above columns, too; what is not written in squares is turned there."""
+"""Chinese labels are upright everywhere, also above columns, where other scripts are rotated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import headlight
-from tests.browser.acting import at_rest
+from tests.browser.acting import wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit
 from tests.browser.test_sheet import printed
 from tests.model.recordings.test_reading import softmax
@@ -50,7 +50,7 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
 
 
 def require_upright(texts: list[dict[str, Any]], *, latin: bool) -> None:
-    """Squares stand, some of them in columns; Latin in columns reads upwards, where there is some (`latin`)."""
+    """Check that Chinese texts are upright and that Latin column labels, if `latin`, are rotated."""
     squares = [each for each in texts if each["squares"]]
     turned = [
         each for each in squares if each["a"] <= 0 or abs(each["b"]) > 1e-6 or each["textOrientation"] == "sideways"
@@ -71,19 +71,19 @@ def require_upright(texts: list[dict[str, Any]], *, latin: bool) -> None:
         ({"tab": "word"}, ".method .cells i", ".headlight-word .methods"),
     ],
 )
-def test_names_above_columns_stand(visit: Visit, look: dict[str, Any], ready: str, root: str) -> None:
+def test_column_labels_are_upright(visit: Visit, look: dict[str, Any], ready: str, root: str) -> None:
     page = visit("#" + urlencode(ASKED | look), drawn=ready)
-    at_rest(page)
+    wait_until_idle(page)
     require_upright(page.evaluate(LYING, root), latin=True)
 
 
-def test_names_on_the_sheet_stand(visit: Visit) -> None:
+def test_worksheet_labels_are_upright(visit: Visit) -> None:
     page = visit("#" + urlencode(ASKED))
     with printed(page):
         require_upright(page.evaluate(LYING, ".class-sheet"), latin=True)
 
 
-def test_names_in_the_animation_stand(visit: Visit) -> None:
+def test_gif_labels_are_upright(visit: Visit) -> None:
     page = visit("#" + urlencode(ASKED), script=DRAWN)
     page.evaluate("written.length = 0")
     page.locator(".take-away > button").click()
@@ -96,7 +96,7 @@ def test_names_in_the_animation_stand(visit: Visit) -> None:
     assert any(each["b"] == -1 for each in written)
 
 
-def test_names_in_a_saved_view_stand(browser: Browser, tmp_path: Path) -> None:
+def test_saved_view_labels_are_upright(browser: Browser, tmp_path: Path) -> None:
     tokens = ["你", "喜欢", "书", "，", "book", "吗", "？"]
     headlight.show(softmax((2, 3, 7, 7), mask=np.tri(7)), tokens=tokens).save(tmp_path / "view.html")
     page: Page = browser.new_page()

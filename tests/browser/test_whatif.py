@@ -1,4 +1,4 @@
-"""What if: heads off by mouse and by keyboard, words masked and swapped, chips, undo, the address, a phone, Chinese."""
+"""What if: heads by mouse and keyboard, masked and swapped words, chips, undo, permalinks, phone, Chinese."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headlight.model.experiments.effects import sentence_head_effects
 from headlight.model.records import Translation
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import whatif as whatif_tab
-from tests.browser.acting import at_rest, hold_calls, let_calls, modules, open_tab, state, traces
+from tests.browser.acting import expose_state, hold_calls, open_tab, release_calls, state, traces, wait_until_idle
 from tests.browser.conftest import PATIENCE, Answered, Visit
 from tests.chosen import CHOSEN, SENTENCE
 
@@ -38,10 +38,10 @@ def thumb(page: Page, layer: int | str, head: int | str) -> None:
     page.mouse.move(0, 0)
 
 
-def told(page: Page) -> None:
-    """The answer under the changes stands there."""
+def wait_for_result(page: Page) -> None:
+    """Wait for the result under the interventions."""
     expect(page.locator(f"{TAB} .total:not(.unchanged)")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def chips(page: Page) -> list[str]:
@@ -49,17 +49,17 @@ def chips(page: Page) -> list[str]:
 
 
 def shown_row(page: Page, row: int) -> np.ndarray:
-    """A row of the map on show."""
+    """Return a row of the displayed map."""
     found: np.ndarray = next(each["z"] for each in traces(page, f"{TAB} .head .plot") if each["type"] == "heatmap")[row]
     return found
 
 
-def sum_of(page: Page) -> float:
+def displayed_loss(page: Page) -> float:
     return float(page.inner_text(f"{TAB} .sum").replace("−", "-"))
 
 
-def now(page: Page) -> str:
-    """What the model writes under the changes: a line of its own if it differs from the translation."""
+def changed_text(page: Page) -> str:
+    """Return the translation under the interventions."""
     changed: str = page.locator(".translate .after-change").text_content() or ""
     return changed or page.inner_text(".translate .out .text")
 
@@ -68,25 +68,23 @@ def show_map(page: Page) -> None:
     page.click(f"{TAB} .middle > .topline button:has-text('Map')")
 
 
-def held(translator: Translator, example: Translation, changes: object) -> Translation:
+def forced_under(translator: Translator, example: Translation, changes: object) -> Translation:
     ids = tuple(token.id for token in example.target_tokens)
     return translator.translate(TEXT, target=ids, interventions=changes, **DEFAULTS)
 
 
 @pytest.mark.journey
-def test_a_click_switches_a_head_off_and_another_one_on_again(
-    page: Page, translator: Translator, answered: Answered, example: Translation
-) -> None:
+def test_click_toggles_head(page: Page, translator: Translator, answered: Answered, example: Translation) -> None:
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     thumb(page, 0, 3)
-    told(page)
+    wait_for_result(page)
     off = [{"action": "remove", "kind": "cross", "layer": 0, "head": 3}]
-    loss = held(translator, example, off).log_probability - example.log_probability
-    assert sum_of(page) == pytest.approx(loss, abs=0.006)
+    loss = forced_under(translator, example, off).log_probability - example.log_probability
+    assert displayed_loss(page) == pytest.approx(loss, abs=0.006)
     changed = translator.translate(
         TEXT, beam_size=4, no_repeat=4, interventions=off
     )  # its own choice: nothing is read back
-    assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", changed.text)
+    assert re.sub(r"\W", "", changed_text(page)) == re.sub(r"\W", "", changed.text)
     assert chips(page) == ["Cross L1·H4: off"]
     show_map(page)
     page.wait_for_selector(f"{TAB} .head .plot .main-svg")
@@ -99,7 +97,7 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
     assert chips(page) == []
 
 
-def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
+def test_pending_interventions_are_shown(page: Page) -> None:
     says = page.locator(f"{TAB} .total > p").last
     expect(says).to_have_text("No interventions yet.")
     hold_calls(page, "answer_changed")
@@ -107,80 +105,80 @@ def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
     expect(says).to_have_text("Translating without Cross L1·H4…")
     thumb(page, 1, "mean")
     expect(says).to_have_text("Translating without Cross L1·H4, layer 2…")
-    let_calls(page)
-    told(page)
+    release_calls(page)
+    wait_for_result(page)
     expect(says).to_contain_text("The translation changes")
 
 
-def test_what_is_compared_is_the_models_own_first_choice(visit: Visit, translator: Translator) -> None:
+def test_comparison_uses_unreranked_translation(visit: Visit, translator: Translator) -> None:
     page = visit(f"#text={SENTENCE.replace(' ', '+')}&tab=whatif", drawn=f"{TAB} .word", height=1600)
     expect(page.locator(".translate .out")).to_contain_text(CHOSEN)
     own = translator.translate(SENTENCE, **DEFAULTS)
     for name in ("before", "after"):
-        at_rest(page)
+        wait_until_idle(page)
         written = page.locator(f"{TAB} .word .name bdi").all_inner_texts()
         assert "".join(written) == own.text.replace(" ", "") + "</s>", name
         if name == "before":
             thumb(page, 0, 3)
-            told(page)
+            wait_for_result(page)
     expect(page.locator("#widget-whatif")).to_contain_text(
         "Nothing is read back here: both sides are the model’s own first choice."
     )
 
 
 @pytest.mark.journey
-def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
+def test_undo_redo_reset_and_permalink(page: Page, visit: Visit) -> None:
     thumb(page, 1, 0)
     page.click(f"{TAB} .brushes button:has-text('softer')")
     thumb(page, 2, "mean")
-    told(page)
+    wait_for_result(page)
     assert chips(page) == ["Cross L2·H1: off", "Cross layer 3: softer (temperature 4)"]
-    both = sum_of(page)
+    both = displayed_loss(page)
     page.click(f"{TAB} .steps button:has-text('Undo')")
-    at_rest(page)
+    wait_until_idle(page)
     assert chips(page) == ["Cross L2·H1: off"]
     page.click(f"{TAB} .steps button:has-text('Redo')")
-    at_rest(page)
+    wait_until_idle(page)
     assert len(chips(page)) == 2
     page.wait_for_function("location.hash.includes('temperature')")  # the second change, too
     hash_ = page.evaluate("location.hash")
     again = visit(hash_, height=1600)
-    told(again)
+    wait_for_result(again)
     assert chips(again) == chips(page)
-    assert sum_of(again) == both
+    assert displayed_loss(again) == both
     page.click(f"{TAB} .chip >> nth=0")
-    at_rest(page)
+    wait_until_idle(page)
     assert chips(page) == ["Cross layer 3: softer (temperature 4)"]
     page.click(f"{TAB} .steps button:has-text('Reset')")
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     page.wait_for_function("!location.hash.includes('interventions')")
     page.click(f"{TAB} .steps button:has-text('Undo')")
-    told(page)
+    wait_for_result(page)
 
 
-def test_everything_can_be_done_by_keyboard(page: Page) -> None:
+def test_interventions_are_operable_by_keyboard(page: Page) -> None:
     page.focus(f"{TAB} .thumb[aria-selected=true]")
     before = page.text_content(f"{TAB} .head h2")
     page.keyboard.press("ArrowRight")
     assert page.text_content(f"{TAB} .head h2") != before
     assert chips(page) == []  # arrows look, and change nothing
     page.keyboard.press("x")
-    told(page)
+    wait_for_result(page)
     assert len(chips(page)) == 1
     page.keyboard.press("u")
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     page.keyboard.press("r")
-    told(page)
+    wait_for_result(page)
     page.keyboard.press("Enter")  # the focused thumbnail again: on
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
 
 
 @pytest.mark.journey
-def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered) -> None:
+def test_word_is_masked_swapped_and_restored(page: Page, answered: Answered) -> None:
     word = page.locator(f"{TAB} .source-word", has_text="Hund")
     word.click()
     page.click(f"{TAB} .asks button:has-text('Mask')")
-    told(page)
+    wait_for_result(page)
     assert chips(page) == ["“Hund” masked"]
     show_map(page)
     for kind in ("cross", "encoder"):
@@ -193,10 +191,10 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered
     word.click()
     page.fill(f"{TAB} .asks input", "Kater")
     page.press(f"{TAB} .asks input", "Enter")
-    told(page)
+    wait_for_result(page)
     assert chips(page) == ["“Hund” → “Kater”"]
     other = answered(TEXT.replace("Hund", "Kater")).text
-    assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", other)
+    assert re.sub(r"\W", "", changed_text(page)) == re.sub(r"\W", "", other)
     total = page.locator(f"{TAB} .total")
     expect(total.locator(".sum")).to_be_empty()  # of another sentence
     expect(total.locator("> .quiet")).to_contain_text(re.compile(r"in 1 of 1\d words"))  # "." and "</s>" are none
@@ -209,7 +207,7 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered
     assert total.locator("> .quiet").inner_text() == ""
 
 
-def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_step(
+def test_copy_borrow_and_minimal_pair(
     page: Page, translator: Translator, answered: Answered, example: Translation
 ) -> None:
     page.select_option(f"{TAB} .brushes select", "copy")
@@ -218,29 +216,29 @@ def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_ste
     expect(page.locator(f"{TAB} .giver .refused")).to_be_visible()
     assert chips(page) == []
     thumb(page, 2, 5)
-    told(page)
+    wait_for_result(page)
     assert chips(page) == ["Cross L3·H6: uses the map of L2·H3"]
     copied = {"action": "copy", "kind": "cross", "layer": 2, "head": 5, "from_layer": 1, "from_head": 2}
-    loss = held(translator, example, [copied]).log_probability - example.log_probability
-    assert sum_of(page) == pytest.approx(loss, abs=0.006)
+    loss = forced_under(translator, example, [copied]).log_probability - example.log_probability
+    assert displayed_loss(page) == pytest.approx(loss, abs=0.006)
     thumb(page, 2, 5)
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     page.select_option(f"{TAB} .brushes select", "borrow")
     page.fill(f"{TAB} .giver input", "Die Katze trinkt Milch.")
     thumb(page, 0, 3)
-    told(page)
+    wait_for_result(page)
     borrowed = {"action": "borrow", "kind": "cross", "layer": 0, "head": 3, "text": "Die Katze trinkt Milch."}
     assert json.loads(state(page, "interventions")) == [borrowed]
-    loss = held(translator, example, [borrowed]).log_probability - example.log_probability
-    assert sum_of(page) == pytest.approx(loss, abs=0.006)
+    loss = forced_under(translator, example, [borrowed]).log_probability - example.log_probability
+    assert displayed_loss(page) == pytest.approx(loss, abs=0.006)
     page.click(f"{TAB} .steps button:has-text('Reset')")
     other = TEXT.replace("Hund, den", "Katze, die").replace("Der", "Die")
     page.fill(f"{TAB} .pair textarea", other)
     page.press(f"{TAB} .pair textarea", "Enter")
-    told(page)
+    wait_for_result(page)
     assert chips(page) == ["“Der” → “Die”", "“Hund” → “Katze”", "“den” → “die”"]
     written = answered(other).text
-    assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", written)
+    assert re.sub(r"\W", "", changed_text(page)) == re.sub(r"\W", "", written)
     show_map(page)
     expect(page.locator(f"{TAB} .difference-map .plot .main-svg").first).to_be_visible()
     page.click(f"{TAB} .steps button:has-text('Undo')")  # one step
@@ -248,11 +246,11 @@ def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_ste
     assert chips(page) == []
 
 
-def test_positions_layers_and_one_weight_change_what_is_written(page: Page) -> None:
+def test_positions_layers_and_single_weight_change_output(page: Page) -> None:
     page.select_option(f"{TAB} .menus select >> nth=0", "no_positions")
-    told(page)
+    wait_for_result(page)
     page.click(f"{TAB} .menus input >> nth=0")
-    at_rest(page)
+    wait_until_idle(page)
     assert chips(page)[0] == "encoder positions off"
     assert "without feed-forward" in chips(page)[1]
     page.click(f"{TAB} .steps button:has-text('Reset')")
@@ -263,14 +261,14 @@ def test_positions_layers_and_one_weight_change_what_is_written(page: Page) -> N
     slider = page.locator(f"{TAB} .one-weight input")
     slider.focus()
     page.keyboard.press("Home")
-    told(page)
+    wait_for_result(page)
     (change,) = json.loads(state(page, "interventions"))
     assert (change["action"], change["row"], change["column"], change["amount"]) == ("drag", 0, 0, 0)
 
 
-def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -> None:
+def test_weight_is_edited_by_drag_and_keys(page: Page) -> None:
     thumb(page, 0, 3)  # shown, and off
-    told(page)
+    wait_for_result(page)
     page.click(f"{TAB} .steps button:has-text('Reset')")
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     show_map(page)
@@ -291,7 +289,7 @@ def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -
     assert promised[0] == pytest.approx(0.25, abs=0.01)
     assert not json.loads(state(page, "interventions") or "[]")
     page.mouse.up()
-    told(page)
+    wait_for_result(page)
     (change,) = json.loads(state(page, "interventions"))
     assert (change["action"], change["row"], change["column"]) == ("drag", 0, 0)
     assert change["amount"] == pytest.approx(0.25, abs=0.01)
@@ -300,7 +298,7 @@ def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -
     knob.focus()
     heads = (state(page, "layer"), state(page, "head"))
     page.keyboard.press("ArrowUp")
-    told(page)
+    wait_for_result(page)
     (change,) = json.loads(state(page, "interventions"))
     assert change["amount"] == pytest.approx(0.30, abs=0.01)
     assert (state(page, "layer"), state(page, "head")) == heads
@@ -308,7 +306,7 @@ def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
 
 
-def test_a_weight_of_a_head_that_is_not_there_is_complained_of_where_it_is_set(visit: Visit) -> None:
+def test_weight_error_is_shown_at_weight_editor(visit: Visit) -> None:
     drag = {"action": "drag", "kind": "cross", "layer": 0, "head": 98, "row": 0, "column": 0, "amount": 0.5}
     page = visit(f"#tab=whatif&interventions={json.dumps([drag])}", drawn=f"{TAB} .try")
     show_map(page)
@@ -317,7 +315,7 @@ def test_a_weight_of_a_head_that_is_not_there_is_complained_of_where_it_is_set(v
     expect(page.locator(f"{TAB} .error")).to_be_empty()
 
 
-def test_a_complaint_about_a_head_stands_at_no_field_of_words(visit: Visit) -> None:
+def test_head_error_is_not_shown_at_word_field(visit: Visit) -> None:
     changes = [
         {"action": "erase", "start": 0, "end": 3},
         {"action": "remove", "kind": "cross", "layer": 0, "head": 98},
@@ -328,25 +326,25 @@ def test_a_complaint_about_a_head_stands_at_no_field_of_words(visit: Visit) -> N
     expect(page.locator(f"{TAB} [aria-describedby=whatif-error]")).to_have_count(0)
 
 
-def test_changes_of_words_go_with_their_sentence_and_those_of_heads_stay(page: Page) -> None:
+def test_word_interventions_are_dropped_with_sentence_and_head_ones_stay(page: Page) -> None:
     thumb(page, 0, 3)
     page.locator(f"{TAB} .source-word", has_text="Hund").click()
     page.click(f"{TAB} .asks button:has-text('Leave out')")
-    told(page)
+    wait_for_result(page)
     assert len(chips(page)) == 2
-    modules(page)
+    expose_state(page)
     page.fill("#sentence", "Guten Tag.")
     page.press("#sentence", "Enter")
     page.wait_for_function("window.headlight.translation.request.text === 'Guten Tag.' && !window.headlight.busy")
-    at_rest(page)
+    wait_until_idle(page)
     assert chips(page) == ["Cross L1·H4: off"]
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_in_chinese_and_on_a_phone_nothing_is_cut(visit: Visit, width: int) -> None:
+def test_whatif_is_not_clipped_on_chinese_phone(visit: Visit, width: int) -> None:
     changes = json.dumps([{"action": "remove", "kind": "cross", "layer": 0}])
     page = visit(f"#tab=whatif&language=zh&interventions={changes}", width=width)
-    told(page)
+    wait_for_result(page)
     assert chips(page) == ["交叉 第 1 层：关闭"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for control in page.locator(f"{TAB} :is(button, select, input)").all():
@@ -357,7 +355,7 @@ def test_in_chinese_and_on_a_phone_nothing_is_cut(visit: Visit, width: int) -> N
             assert box["x"] + box["width"] <= width + 1
 
 
-def test_importance_fills_the_wall_and_prunes_from_the_least_important(
+def test_importance_colours_wall_and_prunes_least_important_first(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     predicted = sentence_head_effects(translator, example)["cross"]
@@ -376,7 +374,7 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     shown = page.locator(f"{TAB} .thumb .loss")
     assert shown.count() == (layers + 1) * (heads + 1) - heads  # no loss of one head in all layers is measured
     off = [{"action": "remove", "kind": "cross", "layer": 0, "head": 3}]
-    loss = example.log_probability - held(translator, example, off).log_probability
+    loss = example.log_probability - forced_under(translator, example, off).log_probability
     cell = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="3"]')
     assert float(cell.locator(".loss").inner_text().replace("−", "-")) == pytest.approx(loss, abs=0.06)
     page.click(f"{TAB} .brushes button:has-text('inspect')")
@@ -390,25 +388,25 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     heads_off = [
         {"action": "remove", "kind": "cross", "layer": layer, "head": head} for layer, head in ((0, 3), (1, 0))
     ]
-    alone = [held(translator, example, [each]).log_probability for each in heads_off]
-    pair = held(translator, example, heads_off).log_probability
+    alone = [forced_under(translator, example, [each]).log_probability for each in heads_off]
+    pair = forced_under(translator, example, heads_off).log_probability
     sign = page.locator(f'{TAB} .thumb[data-layer="1"][data-head="0"]').get_attribute("title") or ""
     interaction = float(sign.rsplit(": ", 1)[1].replace("−", "-"))
     assert interaction == pytest.approx(sum(alone) - pair - example.log_probability, abs=0.011)
     page.click(f"{TAB} .pruning button:has-text('order of this sentence')")
     page.focus(f"{TAB} .pruning input")
     page.keyboard.press("ArrowRight")
-    told(page)
+    wait_for_result(page)
     page.keyboard.press("ArrowRight")
     expect(page.locator(f"{TAB} .chip")).to_have_count(2)
-    at_rest(page)
+    wait_until_idle(page)
     changes = json.loads(state(page, "interventions"))
-    expected = held(translator, example, changes).log_probability - example.log_probability
-    assert sum_of(page) == pytest.approx(expected, abs=0.006)
+    expected = forced_under(translator, example, changes).log_probability - example.log_probability
+    assert displayed_loss(page) == pytest.approx(expected, abs=0.006)
     page.click(f"{TAB} .brushes button:text-is('off')")
     thumb(page, 0, 3)
     expect(page.locator(f"{TAB} .chip")).to_have_count(3)
-    at_rest(page)
+    wait_until_idle(page)
     page.focus(f"{TAB} .pruning input")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(f"{TAB} .chip")).to_have_count(2)
@@ -417,7 +415,7 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     assert shown.count() == 0
 
 
-def test_measuring_stops_when_told(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measurement_can_be_stopped(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     go, measure = Event(), whatif_tab.measure_next_batch
 
     def waits(*given: Any) -> dict[str, Any]:
@@ -435,9 +433,7 @@ def test_measuring_stops_when_told(page: Page, monkeypatch: pytest.MonkeyPatch) 
         go.set()
 
 
-def test_a_click_counts_where_an_answer_comes_between_press_and_release(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_click_counts_if_answer_arrives_during_press(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     go, word_values = Event(), whatif_tab.compare_words
 
     def waits(*given: Any) -> list[dict[str, Any]]:
@@ -445,11 +441,11 @@ def test_a_click_counts_where_an_answer_comes_between_press_and_release(
         return word_values(*given)
 
     def press(control: str) -> None:
-        """The answer that is on its way comes while the button is down."""
+        """Deliver the pending answer while the button is pressed."""
         page.hover(control)
         page.mouse.down()
         go.set()
-        told(page)
+        wait_for_result(page)
         page.mouse.up()
         go.clear()
 
@@ -477,32 +473,32 @@ def test_a_click_counts_where_an_answer_comes_between_press_and_release(
         go.set()
 
 
-def test_an_answer_that_comes_leaves_the_focus_where_it_is(page: Page) -> None:
+def test_answer_keeps_focus(page: Page) -> None:
     for head in (0, 1, 2):
         thumb(page, 0, head)
     undo = page.locator(f"{TAB} .steps button", has_text="Undo")
     undo.focus()
     for left in (2, 1):
         page.keyboard.press("Enter")
-        told(page)
+        wait_for_result(page)
         assert len(chips(page)) == left
         expect(undo).to_be_focused()
     menu = page.locator(f"{TAB} .menus select").first
     menu.focus()
     page.keyboard.press("ArrowDown")
-    told(page)
+    wait_for_result(page)
     expect(menu).to_be_focused()
     expect(menu).to_have_value("no_positions")
 
 
-def test_an_answer_that_comes_takes_no_question_away(page: Page) -> None:
+def test_answer_keeps_open_menu(page: Page) -> None:
     page.locator(f"{TAB} .source-word", has_text="Hund").click()
     page.keyboard.press("x")  # a head is switched off meanwhile
-    told(page)
+    wait_for_result(page)
     expect(page.locator(f"{TAB} .asks")).to_be_visible()
 
 
-def test_an_address_with_changes_that_make_no_sense_opens_without_them(visit: Visit) -> None:
+def test_permalink_with_invalid_interventions_ignores_them(visit: Visit) -> None:
     known = json.dumps([{"action": "remove", "kind": "cross", "layer": 0}])
     page = visit("#tab=whatif&interventions=[null]")
     for changes in ('[{"action":"drag","kind":"cross","layer":0}]', '[{"action":"remove","kind":"x"}]', "{}"):

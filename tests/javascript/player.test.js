@@ -76,23 +76,23 @@ const TREE = [
   [2, 2, 2, '', 0, -0.25, 'finished'],
 ];
 
-test('the candidates of a step stand by their scores, each with its path, and the one that was written is marked', () => {
+test('candidates of a step are sorted by score and have their path; the chosen one is marked', () => {
   const given = { tree: TREE, target: [token(7), token(5), token(2, '</s>', true)] };
   assert.deepEqual(listCandidates(given, 1), [
-    { reads: 'A dog', score: -0.2, outcome: 'dropped', chosen: false },
-    { reads: 'The dog', score: -0.3, outcome: 'kept', chosen: true },
+    { text: 'A dog', score: -0.2, outcome: 'dropped', chosen: false },
+    { text: 'The dog', score: -0.3, outcome: 'kept', chosen: true },
   ]);
-  assert.deepEqual(listCandidates(given, 2), [{ reads: 'The dog </s>', score: -0.25, outcome: 'finished', chosen: true }]);
+  assert.deepEqual(listCandidates(given, 2), [{ text: 'The dog </s>', score: -0.25, outcome: 'finished', chosen: true }]);
   assert.deepEqual(listCandidates({ ...given, tree: [] }, 1), []);
   const longer = [...TREE, [3, 2, 6, ' barks', 0, -0.5, 'kept'], [5, 3, 2, '', 0, -0.6, 'finished'], [5, 3, 6, ' on', 0, -0.8, 'dropped']];
   assert.deepEqual(
     listCandidates({ ...given, tree: longer }, 1).map(({ chosen }) => chosen),
-    [false, true], // although others went on after it had ended
+    [false, true], // although other candidates continue after its end
   );
   const continued = { ...given, target: [token(9), ...given.target] };
   assert.deepEqual(
-    listCandidates(continued, 2).map(({ reads }) => reads),
-    ['A dog', 'The dog'], // the first token was the reader's
+    listCandidates(continued, 2).map(({ text }) => text),
+    ['A dog', 'The dog'], // the first token is a forced prefix
   );
   assert.deepEqual(listCandidates(continued, 0), []);
 });

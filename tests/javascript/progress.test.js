@@ -11,32 +11,32 @@ const refused = () => {
   throw new DOMException('Access is denied for this document.', 'SecurityError');
 };
 
-test('a browser that keeps nothing still counts what is done in this visit, and says that it will not last', async () => {
-  const { recordGuess, setLessonStatus, lessonStatus, score, stays } = await inBrowser('refused', refused);
-  assert.equal(stays(), false);
+test('without localStorage, progress is kept for the visit only', async () => {
+  const { recordGuess, setLessonStatus, lessonStatus, score, isPersistent } = await inBrowser('refused', refused);
+  assert.equal(isPersistent(), false);
   setLessonStatus('walk', 'begun');
   setLessonStatus('walk', 'done');
   recordGuess('walk.softmax', true);
   recordGuess('walk.softmax', false);
   assert.equal(lessonStatus('walk'), 'done');
   assert.deepEqual(score(), { right: 1, all: 1 });
-  assert.equal(stays(), false);
+  assert.equal(isPersistent(), false);
 });
 
-test('a browser that keeps it is told so', async () => {
+test('with localStorage, progress is persistent', async () => {
   const kept = new Map();
   const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
-  const { setLessonStatus, lessonStatus, stays } = await inBrowser('kept', () => storage);
+  const { setLessonStatus, lessonStatus, isPersistent } = await inBrowser('kept', () => storage);
   setLessonStatus('walk', 'done');
   assert.equal(lessonStatus('walk'), 'done');
-  assert.equal(stays(), true);
+  assert.equal(isPersistent(), true);
   assert.equal(JSON.parse(kept.get('headlight-learn')).done.walk, 'done');
 });
 
-test('a browser that is full says that it keeps no more', async () => {
+test('with a full localStorage, progress is not persistent', async () => {
   const full = { getItem: () => null, setItem: refused };
-  const { setLessonStatus, lessonStatus, stays } = await inBrowser('full', () => full);
+  const { setLessonStatus, lessonStatus, isPersistent } = await inBrowser('full', () => full);
   setLessonStatus('walk', 'done');
   assert.equal(lessonStatus('walk'), 'done');
-  assert.equal(stays(), false);
+  assert.equal(isPersistent(), false);
 });

@@ -1,4 +1,4 @@
-"""Changes as data: names and values in, frozen records out, and back; whatever a browser may send is checked."""
+"""Interventions as data: validation of browser values, and a roundtrip to frozen records."""
 
 from __future__ import annotations
 

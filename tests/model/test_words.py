@@ -1,4 +1,4 @@
-"""Every error that the page can say: a word of the tables with its values, and a request that causes it."""
+"""Every error of the page: its phrase, its values, and a request that causes it."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_what_is_asked_wrongly_is_said_in_every_language(word: str) -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_travels_between_processes(error: TranslatableError) -> None:
+def test_errors_can_be_pickled(error: TranslatableError) -> None:
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 - made above
     assert type(again) is type(error)
     assert str(again) == str(error)

@@ -1,4 +1,4 @@
-"""Made-up records to draw: sentences of any length, with whatever tokens a reader might bring."""
+"""Synthetic records for figures: sentences of any length with any tokens."""
 
 from __future__ import annotations
 

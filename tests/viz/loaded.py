@@ -1,4 +1,4 @@
-"""A service's own translator: where answers are computed in this process, it is what the service outlines."""
+"""Helper: the translator that a service outlines when it computes in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small page with nothing but the endpoints, served to real requests."""
+"""A small page with only the endpoints, served to real requests."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from headlight.viz import single_tab
 from headlight.viz.tabs import TABS
 
 
-def test_the_page_is_built_of_one_tab(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_can_be_built_with_one_tab(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[Any] = []
     monkeypatch.setattr(single_tab, "build_page", lambda settings, tabs: built.append(tabs) or "the page")
     monkeypatch.setattr(single_tab, "launch_page", lambda page, settings: built.append(page))
@@ -18,7 +18,7 @@ def test_the_page_is_built_of_one_tab(monkeypatch: pytest.MonkeyPatch) -> None:
     assert built == [{"why": TABS["why"]}, "the page"]
 
 
-def test_a_tab_that_is_none_is_refused_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_tab_error_lists_tabs(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         single_tab.main(["nonsense"])
     assert "sentiment" in capsys.readouterr().err

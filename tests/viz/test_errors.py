@@ -1,4 +1,4 @@
-"""What cannot be done is said in words of the page, whichever floor complains."""
+"""Errors of all layers become phrases of the page."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from tests.tiny import tiny_translator
         ({"text": "a", "capture": ("nothing",)}, "text", "model_says", {}),
     ],
 )
-def test_what_the_model_floor_complains_of_has_a_phrase(
-    options: dict[str, Any], field: str, word: str, values: dict[str, Any]
-) -> None:
+def test_every_model_error_has_phrase(options: dict[str, Any], field: str, word: str, values: dict[str, Any]) -> None:
     with pytest.raises(ModelError) as caught:
         tiny_translator().translate(**options)
     said = to_page_error(caught.value)
@@ -38,7 +36,7 @@ def test_what_the_model_floor_complains_of_has_a_phrase(
     assert values.items() <= said.values.items()
 
 
-def test_no_path_of_ours_is_said() -> None:
+def test_errors_do_not_reveal_paths() -> None:
     said = to_page_error(CheckpointError("/home/somebody/models/x: model.safetensors is cut short."), model="x")
     assert (said.word, "/home" in str(said), '"x"' in str(said)) == ("model_cannot_load", False, True)
     assert (to_page_error(NoMemoryError("/home/x")).word, "/home" in str(to_page_error(NoMemoryError("/home/x")))) == (
@@ -65,5 +63,5 @@ def test_no_path_of_ours_is_said() -> None:
     ],
     ids=["letters", "long", "huge", "nan", "true", "null", "object", "list", "other"],
 )
-def test_a_value_is_repeated_only_as_far_as_it_can_be_printed(value: Any, text: str) -> None:
+def test_quoted_values_are_truncated_and_printable(value: Any, text: str) -> None:
     assert repr_short(value) == text

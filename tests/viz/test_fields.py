@@ -1,4 +1,4 @@
-"""What a browser sends is checked value by value."""
+"""Validation of every value of a browser request."""
 
 from __future__ import annotations
 
@@ -145,14 +145,14 @@ def sent(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
 
 @settings(max_examples=300, deadline=None)
 @given(requests(), selections())
-def test_every_request_and_selection_arrives_as_it_was_sent(request: TranslationRequest, chosen: Selection) -> None:
+def test_requests_and_selections_roundtrip(request: TranslationRequest, chosen: Selection) -> None:
     values = asdict(request) | asdict(request.options)
     values["interventions"] = [change_to_dict(change) for change in request.interventions]
     assert parse_request(sent(values, {row.name for row in REQUEST_FIELDS}), LIMITS) == request
     assert parse_selection(sent(asdict(chosen), SELECTED), LIMITS) == chosen
 
 
-def test_the_table_has_every_field_of_a_request_once() -> None:
+def test_table_has_every_request_field_once() -> None:
     records = {each.name for record in (TranslationRequest, DecodingOptions) for each in fields(record)}
     inside = {"options", "capture", "alternatives"}  # asked for by code alone
     names = [row.name for row in (*REQUEST_FIELDS, *SELECTION_FIELDS)]
@@ -165,20 +165,20 @@ def test_the_table_has_every_field_of_a_request_once() -> None:
     assert asdict(Selection()) == {row.name: row.default for row in SELECTION_FIELDS}
 
 
-def test_every_default_passes_its_own_check() -> None:
+def test_defaults_are_valid() -> None:
     for row in (*REQUEST_FIELDS, *SELECTION_FIELDS):
         if not row.required:
             assert row.value.check(row.name, row.default, LIMITS) == row.default, row.name
 
 
-def test_a_program_that_passes_arguments_by_position_goes_on_working() -> None:
+def test_positional_arguments_keep_order() -> None:
     request = ["model", "beam_size", "length_penalty", "target", "prefix", "source_language", "target_language"]
     assert [row.name for row in parameters("translate")][:8] == ["text", *request]
     assert [row.name for row in parameters("attention")][:11] == ["text", "kind", "layer", "head", *request]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_row_has_its_words(language: str) -> None:
+def test_every_field_has_phrases(language: str) -> None:
     said = phrases(language)
     for row in REQUEST_FIELDS:
         assert not row.on_page or {f"option_{row.name}", f"field_{row.name}"} <= set(said), row.name
@@ -195,7 +195,7 @@ def browser_row(name: str) -> dict[str, Any]:
     return next(row for rows in browser_fields().values() for row in rows if row["name"] == name)
 
 
-def test_the_browser_gets_limits_and_choices() -> None:
+def test_browser_fields_have_limits_and_choices() -> None:
     assert json.loads(json.dumps(browser_fields())) == json.loads(json.dumps(browser_fields(), allow_nan=False))
     beam = next(row for row in OPTIONS if row.name == "beam_size")
     assert (browser_row("beam_size")["high"], beam.as_json(LIMITS)["high"]) == (64, 7)  # without settings, of any page
@@ -205,7 +205,7 @@ def test_the_browser_gets_limits_and_choices() -> None:
 
 
 @pytest.mark.parametrize("widest", [2, 7])
-def test_the_page_searches_and_a_program_gets_what_it_names(widest: int) -> None:
+def test_page_and_api_defaults_differ(widest: int) -> None:
     limits = Settings(max_beam=widest)
     usual = default_options(limits)
     assert (usual.beam_size, usual.no_repeat) == (min(4, widest), 4)
@@ -213,12 +213,12 @@ def test_the_page_searches_and_a_program_gets_what_it_names(widest: int) -> None
     assert parse_request({"text": "Ja."}, limits).options == DecodingOptions()
 
 
-def test_with_a_temperature_nothing_is_searched() -> None:
+def test_temperature_disables_beam_search() -> None:
     values = {"text": "Ja.", "temperature": 0.5}
     assert parse_request(values, LIMITS, default_options(LIMITS)).options.beam_size == 1
 
 
-def test_everything_that_a_browser_may_send_arrives() -> None:
+def test_all_browser_values_are_accepted() -> None:
     request, chosen = check(
         {
             "text": "Ja.",
@@ -297,7 +297,7 @@ WRONG: list[tuple[Any, str, str]] = [
 @pytest.mark.parametrize(
     ("values", "field", "word"), WRONG, ids=[f"{number}-{word}" for number, (_, _, word) in enumerate(WRONG)]
 )
-def test_a_wrong_value_is_named_with_its_field(values: Any, field: str, word: str) -> None:
+def test_invalid_value_error_names_field(values: Any, field: str, word: str) -> None:
     with pytest.raises(PageError) as caught:
         check(values)
     assert (caught.value.field, caught.value.word) == (field, word)
@@ -305,21 +305,21 @@ def test_a_wrong_value_is_named_with_its_field(values: Any, field: str, word: st
     assert str(caught.value).isprintable()
 
 
-def test_limits_themselves_are_allowed() -> None:
+def test_limits_are_inclusive() -> None:
     request, chosen = check({"text": "x" * 499, "beam_size": 7, "max_length": 199, "threshold": 1})
     assert chosen.threshold == 1
     assert (len(request.text), request.options.beam_size) == (499, 7)
 
 
 @pytest.mark.parametrize("name", ["settings", "errors", "request_fields", "api.arguments", "service.model_cards"])
-def test_who_reads_requests_and_settings_loads_neither_torch_nor_gradio(name: str) -> None:
+def test_requests_and_settings_import_neither_torch_nor_gradio(name: str) -> None:
     code = f"import sys, headlight.viz.{name}\nprint(*{{'torch', 'gradio', 'transformers'}} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_complaint_of_length_fits_names_of_either_number(language: str) -> None:
+def test_length_error_agrees_with_field_number(language: str) -> None:
     said = phrases(language)["error_too_long"].format(
         name=phrases(language)["field_interventions"], given=636, limit=500
     )

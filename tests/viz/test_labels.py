@@ -1,4 +1,4 @@
-"""Labels: everything written is seen, letter by letter, and nothing written does anything."""
+"""Labels: every character is displayed, and no markup is interpreted."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def pieces(*texts: str, word: int | None = 0, special: bool = False) -> tuple[To
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *SCRIPTS])
-def test_plotly_shows_a_text_letter_by_letter_and_finds_nothing_in_it(text: str) -> None:
+def test_plotly_texts_are_displayed_literally(text: str) -> None:
     label = token_labels(pieces(text))[0]
     assert shown_by_plotly(label.plotly_full) == label.full
     assert not set("<>$%") & set(label.plotly_full + label.plotly)
     assert "&" not in ENTITY.sub("", label.plotly_full)
 
 
-def test_what_plotly_reads_is_spelled_otherwise() -> None:
+def test_plotly_markup_is_escaped() -> None:
     assert plotly_text("<b>&amp;</b> $x$ %{z}") == "&lt;b&gt;&amp;amp;&lt;/b&gt; &#36;x&#36; &#37;{z}"
 
 
@@ -85,23 +85,23 @@ def test_what_plotly_reads_is_spelled_otherwise() -> None:
         ("\ufffd", "\ufffd"),
     ],
 )
-def test_what_no_eye_can_see_has_a_sign(text: str, shown: str) -> None:
+def test_invisible_characters_have_symbols(text: str, shown: str) -> None:
     assert make_visible(text) == shown
 
 
-def test_sub_words_that_continue_a_word_carry_a_dot() -> None:
+def test_continuation_pieces_have_dot() -> None:
     found = token_labels(pieces("trans", "lat", "ing"))
     assert [label.text for label in found] == ["trans", "·lat", "·ing"]
     assert [label.continues_word for label in found] == [False, True, True]
 
 
-def test_a_token_after_a_space_carries_no_dot() -> None:
+def test_token_after_space_has_no_dot() -> None:
     apart = (Token("the", 1, 0, 3, word=0), Token("cat", 2, 4, 7, word=1))
     assert [(label.text, label.continues_word) for label in token_labels(apart)] == [("the", False), ("cat", False)]
     assert [label.text for label in token_labels(pieces(" ", "ult"))] == ["␣", "ult"]
 
 
-def test_punctuation_touches_without_a_dot() -> None:
+def test_punctuation_has_no_dot() -> None:
     tokens = (Token("table", 1, 0, 5, word=0), Token(".", 2, 5, 6, word=1), Token("'s", 3, 6, 8, word=1))
     assert [(label.text, label.continues_word) for label in token_labels(tokens)] == [
         ("table", False),
@@ -110,26 +110,26 @@ def test_punctuation_touches_without_a_dot() -> None:
     ]
 
 
-def test_another_word_that_touches_carries_no_dot() -> None:
+def test_adjacent_word_has_no_dot() -> None:
     tokens = (Token("我用", 1, 0, 2, word=0), Token("Py", 2, 2, 4, word=1), Token("thon", 3, 4, 8, word=1))
     assert [label.text for label in token_labels(tokens)] == ["我用", "Py", "·thon"]
 
 
 @pytest.mark.parametrize("texts", [("翻译", "程序"), ("たべ", "る"), ("한국", "어")])
-def test_squares_never_carry_a_dot(texts: tuple[str, str]) -> None:
+def test_chinese_characters_have_no_dot(texts: tuple[str, str]) -> None:
     found = token_labels(pieces(*texts))
     assert [label.text for label in found] == list(texts)
     assert all(label.is_vertical for label in found)
     assert found[1].continues_word
 
 
-def test_special_tokens_touch_nothing() -> None:
+def test_special_tokens_are_never_adjacent() -> None:
     tokens = (*pieces("a"), Token("</s>", 2, 1, 1, special=True))
     assert token_labels(tokens)[1] == TokenLabel("</s>", "</s>", special=True, continues_word=False)
     assert token_labels(tokens)[1].plotly == "&lt;/s&gt;"
 
 
-def test_a_character_in_pieces_is_shown_once() -> None:
+def test_split_character_is_shown_once() -> None:
     tokens = tuple(Token("翻", number, 4, 5, word=1, piece=number, pieces=3) for number in range(3))
     found = token_labels(tokens)
     assert [label.text for label in found] == ["翻", "翻 2/3", "翻 3/3"]
@@ -137,7 +137,7 @@ def test_a_character_in_pieces_is_shown_once() -> None:
     assert [label.continues_word for label in found] == [False, True, True]
 
 
-def test_long_labels_are_cut_and_the_whole_is_kept() -> None:
+def test_long_labels_are_truncated_with_full_text_kept() -> None:
     long = "Donaudampfschifffahrtsgesellschaft"
     label = token_labels(pieces(long))[0]
     assert (label.text, label.full) == ("Donaudampfschif…", long)
@@ -146,7 +146,7 @@ def test_long_labels_are_cut_and_the_whole_is_kept() -> None:
     assert truncate("翻译程序员在北京上海") == "翻译程序员在北…"
 
 
-def test_a_cut_never_falls_into_a_character() -> None:
+def test_truncation_never_splits_characters() -> None:
     family = "👨\u200d👩\u200d👧\u200d👦"
     assert truncate(family * 9) == family * 7 + "…"
     accents = "e" + "\u0301" * 50
@@ -154,21 +154,21 @@ def test_a_cut_never_falls_into_a_character() -> None:
     assert token_labels(pieces(accents))[0].full == accents
 
 
-def test_characters_are_what_readers_take_for_one() -> None:
+def test_graphemes_are_kept_together() -> None:
     assert grapheme_clusters("e\u0301👍🏽🇩🇪🇫🇷a") == ["e\u0301", "👍🏽", "🇩🇪", "🇫🇷", "a"]
     assert display_width("e\u0301翻👍🏽") == 1 + 2 + 2
 
 
-def test_right_to_left_text_ends_with_itself() -> None:
+def test_right_to_left_text_is_isolated() -> None:
     assert plotly_text("مرحبا") == "\u2068مرحبا\u2069"
     assert plotly_text("cat") == "cat"
 
 
-def test_an_upright_label_has_one_character_a_line() -> None:
+def test_upright_label_has_one_character_per_line() -> None:
     assert vertical_text("翻译<") == "翻<br>译<br>&lt;"
 
 
-def test_a_candidate_shows_whether_it_goes_on_with_the_word() -> None:
+def test_candidate_label_shows_continuation() -> None:
     assert [candidate_label(text).text for text in (" cat", "ress", ",", "翻译", "")] == [
         "cat",
         "·ress",
@@ -179,14 +179,14 @@ def test_a_candidate_shows_whether_it_goes_on_with_the_word() -> None:
     assert candidate_label("<b>").plotly == "&lt;b&gt;"
 
 
-def test_lines_break_at_spaces_and_between_squares_but_before_no_comma() -> None:
+def test_lines_break_at_spaces_and_chinese_but_not_before_comma() -> None:
     assert wrap("each word looks", 9) == ["each word", "looks"]
     assert wrap("每一行是一个词，", 8) == ["每一行是", "一个词，"]
     assert wrap("词词词词，词", 8) == ["词词词", "词，词"]
     assert wrap("unbreakable", 3) == ["unbreakable"]
 
 
-def test_every_label_is_seen() -> None:
+def test_every_label_is_visible() -> None:
     texts = [chr(code) for code in range(0x300) if unicodedata.category(chr(code)) != "Cn"]
     for label in token_labels(pieces(*texts)):
         assert label.text.strip()

@@ -1,4 +1,4 @@
-"""`headlight serve --cluster` as an operator sees it: started, and told to end as Docker or a terminal does."""
+"""`headlight serve --cluster`: start, and stop by SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_cluster_that_is_told_to_end_ends_quietly_with_all_its_processes(number: signal.Signals) -> None:
+def test_cluster_stops_quietly_with_all_processes(number: signal.Signals) -> None:
     pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so no cluster is started")
     with served() as (process, address):
         assert httpx.get(f"{address}/-/routes", timeout=PATIENCE).json() == {"/": "headlight"}
@@ -76,7 +76,7 @@ def test_a_cluster_that_is_told_to_end_ends_quietly_with_all_its_processes(numbe
             httpx.get(f"{address}/-/routes", timeout=PATIENCE)
 
 
-def test_ray_that_does_not_start_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_start_failure_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def init(**options: object) -> None:
         raise Exception("The node timed out.")  # as Ray does
 

@@ -1,4 +1,4 @@
-"""Settings are read once, checked, and all in one table."""
+"""Settings: reading, validation, and documentation."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from headlight.viz.settings import (
 LISTED = tuple(each["id"] for each in load_hub_list())
 
 
-def test_nothing_set_is_the_defaults() -> None:
+def test_empty_environment_gives_defaults() -> None:
     usual = replace(Settings(), models=(*LISTED, ANY_MODEL))
     assert read_settings({}) == usual
     assert read_settings({"HEADLIGHT_PORT": "", "HEADLIGHT_MODEL": "  "}) == usual
 
 
-def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
+def test_all_settings_are_read(tmp_path: Path) -> None:
     given = {
         "HEADLIGHT_MODEL": "toy",
         "HEADLIGHT_MAX_CHARACTERS": "211",
@@ -81,7 +81,7 @@ def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
     assert {setting.name for setting in SETTINGS} == set(given)
 
 
-def test_without_a_mapping_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_is_read_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_MAX_BEAM", "5")
     assert read_settings().max_beam == 5
 
@@ -107,7 +107,7 @@ def test_without_a_mapping_the_environment_is_read(monkeypatch: pytest.MonkeyPat
         ("HEADLIGHT_RAY_ADDRESS", "ray://head:10001", "such as http://127.0.0.1:8000"),
     ],
 )
-def test_what_cannot_be_meant_is_said_with_its_name(name: str, text: str, complaint: str) -> None:
+def test_invalid_setting_error_names_variable(name: str, text: str, complaint: str) -> None:
     with pytest.raises(SettingsError) as caught:
         read_settings({name: text})
     assert name in str(caught.value)
@@ -115,13 +115,13 @@ def test_what_cannot_be_meant_is_said_with_its_name(name: str, text: str, compla
     assert len(str(caught.value)) < 220
 
 
-def test_on_a_cluster_more_computations_run_at_once() -> None:
+def test_cluster_default_concurrency_is_higher() -> None:
     assert read_settings({"HEADLIGHT_BACKEND": "ray"}).concurrency == 32
     assert read_settings({"HEADLIGHT_BACKEND": "here"}).concurrency == 2
     assert read_settings({"HEADLIGHT_BACKEND": "ray", "HEADLIGHT_CONCURRENCY": "5"}).concurrency == 5
 
 
-def test_every_line_of_the_table_says_what_it_does() -> None:
+def test_every_setting_has_a_meaning() -> None:
     assert all(setting.meaning and setting.default for setting in SETTINGS)
     table = {setting.name: setting.default for setting in SETTINGS}
     assert table["HEADLIGHT_MAX_TOKENS"] == str(Settings().max_tokens)
@@ -150,13 +150,11 @@ def test_every_line_of_the_table_says_what_it_does() -> None:
         ({"HEADLIGHT_HOST": "0.0.0.0", "HEADLIGHT_MODELS": "*"}, (*LISTED, ANY_MODEL)),  # noqa: S104
     ],
 )
-def test_where_anybody_may_visit_only_the_listed_models_may_be_asked_for(
-    given: dict[str, str], models: tuple[str, ...]
-) -> None:
+def test_public_page_allows_only_listed_models(given: dict[str, str], models: tuple[str, ...]) -> None:
     assert read_settings(given).models == models
 
 
-def test_the_list_has_both_ways_of_each_pair_with_sizes() -> None:
+def test_list_has_both_directions_with_sizes() -> None:
     listed = load_hub_list()
     pairs = {tuple(each["languages"]) for each in listed if each["languages"] and "kind" not in each}
     assert len(pairs) == 11
@@ -173,7 +171,7 @@ def test_the_list_has_both_ways_of_each_pair_with_sizes() -> None:
     assert "Helsinki-NLP/opus-mt-en-jap" not in ids  # learnt from the Bible alone
 
 
-def test_every_family_that_the_documents_promise_is_in_the_list_and_may_be_fetched() -> None:
+def test_documented_families_are_listed() -> None:
     promises = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
     sizes = {each["id"]: each["bytes"] for each in load_hub_list()}
     for promised, named in (
@@ -194,7 +192,7 @@ def test_every_family_that_the_documents_promise_is_in_the_list_and_may_be_fetch
 
 
 @pytest.mark.parametrize("host", ["999.1.1.1", "a b", "192.0.2.1", "http://127.0.0.1", "x" * 300, "fe80::zz", "ü" * 70])
-def test_a_host_at_which_nobody_can_serve_is_told_in_one_line(host: str) -> None:
+def test_invalid_host_is_reported_in_one_line(host: str) -> None:
     with pytest.raises(SettingsError, match="HEADLIGHT_HOST") as told:
         check_can_bind(Settings(host=host))
     assert "\n" not in str(told.value)
@@ -202,7 +200,7 @@ def test_a_host_at_which_nobody_can_serve_is_told_in_one_line(host: str) -> None
 
 
 @pytest.mark.parametrize("host", [None, "localhost", "127.0.0.1", "[::1]", "::1"])
-def test_a_port_that_is_taken_is_told_in_one_line_and_a_free_one_stays_free(host: str | None) -> None:
+def test_used_port_is_reported_and_free_port_stays_free(host: str | None) -> None:
     family = socket.AF_INET6 if ":" in (host or "") else socket.AF_INET
     with socket.create_server(((host or "127.0.0.1").strip("[]"), 0), family=family) as taken:
         settings = Settings(host=host, port=taken.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Colours: readable, ordered by lightness, the same everywhere."""
+"""Colours: contrast, order by lightness, equality on server and browser."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def contrast(first: str, second: str) -> float:
 BOTH = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
 
 
-def test_contrast_is_that_of_the_guidelines() -> None:
+def test_contrast_follows_wcag_formula() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
     assert contrast("#123456", "#123456") == 1
 
 
 @BOTH
-def test_text_can_be_read(theme: Theme) -> None:
+def test_text_contrast_is_sufficient(theme: Theme) -> None:
     for ink in (theme.ink, theme.ink_2, theme.ink_3, theme.error, theme.accent, theme.head_a, theme.head_b):
         assert contrast(ink, theme.ground) >= 4.5
     assert contrast(theme.on_accent, theme.accent) >= 4.5
@@ -53,21 +53,21 @@ def test_text_can_be_read(theme: Theme) -> None:
 
 @BOTH
 @pytest.mark.parametrize("name", PALETTES)
-def test_a_scale_is_ordered_by_lightness_alone(theme: Theme, name: str) -> None:
+def test_scale_is_ordered_by_lightness(theme: Theme, name: str) -> None:
     light = [luminance(str(colour)) for _, colour in colour_scale(name, theme, 65)]
     assert light == sorted(light, reverse=theme.name == "light")
     assert len(set(light)) == len(light)
 
 
 @BOTH
-def test_zero_of_a_scale_differs_from_a_masked_cell(theme: Theme) -> None:
+def test_zero_colour_differs_from_masked(theme: Theme) -> None:
     zero = str(colour_scale("headlight", theme)[0][1])
     assert zero != theme.masked
     assert contrast(theme.hatch, theme.masked) > 1.1
 
 
 @BOTH
-def test_the_difference_has_its_neutral_in_the_middle(theme: Theme) -> None:
+def test_difference_scale_is_neutral_at_centre(theme: Theme) -> None:
     scale = [str(colour) for _, colour in colour_scale("difference", theme, 33)]
     distances = [abs(luminance(colour) - luminance(theme.ground)) for colour in scale]
     assert distances.index(min(distances)) == 16
@@ -78,13 +78,13 @@ def test_the_difference_has_its_neutral_in_the_middle(theme: Theme) -> None:
 
 @BOTH
 @pytest.mark.parametrize("name", STOPS)
-def test_a_scale_runs_evenly_from_its_first_stop_to_its_last(theme: Theme, name: str) -> None:
+def test_scale_is_interpolated_evenly(theme: Theme, name: str) -> None:
     scale = colour_scale(name, theme)
     assert [place for place, _ in scale] == [step / 32 for step in range(33)]
     assert all(re.fullmatch("#[0-9a-f]{6}", str(colour)) for _, colour in scale)
 
 
-def test_colours_are_converted_as_the_formulas_say() -> None:
+def test_colour_conversion_matches_formulas() -> None:
     # OKLCH with no chroma is grey: lightness cubed is the linear channel, and that is curved.
     linear = 0.96**3
     assert (
@@ -93,7 +93,7 @@ def test_colours_are_converted_as_the_formulas_say() -> None:
     )
 
 
-def test_an_unknown_scale_or_a_scale_of_one_colour_is_refused() -> None:
+def test_unknown_or_single_colour_scale_raises() -> None:
     with pytest.raises(ValueError, match="'jet': choose headlight, cividis, grey"):
         colour_scale("jet", THEMES["light"])
     with pytest.raises(ValueError, match="2 or more"):
@@ -101,20 +101,20 @@ def test_an_unknown_scale_or_a_scale_of_one_colour_is_refused() -> None:
 
 
 @BOTH
-def test_heads_have_colours_of_their_own_that_can_be_seen(theme: Theme) -> None:
+def test_head_colours_are_distinct_and_visible(theme: Theme) -> None:
     colours = [head_colour(theme, head) for head in range(24)]
     assert len(set(colours)) == 24
     assert min(contrast(colour, theme.ground) for colour in colours) >= 3
     assert head_colour(theme, 24) == colours[0]
 
 
-def test_style_sheets_get_the_same_colours() -> None:
+def test_css_colours_match_theme() -> None:
     assert css_variables(THEMES["light"]).startswith("--ground: #fdfdfc; --raised: #ffffff;")
     assert "--ink-2: #b7bec7;" in css_variables(THEMES["dark"])
     assert "name" not in css_variables(THEMES["dark"])
 
 
-def test_browsers_get_the_same_colours() -> None:
+def test_browser_colours_match_theme() -> None:
     themes = json.loads(json.dumps(browser_theme()))
     assert themes["light"]["variables"]["--ink-3"] == THEMES["light"].ink_3
     assert themes["dark"]["scales"]["difference"] == [
@@ -124,14 +124,14 @@ def test_browsers_get_the_same_colours() -> None:
 
 
 @BOTH
-def test_figures_lie_on_the_ground_and_their_plots_let_it_shine_through(theme: Theme) -> None:
+def test_figures_have_page_background_and_transparent_plots(theme: Theme) -> None:
     layout = plotly_template(theme).layout
     assert (layout.paper_bgcolor, layout.plot_bgcolor) == (theme.ground, "rgba(0,0,0,0)")
     assert layout.font.family == FONT
     assert layout.hoverlabel.namelength == -1
 
 
-def test_fonts_for_chinese_are_named_before_the_last_resort() -> None:
+def test_chinese_fonts_precede_generic_font() -> None:
     names = [name.strip(' "') for name in FONT.split(",")]
     assert names[-1] == "sans-serif"
     assert {"PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Noto Sans CJK SC"} < set(names)

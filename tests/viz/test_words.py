@@ -1,4 +1,4 @@
-"""Every word on the page has its twin in the other language, and every word that is asked for is there."""
+"""Phrase tables: equal keys in all languages, and every used phrase exists."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def asked_for() -> set[str]:
     return found
 
 
-def test_both_tables_have_one_shape() -> None:
+def test_phrase_tables_have_same_keys() -> None:
     english, chinese = phrases("en"), phrases("zh")
     assert set(english) == set(chinese)
     for key, text in english.items():
@@ -45,7 +45,7 @@ def test_both_tables_have_one_shape() -> None:
         assert set(PLACES.findall(text)) == set(PLACES.findall(chinese[key])), key
 
 
-def test_every_phrase_that_a_module_says_is_in_the_tables() -> None:
+def test_every_used_phrase_exists() -> None:
     known = set(phrases("en"))
     for key in asked_for():
         beginning = key.split("${")[0]
@@ -55,7 +55,7 @@ def test_every_phrase_that_a_module_says_is_in_the_tables() -> None:
             assert key in known, key
 
 
-def test_modules_hold_no_words_of_their_own() -> None:
+def test_modules_contain_no_user_visible_text() -> None:
     """Text reaches the page by `make(…, 'text')` or `textContent = 'text'`: none of it may be written out."""
     assigned = r"(?:textContent|placeholder|title|ariaLabel) = (['\"`])(?P<text>[^'\"`]*)\1"
     literal = re.compile(assigned + r"|make\('\w+', \{[^{}]*\}, '(?P<child>[^']*)'")
@@ -96,14 +96,14 @@ def modules() -> list[Path]:
     return [*WIDGETS.rglob("*.js"), *VIZ.rglob("*.py"), *(VIZ.parent / "model").rglob("*.py")]
 
 
-def test_no_phrase_of_the_page_is_unused() -> None:
+def test_page_phrases_are_used() -> None:
     of_tools = ("scale_", "palette_")  # `${field}_${value}` of the panel's two selects
     keys = [key for key in phrases() if not key.startswith(("figure_", "error_", *of_tools))]
     assert unused(keys, modules()) == []
     assert unused(["translate", "translate_nothing"], modules()) == ["translate_nothing"]
 
 
-def test_no_phrase_of_a_lesson_belongs_to_no_lesson() -> None:
+def test_lesson_phrases_belong_to_lessons() -> None:
     lessons = tuple(f"lesson_{lesson.name}_" for lesson in LESSONS)
     keys = [key for key in phrases() if key.startswith("lesson_") and not key.startswith(lessons)]
     said = {text for path in modules() for text in literals(path)}
@@ -113,7 +113,7 @@ def test_no_phrase_of_a_lesson_belongs_to_no_lesson() -> None:
     assert [key for key in keys if not named.fullmatch(key)] == []
 
 
-def test_no_phrase_of_an_error_is_unused() -> None:
+def test_error_phrases_are_used() -> None:
     raised = [path for path in modules() if path.suffix == ".py"]
     keys = [key for key in phrases() if key.startswith("error_") and not key.startswith("error_hub_")]
     assert (
@@ -125,7 +125,7 @@ def test_no_phrase_of_an_error_is_unused() -> None:
 
 
 @pytest.mark.parametrize("figure", ["any", *FIGURES])
-def test_no_phrase_of_a_figure_is_unused_and_none_is_missing(figure: str) -> None:
+def test_figure_phrases_are_used_and_complete(figure: str) -> None:
     own = [VIZ / "figures" / f"{figure}.py"]
     shared = [path for path in (VIZ / "figures").glob("*.py") if path.stem not in FIGURES]
     sources = [*own, *shared]
@@ -149,7 +149,7 @@ def test_every_tab_and_example_has_a_name() -> None:
         assert f"example_{example.name}" in phrases("en")
 
 
-def test_every_measure_has_its_words_and_its_unit() -> None:
+def test_every_measure_has_phrases_and_unit() -> None:
     for name, statistic in STATISTICS.items():
         assert {f"measure_{name}", f"measure_{name}_says"} <= set(phrases("en"))
         assert statistic.unit == "share" or f"unit_{statistic.unit}" in phrases("en")  # a share has none

@@ -575,8 +575,8 @@ def watched(result: Result) -> str:
 def scale(result: Result) -> str:
     """Render the rates and failures of a cluster on one machine."""
     alone = result["here"]["rate"]
-    kinds = [("in one process, without a cluster", result["here"])]
-    kinds += [(f"replicas: {count}", rates) for count, rates in result["replicas"].items()]
+    kinds = [("one process, no cluster", result["here"])]
+    kinds += [(f"{count} replica{'s' if int(count) > 1 else ''}", rates) for count, rates in result["replicas"].items()]
     rate_rows = [
         [name, f"{rates['rate']:.1f}", f"{rates['rate'] / alone:.2f}", f"{rates['p50']:.2f}", f"{rates['p95']:.2f}"]
         for name, rates in kinds
@@ -601,9 +601,9 @@ def scale(result: Result) -> str:
             "## On a cluster\n",
             f"{result['callers']} callers translate one sentence with de-en, a beam of four and no cache, for "
             f"{result['seconds']:g} s each. Callers, pages, Ray and replicas share the cores of one machine.\n",
-            table(["", "answers per second", "÷ one process", "median, s", "p95, s"], rate_rows),
+            table(["setup", "answers per second", "relative to one process", "median, s", "p95, s"], rate_rows),
             "SIGKILL under load; *retried* counts requests that callers repeated on the other page process.\n",
-            table(["", "answers", "wrong", "lost", "retried", "longest, s", "recovered after, s"], lost),
+            table(["killed", "answers", "wrong", "lost", "retried", "longest, s", "recovered after, s"], lost),
             f"A page process with a cluster uses {format_megabytes(page['memory'])}, one that runs the model "
             f"{format_megabytes(page['memory_here'])} after its first answer.\n",
             f"Ray Serve's proxy and scheduler with replicas that sleep {sleep:g} s and return a stored answer, one "

@@ -93,7 +93,7 @@ def sign(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("positions", POSITION_NAMES)
-def test_float32_comes_back_bit_by_bit_with_every_encoding_of_positions(
+def test_float32_roundtrips_exactly_with_every_position_encoding(
     tmp_path: Path, source: Tokenizer, target: Tokenizer, positions: str
 ) -> None:
     model = make_model(source, target, positions=positions, heads=1)
@@ -118,7 +118,7 @@ def test_float32_comes_back_bit_by_bit_with_every_encoding_of_positions(
         {"norm": "rms", "norm_first": True, "final_norm": True, "activation": "swiglu", "attention_bias": False},
     ],
 )
-def test_tied_weights_are_stored_once_and_stay_one(tmp_path: Path, source: Tokenizer, changes: dict[str, Any]) -> None:
+def test_tied_weights_are_stored_once_and_stay_tied(tmp_path: Path, source: Tokenizer, changes: dict[str, Any]) -> None:
     model = make_model(source, source, **changes)
     save_checkpoint(tmp_path / "model", model, source, source, storage="float32")
     loaded = load_checkpoint(tmp_path / "model").model
@@ -129,7 +129,7 @@ def test_tied_weights_are_stored_once_and_stay_one(tmp_path: Path, source: Token
     assert torch.equal(logits(loaded), logits(model))
 
 
-def test_a_loaded_model_is_ready_to_run_and_leaves_random_numbers_alone(saved: Path) -> None:
+def test_loading_sets_eval_mode_and_keeps_rng_state(saved: Path) -> None:
     torch.manual_seed(3)
     before = torch.get_rng_state()
     loaded = load_checkpoint(str(saved))
@@ -144,7 +144,7 @@ def test_a_loaded_model_is_ready_to_run_and_leaves_random_numbers_alone(saved: P
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("positions", POSITION_NAMES)
-def test_a_model_loads_straight_onto_a_gpu(tmp_path: Path, source: Tokenizer, positions: str) -> None:
+def test_model_loads_directly_to_device(tmp_path: Path, source: Tokenizer, positions: str) -> None:
     model = make_model(source, source, positions=positions, heads=1)
     save_checkpoint(tmp_path / "model", model, source, source, storage="float32")
     loaded = load_checkpoint(tmp_path / "model", device="cuda").model
@@ -153,7 +153,7 @@ def test_a_model_loads_straight_onto_a_gpu(tmp_path: Path, source: Tokenizer, po
         torch.testing.assert_close(loaded(ids.cuda(), ids.cuda()).cpu(), model(ids, ids), atol=1e-4, rtol=1e-3)
 
 
-def test_one_vocabulary_is_one_file_and_one_object(tmp_path: Path, saved: Path, source: Tokenizer) -> None:
+def test_shared_vocabulary_is_stored_and_loaded_once(tmp_path: Path, saved: Path, source: Tokenizer) -> None:
     save_checkpoint(tmp_path / "model", make_model(source, source), source, source)
     loaded = load_checkpoint(tmp_path / "model")
     assert loaded.source_tokenizer is loaded.target_tokenizer
@@ -163,9 +163,7 @@ def test_one_vocabulary_is_one_file_and_one_object(tmp_path: Path, saved: Path, 
     assert two.target_tokenizer.vocabulary_size == two.config.target_vocabulary
 
 
-def test_float16_rounds_matrices_and_keeps_vectors(
-    tmp_path: Path, model: Transformer, source: Tokenizer, target: Tokenizer
-) -> None:
+def test_float16_rounds_only_matrices(tmp_path: Path, model: Transformer, source: Tokenizer, target: Tokenizer) -> None:
     save_checkpoint(tmp_path / "model", model, source, target)
     loaded = load_checkpoint(tmp_path / "model").model.state_dict()
     for name, exact in model.state_dict().items():
@@ -178,7 +176,7 @@ def test_float16_rounds_matrices_and_keeps_vectors(
 
 
 @pytest.mark.parametrize("shard_bytes", [9_500_000, 3_000])
-def test_int8_misses_by_at_most_half_a_step_of_its_row(
+def test_int8_error_is_at_most_half_a_step(
     tmp_path: Path, model: Transformer, source: Tokenizer, target: Tokenizer, shard_bytes: int
 ) -> None:
     save_checkpoint(tmp_path / "model", model, source, target, storage="int8", shard_bytes=shard_bytes)
@@ -192,7 +190,7 @@ def test_int8_misses_by_at_most_half_a_step_of_its_row(
     assert (logits(load_checkpoint(tmp_path / "model").model) - logits(model)).abs().max() < 0.1
 
 
-def test_int8_by_hand() -> None:
+def test_int8_matches_manual_quantisation() -> None:
     values, scale = encode_tensor(
         "table", torch.tensor([[127.0, -63.4, 0.0], [0.0, 0.0, 0.0], [-0.254, 0.003, 0.001]]), "int8"
     )
@@ -205,7 +203,7 @@ def test_int8_by_hand() -> None:
 
 
 @pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
-def test_saving_twice_gives_the_same_bytes(tmp_path: Path, model: Transformer, source: Tokenizer, storage: Any) -> None:
+def test_saving_is_deterministic(tmp_path: Path, model: Transformer, source: Tokenizer, storage: Any) -> None:
     model = make_model(source, source)
     for name in ("first", "second", "second"):  # the last one over an earlier save
         save_checkpoint(tmp_path / name, model, source, source, storage=storage, card="# Card\n", shard_bytes=20_000)
@@ -213,13 +211,13 @@ def test_saving_twice_gives_the_same_bytes(tmp_path: Path, model: Transformer, s
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["first", "second"]
 
 
-def test_the_checksums_are_what_sha256sum_checks(saved: Path) -> None:
+def test_checksums_match_sha256sum(saved: Path) -> None:
     subprocess.run([*SHA256SUM, "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=saved, check=True)
     listed = {line.split("  ")[1] for line in (saved / "SHA256SUMS").read_text().splitlines()}
     assert listed == {path.name for path in saved.iterdir()} - {"SHA256SUMS"}
 
 
-def test_shards_stay_below_their_limit_and_have_the_hubs_index(sharded: Path, model: Transformer) -> None:
+def test_shards_respect_limit_and_have_hub_index(sharded: Path, model: Transformer) -> None:
     files = sorted(path.name for path in sharded.glob("*.safetensors"))
     count = len(files)
     assert files == [f"model-{number:05d}-of-{count:05d}.safetensors" for number in range(1, count + 1)]
@@ -231,11 +229,11 @@ def test_shards_stay_below_their_limit_and_have_the_hubs_index(sharded: Path, mo
     assert any(".rows.1" in name for name in index["weight_map"])  # one embedding is larger than a shard
 
 
-def test_shards_load_like_one_file(saved: Path, sharded: Path) -> None:
+def test_shards_load_like_single_file(saved: Path, sharded: Path) -> None:
     assert torch.equal(logits(load_checkpoint(sharded).model), logits(load_checkpoint(saved).model))
 
 
-def test_the_default_shards_stay_below_ten_million_bytes(tmp_path: Path) -> None:
+def test_default_shards_are_below_ten_megabytes(tmp_path: Path) -> None:
     table = (torch.arange(7_001 * 701) % 2_039).reshape(7_001, 701).float()  # whole numbers that float16 can hold
     tensors = {f"layers.{number}.weight": torch.zeros(1_009, 701) for number in range(11)} | {"table": table}
     write_weights(tmp_path, tensors, "float16", 9_500_000)
@@ -243,9 +241,7 @@ def test_the_default_shards_stay_below_ten_million_bytes(tmp_path: Path) -> None
     assert torch.equal(TensorStore(tmp_path).read("table"), table)  # cut into shards, and read in several steps
 
 
-def test_a_new_save_replaces_shards_and_vocabularies_but_nothing_else(
-    tmp_path: Path, sharded: Path, source: Tokenizer
-) -> None:
+def test_save_replaces_only_shards_and_vocabularies(tmp_path: Path, sharded: Path, source: Tokenizer) -> None:
     folder = tmp_path / "model"
     shutil.copytree(sharded, folder)
     (folder / "notes.txt").write_text("mine")
@@ -254,7 +250,7 @@ def test_a_new_save_replaces_shards_and_vocabularies_but_nothing_else(
     load_checkpoint(folder)
 
 
-def test_a_broken_save_leaves_the_old_model_and_nothing_half_written(
+def test_failed_save_keeps_old_model(
     tmp_path: Path,
     saved: Path,
     model: Transformer,
@@ -277,7 +273,7 @@ def test_a_broken_save_leaves_the_old_model_and_nothing_half_written(
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_the_fingerprint_follows_the_weights_and_not_the_card(tmp_path: Path, saved: Path, model: Transformer) -> None:
+def test_fingerprint_depends_on_weights_but_not_card(tmp_path: Path, saved: Path, model: Transformer) -> None:
     fingerprint = load_checkpoint(saved).fingerprint
     assert re.fullmatch("[0-9a-f]{16}", fingerprint)
     folder = tmp_path / "model"
@@ -289,7 +285,7 @@ def test_the_fingerprint_follows_the_weights_and_not_the_card(tmp_path: Path, sa
     assert load_checkpoint(folder).fingerprint != fingerprint
 
 
-def test_the_digest_of_weights_follows_them_alone_with_and_without_checksums(tmp_path: Path, saved: Path) -> None:
+def test_weights_digest_depends_only_on_weights(tmp_path: Path, saved: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(saved, folder)
     digest = weights_digest(folder)
@@ -307,7 +303,7 @@ def test_the_digest_of_weights_follows_them_alone_with_and_without_checksums(tmp
     assert weights_digest(folder) == ""
 
 
-def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, source: Tokenizer, target: Tokenizer) -> None:
+def test_unloadable_model_is_not_saved(tmp_path: Path, source: Tokenizer, target: Tokenizer) -> None:
     model = make_model(source, target)
     table = model.encoder.embedding.table.weight
     save = partial(save_checkpoint, tmp_path / "model", model)
@@ -482,7 +478,7 @@ def complaint_of(folder: Path, broken: Break) -> str:
 
 
 @pytest.mark.parametrize("name", COMPLAINTS)
-def test_a_broken_folder_is_explained(tmp_path: Path, saved: Path, name: str) -> None:
+def test_broken_folder_error_explains_cause(tmp_path: Path, saved: Path, name: str) -> None:
     broken, words = COMPLAINTS[name]
     folder = tmp_path / "model"
     shutil.copytree(saved, folder)
@@ -490,7 +486,7 @@ def test_a_broken_folder_is_explained(tmp_path: Path, saved: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", SHARD_COMPLAINTS)
-def test_a_broken_folder_of_shards_is_explained(tmp_path: Path, sharded: Path, name: str) -> None:
+def test_broken_shards_error_explains_cause(tmp_path: Path, sharded: Path, name: str) -> None:
     broken, words = SHARD_COMPLAINTS[name]
     folder = tmp_path / "model"
     shutil.copytree(sharded, folder)
@@ -512,7 +508,7 @@ def test_a_broken_folder_of_shards_is_explained(tmp_path: Path, sharded: Path, n
         (cut("target_tokenizer.json", 99), r"target_tokenizer.json differs from its checksum"),
     ],
 )
-def test_a_changed_file_is_found_by_its_checksum(tmp_path: Path, saved: Path, broken: Break, words: str) -> None:
+def test_changed_file_fails_checksum(tmp_path: Path, saved: Path, broken: Break, words: str) -> None:
     folder = tmp_path / "model"
     shutil.copytree(saved, folder)
     broken(folder)
@@ -520,7 +516,7 @@ def test_a_changed_file_is_found_by_its_checksum(tmp_path: Path, saved: Path, br
         load_checkpoint(folder)
 
 
-def test_checksums_can_be_left_aside(tmp_path: Path, saved: Path) -> None:
+def test_checksum_verification_can_be_skipped(tmp_path: Path, saved: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(saved, folder)
     change_tensors(lambda tensors: tensors[TABLE].zero_(), folder)
@@ -531,7 +527,7 @@ def test_checksums_can_be_left_aside(tmp_path: Path, saved: Path) -> None:
 
 
 class Summariser(nn.Module):
-    """Another kind of model, with a tie of its own."""
+    """A different kind of model, with its own tied weights."""
 
     def __init__(self, config: SummariserConfig) -> None:
         super().__init__()
@@ -543,7 +539,7 @@ class SummariserConfig(TransformerConfig):
     pass
 
 
-def test_another_kind_of_model_is_one_line(
+def test_model_kind_needs_one_line(
     tmp_path: Path, source: Tokenizer, model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = ModelKind(SummariserConfig, Summariser, lambda config: (config.source_vocabulary, config.source_vocabulary))
@@ -555,7 +551,7 @@ def test_another_kind_of_model_is_one_line(
         load_checkpoint(tmp_path / "model")
 
 
-def test_another_format_of_folders_is_one_class_and_one_line(
+def test_folder_format_needs_one_class_and_one_line(
     tmp_path: Path, source: Tokenizer, target: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make_model(source, target)
@@ -600,7 +596,7 @@ def test_another_format_of_folders_is_one_class_and_one_line(
 
 @pytest.mark.slow
 @needs_proc
-def test_loading_peaks_below_one_and_a_half_times_the_weights(tmp_path: Path, saved: Path, source: Tokenizer) -> None:
+def test_loading_peak_memory_is_limited(tmp_path: Path, saved: Path, source: Tokenizer) -> None:
     # Two tensors make up most of it: the second one is the hard case, wanted as a whole with the first in memory.
     big = make_model(source, source, positions="learned", d_model=256, max_length=20_011)
     folders = []
@@ -619,7 +615,7 @@ def test_loading_peaks_below_one_and_a_half_times_the_weights(tmp_path: Path, sa
         assert 0.9 * weights < peak < 1.3 * weights, f"{peak / weights:.2f}"
 
 
-def test_a_swapped_vocabulary_is_noticed_even_where_its_checksum_was_removed(tmp_path: Path, saved: Path) -> None:
+def test_swapped_vocabulary_is_detected_without_checksum(tmp_path: Path, saved: Path) -> None:
     folder = Path(shutil.copytree(saved, tmp_path / "model"))
     sums = folder / "SHA256SUMS"
     kept = [line for line in sums.read_text(encoding="utf-8").splitlines() if "tokenizer" not in line]
@@ -629,7 +625,7 @@ def test_a_swapped_vocabulary_is_noticed_even_where_its_checksum_was_removed(tmp
 
 
 @pytest.mark.parametrize(("name", "value"), [("end_id", 5), ("pad_id", 4), ("start_id", 3)])
-def test_ids_that_are_not_the_vocabularys_are_refused(tmp_path: Path, saved: Path, name: str, value: int) -> None:
+def test_ids_outside_vocabulary_raise(tmp_path: Path, saved: Path, name: str, value: int) -> None:
     folder = Path(shutil.copytree(saved, tmp_path / "model"))
     path = folder / "config.json"
     values = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""A model that comes along is loaded by its name; a folder that is there comes first."""
+"""Bundled models are loaded by name; existing folders take precedence."""
 
 from __future__ import annotations
 

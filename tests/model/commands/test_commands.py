@@ -1,4 +1,4 @@
-"""`python -m headlight`: what people type, and what they get."""
+"""The command line `python -m headlight`."""
 
 from __future__ import annotations
 

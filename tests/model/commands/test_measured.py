@@ -1,4 +1,4 @@
-"""After new weights one command measures anew what is stale, and leaves alone what is not."""
+"""One command regenerates stale reports after new weights and keeps current ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `headlight` as people use it: pipes that close, interruptions, slips on the command line."""
+"""The command `headlight`: closed pipes, interrupts, usage errors."""
 
 from __future__ import annotations
 

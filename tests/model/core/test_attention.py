@@ -1,4 +1,4 @@
-"""Attention equals PyTorch's with the same weights, on both of its paths, and stays sane where nothing may be seen."""
+"""Attention matches PyTorch's with the same weights on both paths, and handles fully masked rows."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def inputs(kind: str, **options: Any) -> tuple[Tensor, Tensor | None]:
 # ---------------------------------------------------------------- hand-worked
 
 
-def test_two_scores_zero_and_one_share_attention_as_one_to_e() -> None:
+def test_softmax_of_zero_and_one() -> None:
     query, key = torch.tensor([[[[1.0]]]]), torch.tensor([[[[0.0], [1.0]]]])
     value = torch.tensor([[[[10.0], [20.0]]]])
     expected = torch.tensor([[[[1, math.e]]]]) / (1 + math.e)
@@ -84,7 +84,7 @@ def test_two_scores_zero_and_one_share_attention_as_one_to_e() -> None:
     assert_close(fused_attention(query, key, value), mixture, within=1e-6)
 
 
-def test_scores_are_products_divided_by_the_root_of_the_width() -> None:
+def test_scores_are_scaled_products() -> None:
     query = torch.tensor([[[[1.0, 2.0, 3.0, 4.0]]]])
     key = torch.tensor([[[[4.0, 3.0, 2.0, 1.0], [1.0, 0.0, 0.0, 0.0]]]])
     assert attention_scores(query, key).tolist() == [[[[(4 + 6 + 6 + 4) / 2, 1 / 2]]]]
@@ -93,7 +93,7 @@ def test_scores_are_products_divided_by_the_root_of_the_width() -> None:
     assert attention_scores(query, key, bias).tolist() == [[[[10 + 0.5, 1 / 2 - 1]]]]
 
 
-def test_masked_keys_get_exactly_zero_and_the_others_share_all() -> None:
+def test_masked_keys_have_zero_weight_and_rows_sum_to_one() -> None:
     scores = torch.tensor([[0.0, 1.0, 2.0], [5.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
     weights = masked_softmax(scores, causal_mask(3))
     e = math.e
@@ -102,7 +102,7 @@ def test_masked_keys_get_exactly_zero_and_the_others_share_all() -> None:
     assert (weights[~causal_mask(3)] == 0.0).all()
 
 
-def test_an_added_mask_shifts_scores_before_the_softmax() -> None:
+def test_additive_mask_shifts_scores() -> None:
     query, key = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, 3, 1)
     weights = attention_weights(query, key, torch.tensor([[0.0, 1.0, -math.inf]]))
     assert_close(weights, torch.tensor([[[[1, math.e, 0]]]]) / (1 + math.e), within=1e-7)
@@ -115,9 +115,7 @@ def test_an_added_mask_shifts_scores_before_the_softmax() -> None:
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
 @pytest.mark.parametrize("mask_name", MASKS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_attention_equals_pytorchs_with_copied_weights(
-    kind: str, mask_name: str, bias: bool, averaged: bool, device: str
-) -> None:
+def test_attention_matches_pytorch(kind: str, mask_name: str, bias: bool, averaged: bool, device: str) -> None:
     ours = make_attention(bias=bias).to(device)
     x, memory = inputs(kind, device=device)
     looked_at = x if memory is None else memory
@@ -140,7 +138,7 @@ def test_attention_equals_pytorchs_with_copied_weights(
 @pytest.mark.parametrize(("dtype", "within"), [(torch.float32, 1e-5), (torch.float64, 1e-11)], ids=str)
 @pytest.mark.parametrize("mask_name", MASKS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients_equal_pytorchs(kind: str, mask_name: str, dtype: torch.dtype, within: float) -> None:
+def test_gradients_match_pytorch(kind: str, mask_name: str, dtype: torch.dtype, within: float) -> None:
     ours = make_attention().to(dtype).train()
     theirs = attention_reference(ours)
     x, memory = inputs(kind, dtype=dtype)
@@ -158,7 +156,7 @@ def test_gradients_equal_pytorchs(kind: str, mask_name: str, dtype: torch.dtype,
 @pytest.mark.parametrize("watched", [True, False])
 @pytest.mark.parametrize("mask_name", MASKS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_bfloat16_stays_near_pytorchs_float32(kind: str, mask_name: str, watched: bool) -> None:
+def test_bfloat16_is_close_to_float32(kind: str, mask_name: str, watched: bool) -> None:
     ours = make_attention().bfloat16()
     x, memory = inputs(kind, dtype=torch.bfloat16)
     looked_at = x if memory is None else memory
@@ -176,7 +174,7 @@ def test_bfloat16_stays_near_pytorchs_float32(kind: str, mask_name: str, watched
         assert_close(seen["weights"], expected_weights, within=2e-2)
 
 
-def test_a_width_of_heads_of_its_own_and_unscaled_scores() -> None:
+def test_custom_head_width_and_unscaled_scores() -> None:
     ours = make_attention(head_width=3, scale_scores=False)
     x, _ = inputs("self")
     with watch(ours, "*") as seen:
@@ -195,9 +193,7 @@ def test_a_width_of_heads_of_its_own_and_unscaled_scores() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("biased", [False, True], ids=["no bias", "position bias"])
 @pytest.mark.parametrize("mask_name", MASKS)
-def test_the_explicit_formula_equals_the_fused_kernel(
-    mask_name: str, biased: bool, dtype: torch.dtype, device: str
-) -> None:
+def test_explicit_formula_matches_fused_kernel(mask_name: str, biased: bool, dtype: torch.dtype, device: str) -> None:
     query = torch.randn(BATCH, HEADS, QUERIES, HEAD_WIDTH, dtype=dtype, device=device)
     key, value = torch.randn(2, BATCH, HEADS, KEYS, HEAD_WIDTH, dtype=dtype, device=device)
     mask, _ = make_mask(mask_name, QUERIES, KEYS)
@@ -209,7 +205,7 @@ def test_the_explicit_formula_equals_the_fused_kernel(
 
 
 @pytest.mark.parametrize("watched_name", ["weights", "scores", "queries", "mixed"])
-def test_watching_anything_leaves_the_result_as_it_is(watched_name: str) -> None:
+def test_watching_attention_does_not_change_output(watched_name: str) -> None:
     attention, (x, _) = make_attention(), inputs("self")
     plain = attention(x, mask=causal_mask(QUERIES))
     with watch(attention, watched_name):
@@ -217,7 +213,7 @@ def test_watching_anything_leaves_the_result_as_it_is(watched_name: str) -> None
 
 
 @pytest.mark.parametrize("mask_name", MASKS)
-def test_rows_sum_to_one_and_masked_cells_are_exactly_zero(mask_name: str) -> None:
+def test_attention_rows_sum_to_one_and_masked_cells_are_zero(mask_name: str) -> None:
     attention, (x, memory) = make_attention(), inputs("cross")
     mask, _ = make_mask(mask_name, QUERIES, KEYS)
     _, seen = run(attention, x, memory, mask, watched=True)
@@ -231,7 +227,7 @@ def test_rows_sum_to_one_and_masked_cells_are_exactly_zero(mask_name: str) -> No
         assert (weights[~forbidden.expand(weights.shape)] > 0.0).all()
 
 
-def test_the_probe_of_scores_shows_them_before_the_softmax_with_all_that_is_added() -> None:
+def test_score_probe_includes_biases_and_masks() -> None:
     attention, (x, memory) = make_attention(), inputs("cross")
     assert memory is not None
     mask, bias = torch.randn(BATCH, HEADS, QUERIES, KEYS), torch.randn(HEADS, QUERIES, KEYS)
@@ -243,7 +239,7 @@ def test_the_probe_of_scores_shows_them_before_the_softmax_with_all_that_is_adde
 
 
 @pytest.mark.parametrize("name", ["scores", "weights"])
-def test_scores_or_weights_alone_take_the_explicit_path(name: str) -> None:
+def test_watching_scores_or_weights_uses_explicit_path(name: str) -> None:
     """The fused kernel would never show them, and an edit would change nothing."""
     attention, (x, _) = make_attention(), inputs("self")
     plain = attention(x)
@@ -270,7 +266,7 @@ def blind_mask(form: str) -> Tensor:
 @pytest.mark.parametrize("biased", [False, True], ids=["no bias", "position bias"])
 @pytest.mark.parametrize("form", ["boolean", "additive"])
 @pytest.mark.parametrize("watched", [True, False])
-def test_a_row_that_may_look_nowhere_is_zero_with_finite_gradients(
+def test_fully_masked_row_is_zero_with_finite_gradients(
     watched: bool, form: str, biased: bool, dtype: torch.dtype, device: str
 ) -> None:
     attention = make_attention().to(device, dtype)
@@ -296,7 +292,7 @@ def test_a_row_that_may_look_nowhere_is_zero_with_finite_gradients(
 
 
 @pytest.mark.parametrize("form", ["boolean", "additive"])
-def test_both_paths_give_the_same_gradients_around_blind_rows(form: str) -> None:
+def test_both_paths_have_equal_gradients_with_masked_rows(form: str) -> None:
     gradients = []
     vectors = [torch.randn(BATCH, HEADS, n, HEAD_WIDTH) for n in (QUERIES, KEYS, KEYS)]
     mask, aim = blind_mask(form), torch.randn(BATCH, HEADS, QUERIES, HEAD_WIDTH)
@@ -315,7 +311,7 @@ def test_both_paths_give_the_same_gradients_around_blind_rows(form: str) -> None
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_weights_in_half_precision_are_float32_and_their_rows_sum_to_one(dtype: torch.dtype, device: str) -> None:
+def test_half_precision_weights_are_float32_and_normalised(dtype: torch.dtype, device: str) -> None:
     attention = make_attention().to(device, dtype)
     x, memory = inputs("cross", device=device, dtype=dtype)
     output, seen = run(attention, x, memory, None, watched=True)
@@ -325,7 +321,7 @@ def test_weights_in_half_precision_are_float32_and_their_rows_sum_to_one(dtype: 
     assert_close(seen["weights"].sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6)
 
 
-def test_scores_beyond_the_range_of_float16_do_not_overflow() -> None:
+def test_large_scores_do_not_overflow_float16() -> None:
     query = torch.full((1, 1, 1, 64), 40.0, dtype=torch.float16)
     key = torch.stack([query[0, 0, 0], query[0, 0, 0] * 0.999])[None, None]  # products of 102,400: above 65,504
     assert attention_scores(query, key).isfinite().all()
@@ -336,7 +332,7 @@ def test_scores_beyond_the_range_of_float16_do_not_overflow() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_a_huge_negative_number_in_an_additive_mask_survives_half_precision(dtype: torch.dtype) -> None:
+def test_large_negative_mask_survives_half_precision(dtype: torch.dtype) -> None:
     """It is a number and no ban: of a row of nothing else, both paths still make weights that sum to one."""
     query, key = torch.randn(1, 1, 3, 4, dtype=dtype), torch.randn(1, 1, 2, 4, dtype=dtype)
     value = torch.eye(2, 4, dtype=dtype).expand(1, 1, 2, 4)
@@ -347,7 +343,7 @@ def test_a_huge_negative_number_in_an_additive_mask_survives_half_precision(dtyp
 
 
 @pytest.mark.parametrize("mask_name", MASKS)
-def test_autocast_takes_both_paths_to_one_result(mask_name: str) -> None:
+def test_autocast_gives_equal_results_on_both_paths(mask_name: str) -> None:
     attention, (x, memory) = make_attention(), inputs("cross")
     mask, _ = make_mask(mask_name, QUERIES, KEYS)
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -372,7 +368,7 @@ def kept_weights(attention: MultiHeadAttention) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.5, 0.9])
-def test_dropout_removes_weights_in_training_and_scales_the_survivors(probability: float) -> None:
+def test_dropout_zeroes_and_rescales_weights_in_training(probability: float) -> None:
     weights, kept = kept_weights(make_attention(dropout=probability).train())
     survivors = kept != 0
     assert_close(kept[survivors], weights[survivors] / (1 - probability), within=1e-6)
@@ -381,14 +377,14 @@ def test_dropout_removes_weights_in_training_and_scales_the_survivors(probabilit
     assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6, of="what a watcher sees")
 
 
-def test_no_dropout_outside_training() -> None:
+def test_dropout_is_disabled_in_eval_mode() -> None:
     weights, kept = kept_weights(make_attention(dropout=0.9))
     assert torch.equal(weights, kept)
     attention, (x, _) = make_attention(dropout=0.9), inputs("self")
     assert torch.equal(attention(x), attention(x))
 
 
-def test_dropout_acts_also_when_nobody_watches() -> None:
+def test_dropout_applies_without_watch() -> None:
     attention, (x, _) = make_attention(dropout=0.5).train(), inputs("self")
     assert not torch.equal(attention(x), attention(x))
     outputs = torch.stack([attention(x) for _ in range(200)])
@@ -401,7 +397,7 @@ def test_dropout_acts_also_when_nobody_watches() -> None:
 # ---------------------------------------------------------------- cross-attention and caches
 
 
-def test_cross_attention_takes_queries_from_x_and_all_else_from_the_memory() -> None:
+def test_cross_attention_uses_memory_for_keys_and_values() -> None:
     attention, (x, memory) = make_attention(), inputs("cross")
     assert memory is not None
     with watch(attention, "*") as seen:
@@ -411,7 +407,7 @@ def test_cross_attention_takes_queries_from_x_and_all_else_from_the_memory() -> 
     assert_close(seen["values"], attention.split_heads(attention.value(memory)))
 
 
-def test_heads_are_split_and_merged_without_mixing() -> None:
+def test_head_split_and_merge_roundtrip() -> None:
     attention = make_attention()
     vectors = torch.arange(BATCH * QUERIES * D_MODEL).view(BATCH, QUERIES, D_MODEL)
     heads = attention.split_heads(vectors)
@@ -424,7 +420,7 @@ def new_tokens(count: int, rows: int = BATCH) -> KeyValues:
     return KeyValues(*torch.randn(2, rows, HEADS, count, HEAD_WIDTH))
 
 
-def test_a_cache_gives_back_all_that_was_written_in_order() -> None:
+def test_cache_returns_entries_in_order() -> None:
     cache, written = KeyValueCache(), []
     for count in (1, 3, 1, 29, 1, 67):  # beyond its first room, twice
         written.append(new_tokens(count))
@@ -434,7 +430,7 @@ def test_a_cache_gives_back_all_that_was_written_in_order() -> None:
     assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
 
 
-def test_a_cache_that_is_full_to_the_last_column_loses_none_when_it_grows() -> None:
+def test_full_cache_grows_without_loss() -> None:
     """One token after the other fills the first room of 16, and the next of 32, before they grow."""
     cache, written = KeyValueCache(), []
     for _ in range(35):
@@ -444,7 +440,7 @@ def test_a_cache_that_is_full_to_the_last_column_loses_none_when_it_grows() -> N
         assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
 
 
-def test_a_cache_keeps_the_selected_rows_in_their_order() -> None:
+def test_cache_selects_rows_in_order() -> None:
     cache, first, second = KeyValueCache(), new_tokens(3), new_tokens(1, rows=3)
     cache.update(first)
     rows = torch.tensor([4, 0, 4])
@@ -454,14 +450,14 @@ def test_a_cache_keeps_the_selected_rows_in_their_order() -> None:
     assert torch.equal(got.values, torch.cat([first.values[rows], second.values], dim=2))
 
 
-def test_selecting_from_an_empty_cache_does_nothing() -> None:
+def test_selecting_from_empty_cache_is_noop() -> None:
     cache = KeyValueCache()
     cache.select(torch.tensor([0]))
     assert cache.length == 0
 
 
 @pytest.mark.parametrize("chunks", [(1,) * QUERIES, (5, 1, 7), (QUERIES,)], ids=str)
-def test_cached_self_attention_equals_the_whole_at_once(chunks: tuple[int, ...]) -> None:
+def test_cached_self_attention_matches_full_attention(chunks: tuple[int, ...]) -> None:
     attention, (x, _) = make_attention(), inputs("self")
     whole = attention(x, mask=causal_mask(QUERIES))
     cache, parts = KeyValueCache(), []

@@ -1,4 +1,4 @@
-"""The self-attention classifier: its sum of shares, its padding, its folder, and the judge that speaks for it."""
+"""The self-attention classifier: sum of contributions, padding, folder, and `Judge`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration refuses what no model can be built from, and travels as JSON unharmed."""
+"""The configuration rejects invalid values and survives a JSON roundtrip."""
 
 from __future__ import annotations
 

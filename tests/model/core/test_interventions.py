@@ -1,4 +1,4 @@
-"""An intervention changes the one head that it names, exactly as it says, while decoding and while looking."""
+"""Interventions change exactly their head, during decoding and capture."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ids_of(translation: Translation) -> list[int]:
 
 
 def uniform_rows(translation: Translation, kind: Kind) -> FloatArray:
-    """Each row shares one among the keys that it may look at."""
+    """Return rows with equal weights for all allowed keys."""
     allowed = translation.attention.allowed(kind).astype(np.float32)
     rows: FloatArray = allowed / allowed.sum(axis=-1, keepdims=True)
     return rows
@@ -61,7 +61,7 @@ def uniform_rows(translation: Translation, kind: Kind) -> FloatArray:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_removed_head_looks_nowhere(translator: Translator, kind: Kind) -> None:
+def test_removed_head_has_zero_weights(translator: Translator, kind: Kind) -> None:
     removed = changed_by(translator, change(kind, "remove"))
     assert (removed.attention.of(kind)[1, 2] == 0.0).all()
     others = np.delete(removed.attention.of(kind)[1], 2, axis=0)
@@ -70,14 +70,14 @@ def test_a_removed_head_looks_nowhere(translator: Translator, kind: Kind) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "alibi"])
-def test_a_uniform_head_looks_at_all_it_may_alike(positions: str, kind: Kind) -> None:
+def test_uniform_head_has_equal_allowed_weights(positions: str, kind: Kind) -> None:
     uniform = changed_by(tiny_translator(positions=positions), change(kind, "uniform"))
     given = uniform.attention.of(kind)[1, 2]
     np.testing.assert_allclose(given, uniform_rows(uniform, kind), atol=1e-6)
     assert (given[~uniform.attention.allowed(kind)] == 0.0).all()
 
 
-def test_uniform_rows_of_the_decoder_share_among_what_is_written() -> None:
+def test_uniform_decoder_rows_cover_past_tokens() -> None:
     given = changed_by(tiny_translator(), change("decoder", "uniform")).attention.decoder[1, 2]
     expected = np.array([[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3, 1 / 3, 1 / 3]])
     np.testing.assert_allclose(given[:3, :3], expected, atol=1e-6)
@@ -85,13 +85,13 @@ def test_uniform_rows_of_the_decoder_share_among_what_is_written() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("amount", [0.0, 0.25, 1.0, 3.0])
-def test_a_scaled_head_has_its_weights_times_the_amount(translator: Translator, kind: Kind, amount: float) -> None:
+def test_scaled_head_multiplies_weights(translator: Translator, kind: Kind, amount: float) -> None:
     plain = changed_by(translator).attention.of(kind)[1, 2]
     scaled = changed_by(translator, change(kind, "scale", amount=amount)).attention.of(kind)[1, 2]
     np.testing.assert_allclose(scaled, amount * plain, atol=1e-6)
 
 
-def test_in_a_padded_batch_each_sentence_is_changed_as_alone(translator: Translator) -> None:
+def test_interventions_in_padded_batch_match_single_sentences(translator: Translator) -> None:
     for kind, action in itertools.product(KINDS, ACTIONS):
         intervention = change(kind, action, amount=0.5)
         together = translator.translate_batch(SENTENCES, target=TARGET, interventions=(intervention,))
@@ -108,9 +108,7 @@ def test_in_a_padded_batch_each_sentence_is_changed_as_alone(translator: Transla
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_other_head_and_no_earlier_layer_changes_but_later_ones_do(
-    translator: Translator, kind: Kind, action: str
-) -> None:
+def test_intervention_affects_only_its_head_and_later_layers(translator: Translator, kind: Kind, action: str) -> None:
     plain = changed_by(translator).attention
     changed = changed_by(translator, change(kind, action, amount=0.3)).attention
     layers = [("encoder", layer) for layer in range(ENCODER_LAYERS)]
@@ -126,7 +124,7 @@ def test_no_other_head_and_no_earlier_layer_changes_but_later_ones_do(
             assert np.abs(after - before).max() > 1e-4, (looked, layer)
 
 
-def test_without_a_head_all_heads_of_the_layer_are_changed(translator: Translator) -> None:
+def test_intervention_without_head_changes_whole_layer(translator: Translator) -> None:
     plain = changed_by(translator)
     for kind in KINDS:
         removed = changed_by(translator, change(kind, "remove", layer=0, head=None))
@@ -138,7 +136,7 @@ def test_without_a_head_all_heads_of_the_layer_are_changed(translator: Translato
 
 @pytest.mark.parametrize(("action", "amount"), [("remove", 1.0), ("scale", 0.4), ("uniform", 1.0)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_words_are_chosen_as_by_a_model_whose_weights_were_changed_by_hand(
+def test_intervention_matches_manually_edited_weights(
     translator: Translator, kind: Kind, action: str, amount: float
 ) -> None:
     model = copy.deepcopy(translator.model)
@@ -165,7 +163,7 @@ def test_words_are_chosen_as_by_a_model_whose_weights_were_changed_by_hand(
 # ---------------------------------------------------------------- several
 
 
-def test_several_interventions_act_together_and_their_order_makes_no_difference(translator: Translator) -> None:
+def test_interventions_combine_in_any_order(translator: Translator) -> None:
     interventions = (
         change("decoder", "uniform"),
         change("decoder", "scale", amount=0.5),
@@ -183,7 +181,7 @@ def test_several_interventions_act_together_and_their_order_makes_no_difference(
             np.testing.assert_allclose(again.attention.of(kind), expected.attention.of(kind), atol=1e-6)
 
 
-def test_the_same_factor_twice_acts_twice(translator: Translator) -> None:
+def test_repeated_factor_applies_twice(translator: Translator) -> None:
     half = change("cross", "scale", amount=0.5)
     given = changed_by(translator, half, half).attention.cross[1, 2]
     np.testing.assert_allclose(given, 0.25 * changed_by(translator).attention.cross[1, 2], atol=1e-6)
@@ -217,9 +215,7 @@ def test_the_same_factor_twice_acts_twice(translator: Translator) -> None:
         ),
     ],
 )
-def test_a_head_that_the_model_lacks_is_an_error(
-    translator: Translator, intervention: Intervention, words: str, field: str
-) -> None:
+def test_missing_head_raises(translator: Translator, intervention: Intervention, words: str, field: str) -> None:
     for run in (
         lambda: translator.translate(TEXT, interventions=(intervention,)),
         lambda: translator.translate_batch([TEXT, TEXT], interventions=(intervention,)),
@@ -233,7 +229,7 @@ def test_a_head_that_the_model_lacks_is_an_error(
     assert count_hooks(translator.model) == 0
 
 
-def test_an_exception_in_the_middle_leaves_no_change_behind(translator: Translator) -> None:
+def test_exception_removes_interventions(translator: Translator) -> None:
     def fail() -> bool:
         assert count_hooks(translator.model) == 2
         raise KeyboardInterrupt
@@ -248,7 +244,7 @@ def test_an_exception_in_the_middle_leaves_no_change_behind(translator: Translat
         assert np.array_equal(after.attention.of(kind), before.attention.of(kind))
 
 
-def test_whoever_watches_inside_sees_what_the_intervention_left(translator: Translator) -> None:
+def test_inner_watch_sees_changed_values(translator: Translator) -> None:
     path = f"{attention_path('encoder', 1)}.weights"
     ids = torch.tensor([[5, 6, 7]])
     model = translator.model
@@ -258,7 +254,7 @@ def test_whoever_watches_inside_sees_what_the_intervention_left(translator: Tran
     assert (seen[path][:, 1] != 0).all()
 
 
-def test_whoever_watches_outside_keeps_what_was_before_the_intervention(translator: Translator) -> None:
+def test_outer_watch_sees_original_values(translator: Translator) -> None:
     path = f"{attention_path('encoder', 1)}.weights"
     ids = torch.tensor([[5, 6, 7]])
     model = translator.model
@@ -279,7 +275,7 @@ def rows_of(translation: Translation, kind: Kind, layer: int = 1, head: int = 2)
 
 
 def pointed_rows(translation: Translation, kind: Kind, step: int) -> FloatArray:
-    """Written out: one at the token `step` from the row's own place, else at its own, else everywhere alike."""
+    """Return one-hot rows at `step` tokens from the row, else at the row itself, else uniform rows."""
     allowed = translation.attention.allowed(kind)
     rows = np.zeros(allowed.shape, dtype=np.float32)
     for row, may in enumerate(allowed):
@@ -294,9 +290,7 @@ def pointed_rows(translation: Translation, kind: Kind, step: int) -> FloatArray:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("action", "step"), [("previous", -1), ("next", 1), ("same", 0)])
-def test_a_row_looks_at_the_token_before_after_or_at_its_place(
-    translator: Translator, kind: Kind, action: str, step: int
-) -> None:
+def test_previous_next_and_same_patterns(translator: Translator, kind: Kind, action: str, step: int) -> None:
     long = "The dog is sleeping in the garden, and so are the cats."  # more rows than the source has tokens
     changed = translator.translate(TEXT, target=long, interventions=(change(kind, action),))
     given = rows_of(changed, kind)
@@ -305,7 +299,7 @@ def test_a_row_looks_at_the_token_before_after_or_at_its_place(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_temperature_divides_the_scores_of_each_row(translator: Translator, kind: Kind) -> None:
+def test_temperature_divides_scores(translator: Translator, kind: Kind) -> None:
     path = f"{attention_path(kind, 1)}.scores"
     plain = translator.translate(TEXT, target=TARGET, capture=(path,))
     scores = plain.captured[path][2].astype(np.float64)
@@ -317,7 +311,7 @@ def test_a_temperature_divides_the_scores_of_each_row(translator: Translator, ki
         np.testing.assert_allclose(given, expected, atol=1e-5)
 
 
-def test_every_changed_row_still_sums_to_one(translator: Translator) -> None:
+def test_changed_rows_sum_to_one(translator: Translator) -> None:
     for kind in KINDS:
         changes: list[Any] = [change(kind, action, amount=3.0) for action in (*TO_PLACES, "uniform", "temperature")]
         changes += [
@@ -332,7 +326,7 @@ def test_every_changed_row_still_sums_to_one(translator: Translator) -> None:
                 np.testing.assert_allclose(changed.attention.of(looked).sum(axis=-1), 1, atol=1e-5, err_msg=str(each))
 
 
-def test_without_a_layer_the_heads_of_all_layers_are_changed(translator: Translator) -> None:
+def test_intervention_without_layer_changes_all_layers(translator: Translator) -> None:
     for kind, layers in (("encoder", ENCODER_LAYERS), ("decoder", DECODER_LAYERS), ("cross", DECODER_LAYERS)):
         every = Intervention(kind=kind, layer=None, head=3, action="remove")  # type: ignore[arg-type]
         single = [change(kind, "remove", layer=layer, head=3) for layer in range(layers)]  # type: ignore[arg-type]
@@ -347,9 +341,7 @@ def test_without_a_layer_the_heads_of_all_layers_are_changed(translator: Transla
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("amount", [0.0, 0.3, 1.0])
-def test_one_dragged_weight_and_the_others_keep_their_proportions(
-    translator: Translator, kind: Kind, amount: float
-) -> None:
+def test_set_weight_keeps_proportions_of_others(translator: Translator, kind: Kind, amount: float) -> None:
     plain = rows_of(changed_by(translator), kind)
     drag = SetWeight(kind=kind, layer=1, head=2, row=4, column=3, amount=amount)
     changed = changed_by(translator, drag)
@@ -362,9 +354,7 @@ def test_one_dragged_weight_and_the_others_keep_their_proportions(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_weight_dragged_out_of_a_row_that_looks_at_one_token_is_shared_evenly(
-    translator: Translator, kind: Kind
-) -> None:
+def test_weight_removed_from_one_hot_row_is_shared_evenly(translator: Translator, kind: Kind) -> None:
     drag = SetWeight(kind=kind, layer=1, head=2, row=4, column=4, amount=0.4)
     changed = changed_by(translator, change(kind, "same"), drag)
     may = changed.attention.allowed(kind)[4]
@@ -375,10 +365,8 @@ def test_a_weight_dragged_out_of_a_row_that_looks_at_one_token_is_shared_evenly(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("head", [2, None])
-def test_a_weight_may_be_dragged_to_where_no_head_of_its_layer_looks(
-    translator: Translator, kind: Kind, head: int | None
-) -> None:
-    """A step of the search sees no other row that would look there."""
+def test_weight_can_be_set_where_all_heads_are_zero(translator: Translator, kind: Kind, head: int | None) -> None:
+    """A decoding step has no other row with a weight there."""
     drag = SetWeight(kind=kind, layer=1, head=2, row=2, column=0, amount=0.7)
     changes = (change(kind, "same", head=head), drag)
     written = translator.translate(TEXT, interventions=changes, max_length=9)
@@ -390,12 +378,12 @@ def test_a_weight_may_be_dragged_to_where_no_head_of_its_layer_looks(
 
 
 @pytest.mark.parametrize(("kind", "row", "column"), [("cross", 1, 50), ("encoder", 50, 1), ("encoder", 1, 50)])
-def test_a_drag_beyond_the_sentence_is_refused(translator: Translator, kind: Kind, row: int, column: int) -> None:
+def test_set_weight_beyond_sentence_raises(translator: Translator, kind: Kind, row: int, column: int) -> None:
     with pytest.raises(RequestError, match="50"):
         changed_by(translator, SetWeight(kind=kind, layer=1, head=2, row=row, column=column, amount=0.5))
 
 
-def test_a_drag_to_a_masked_word_changes_nothing(translator: Translator) -> None:
+def test_set_weight_of_masked_word_has_no_effect(translator: Translator) -> None:
     mask = InputChange(action="mask", start=0, end=3)
     plain = translator.translate(TEXT, target=TARGET, interventions=(mask,))
     hidden = [place for place, may in enumerate(plain.attention.allowed("cross")[0]) if not may]
@@ -405,7 +393,7 @@ def test_a_drag_to_a_masked_word_changes_nothing(translator: Translator) -> None
     np.testing.assert_array_equal(rows_of(given, "cross"), rows_of(plain, "cross"))
 
 
-def test_each_head_of_a_large_model_off_by_itself_is_one_product_an_attention(translator: Translator) -> None:
+def test_single_head_ablations_share_one_product_per_attention(translator: Translator) -> None:
     single = tuple(
         change("cross", "remove", layer=layer, head=head) for layer in range(DECODER_LAYERS) for head in range(HEADS)
     )
@@ -417,14 +405,14 @@ def test_each_head_of_a_large_model_off_by_itself_is_one_product_an_attention(tr
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("from_layer", [0, 1])
-def test_a_copy_looks_where_another_head_looks(translator: Translator, kind: Kind, from_layer: int) -> None:
+def test_copy_uses_map_of_other_head(translator: Translator, kind: Kind, from_layer: int) -> None:
     copied = changed_by(translator, CopyHead(kind=kind, layer=1, head=2, from_layer=from_layer, from_head=4))
     given = copied.attention.of(kind)
     np.testing.assert_allclose(given[1, 2], given[from_layer, 4], atol=1e-6)
     assert np.abs(given[1, 2] - rows_of(changed_by(translator), kind)).max() > 1e-3
 
 
-def test_a_copy_takes_what_other_changes_left(translator: Translator) -> None:
+def test_copy_follows_other_interventions(translator: Translator) -> None:
     copy_of = CopyHead(kind="cross", layer=1, head=2, from_layer=0, from_head=4)
     for order in itertools.permutations([copy_of, change("cross", "previous", layer=0, head=4)]):
         changed = changed_by(translator, *order)
@@ -433,7 +421,7 @@ def test_a_copy_takes_what_other_changes_left(translator: Translator) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("other", [SENTENCES[1], SENTENCES[2]], ids=["shorter", "longer"])
-def test_a_borrowed_map_is_the_heads_own_in_the_other_sentence(translator: Translator, kind: Kind, other: str) -> None:
+def test_borrowed_map_matches_other_sentence(translator: Translator, kind: Kind, other: str) -> None:
     theirs = rows_of(translator.translate(other), kind)
     plain = rows_of(changed_by(translator), kind)
     changed = changed_by(translator, BorrowMap(kind=kind, layer=1, head=2, text=other))
@@ -465,8 +453,8 @@ SEVERAL = (
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "relative", "none"])
-def test_a_step_with_a_cache_sees_every_change_as_the_whole_pass_does(positions: str) -> None:
-    """Greedy words are chosen row by row; a pass over all of them must find each the likeliest."""
+def test_cached_steps_match_full_pass_under_interventions(positions: str) -> None:
+    """Greedy tokens are chosen row by row; a full pass must give each the highest probability."""
     translator = tiny_translator(positions=positions)
     for text in (TEXT, SENTENCES[2]):
         written = translator.translate(text, interventions=SEVERAL, max_length=15)
@@ -478,7 +466,7 @@ def test_a_step_with_a_cache_sees_every_change_as_the_whole_pass_does(positions:
         assert again.log_probability == pytest.approx(written.log_probability, abs=1e-5)
 
 
-def test_several_changes_in_a_padded_batch_do_what_they_do_alone(translator: Translator) -> None:
+def test_multiple_interventions_in_padded_batch_match_single_ones(translator: Translator) -> None:
     texts = [SENTENCES[0], SENTENCES[2], SENTENCES[3]]
     changes = SEVERAL[:-1]  # the first word of another sentence has other characters
     for text, one in zip(texts, translator.translate_batch(texts, interventions=changes, max_length=15), strict=True):
@@ -492,9 +480,7 @@ def test_several_changes_in_a_padded_batch_do_what_they_do_alone(translator: Tra
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
-def test_a_layer_without_its_feed_forward_network_is_one_whose_last_matrix_is_zero(
-    translator: Translator, side: Any
-) -> None:
+def test_removed_feed_forward_matches_zero_matrix(translator: Translator, side: Any) -> None:
     model = copy.deepcopy(translator.model)
     with torch.no_grad():
         narrow: Any = model.get_submodule(f"{side}.layers.1.feed_forward.narrow")
@@ -508,9 +494,7 @@ def test_a_layer_without_its_feed_forward_network_is_one_whose_last_matrix_is_ze
 
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize(("side", "parts"), [("encoder", 2), ("decoder", 3)])
-def test_a_layer_without_its_residual_sums_passes_on_what_its_parts_write_alone(
-    side: Any, parts: int, norm_first: bool
-) -> None:
+def test_removed_residual_passes_only_sublayer_output(side: Any, parts: int, norm_first: bool) -> None:
     translator = tiny_translator(norm_first=norm_first)
     model = copy.deepcopy(translator.model)
     layer: Any = model.get_submodule(f"{side}.layers.1")
@@ -535,7 +519,7 @@ ENCODINGS = ["sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "r
 
 
 @pytest.mark.parametrize("positions", ENCODINGS)
-def test_without_positions_the_encoder_sees_a_bag_of_words(positions: str) -> None:
+def test_encoder_without_positions_is_permutation_equivariant(positions: str) -> None:
     model = tiny_translator(positions=positions).model
     ids, mixed = torch.tensor([[5, 6, 7, 8, 9]]), [3, 0, 4, 1, 2]
     with torch.inference_mode():
@@ -547,7 +531,7 @@ def test_without_positions_the_encoder_sees_a_bag_of_words(positions: str) -> No
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal_halves", "learned"])
-def test_without_added_positions_the_embedding_is_all_there_is(positions: str) -> None:
+def test_without_added_positions_input_is_embedding(positions: str) -> None:
     model = tiny_translator(positions=positions).model
     off = [PositionChange(side="encoder", action="no_positions")]
     with torch.inference_mode(), apply_interventions(model, off), watch(model, "encoder.embedding.*") as seen:
@@ -556,8 +540,8 @@ def test_without_added_positions_the_embedding_is_all_there_is(positions: str) -
 
 
 @pytest.mark.parametrize("positions", ENCODINGS)
-def test_shifted_tokens_stand_where_a_longer_sentence_has_them(positions: str) -> None:
-    """Where distances alone count, a shift changes nothing; where a table counts, its later rows are added."""
+def test_shifted_positions_match_longer_sentence(positions: str) -> None:
+    """A shift has no effect on relative positions; with a table, later rows are added."""
     model = tiny_translator(positions=positions).model
     ids = torch.tensor([[5, 6, 7]])
     with torch.inference_mode():
@@ -575,8 +559,8 @@ def test_shifted_tokens_stand_where_a_longer_sentence_has_them(positions: str) -
 
 
 @pytest.mark.parametrize("positions", ENCODINGS)
-def test_shuffled_tokens_are_those_of_a_sentence_in_another_order(positions: str) -> None:
-    """Tokens that change places are, but for their order in memory, the sentence with its words in that order."""
+def test_shuffled_positions_match_reordered_sentence(positions: str) -> None:
+    """A shuffled sentence matches the sentence with reordered words, except for the order in memory."""
     model = tiny_translator(positions=positions).model
     ids = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])  # one whole block
     shuffle = PositionChange(side="encoder", action="shuffle", amount=3)
@@ -590,7 +574,7 @@ def test_shuffled_tokens_are_those_of_a_sentence_in_another_order(positions: str
     torch.testing.assert_close(shuffled[:, places.argsort()], ordered, atol=1e-5, rtol=1e-5)
 
 
-def test_shifts_end_at_the_last_row_of_a_learned_table() -> None:
+def test_shift_is_limited_by_learned_table() -> None:
     model = tiny_translator(positions="learned").model
     far = [PositionChange(side="encoder", action="shift", amount=9999)]
     with torch.inference_mode(), apply_interventions(model, far), watch(model, "encoder.embedding.*") as seen:
@@ -603,8 +587,8 @@ def test_shifts_end_at_the_last_row_of_a_learned_table() -> None:
 # ---------------------------------------------------------------- nobody else
 
 
-def test_another_visitor_is_never_affected() -> None:
-    """Two at once: one with every head off, one as it is, each many times, gets exactly what it gets alone."""
+def test_interventions_do_not_leak_to_other_threads() -> None:
+    """Two threads, one with all heads off and one without interventions, get the same results as alone."""
     translator = tiny_translator()
     off = tuple(Intervention(kind=kind, layer=None, head=None, action="remove") for kind in KINDS)
     off += (PositionChange(side="encoder", action="no_positions"), ZeroPart(side="decoder", layer=0, part="residual"))
@@ -628,7 +612,7 @@ def test_another_visitor_is_never_affected() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_head_off_equals_a_model_whose_output_columns_are_zero(translator: Translator, kind: Kind) -> None:
+def test_head_ablation_matches_zero_output_columns(translator: Translator, kind: Kind) -> None:
     layers = ENCODER_LAYERS if kind == "encoder" else DECODER_LAYERS
     for layer, head in itertools.product(range(layers), range(HEADS)):
         model = copy.deepcopy(translator.model)

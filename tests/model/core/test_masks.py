@@ -1,4 +1,4 @@
-"""Masks say who may look at whom: True where a query may look at a key."""
+"""Masks: True if a query may attend to a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positional encodings: each against its published formula, and all alike in what every encoding must do."""
+"""Positional encodings: each against its published formula, and common requirements of all."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def config_of(variant: str, **fields: Any) -> TransformerConfig:
-    """Wide enough to be learned from, with an even head width, as rotary positions need."""
+    """Return a configuration with an even head width, which rotary positions need."""
     return small_config(head_width=6, **(VARIANTS[variant] | fields))
 
 
@@ -79,7 +79,7 @@ def make_model(variant: str, **fields: Any) -> Transformer:
 
 @pytest.mark.parametrize("halves", [False, True], ids=["interleaved", "halves"])
 @pytest.mark.parametrize("width", [2, 22, 23, 512])
-def test_sinusoids_follow_the_closed_form(width: int, halves: bool) -> None:
+def test_sinusoids_match_closed_form(width: int, halves: bool) -> None:
     table = sinusoidal_table(KEYS, width, halves=halves)
     expected = torch.zeros(KEYS, width, dtype=torch.float64)
     sines = math.ceil(width / 2)
@@ -92,14 +92,14 @@ def test_sinusoids_follow_the_closed_form(width: int, halves: bool) -> None:
     assert_close(table, expected, within=1e-7)
 
 
-def test_the_first_position_is_zeros_and_ones() -> None:
+def test_first_position_is_zeros_and_ones() -> None:
     assert sinusoidal_table(1, 6).tolist() == [[0, 1, 0, 1, 0, 1]]
     assert sinusoidal_table(1, 6, halves=True).tolist() == [[0, 0, 0, 1, 1, 1]]
 
 
 @pytest.mark.parametrize("shift", [1, 3, 50])
-def test_a_shift_of_sinusoids_is_one_rotation_for_all_positions(shift: int) -> None:
-    """PE(p + k) = M(k) · PE(p): M turns each pair of columns by k / wavelength, and knows nothing of p."""
+def test_sinusoid_shift_is_a_rotation(shift: int) -> None:
+    """PE(p + k) = M(k) · PE(p): M rotates each pair of columns by k / wavelength, independently of p."""
     width = 22
     rotation = torch.zeros(width, width, dtype=torch.float64)
     for pair in range(width // 2):
@@ -110,7 +110,7 @@ def test_a_shift_of_sinusoids_is_one_rotation_for_all_positions(shift: int) -> N
     assert_close(table[shift:], table[:100] @ rotation.T, within=1e-6)
 
 
-def test_positions_far_out_stay_exact() -> None:
+def test_distant_positions_are_exact() -> None:
     """float32 angles would be off by 1e-3 at position 20,011."""
     assert_close(sinusoidal_table(20_012, 2)[-1], torch.tensor([math.sin(20_011), math.cos(20_011)]), within=1e-7)
 
@@ -118,7 +118,7 @@ def test_positions_far_out_stay_exact() -> None:
 # ---------------------------------------------------------------- added and concatenated
 
 
-def test_sinusoids_are_added_to_the_embedding_from_the_start_on() -> None:
+def test_sinusoids_are_added_from_first_position() -> None:
     positions = make_positions(config_of("sinusoidal offset"), one_way=False)
     embedded = torch.randn(BATCH, 5, D_MODEL)
     assert_close(
@@ -127,7 +127,7 @@ def test_sinusoids_are_added_to_the_embedding_from_the_start_on() -> None:
 
 
 @pytest.mark.parametrize("variant", ["sinusoidal beside", "halves beside", "learned beside"])
-def test_concatenated_positions_stand_beside_the_embedding(variant: str) -> None:
+def test_concatenated_positions_follow_embedding(variant: str) -> None:
     positions = make_positions(config_of(variant), one_way=False)
     embedded = torch.randn(BATCH, KEYS, D_MODEL - POSITION_WIDTH)
     whole = positions(embedded)
@@ -136,7 +136,7 @@ def test_concatenated_positions_stand_beside_the_embedding(variant: str) -> None
     assert torch.equal(whole[..., -POSITION_WIDTH:], positions.as_array(KEYS).expand(BATCH, KEYS, POSITION_WIDTH))
 
 
-def test_learned_positions_are_a_table_that_training_fills() -> None:
+def test_learned_positions_are_trainable() -> None:
     model = make_model("learned", max_length=TARGET + 6)
     positions = model.decoder.embedding.positions
     assert isinstance(positions, LearnedPositions)
@@ -150,7 +150,7 @@ def test_learned_positions_are_a_table_that_training_fills() -> None:
 
 
 @pytest.mark.parametrize("variant", ["learned", "learned offset"])
-def test_a_text_longer_than_the_learned_table_is_refused_in_words(variant: str) -> None:
+def test_text_beyond_learned_table_raises(variant: str) -> None:
     model = make_model(variant, max_length=SOURCE)
     model(source_ids(), target_ids())
     with pytest.raises(RequestError, match="text has 18 tokens, but at most 17 are read here"):
@@ -173,7 +173,7 @@ def rotary(**fields: Any) -> RotaryPositions:
     return positions
 
 
-def test_rotary_turns_each_pair_by_an_angle_in_proportion_to_the_position() -> None:
+def test_rotary_angle_is_proportional_to_position() -> None:
     vectors = torch.randn(BATCH, HEADS, KEYS, 6)
     turned = rotary(rotary_base=500.0).rotate(vectors, start=2)
     for index in range(KEYS):
@@ -190,14 +190,14 @@ def test_rotary_turns_each_pair_by_an_angle_in_proportion_to_the_position() -> N
             assert_close(turned[:, :, index, 2 * pair : 2 * pair + 2], expected, within=1e-6)
 
 
-def test_rotary_changes_no_length_and_leaves_the_first_position_as_it_is() -> None:
+def test_rotary_keeps_norms_and_first_position() -> None:
     vectors = torch.randn(BATCH, HEADS, KEYS, 6)
     turned = rotary().rotate(vectors)
     assert_close(turned.norm(dim=-1), vectors.norm(dim=-1))
     assert torch.equal(turned[:, :, 0], vectors[:, :, 0])
 
 
-def test_rotary_products_depend_on_the_distance_alone() -> None:
+def test_rotary_products_depend_only_on_distance() -> None:
     query, key = torch.randn(2, 6, dtype=torch.float64)
     turn = rotary().rotate
     queries = turn(query.expand(1, 1, 40, 6))  # one query and one key, standing everywhere
@@ -210,7 +210,7 @@ def test_rotary_products_depend_on_the_distance_alone() -> None:
 
 
 @pytest.mark.parametrize("start", [1, 7, 1_000])
-def test_absolute_offsets_of_rotary_cancel(start: int) -> None:
+def test_rotary_offsets_cancel(start: int) -> None:
     queries, keys = torch.randn(2, BATCH, HEADS, KEYS, 6)
     turn, turn_offset = rotary().rotate, rotary(position_offset=5).rotate
     here = attention_scores(turn(queries), turn(keys))
@@ -218,8 +218,8 @@ def test_absolute_offsets_of_rotary_cancel(start: int) -> None:
     assert_close(attention_scores(turn_offset(queries), turn_offset(keys)), here, within=1e-5)
 
 
-def test_cross_attention_turns_nothing() -> None:
-    """Source and target have no common positions to differ by."""
+def test_cross_attention_is_not_rotated() -> None:
+    """Source and target have no common position axis."""
     calls: list[int] = []
 
     class Counting(RotaryPositions):
@@ -236,14 +236,14 @@ def test_cross_attention_turns_nothing() -> None:
 # ---------------------------------------------------------------- ALiBi
 
 
-def test_alibi_slopes_are_those_of_the_paper() -> None:
+def test_alibi_slopes_match_paper() -> None:
     assert alibi_slopes(8).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
     assert alibi_slopes(1).tolist() == [1 / 256]
     assert alibi_slopes(2).tolist() == [1 / 16, 1 / 256]
     assert_close(alibi_slopes(16), torch.tensor([2 ** (-(i + 1) / 2) for i in range(16)]), within=1e-7)
 
 
-def test_alibi_slopes_between_powers_of_two_take_every_other_of_the_next_power() -> None:
+def test_alibi_slopes_between_powers_of_two() -> None:
     of_eight, of_sixteen = alibi_slopes(8).tolist(), alibi_slopes(16).tolist()
     assert alibi_slopes(12).tolist() == of_eight + of_sixteen[0:8:2]
     assert alibi_slopes(7).tolist() == alibi_slopes(4).tolist() + of_eight[0:6:2]
@@ -266,8 +266,8 @@ def test_alibi_subtracts_slope_times_distance(one_way: bool) -> None:
 
 
 def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, one_way: bool) -> int:
-    """The rule of T5 in words: half of the buckets are single distances; bucket e + i of the other n − e begins where
-    a distance reaches e · (m / e)^(i / (n − e)); beyond m all is one. Two-way, half of all belong to keys ahead."""
+    """T5's rule: half of the buckets are single distances; bucket e + i of the other n − e starts at a distance of
+    e · (m / e)^(i / (n − e)); distances beyond m share one. Two-way, half of the buckets are for later keys."""
     side = 0
     if one_way:
         distance = max(-distance, 0)
@@ -289,7 +289,7 @@ def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, one_way: b
 
 @pytest.mark.parametrize("one_way", [False, True], ids=["two-way", "one-way"])
 @pytest.mark.parametrize(("buckets", "max_distance"), [(32, 128), (17, 67), (8, 20), (4, 5)])
-def test_distances_fall_into_the_buckets_of_t5(buckets: int, max_distance: int, one_way: bool) -> None:
+def test_distance_buckets_match_t5(buckets: int, max_distance: int, one_way: bool) -> None:
     distances = torch.arange(-300, 301)
     given = distance_buckets(distances, buckets, max_distance, one_way=one_way).tolist()
     expected = [bucket_by_rule(distance, buckets, max_distance, one_way=one_way) for distance in distances.tolist()]
@@ -298,7 +298,7 @@ def test_distances_fall_into_the_buckets_of_t5(buckets: int, max_distance: int, 
     assert max(given) < buckets
 
 
-def test_buckets_of_t5_in_numbers() -> None:
+def test_t5_bucket_values() -> None:
     def bucket(distance: int, *, one_way: bool) -> int:
         return int(distance_buckets(torch.tensor(distance), 32, 128, one_way=one_way))
 
@@ -309,7 +309,7 @@ def test_buckets_of_t5_in_numbers() -> None:
 
 
 @pytest.mark.parametrize("one_way", [False, True])
-def test_relative_bias_is_the_learned_number_of_head_and_bucket(one_way: bool) -> None:
+def test_relative_bias_is_learned_per_head_and_bucket(one_way: bool) -> None:
     config = config_of("relative", relative_buckets=8, relative_max_distance=20)
     positions = make_positions(config, one_way=one_way)
     assert isinstance(positions, RelativePositions)
@@ -322,7 +322,7 @@ def test_relative_bias_is_the_learned_number_of_head_and_bucket(one_way: bool) -
         assert bias[head, query, key] == positions.table[bucket, head]
 
 
-def test_encoder_and_decoder_learn_their_own_relative_bias_in_all_layers_at_once() -> None:
+def test_relative_bias_is_shared_by_layers_of_each_stack() -> None:
     model = make_model("relative")
     names = [name for name, _ in model.named_parameters() if "positions" in name]
     assert names == ["encoder.embedding.positions.table", "decoder.embedding.positions.table"]
@@ -333,8 +333,8 @@ def test_encoder_and_decoder_learn_their_own_relative_bias_in_all_layers_at_once
         assert gradient.abs().max() > 0
 
 
-def test_encoders_look_both_ways_and_decoders_back_only() -> None:
-    """One-way buckets are finer, and know nothing of keys ahead."""
+def test_buckets_are_bidirectional_only_in_encoder() -> None:
+    """One-way buckets are finer, because they do not include later keys."""
     model = make_model("relative")
     encoder, decoder = model.encoder.embedding.positions, model.decoder.embedding.positions
     assert isinstance(encoder, RelativePositions)
@@ -348,13 +348,13 @@ def test_encoders_look_both_ways_and_decoders_back_only() -> None:
 # ---------------------------------------------------------------- all of them
 
 
-def test_the_registry_holds_exactly_the_names_of_the_configuration() -> None:
+def test_registry_matches_configuration_names() -> None:
     assert tuple(POSITIONS) == POSITION_NAMES
     assert len(POSITIONS) == 7
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_each_encoding_uses_only_its_own_door(variant: str) -> None:
+def test_each_encoding_uses_only_its_hook(variant: str) -> None:
     config = config_of(variant)
     positions = make_positions(config, one_way=True)
     embedded, vectors = torch.randn(BATCH, KEYS, config.embedding_width), torch.randn(BATCH, HEADS, KEYS, 6)
@@ -369,7 +369,7 @@ def test_each_encoding_uses_only_its_own_door(variant: str) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_each_encoding_has_its_picture(variant: str) -> None:
+def test_each_encoding_has_a_figure(variant: str) -> None:
     positions = make_positions(config_of(variant), one_way=False)
     picture = positions.as_array(QUERIES)
     assert not picture.requires_grad
@@ -389,7 +389,7 @@ def test_each_encoding_has_its_picture(variant: str) -> None:
         assert_close(turned, picture, within=1e-6)
 
 
-def test_looking_at_the_picture_disturbs_nothing() -> None:
+def test_figure_does_not_modify_encoding() -> None:
     positions = make_positions(config_of("sinusoidal"), one_way=False)
     assert isinstance(positions, SinusoidalPositions)
     positions(torch.zeros(1, 3, D_MODEL, dtype=torch.bfloat16))
@@ -400,7 +400,7 @@ def test_looking_at_the_picture_disturbs_nothing() -> None:
 
 @pytest.mark.parametrize("chunks", [(1,) * TARGET, (3, 1, 1, 8)], ids=["word by word", "in chunks"])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_cached_steps_equal_the_whole_pass(variant: str, chunks: tuple[int, ...]) -> None:
+def test_cached_steps_match_full_pass(variant: str, chunks: tuple[int, ...]) -> None:
     model, source, target = make_model(variant), source_ids(), target_ids()
     source[1, 5:] = model.config.pad_id
     with torch.inference_mode():
@@ -412,21 +412,21 @@ def test_cached_steps_equal_the_whole_pass(variant: str, chunks: tuple[int, ...]
 
 
 @pytest.mark.parametrize("variant", [name for name in VARIANTS if name != "none"])
-def test_order_matters_to_every_encoding(variant: str) -> None:
+def test_every_encoding_is_sensitive_to_order(variant: str) -> None:
     model, ids = make_model(variant), torch.arange(3, 3 + SOURCE)[None]
     order = torch.randperm(SOURCE)
     gap = (model.encode(ids[:, order]).vectors - model.encode(ids).vectors[:, order]).abs().max()
     assert gap > 1e-3
 
 
-def test_without_positions_the_encoder_sees_a_bag_of_words() -> None:
+def test_encoder_without_positions_is_permutation_equivariant() -> None:
     model, ids = make_model("none"), torch.arange(3, 3 + SOURCE)[None]
     order = torch.randperm(SOURCE)
     assert_close(model.encode(ids[:, order]).vectors, model.encode(ids).vectors[:, order])
 
 
 @pytest.mark.parametrize("variant", [name for name in VARIANTS if not name.startswith("learned")])
-def test_encodings_without_an_end_go_on_beyond_their_first_table(variant: str) -> None:
+def test_unlimited_encodings_extend_their_table(variant: str) -> None:
     long = 151
     model = Transformer(
         tiny_config(**VARIANTS[variant] | ({"position_width": 3} if "beside" in variant else {}))
@@ -440,7 +440,7 @@ def test_encodings_without_an_end_go_on_beyond_their_first_table(variant: str) -
         assert_close(model(source, target), steps)
 
 
-def test_a_longer_table_begins_with_the_shorter() -> None:
+def test_longer_table_extends_shorter_one() -> None:
     positions = make_positions(config_of("sinusoidal"), one_way=False)
     assert isinstance(positions, SinusoidalPositions)
     before = positions.table.clone()
@@ -455,8 +455,8 @@ def test_a_longer_table_begins_with_the_shorter() -> None:
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize("length", [TARGET, 101], ids=["as built", "grown"])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_training_works_after_inference_mode_made_the_tables(variant: str, length: int) -> None:
-    """PyTorch refuses to save tensors for the backward pass that were made in inference mode."""
+def test_tables_from_inference_mode_support_training(variant: str, length: int) -> None:
+    """PyTorch does not save inference tensors for the backward pass."""
     model, source, target = make_model(variant), source_ids(), target_ids(length)
     with torch.inference_mode():
         model(source, target)
@@ -467,7 +467,7 @@ def test_training_works_after_inference_mode_made_the_tables(variant: str, lengt
 
 
 @pytest.mark.parametrize("variant", ["sinusoidal", "sinusoidal_halves", "rotary"])
-def test_no_table_is_an_inference_tensor(variant: str) -> None:
+def test_tables_are_not_inference_tensors(variant: str) -> None:
     positions = make_positions(config_of(variant), one_way=False)
     with torch.inference_mode():
         for dtype in (torch.float32, torch.bfloat16):
@@ -480,7 +480,7 @@ def test_no_table_is_an_inference_tensor(variant: str) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("variant", ["sinusoidal", "sinusoidal_halves", "rotary"])
-def test_a_stay_in_half_precision_leaves_no_rounded_table_behind(variant: str, dtype: torch.dtype) -> None:
+def test_tables_are_exact_after_half_precision(variant: str, dtype: torch.dtype) -> None:
     positions = make_positions(config_of(variant), one_way=False)
     embedded, vectors = torch.randn(BATCH, KEYS, D_MODEL), torch.randn(BATCH, HEADS, KEYS, 6)
     before = positions(embedded), positions.rotate(vectors)
@@ -492,7 +492,7 @@ def test_a_stay_in_half_precision_leaves_no_rounded_table_behind(variant: str, d
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_half_precision_stays_near_float32(variant: str, device: str) -> None:
+def test_half_precision_is_close_to_float32(variant: str, device: str) -> None:
     model, source, target = make_model(variant).to(device), source_ids().to(device), target_ids().to(device)
     with torch.inference_mode():
         expected = model(source, target)
@@ -502,7 +502,7 @@ def test_half_precision_stays_near_float32(variant: str, device: str) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_autocast_trains_and_stays_near_float32(variant: str) -> None:
+def test_autocast_trains_and_is_close_to_float32(variant: str) -> None:
     model, source, target = make_model(variant), source_ids(), target_ids()
     expected = model(source, target)
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -516,8 +516,8 @@ def test_autocast_trains_and_stays_near_float32(variant: str) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_tables_follow_the_model_to_its_device(variant: str) -> None:
-    """The meta device stands in for a GPU: it refuses to meet tensors of the CPU."""
+def test_tables_follow_device(variant: str) -> None:
+    """The meta device replaces a GPU, because it rejects CPU tensors."""
     model = make_model(variant).to("meta")
     mask = torch.ones(BATCH, 1, 1, SOURCE, dtype=torch.bool, device="meta")
     logits = model(source_ids().to("meta"), target_ids(101).to("meta"), mask)
@@ -530,7 +530,7 @@ def test_the_tables_follow_the_model_to_its_device(variant: str) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_copies_and_pickles_of_a_used_model_compute_the_same(variant: str) -> None:
+def test_copies_and_pickles_give_same_output(variant: str) -> None:
     model, source, target = make_model(variant), source_ids(), target_ids(67)
     expected = model(source, target)
     assert torch.equal(copy.deepcopy(model)(source, target), expected)
@@ -538,7 +538,7 @@ def test_copies_and_pickles_of_a_used_model_compute_the_same(variant: str) -> No
 
 
 @pytest.mark.parametrize("variant", ["sinusoidal", "rotary"])
-def test_threads_may_grow_one_table_at_once(variant: str) -> None:
+def test_table_growth_is_thread_safe(variant: str) -> None:
     positions = make_positions(config_of(variant), one_way=False)
     lengths = [5, 67, 300, 131, 1_009, 65, 599, 2]
 
@@ -563,7 +563,7 @@ def test_threads_may_grow_one_table_at_once(variant: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["none", "sinusoidal", "sinusoidal_halves", "rotary", "alibi"])
-def test_derived_tables_are_never_saved(name: str) -> None:
+def test_derived_tables_are_not_saved(name: str) -> None:
     model = make_model(name)
     model(source_ids(), target_ids(101))
     assert not [entry for entry in model.state_dict() if "positions" in entry]
@@ -573,7 +573,7 @@ def test_derived_tables_are_never_saved(name: str) -> None:
 # ---------------------------------------------------------------- a bias of its own in each layer
 
 
-def test_each_layer_adds_the_numbers_of_its_own() -> None:
+def test_each_layer_adds_its_own_positions() -> None:
     shared = RelativePositions(small_config(positions="relative"), one_way=True)
     config = small_config(positions="relative", relative_each_layer=True)
     own = RelativePositions(config, one_way=True)

@@ -1,4 +1,4 @@
-"""Probes: every place has a name, can be read and edited, by the run that asks alone, and nothing stays behind."""
+"""Probes have names, can be watched and edited per run, and leave no state behind."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def hooks_of(model: nn.Module) -> int:
 PLACES = ("embedded", "positioned", "stream", "positions.places")  # of an embedding
 
 
-def test_every_place_worth_seeing_has_its_name(model: Transformer) -> None:
+def test_all_probes_have_names(model: Transformer) -> None:
     expected = set()
     for side, layers in (("encoder", ENCODER_LAYERS), ("decoder", DECODER_LAYERS)):
         expected |= {f"{side}.embedding.{place}" for place in PLACES}
@@ -88,7 +88,7 @@ def test_every_place_worth_seeing_has_its_name(model: Transformer) -> None:
     assert set(all_probes(model)) == expected | {"decoder.output.logits"}
 
 
-def test_what_passes_has_the_axes_that_the_probe_declares(model: Transformer) -> None:
+def test_probe_tensors_have_declared_axes(model: Transformer) -> None:
     with watch(model, "**") as seen:
         model(*sentences())
     assert set(seen) == set(all_probes(model))
@@ -108,7 +108,7 @@ def test_what_passes_has_the_axes_that_the_probe_declares(model: Transformer) ->
         assert list(seen[name].shape) == [sizes[axis] for axis in probe.axes], name
 
 
-def test_a_printed_model_shows_its_probes_with_their_axes(model: Transformer) -> None:
+def test_model_repr_shows_probes_and_axes(model: Transformer) -> None:
     assert "(weights): Probe(batch heads queries keys)" in repr(model)
 
 
@@ -133,11 +133,11 @@ def test_a_printed_model_shows_its_probes_with_their_axes(model: Transformer) ->
         ("**.embedded", ["encoder.embedding.embedded", "decoder.embedding.embedded"]),
     ],
 )
-def test_patterns_match_parts_of_paths(model: Transformer, pattern: str, expected: list[str]) -> None:
+def test_patterns_match_path_components(model: Transformer, pattern: str, expected: list[str]) -> None:
     assert list(matching_probes(model, pattern)) == expected
 
 
-def test_two_stars_alone_match_everything_and_one_star_never_crosses_a_dot(model: Transformer) -> None:
+def test_double_star_matches_everything_and_star_stops_at_dot(model: Transformer) -> None:
     assert matching_probes(model, "**") == all_probes(model)
     assert len(matching_probes(model, "encoder.**")) == sum(name.startswith("encoder.") for name in all_probes(model))
     with pytest.raises(ProbeError):
@@ -146,7 +146,7 @@ def test_two_stars_alone_match_everything_and_one_star_never_crosses_a_dot(model
         matching_probes(model, "encoder.*.weights")
 
 
-def test_letters_of_a_pattern_mean_only_themselves(model: Transformer) -> None:
+def test_pattern_characters_are_literal(model: Transformer) -> None:
     for pattern in ("encoder.layers.[0-9].self_attention.weights", "encoder.layers.?.self_attention.weights", "(", ""):
         with pytest.raises(ProbeError):
             matching_probes(model, pattern)
@@ -156,13 +156,13 @@ def test_letters_of_a_pattern_mean_only_themselves(model: Transformer) -> None:
         matching_probes(model, "encoderXembedding.embedded")
 
 
-def test_a_bare_attention_names_its_probes_without_a_path() -> None:
+def test_standalone_attention_probes_have_no_path() -> None:
     attention = MultiHeadAttention(D_MODEL, HEADS)
     assert set(all_probes(attention)) == ATTENTION
     assert list(matching_probes(attention, "**.weights")) == ["weights"]
 
 
-def test_several_patterns_join_and_overlaps_count_once(model: Transformer) -> None:
+def test_overlapping_patterns_are_merged(model: Transformer) -> None:
     names = ["decoder.output.logits", "encoder.embedding.embedded", "decoder.embedding.embedded"]
     assert list(matching_probes(model, "**.logits", "**.embedded", "decoder.output.*")) == names
     with watch(model, "**.logits", "decoder.**") as seen:
@@ -170,7 +170,7 @@ def test_several_patterns_join_and_overlaps_count_once(model: Transformer) -> No
     assert len(seen.passes("decoder.output.logits")) == 1
 
 
-def test_an_unmatched_name_is_an_error_that_names_the_nearest(model: Transformer) -> None:
+def test_unmatched_pattern_error_suggests_nearest(model: Transformer) -> None:
     with (
         pytest.raises(ProbeError) as caught,
         watch(model, "encoder.layers.0.self_attention.weights", "encoder.layers.0.self_atention.weigths"),
@@ -183,7 +183,7 @@ def test_an_unmatched_name_is_an_error_that_names_the_nearest(model: Transformer
     assert issubclass(ProbeError, ModelError)
 
 
-def test_a_model_without_probes_says_so() -> None:
+def test_model_without_probes_raises() -> None:
     with pytest.raises(ProbeError, match="No probe matches 'weights': this model has none"):
         matching_probes(nn.Linear(2, 3), "weights")
 
@@ -191,7 +191,7 @@ def test_a_model_without_probes_says_so() -> None:
 # ---------------------------------------------------------------- reading
 
 
-def test_unwatched_a_probe_gives_back_the_very_same_object() -> None:
+def test_unwatched_probe_returns_same_object() -> None:
     probe, value = Probe("batch width"), torch.randn(2, 3)
     assert probe(value) is value
     with watch(nn.ModuleList([probe]), "0") as seen:
@@ -200,7 +200,7 @@ def test_unwatched_a_probe_gives_back_the_very_same_object() -> None:
     assert probe(value) is value
 
 
-def test_every_pass_is_kept_in_order(tiny: Transformer) -> None:
+def test_all_passes_are_recorded_in_order(tiny: Transformer) -> None:
     name = "decoder.output.logits"
     source, target = sentences()
     with watch(tiny, name) as seen:
@@ -214,14 +214,14 @@ def test_every_pass_is_kept_in_order(tiny: Transformer) -> None:
     assert len(seen) == 1
 
 
-def test_what_was_seen_outlives_the_block_and_grows_no_more(tiny: Transformer) -> None:
+def test_records_outlive_block_and_stop_growing(tiny: Transformer) -> None:
     with watch(tiny, "**.weights") as seen:
         tiny(*sentences())
     tiny(*sentences())
     assert all(len(seen.passes(name)) == 1 for name in seen)
 
 
-def test_watching_changes_no_number(model: Transformer) -> None:
+def test_watching_does_not_change_results(model: Transformer) -> None:
     source, target = sentences()
     source[2, 5:] = model.config.pad_id
     plain = model(source, target)
@@ -232,8 +232,8 @@ def test_watching_changes_no_number(model: Transformer) -> None:
 # ---------------------------------------------------------------- editing
 
 
-def test_an_edit_replaces_what_goes_on(model: Transformer) -> None:
-    """Weights of zero bring nothing home, so that only the output's bias is left."""
+def test_edit_replaces_tensor(model: Transformer) -> None:
+    """With zero weights, only the bias of the output projection is left."""
     name = "encoder.layers.1.self_attention.weights"
     with watch(model, name, edit=zeros) as seen, watch(model, "encoder.layers.1.self_attention.mixed") as mixed:
         model(*sentences())
@@ -241,7 +241,7 @@ def test_an_edit_replaces_what_goes_on(model: Transformer) -> None:
     assert (mixed["encoder.layers.1.self_attention.mixed"] == 0).all()
 
 
-def test_an_edit_of_one_head_leaves_the_others(model: Transformer) -> None:
+def test_edit_of_one_head_keeps_others(model: Transformer) -> None:
     def silence(value: Tensor, name: str) -> Tensor:
         head = torch.arange(HEADS)[:, None, None] == 3
         return value.masked_fill(head, 0.0)
@@ -260,7 +260,7 @@ def test_an_edit_of_one_head_leaves_the_others(model: Transformer) -> None:
     assert_close(mixed[:, others], plain[:, others])
 
 
-def test_an_edit_is_told_the_name_of_its_place(model: Transformer) -> None:
+def test_edit_receives_probe_name(model: Transformer) -> None:
     names: list[str] = []
 
     def note(value: Tensor, name: str) -> Tensor:
@@ -286,9 +286,7 @@ def test_an_edit_is_told_the_name_of_its_place(model: Transformer) -> None:
     ],
     ids=["shape", "broadcastable shape", "dtype", "device", "nothing", "array", "number"],
 )
-def test_an_edit_that_does_not_fit_its_place_is_an_error(
-    model: Transformer, wrong: Callable[[Tensor, str], Any], given: str
-) -> None:
+def test_edit_with_wrong_shape_raises(model: Transformer, wrong: Callable[[Tensor, str], Any], given: str) -> None:
     name = "encoder.layers.0.self_attention.weights"
     expected = rf"The edit of {name} returned {given}, but float32 \[5, 7, 17, 17\] on cpu \(batch heads queries keys\)"
     with torch.inference_mode(), pytest.raises(ProbeError, match=expected), watch(model, name, edit=wrong):
@@ -299,7 +297,7 @@ def test_an_edit_that_does_not_fit_its_place_is_an_error(
 # ---------------------------------------------------------------- nesting
 
 
-def test_watches_nest_the_outer_edit_acts_first_and_the_inner_sees_what_it_left() -> None:
+def test_nested_watches_apply_outer_edit_first() -> None:
     place = nn.ModuleList([Probe("numbers")])
     one = torch.tensor([1.0])
     with (
@@ -313,7 +311,7 @@ def test_watches_nest_the_outer_edit_acts_first_and_the_inner_sees_what_it_left(
     assert [seen["0"].item() for seen in (before, outer, between, inner, after)] == [1, 11, 11, 22, 22]
 
 
-def test_leaving_the_inner_watch_leaves_the_outer_open() -> None:
+def test_closing_inner_watch_keeps_outer() -> None:
     place = nn.ModuleList([Probe("numbers")])
     one = torch.tensor([1.0])
     with watch(place, "0", edit=lambda value, name: value + 10) as outer:
@@ -326,7 +324,7 @@ def test_leaving_the_inner_watch_leaves_the_outer_open() -> None:
     assert [passed.item() for passed in outer.passes("0")] == [11, 11, 11]
 
 
-def test_watches_on_two_models_do_not_meet(tiny: Transformer) -> None:
+def test_watches_of_two_models_are_independent(tiny: Transformer) -> None:
     other = copy.deepcopy(tiny)
     source, target = sentences()
     with watch(tiny, "**.weights", edit=zeros) as seen, watch(other, "**.weights") as seen_by_other:
@@ -339,7 +337,7 @@ def test_watches_on_two_models_do_not_meet(tiny: Transformer) -> None:
 
 
 def snapshot(model: nn.Module) -> dict[str, Any]:
-    """Everything that hangs on any module, deep: tensors by identity and version, all else by its content."""
+    """Return all attributes of all modules: tensors by identity and version, others by content."""
 
     def frozen(value: Any) -> Any:
         if isinstance(value, Tensor):
@@ -356,7 +354,7 @@ def snapshot(model: nn.Module) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "alibi", "relative"])
-def test_nothing_stays_on_any_module_after_a_forward_or_a_capture(positions: str) -> None:
+def test_no_hooks_remain_after_forward_or_capture(positions: str) -> None:
     model = Transformer(small_config(positions=positions)).eval()
     source, target = sentences()
     before = snapshot(model)
@@ -374,7 +372,7 @@ def test_nothing_stays_on_any_module_after_a_forward_or_a_capture(positions: str
         assert snapshot(model) != before, "this test would not see a hook left behind"
 
 
-def test_hooks_go_even_when_an_exception_leaves_the_block(model: Transformer) -> None:
+def test_hooks_are_removed_after_exception(model: Transformer) -> None:
     class BrokenError(Exception):
         pass
 
@@ -390,7 +388,7 @@ def test_hooks_go_even_when_an_exception_leaves_the_block(model: Transformer) ->
     assert torch.equal(model(source, target), plain)
 
 
-def test_only_the_watched_places_know_of_it(model: Transformer) -> None:
+def test_only_watched_probes_have_hooks(model: Transformer) -> None:
     weights, scores = model.encoder.layers[0].self_attention.weights, model.encoder.layers[0].self_attention.scores
     assert not weights.watched
     with watch(model, "**.weights"):
@@ -402,7 +400,7 @@ def test_only_the_watched_places_know_of_it(model: Transformer) -> None:
 # ---------------------------------------------------------------- each run its own
 
 
-def test_a_watch_in_one_thread_is_not_seen_by_another(tiny: Transformer) -> None:
+def test_watch_is_thread_local(tiny: Transformer) -> None:
     source, target = sentences()
     plain = tiny(source, target)
     results: list[Any] = []
@@ -420,7 +418,7 @@ def test_a_watch_in_one_thread_is_not_seen_by_another(tiny: Transformer) -> None
     assert not seen
 
 
-def test_four_threads_on_one_model_two_of_them_ablating_give_no_wrong_value_in_2000_runs() -> None:
+def test_concurrent_edits_give_correct_values() -> None:
     model = Transformer(tiny_config()).eval()
     source, target = torch.randint(3, SOURCE_VOCABULARY, (2, 3)), torch.randint(3, TARGET_VOCABULARY, (2, 2))
     first, second = "encoder.layers.0.self_attention.weights", "decoder.layers.0.cross_attention.weights"
@@ -478,8 +476,8 @@ def test_four_threads_on_one_model_two_of_them_ablating_give_no_wrong_value_in_2
     assert hooks_of(model) == 0
 
 
-def test_a_hook_that_acted_on_every_run_would_be_caught_by_the_test_above(tiny: Transformer) -> None:
-    """The wrong variant: a plain forward hook reaches another thread's run."""
+def test_concurrency_test_detects_leaking_hook(tiny: Transformer) -> None:
+    """Counterexample: a plain forward hook affects runs of other threads."""
     source, target = sentences()
     plain = tiny(source, target)
     results: list[Tensor] = []
@@ -492,8 +490,8 @@ def test_a_hook_that_acted_on_every_run_would_be_caught_by_the_test_above(tiny: 
 
 
 @pytest.mark.parametrize("name", ["encoder.layers.0.self_attention.weights", "decoder.output.logits"])
-def test_a_hook_of_pytorch_is_called_and_may_change_what_passes(tiny: Transformer, name: str) -> None:
-    """On the fused path, too, where nobody watches: the explicit one is taken for it."""
+def test_pytorch_hooks_are_called_and_can_change_output(tiny: Transformer, name: str) -> None:
+    """A hook on an unwatched probe also selects the explicit path."""
     source, target = sentences()
     plain, passed = tiny(source, target), []
     with watch(tiny, name) as seen:
@@ -510,7 +508,7 @@ def test_a_hook_of_pytorch_is_called_and_may_change_what_passes(tiny: Transforme
     assert torch.equal(tiny(source, target), plain)
 
 
-def test_a_hook_before_a_probe_acts_and_a_watch_sees_what_it_left(tiny: Transformer) -> None:
+def test_watch_sees_output_of_pre_hook(tiny: Transformer) -> None:
     name = "encoder.layers.0.self_attention.weights"
     source, target = sentences()
     plain = tiny(source, target)
@@ -525,7 +523,7 @@ def test_a_hook_before_a_probe_acts_and_a_watch_sees_what_it_left(tiny: Transfor
 
 
 @pytest.mark.parametrize("kind", ["register_full_backward_hook", "register_full_backward_pre_hook"])
-def test_a_hook_on_the_way_back_is_called(tiny: Transformer, kind: str) -> None:
+def test_backward_hook_is_called(tiny: Transformer, kind: str) -> None:
     gradients: list[Any] = []
     probe = tiny.get_submodule("encoder.layers.0.self_attention.weights")
     handle = getattr(probe, kind)(lambda module, *given: gradients.extend(given))
@@ -535,7 +533,7 @@ def test_a_hook_on_the_way_back_is_called(tiny: Transformer, kind: str) -> None:
     handle.remove()
 
 
-def test_threads_open_their_watches_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watches_are_opened_serially(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch numbers hooks with an unguarded counter: two that register at once may become one."""
     place, one = nn.ModuleList([Probe("numbers")]), torch.ones(1)
     register, inside, overlaps, seen_by = Probe.register_forward_hook, threading.Lock(), [], []
@@ -562,7 +560,7 @@ def test_threads_open_their_watches_one_after_the_other(monkeypatch: pytest.Monk
     assert seen_by == [1] * 20
 
 
-def test_hooks_of_others_may_come_and_go_while_an_edit_runs_or_raises() -> None:
+def test_other_hooks_can_change_during_edit() -> None:
     place, one = nn.ModuleList([Probe("numbers")]), torch.ones(1)
 
     def from_elsewhere() -> None:
@@ -585,8 +583,8 @@ def test_hooks_of_others_may_come_and_go_while_an_edit_runs_or_raises() -> None:
     assert hooks_of(place) == 0
 
 
-def test_a_watch_kept_open_by_a_generator_acts_in_its_own_context_only(tiny: Transformer) -> None:
-    """As the module warns: a server goes on with a generator in another context. Nothing acts there, nothing leaks."""
+def test_watch_in_generator_stays_in_its_context(tiny: Transformer) -> None:
+    """A server may resume a generator in another context. There, the watch is inactive and does not leak."""
     source, target = sentences()
     plain = tiny(source, target)
 
@@ -608,8 +606,8 @@ def test_a_watch_kept_open_by_a_generator_acts_in_its_own_context_only(tiny: Tra
     assert hooks_of(tiny) == 0
 
 
-def test_a_context_copied_within_the_block_belongs_to_the_same_run(tiny: Transformer) -> None:
-    """What a run hands on to a helper thread, with its context, is still that run."""
+def test_copied_context_shares_watch(tiny: Transformer) -> None:
+    """A helper thread with a copied context belongs to the same run."""
     results: list[bool] = []
     weights = tiny.encoder.layers[0].self_attention.weights
     with watch(tiny, "**.weights"):
@@ -620,6 +618,6 @@ def test_a_context_copied_within_the_block_belongs_to_the_same_run(tiny: Transfo
     assert results == [True]
 
 
-def test_probes_add_nothing_to_what_is_saved(tiny: Transformer) -> None:
+def test_probes_are_not_in_state_dict(tiny: Transformer) -> None:
     assert not [name for name in tiny.state_dict() if name in all_probes(tiny)]
     assert not list(tiny.decoder.output.logits.parameters())

@@ -1,4 +1,4 @@
-"""The Transformer equals PyTorch's with the same weights, forward and backward, and keeps its own promises beside."""
+"""The Transformer matches PyTorch's with the same weights, forward and backward, and its own requirements."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ def test_a_source_of_nothing_but_padding_gives_numbers() -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_cached_steps_equal_the_whole_pass(style: dict[str, Any]) -> None:
+def test_cached_steps_match_full_pass(style: dict[str, Any]) -> None:
     model = make_model(final_norm=True, **style)
     source, target = make_ids(padded=True)
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""The beam's tree: everything that was considered, each node with its parent, its chances and what became of it."""
+"""The beam tree: all candidates with parent, probability and outcome."""
 
 from __future__ import annotations
 

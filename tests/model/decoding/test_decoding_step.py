@@ -1,4 +1,4 @@
-"""Rules forbid words in place, each for its own reason, and the forced beginning has the last word."""
+"""Decoding rules mask tokens in place; the forced prefix takes precedence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the draft is, the result is the exact model's own greedy translation."""
+"""Drafted decoding always gives the exact model's greedy translation."""
 
 from __future__ import annotations
 

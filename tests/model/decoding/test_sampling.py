@@ -1,4 +1,4 @@
-"""Chance with a seed: among the right words, as often as they are likely, and the same in any company."""
+"""Sampling with a seed: allowed tokens, correct frequencies, independence of the batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Greedy and beam search find what a plain search finds that runs the whole model anew at each step."""
+"""Greedy and beam search match a reference search that runs the full model at each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts: the parts are those of an affine function, and its constants are the model's biases."""
+"""Accounts: the parts of an affine function, whose constants are the model's biases."""
 
 from __future__ import annotations
 

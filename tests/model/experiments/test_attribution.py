@@ -1,4 +1,4 @@
-"""Which source words a written word rests on: each method against a second way to compute it."""
+"""Attribution methods against independent computations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects: the estimates are the model's own derivatives, the measured values are runs without the heads."""
+"""Effects: estimates match derivatives, and measured values match runs without the heads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faithfulness: curves are what masked sentences really give, and a report says what was measured."""
+"""Faithfulness: curves match masked sentences, and reports describe the measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importance: what each head's absence costs, measured in batches, is what it costs one by one."""
+"""Importance: losses measured in batches match single measurements."""
 
 from __future__ import annotations
 
@@ -114,9 +114,7 @@ def test_who_leaves_the_loop_ends_the_work(
 @pytest.mark.parametrize(
     "part", [AttentionPart("cross", DECODER_LAYERS), AttentionPart("encoder", 0, HEADS), AttentionPart("encoder", -1)]
 )
-def test_a_head_that_the_model_lacks_is_an_error(
-    translator: Translator, answer: Translation, part: AttentionPart
-) -> None:
+def test_missing_head_raises(translator: Translator, answer: Translation, part: AttentionPart) -> None:
     with pytest.raises(RequestError) as caught:
         all_ablation_losses(translator, answer, [(part,)])
     assert caught.value.word == "not_whole"

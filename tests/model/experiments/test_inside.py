@@ -1,4 +1,4 @@
-"""Inside a word: parts that sum to its logit, and layers that are read as the last one."""
+"""Inside a word: logit parts sum to the logit, and the logit lens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks taken away: the same as a model that was written without them, for the caller's own run alone."""
+"""Removed masks match a model without masks, only for the caller's run."""
 
 from __future__ import annotations
 

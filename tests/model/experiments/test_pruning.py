@@ -1,4 +1,4 @@
-"""Pruning: heads go off in the order of their mean losses, and a point of the curve is what the model then writes."""
+"""Pruning: heads are removed by mean loss, and curve points match translations."""
 
 from __future__ import annotations
 

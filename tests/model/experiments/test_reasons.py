@@ -1,4 +1,4 @@
-"""Reasons by word: the functions of a notebook are those by place, for words as text."""
+"""Reasons by word: functions by text match those by position."""
 
 from __future__ import annotations
 

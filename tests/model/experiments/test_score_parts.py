@@ -1,4 +1,4 @@
-"""Parts of a score: those of a linear function; what is left is the biases; a run without a part moves the weight."""
+"""Score parts: linearity, biases as remainder, and the weight without a part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How steady heads are: the roles of a corpus are those of its sentences, and what ships is what is measured."""
+"""Steadiness of heads: corpus roles match those of sentences, and stored reports are current."""
 
 from __future__ import annotations
 

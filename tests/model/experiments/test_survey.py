@@ -1,4 +1,4 @@
-"""A survey: every head in every line, the same whether it was interrupted or not, searched and drawn."""
+"""Surveys: every head of every line, resuming, search and report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A survey on a real Ray cluster equals that of one process, byte by byte, also where a worker is lost."""
+"""A survey on a real Ray cluster equals that of one process byte for byte, also if a worker is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corners of other makers' folders: added tokens, many targets, several ends, strange vocabularies and weights."""
+"""Edge cases of third-party folders: added tokens, several targets and ends, unusual vocabularies and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Foreign folders in all their forms: files, defaults, languages, what is broken, and what is made of them."""
+"""Third-party folders: files, defaults, languages, broken content, and import."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ byt5 = partial(t5, in_bytes=True, tasks=False)
 
 
 def written(ours: Translator, **options: Any) -> list[list[int]]:
-    """The ids of a few sentences."""
+    """Return the output ids of a few sentences."""
     return ids_of(ours.translate_batch(TEXTS, **options))
 
 
@@ -79,7 +79,7 @@ def edit(folder: Path, name: str, **values: Any) -> None:
 
 
 @pytest.mark.parametrize("zipped", [True, False], ids=["zip", "before 2020"])
-def test_weights_of_pytorch_are_read(tmp_path: Path, opus: Path, answers: list[list[int]], zipped: bool) -> None:
+def test_pytorch_weights_are_loaded(tmp_path: Path, opus: Path, answers: list[list[int]], zipped: bool) -> None:
     folder = copied(opus, tmp_path / "model")
     (folder / "model.safetensors").unlink()
     tensors = reference(opus).state_dict()  # tied tensors are there by all their names
@@ -91,7 +91,7 @@ def test_weights_of_pytorch_are_read(tmp_path: Path, opus: Path, answers: list[l
     assert ours.model.config.tie_output
 
 
-def test_shards_are_read(tmp_path: Path, opus: Path, answers: list[list[int]]) -> None:
+def test_shards_are_loaded(tmp_path: Path, opus: Path, answers: list[list[int]]) -> None:
     folder = copied(opus, tmp_path / "model")
     (folder / "model.safetensors").unlink()
     reference(opus).save_pretrained(folder, max_shard_size="50KB")
@@ -100,7 +100,7 @@ def test_shards_are_read(tmp_path: Path, opus: Path, answers: list[list[int]]) -
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_weights_in_half_precision_are_computed_with_in_float32(tmp_path: Path, opus: Path, dtype: torch.dtype) -> None:
+def test_half_precision_weights_are_converted_to_float32(tmp_path: Path, opus: Path, dtype: torch.dtype) -> None:
     folder = copied(opus, tmp_path / "model")
     tensors = {name: tensor.to(dtype) for name, tensor in load_file(folder / "model.safetensors").items()}
     save_file(tensors, folder / "model.safetensors")
@@ -110,9 +110,7 @@ def test_weights_in_half_precision_are_computed_with_in_float32(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(("make", "table"), [(make, "model.shared") for make in (marian, m2m, bart)] + [(t5, "shared")])
-def test_tables_that_differ_stay_apart_whatever_the_config_says(
-    tmp_path: Path, make: Callable[..., Path], table: str
-) -> None:
+def test_differing_embeddings_are_not_tied(tmp_path: Path, make: Callable[..., Path], table: str) -> None:
     folder = make(tmp_path / "model")
     tensors = load_file(folder / "model.safetensors")
     tables = [name for name in tensors if "shared" in name or "embed_tokens" in name or "lm_head" in name]
@@ -129,7 +127,7 @@ def test_tables_that_differ_stay_apart_whatever_the_config_says(
     assert ids_of(results) == generated(folder, ids_of(results, "source"), num_beams=1, early_stopping=False, **named)
 
 
-def test_a_folder_without_a_bias_of_the_output_has_none(tmp_path: Path, opus: Path) -> None:
+def test_missing_output_bias_stays_missing(tmp_path: Path, opus: Path) -> None:
     folder = copied(opus, tmp_path / "model")
     tensors = load_file(folder / "model.safetensors")
     del tensors["final_logits_bias"]
@@ -140,7 +138,7 @@ def test_a_folder_without_a_bias_of_the_output_has_none(tmp_path: Path, opus: Pa
 # ------------------------------------------------------------ defaults and languages
 
 
-def test_options_that_nobody_names_are_the_models_habits(opus: Path) -> None:
+def test_default_options_come_from_generation_config(opus: Path) -> None:
     ours = translator(opus)
     assert (ours.generation_defaults.beam_size, ours.generation_defaults.max_length) == (4, 39)
     assert ours.request("Tür").options == DecodingOptions(beam_size=4, max_length=39)
@@ -171,7 +169,7 @@ def test_options_that_nobody_names_are_the_models_habits(opus: Path) -> None:
     ],
     ids=str,
 )
-def test_each_habit_is_that_of_generate(tmp_path: Path, opus: Path, changes: dict[str, Any]) -> None:
+def test_each_default_matches_generate(tmp_path: Path, opus: Path, changes: dict[str, Any]) -> None:
     folder = copied(opus, tmp_path / "model")
     edit(folder, "generation_config.json", **changes)
     if changes.get("forced_eos_token_id", 1) is None:
@@ -181,7 +179,7 @@ def test_each_habit_is_that_of_generate(tmp_path: Path, opus: Path, changes: dic
     assert ids_of(results) == generated(folder, ids_of(results, "source"))
 
 
-def test_habits_are_those_of_config_where_nothing_else_tells(tmp_path: Path, opus: Path) -> None:
+def test_defaults_fall_back_to_config(tmp_path: Path, opus: Path) -> None:
     folder = copied(opus, tmp_path / "model")
     (folder / "generation_config.json").unlink()
     edit(folder, "config.json", num_beams=3, max_length=21, bad_words_ids=[[4]])
@@ -189,14 +187,14 @@ def test_habits_are_those_of_config_where_nothing_else_tells(tmp_path: Path, opu
     assert (defaults.beam_size, defaults.max_length, defaults.never, defaults.forced_end) == (3, 20, ((4,),), 0)
 
 
-def test_a_task_of_t5_brings_its_own_habits(tmp_path: Path) -> None:
+def test_t5_task_has_own_defaults(tmp_path: Path) -> None:
     folder = t5(tmp_path / "model")
     (folder / "generation_config.json").write_text('{"max_length": 30}')
     defaults = translator(folder).generation_defaults
     assert (defaults.beam_size, defaults.max_length, defaults.patience) == (4, 29, "none")
 
 
-def test_the_target_language_decides_the_answer(many: Path) -> None:
+def test_target_language_changes_output(many: Path) -> None:
     ours = translator(many)
     texts = {code: ours.translate(TEXTS[0], target_language=code) for code in ("fra_Latn", "zho_Hans")}
     for code, result in texts.items():
@@ -211,7 +209,7 @@ def test_the_target_language_decides_the_answer(many: Path) -> None:
     assert lines == expected
 
 
-def test_languages_may_differ_within_a_batch(many: Path) -> None:
+def test_batch_may_mix_languages(many: Path) -> None:
     ours = translator(many)
     requests = [
         ours.request(text, target_language=code, source_language=origin)
@@ -225,7 +223,7 @@ def test_languages_may_differ_within_a_batch(many: Path) -> None:
         np.testing.assert_allclose(result.attention.cross, alone.attention.cross, atol=1e-5)
 
 
-def test_a_given_translation_and_a_beginning_follow_the_language(many: Path) -> None:
+def test_forced_targets_and_prefixes_follow_language(many: Path) -> None:
     ours = translator(many)
     given = ours.translate(TEXTS[0], target=TEXTS[1], target_language="fra_Latn")
     assert given.target_tokens[0].text == "fra_Latn"
@@ -237,7 +235,7 @@ def test_a_given_translation_and_a_beginning_follow_the_language(many: Path) -> 
     assert ours.translate(TEXTS[0], target=ids, target_language="zho_Hans").target_tokens[0].text == "fra_Latn"
 
 
-def test_an_unknown_language_is_refused_with_the_choices(many: Path, opus: Path, tmp_path: Path) -> None:
+def test_unknown_language_error_lists_choices(many: Path, opus: Path, tmp_path: Path) -> None:
     ours = translator(many)
     with pytest.raises(RequestError, match=r"one of ace_Latn, deu_Latn.*, but \"tlh\" was given") as caught:
         ours.translate("Tür", target_language="tlh")
@@ -250,7 +248,7 @@ def test_an_unknown_language_is_refused_with_the_choices(many: Path, opus: Path,
         translator(m2m(tmp_path / "m2m")).translate("Tür", target_language="tlh")
 
 
-def test_a_translation_tells_which_of_the_sentence_its_vocabulary_lacks(many: Path, opus: Path) -> None:
+def test_unknown_source_words_are_reported(many: Path, opus: Path) -> None:
     for folder in (many, opus):
         given = translator(folder).translate("Der alte ☃ fährt.")
         assert ["☃" in given.source_tokens[place].text for place in given.unknown] == [True]
@@ -262,7 +260,7 @@ def test_a_translation_tells_which_of_the_sentence_its_vocabulary_lacks(many: Pa
 
 @pytest.mark.parametrize("step_weights", ["float16", "float32"])
 @pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, pegasus, umt5, byt5])
-def test_the_prepared_path_writes_the_same(tmp_path: Path, make: Callable[..., Path], step_weights: str) -> None:
+def test_packed_weights_give_same_output(tmp_path: Path, make: Callable[..., Path], step_weights: str) -> None:
     folder = make(tmp_path / "model")
     assert written(translator(folder, step_weights=step_weights)) == written(translator(folder))
 
@@ -271,7 +269,7 @@ def test_the_prepared_path_writes_the_same(tmp_path: Path, make: Callable[..., P
 
 
 @pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, pegasus, umt5, byt5])
-def test_an_imported_folder_gives_the_same(
+def test_imported_folder_gives_same_output(
     tmp_path: Path, make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, to = make(tmp_path / "source"), tmp_path / "ours"
@@ -291,7 +289,7 @@ def test_an_imported_folder_gives_the_same(
     assert "the folder source" in card
 
 
-def test_an_imported_folder_in_half_precision_is_close(tmp_path: Path, opus: Path) -> None:
+def test_imported_half_precision_folder_is_close(tmp_path: Path, opus: Path) -> None:
     assert main(["import", str(opus), str(tmp_path / "ours")]) == 0
     ours, theirs = translator(tmp_path / "ours"), translator(opus)
     for text in TEXTS:
@@ -302,7 +300,7 @@ def test_an_imported_folder_in_half_precision_is_close(tmp_path: Path, opus: Pat
     assert main(["import", str(tmp_path / "ours"), str(tmp_path / "again")]) == 2
 
 
-def test_half_precision_rounds_tables_and_changes_nothing_else(tmp_path: Path, opus: Path) -> None:
+def test_half_precision_import_only_rounds_weights(tmp_path: Path, opus: Path) -> None:
     rounded = copied(opus, tmp_path / "rounded")
     weights = load_file(rounded / "model.safetensors")
     tables = {name for name, each in weights.items() if each.squeeze().ndim == 2}
@@ -317,7 +315,7 @@ def test_half_precision_rounds_tables_and_changes_nothing_else(tmp_path: Path, o
             assert (first.attention.cross == second.attention.cross).all()
 
 
-def test_a_model_of_the_hub_is_imported_by_its_id(
+def test_hub_model_is_imported_by_id(
     tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {path.name: path.read_bytes() for path in opus.iterdir()}
@@ -343,7 +341,7 @@ def test_a_model_of_the_hub_is_imported_by_its_id(
     assert (card.languages, card.kind) == (("fr", "de"), "transformer")
 
 
-def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for source in (str(tmp_path / "nowhere"), "nowhere", "../up/down", str(tmp_path)):
         assert main(["import", source, str(tmp_path / "ours")]) == 2
         said = capsys.readouterr().err
@@ -352,7 +350,7 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path, capsys: pyte
     assert not (tmp_path / "ours").exists()
 
 
-def test_translate_takes_the_languages(many: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_translate_accepts_languages(many: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["translate", "--model", str(many), "--device", "cpu", "--step-weights", "plain", TEXTS[0]]
     assert main([*command, "--to", "fra_Latn", "--from", "eng_Latn"]) == 0
     said = capsys.readouterr().out.rstrip("\n")
@@ -365,7 +363,7 @@ def test_translate_takes_the_languages(many: Path, capsys: pytest.CaptureFixture
 
 
 class Harmful:
-    """A pickle that would make a file."""
+    """A pickle that would create a file if executed."""
 
     def __reduce__(self) -> Any:
         return Path.touch, (Path("harmed"),)
@@ -409,14 +407,14 @@ FC1 = "model.encoder.layers.0.fc1.weight"
 
 
 def torch_saved(folder: Path, tensor: torch.Tensor) -> None:
-    """Weights in PyTorch's own file, with one more tensor."""
+    """Save the weights in PyTorch's format with an additional tensor."""
     tensors = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     torch.save(tensors | {FC1: tensor}, folder / "pytorch_model.bin")
 
 
 def packed(folder: Path) -> None:
-    """Weights in PyTorch's own file, whose parts somebody made smaller."""
+    """Save the weights in PyTorch's format with truncated records."""
     torch_saved(folder, torch.ones(19, 77))
     path = folder / "pytorch_model.bin"
     with zipfile.ZipFile(path) as archive:
@@ -427,7 +425,7 @@ def packed(folder: Path) -> None:
 
 
 def small_vocabulary(folder: Path) -> None:
-    """A configuration of fewer words than there are."""
+    """Reduce the vocabulary size in the configuration."""
     edit(folder, "config.json", vocab_size=100, pad_token_id=9, decoder_start_token_id=9)
     edit(folder, "generation_config.json", decoder_start_token_id=9)
 
@@ -502,7 +500,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_folder_gives_one_clear_error(
+def test_broken_folder_is_one_clear_error(
     tmp_path: Path, opus: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spoil, complaint = BROKEN[name]
@@ -517,7 +515,7 @@ def test_a_broken_folder_gives_one_clear_error(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 
-def test_code_within_a_zipped_pickle_is_not_run(tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_in_pickle_is_not_executed(tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = copied(opus, tmp_path / "model")
     (folder / "model.safetensors").unlink()
     torch.save({"a": Harmful()}, folder / "pytorch_model.bin")
@@ -528,7 +526,7 @@ def test_code_within_a_zipped_pickle_is_not_run(tmp_path: Path, opus: Path, monk
 
 
 def spoilt_pieces(folder: Path, **parts: Any) -> None:
-    """Change parts of what cuts a text into bytes and their merges."""
+    """Change parts of the byte-level BPE files."""
     model = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
     edit(folder, "tokenizer.json", model=model | parts)
 
@@ -566,7 +564,7 @@ def spoilt_pieces(folder: Path, **parts: Any) -> None:
         (t5, remove("spiece.model"), r"spiece\.model is missing"),
     ],
 )
-def test_other_families_complain_alike(
+def test_all_families_report_broken_folders(
     tmp_path: Path, make: Callable[..., Path], spoil: Callable[[Path], Any], complaint: str
 ) -> None:
     folder = make(tmp_path / "model")
@@ -588,7 +586,7 @@ def test_other_families_complain_alike(
         (nllb, "tokenizer_config.json", {"tgt_lang": {}}),
     ],
 )
-def test_odd_values_of_a_vocabulary_are_one_clear_error_or_none(
+def test_malformed_vocabulary_is_at_most_one_clear_error(
     tmp_path: Path, make: Callable[..., Path], name: str, values: dict[str, Any]
 ) -> None:
     folder = make(tmp_path / "model")
@@ -599,7 +597,7 @@ def test_odd_values_of_a_vocabulary_are_one_clear_error_or_none(
         translator(folder)
 
 
-def test_import_writes_over_nothing_but_models_of_ours(tmp_path: Path, opus: Path) -> None:
+def test_import_overwrites_only_native_folders(tmp_path: Path, opus: Path) -> None:
     copied(opus, tmp_path / "self")
     before = {path.name: path.read_bytes() for path in (tmp_path / "self").iterdir()}
     other = t5(tmp_path / "other")
@@ -617,7 +615,7 @@ def test_import_writes_over_nothing_but_models_of_ours(tmp_path: Path, opus: Pat
     assert written(translator(ours)) == written(translator(copied(ours, tmp_path / "again")))
 
 
-def test_a_typed_mark_stands_instead_of_the_models_own(tmp_path: Path, opus: Path) -> None:
+def test_typed_language_mark_replaces_default(tmp_path: Path, opus: Path) -> None:
     ours = translator(opus)
     assert ours.translate("Hallo").source_tokens[0].text == ">>fra<<"
     for text in (">>deu<< Hallo", ">>fra<< Hallo"):
@@ -631,7 +629,7 @@ def test_a_typed_mark_stands_instead_of_the_models_own(tmp_path: Path, opus: Pat
     assert typed.text == chosen.text
 
 
-def test_commands_take_an_id_of_the_hub(
+def test_commands_accept_hub_ids(
     tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["translate", "--device", "cpu", "--step-weights", "plain", "--model"]
@@ -653,7 +651,7 @@ def test_commands_take_an_id_of_the_hub(
         assert main(["import", "", str(tmp_path / "nothing")]) == 2
 
 
-def test_habits_and_languages_of_ours_that_are_damaged_are_refused(tmp_path: Path, many: Path) -> None:
+def test_damaged_native_defaults_are_rejected(tmp_path: Path, many: Path) -> None:
     assert main(["import", str(many), str(tmp_path / "ours")]) == 0
     for name, complaint in (
         ("habits.json", "holds no sound generation defaults"),
@@ -670,7 +668,7 @@ def test_habits_and_languages_of_ours_that_are_damaged_are_refused(tmp_path: Pat
             translator(folder)
 
 
-def test_our_own_folders_have_plain_habits(tmp_path: Path) -> None:
+def test_native_folders_have_plain_defaults(tmp_path: Path) -> None:
     shipped = Path(__file__).parents[3] / "assets" / "models" / "toy"
     ours = translator(shipped)
     assert ours.request("Hallo").options == DecodingOptions()

@@ -1,4 +1,4 @@
-"""Models are fetched by id from a Hub of our own: whole, broken off, gated, damaged, too large, offline."""
+"""Downloads by id from a local Hub: complete, interrupted, gated, damaged, too large, offline."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ READ = {
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A Hub with one model."""
+    """Create a Hub with one model."""
     with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
         running.repositories[NAME] = Repository()
         running.repositories[NAME].push(marian_files())
@@ -62,7 +62,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 def kind_of(ask: Callable[[], Any]) -> str:
-    """The kind of the error; its sentence tells no address and no token."""
+    """Return the kind of the raised error, and check that its message contains no URL and no token."""
     with pytest.raises(HubError) as caught:
         ask()
     assert "http:" not in str(caught.value)
@@ -77,7 +77,7 @@ def snapshot(files: Path) -> dict[str, bytes]:
 # ---------------------------------------------------------------- the whole way
 
 
-def test_a_model_comes_whole_and_only_with_what_is_read(hub: Hub) -> None:
+def test_download_is_complete_and_contains_only_needed_files(hub: Hub) -> None:
     folder = fetch(NAME)
     assert snapshot(folder) == {name: content for name, content in marian_files().items() if name in READ}
     assert find_folder(read_id(NAME)) == folder
@@ -85,7 +85,7 @@ def test_a_model_comes_whole_and_only_with_what_is_read(hub: Hub) -> None:
     assert hub.bodies(WEIGHTS) == [None]
 
 
-def test_the_plan_says_beforehand_what_will_come(hub: Hub) -> None:
+def test_plan_lists_files_before_download(hub: Hub) -> None:
     found = make_plan(NAME)
     assert {file.name for file in found.files} == READ
     assert found.bytes == found.missing == sum(len(marian_files()[name]) for name in READ)
@@ -96,12 +96,12 @@ def test_the_plan_says_beforehand_what_will_come(hub: Hub) -> None:
     assert make_plan(NAME).missing == 0
 
 
-def test_the_licence_is_read_from_a_tag_where_the_card_says_none(hub: Hub) -> None:
+def test_licence_falls_back_to_tag(hub: Hub) -> None:
     hub.repositories[NAME].card = {}
     assert make_plan(NAME).licence == "mit"
 
 
-def test_nothing_comes_that_was_not_agreed_to(hub: Hub) -> None:
+def test_refused_plan_is_not_downloaded(hub: Hub) -> None:
     shown: list[DownloadPlan] = []
 
     def refuse(found: DownloadPlan) -> bool:
@@ -115,7 +115,7 @@ def test_nothing_comes_that_was_not_agreed_to(hub: Hub) -> None:
     fetch(NAME, confirm=refuse)  # it is there: nobody is asked
 
 
-def test_progress_counts_up_to_all_and_says_what_comes(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_reaches_total_and_names_files(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "PROGRESS_INTERVAL", 0.0)
     reports: list[DownloadProgress] = []
     fetch(NAME, on_progress=reports.append)
@@ -127,7 +127,7 @@ def test_progress_counts_up_to_all_and_says_what_comes(hub: Hub, monkeypatch: py
     assert str(reports[-1]).startswith(f"[{'#' * 24}] 100%")
 
 
-def test_news_come_seldom_but_the_last_always(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_throttled_except_last(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "PROGRESS_INTERVAL", 3600.0)
     reports: list[DownloadProgress] = []
     fetch(NAME, on_progress=reports.append)
@@ -135,7 +135,7 @@ def test_news_come_seldom_but_the_last_always(hub: Hub, monkeypatch: pytest.Monk
     assert reports[-1].done == reports[-1].total
 
 
-def test_shards_come_with_their_index(hub: Hub) -> None:
+def test_shards_are_downloaded_with_index(hub: Hub) -> None:
     files = marian_files()
     del files[WEIGHTS]
     shards = [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
@@ -149,7 +149,7 @@ def test_shards_come_with_their_index(hub: Hub) -> None:
     assert find_folder(read_id(NAME)) is None
 
 
-def test_a_pickle_comes_where_there_is_nothing_better(hub: Hub) -> None:
+def test_pickle_is_downloaded_without_safetensors(hub: Hub) -> None:
     files = marian_files()
     del files[WEIGHTS]
     hub.repositories[NAME].push(files)
@@ -157,14 +157,14 @@ def test_a_pickle_comes_where_there_is_nothing_better(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize("folder", ["de-en", "zh-en", "toy"])
-def test_all_that_a_folder_of_our_own_holds_would_come(hub: Hub, folder: str) -> None:
+def test_native_folder_is_downloaded_completely(hub: Hub, folder: str) -> None:
     files = {path.name: path.read_bytes() for path in (ROOT / "assets" / "models" / folder).iterdir()}
     hub.repositories["me/own"] = Repository()
     hub.repositories["me/own"].push(files)
     assert {file.name for file in make_plan("me/own").files} == set(files)
 
 
-def test_two_files_of_one_content_come_once(hub: Hub) -> None:
+def test_identical_files_are_downloaded_once(hub: Hub) -> None:
     hub.repositories[NAME].push(marian_files(target__spm=pieces(b"<unk>")))
     reports: list[DownloadProgress] = []
     found = snapshot(fetch(NAME, on_progress=reports.append))
@@ -173,7 +173,7 @@ def test_two_files_of_one_content_come_once(hub: Hub) -> None:
     assert reports[-1].done == reports[-1].total
 
 
-def test_a_token_goes_to_the_hub_and_to_nobody_else(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_is_sent_only_to_hub(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     fetch(NAME)
     to_store = [each.token for each in hub.asked if each.path.count("/") == 1]
@@ -182,7 +182,7 @@ def test_a_token_goes_to_the_hub_and_to_nobody_else(hub: Hub, monkeypatch: pytes
     assert {each.token for each in hub.asked if each.path.count("/") > 1} == {"Bearer hf_secret"}
 
 
-def test_nothing_else_is_asked_and_nothing_told_of_this_machine(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_other_requests_and_no_telemetry(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
@@ -196,7 +196,7 @@ def test_nothing_else_is_asked_and_nothing_told_of_this_machine(hub: Hub, monkey
 # ---------------------------------------------------------------- broken off
 
 
-def test_a_file_that_breaks_off_goes_on_where_it_stopped(hub: Hub) -> None:
+def test_interrupted_file_resumes(hub: Hub) -> None:
     small = sum(name.endswith(".spm") for name in READ)
     hub.cuts = [10**6] * small + [10_007, 5_003]
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
@@ -205,7 +205,7 @@ def test_a_file_that_breaks_off_goes_on_where_it_stopped(hub: Hub) -> None:
     assert [second, third] == ["bytes=10007-", "bytes=15010-"]
 
 
-def test_what_came_before_the_end_of_all_attempts_is_gone_on_with_later(hub: Hub) -> None:
+def test_partial_file_is_resumed_by_later_download(hub: Hub) -> None:
     hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
     assert kind_of(lambda: fetch(NAME)) == "broken_off"
     assert find_folder(read_id(NAME)) is None
@@ -216,19 +216,19 @@ def test_what_came_before_the_end_of_all_attempts_is_gone_on_with_later(hub: Hub
     assert hub.bodies("vocab.json") == []
 
 
-def test_a_server_without_ranges_is_asked_for_the_whole_again(hub: Hub) -> None:
+def test_server_without_ranges_restarts_download(hub: Hub) -> None:
     hub.cuts, hub.ranges = [10**6, 10**6, 10_007], False
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
 
 
-def test_a_part_that_is_longer_than_the_file_is_thrown_away(hub: Hub, tmp_path: Path) -> None:
+def test_oversized_partial_file_is_discarded(hub: Hub, tmp_path: Path) -> None:
     blobs = tmp_path / "home" / "hub" / "models--Helsinki-NLP--opus-mt-de-en" / "blobs"
     blobs.mkdir(parents=True)
     (blobs / f"{digest(marian_files()[WEIGHTS])}.headlight.incomplete").write_bytes(b"x" * 50_000)
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
 
 
-def test_who_stops_it_keeps_what_has_come(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_download_keeps_received_bytes(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "PROGRESS_INTERVAL", 0.0)
     stop = Event()
     hub.cuts = [10**6, 10**6, 10_007]  # so no more than this has come when it is stopped
@@ -245,7 +245,7 @@ def test_who_stops_it_keeps_what_has_come(hub: Hub, monkeypatch: pytest.MonkeyPa
     assert 0 < int(rest.removeprefix("bytes=").rstrip("-")) <= 10_007
 
 
-def test_two_who_fetch_the_same_at_once_both_get_it_and_it_comes_once(hub: Hub) -> None:
+def test_concurrent_downloads_of_a_model_are_shared(hub: Hub) -> None:
     hub.going.clear()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(fetch, NAME)
@@ -276,18 +276,18 @@ def test_two_who_fetch_the_same_at_once_both_get_it_and_it_comes_once(hub: Hub) 
         ((503, ""), "busy"),
     ],
 )
-def test_what_the_hub_refuses_is_said(hub: Hub, refusal: tuple[int, str], kind: str) -> None:
+def test_hub_refusals_are_reported(hub: Hub, refusal: tuple[int, str], kind: str) -> None:
     hub.repositories[NAME].refusal = refusal
     assert kind_of(lambda: fetch(NAME)) == kind
 
 
-def test_a_model_that_nobody_knows_is_not_found(hub: Hub) -> None:
+def test_unknown_model_is_not_found(hub: Hub) -> None:
     assert kind_of(lambda: fetch("no/such")) == "not_found"
     assert kind_of(lambda: fetch(f"{NAME}@v7")) == "not_found"
 
 
 @pytest.mark.parametrize("token", ["", "hf_secret"])
-def test_a_gated_model_asks_for_its_licence_and_a_token(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+def test_gated_model_error_mentions_licence_and_token(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
     if token:
         monkeypatch.setenv("HF_TOKEN", token)
     hub.repositories[NAME].gated = True
@@ -296,13 +296,13 @@ def test_a_gated_model_asks_for_its_licence_and_a_token(hub: Hub, monkeypatch: p
     assert caught.value.kind == "gated"
 
 
-def test_a_password_in_the_address_is_told_to_nobody(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_password_in_url_is_not_revealed(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", hub.address.replace("//", "//me:secret@"))
     hub.repositories[NAME].refusal = (503, "")
     assert kind_of(lambda: fetch(NAME)) == "busy"
 
 
-def test_what_is_too_large_is_refused_before_it_comes(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_model_is_rejected_before_download(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.repositories[NAME].stated[WEIGHTS] = {"size": 3_000_000_000}
     with pytest.raises(HubError, match="is 3001 MB, but at most 3000 MB") as caught:
         fetch(NAME)
@@ -314,20 +314,20 @@ def test_what_is_too_large_is_refused_before_it_comes(hub: Hub, monkeypatch: pyt
     assert kind_of(lambda: make_plan(NAME)) == "bad_limit"
 
 
-def test_what_the_disk_cannot_hold_does_not_come(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_needs_free_disk_space(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = download.shutil.disk_usage("/")._replace(free=31_000)
     monkeypatch.setattr(download.shutil, "disk_usage", lambda place: usage)
     assert kind_of(lambda: fetch(NAME)) == "no_room"
 
 
-def test_a_cache_that_cannot_be_written_is_said(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_cache_is_reported(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "file"))
     assert kind_of(lambda: fetch(NAME)) == "not_writable"
 
 
 @pytest.mark.parametrize("missing", ["config.json", "weights"])
-def test_what_is_no_model_is_refused(hub: Hub, missing: str) -> None:
+def test_repository_without_model_is_rejected(hub: Hub, missing: str) -> None:
     gone = (WEIGHTS, "pytorch_model.bin") if missing == "weights" else (missing,)
     hub.repositories[NAME].push({name: content for name, content in marian_files().items() if name not in gone})
     assert kind_of(lambda: fetch(NAME)) == "not_a_model"
@@ -336,7 +336,7 @@ def test_what_is_no_model_is_refused(hub: Hub, missing: str) -> None:
 @pytest.mark.parametrize(
     "stated", [{"size": None}, {"size": -1}, {"lfs": {"sha256": "../../x", "size": 1, "pointerSize": 1}}, {"lfs": [1]}]
 )
-def test_a_list_without_sizes_and_checksums_is_not_believed(hub: Hub, stated: dict[str, Any]) -> None:
+def test_file_list_needs_sizes_and_checksums(hub: Hub, stated: dict[str, Any]) -> None:
     hub.repositories[NAME].stated[WEIGHTS] = stated
     assert kind_of(lambda: fetch(NAME)) == "odd_answer"
 
@@ -369,7 +369,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
         ("source.spm", b"\x0a\x05hello"),
     ],
 )
-def test_a_file_that_is_not_what_its_name_says_never_gets_its_name(hub: Hub, name: str, content: bytes) -> None:
+def test_file_with_wrong_content_is_not_stored(hub: Hub, name: str, content: bytes) -> None:
     hub.repositories[NAME].push(marian_files() | {name: content})
     with pytest.raises(HubError, match=name) as caught:
         fetch(NAME)
@@ -381,14 +381,14 @@ def test_a_file_that_is_not_what_its_name_says_never_gets_its_name(hub: Hub, nam
 
 
 @pytest.mark.parametrize("content", [b"<html>Not here</html>", b"PK\x03\x04 but no archive", POINTER])
-def test_a_pickle_must_be_a_file_of_pytorch(hub: Hub, content: bytes) -> None:
+def test_pickle_must_be_a_pytorch_file(hub: Hub, content: bytes) -> None:
     files = marian_files(pytorch_model__bin=content)
     del files[WEIGHTS]
     hub.repositories[NAME].push(files)
     assert kind_of(lambda: fetch(NAME)) == "wrong_file"
 
 
-def test_files_of_older_pytorch_are_files_of_pytorch(tmp_path: Path) -> None:
+def test_files_of_older_pytorch_are_accepted(tmp_path: Path) -> None:
     content = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.and so on"
     (tmp_path / "x").write_bytes(content)
     assert find_fault(tmp_path / "x", RemoteFile("pytorch_model.bin", len(content), digest(content))) == ""
@@ -402,7 +402,7 @@ def test_files_of_older_pytorch_are_files_of_pytorch(tmp_path: Path) -> None:
         ({"lfs": {"sha256": digest(b"other"), "size": 1, "pointerSize": 1}}, "differs from the checksum"),
     ],
 )
-def test_a_file_is_what_the_list_said_of_it(hub: Hub, stated: dict[str, Any], fault: str) -> None:
+def test_downloaded_file_must_match_list(hub: Hub, stated: dict[str, Any], fault: str) -> None:
     hub.repositories[NAME].stated[WEIGHTS] = stated
     with pytest.raises(HubError, match=fault) as caught:
         fetch(NAME)
@@ -410,7 +410,7 @@ def test_a_file_is_what_the_list_said_of_it(hub: Hub, stated: dict[str, Any], fa
     assert find_folder(read_id(NAME)) is None
 
 
-def test_a_server_that_never_gives_the_whole_is_given_up(hub: Hub) -> None:
+def test_incomplete_responses_exhaust_retries(hub: Hub) -> None:
     hub.ranges, hub.repositories[NAME].stated[WEIGHTS] = False, {"size": 50_021}
     assert kind_of(lambda: fetch(NAME)) == "broken_off"
 
@@ -418,7 +418,7 @@ def test_a_server_that_never_gives_the_whole_is_given_up(hub: Hub) -> None:
 # ---------------------------------------------------------------- a network that stands between
 
 
-def test_a_login_page_is_said_and_nothing_of_it_is_kept(hub: Hub) -> None:
+def test_login_page_is_reported_and_discarded(hub: Hub) -> None:
     hub.portals = ["text/html; charset=utf-8"]
     with pytest.raises(HubError, match=r"A web page arrived .* login") as caught:
         fetch(NAME)
@@ -427,7 +427,7 @@ def test_a_login_page_is_said_and_nothing_of_it_is_kept(hub: Hub) -> None:
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
 
 
-def test_a_login_page_leaves_what_had_come_as_it_was(hub: Hub) -> None:
+def test_login_page_keeps_partial_file(hub: Hub) -> None:
     hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
     assert kind_of(lambda: fetch(NAME)) == "broken_off"
     hub.portals = ["text/html"]
@@ -438,12 +438,12 @@ def test_a_login_page_leaves_what_had_come_as_it_was(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_beginning_that_is_something_else_does_not_spoil_the_next_attempt(hub: Hub, ranges: bool) -> None:
+def test_wrong_partial_content_does_not_affect_retry(hub: Hub, ranges: bool) -> None:
     hub.ranges, hub.portals = ranges, ["text/plain"] * 2  # nothing says that it is no file
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
 
 
-def test_a_beginning_that_an_earlier_attempt_left_is_thrown_away_if_it_was_wrong(hub: Hub, tmp_path: Path) -> None:
+def test_wrong_partial_file_is_discarded(hub: Hub, tmp_path: Path) -> None:
     blobs = tmp_path / "home" / "hub" / "models--Helsinki-NLP--opus-mt-de-en" / "blobs"
     blobs.mkdir(parents=True)
     part = blobs / f"{digest(marian_files()[WEIGHTS])}.headlight.incomplete"
@@ -456,7 +456,7 @@ def test_a_beginning_that_an_earlier_attempt_left_is_thrown_away_if_it_was_wrong
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_hub_that_gives_no_file_now_is_busy_and_not_broken_off(hub: Hub, status: int) -> None:
+def test_unavailable_hub_is_reported_busy(hub: Hub, status: int) -> None:
     hub.body_status = status
     with pytest.raises(HubError, match=rf"status {status}") as caught:
         fetch(NAME)
@@ -464,7 +464,7 @@ def test_a_hub_that_gives_no_file_now_is_busy_and_not_broken_off(hub: Hub, statu
 
 
 @pytest.mark.parametrize("away", ["circle", "ftp://127.0.0.1/x", "file:///etc/passwd"])
-def test_a_way_in_a_circle_or_to_an_odd_address_is_said_at_once(hub: Hub, away: str) -> None:
+def test_redirect_loop_or_invalid_target_is_reported(hub: Hub, away: str) -> None:
     hub.away = away
     with pytest.raises(HubError, match="redirects in a circle, or to something that cannot be asked") as caught:
         fetch(NAME)
@@ -472,13 +472,13 @@ def test_a_way_in_a_circle_or_to_an_odd_address_is_said_at_once(hub: Hub, away: 
     assert len(hub.asked) < 40
 
 
-def test_an_address_of_the_hub_that_cannot_be_asked_is_said(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_hub_url_is_reported(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "gopher://127.0.0.1")
     assert kind_of(lambda: fetch(NAME)) == "astray"
 
 
 @pytest.mark.parametrize("said", [b"[" * 100_000, b'{"a":' * 100_000, b"<html>Log in</html>", b"[]", b"null"])
-def test_what_is_told_of_a_model_may_be_anything_and_is_one_clear_error(hub: Hub, said: bytes) -> None:
+def test_malformed_metadata_is_one_clear_error(hub: Hub, said: bytes) -> None:
     hub.said = said
     assert kind_of(lambda: fetch(NAME)) == "odd_answer"
 
@@ -486,7 +486,7 @@ def test_what_is_told_of_a_model_may_be_anything_and_is_one_clear_error(hub: Hub
 # ---------------------------------------------------------------- without a network
 
 
-def test_without_a_network_what_is_there_is_used_and_nothing_asked(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_uses_cache_without_requests(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = fetch(NAME)
     hub.asked.clear()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -498,9 +498,7 @@ def test_without_a_network_what_is_there_is_used_and_nothing_asked(hub: Hub, mon
 
 
 @pytest.mark.parametrize("way", ["HF_HUB_OFFLINE", "nobody listens"])
-def test_without_a_network_it_is_said_where_to_put_the_files(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
+def test_offline_error_names_cache_folder(hub: Hub, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setenv(*((way, "1") if way.startswith("HF") else ("HF_ENDPOINT", "http://127.0.0.1:9")))
     with pytest.raises(HubError) as caught:
         fetch(NAME)
@@ -513,7 +511,7 @@ def test_without_a_network_it_is_said_where_to_put_the_files(
         assert hub.asked == []
 
 
-def test_whether_the_hub_can_be_reached_names_no_model(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reachability_check_names_no_model(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_reachable()
     assert (hub.looks, hub.asked) == (1, [])
     hub.look_status = 503  # of a gateway that finds nobody behind it
@@ -528,7 +526,7 @@ def test_whether_the_hub_can_be_reached_names_no_model(hub: Hub, monkeypatch: py
         assert not is_reachable()
 
 
-def test_what_only_began_to_come_does_not_count_as_there(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partial_download_does_not_count_as_cached(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
     assert kind_of(lambda: fetch(NAME)) == "broken_off"
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -538,7 +536,7 @@ def test_what_only_began_to_come_does_not_count_as_there(hub: Hub, monkeypatch: 
 # ---------------------------------------------------------------- revisions
 
 
-def test_a_commit_that_is_there_is_used_without_a_question(hub: Hub) -> None:
+def test_cached_commit_needs_no_request(hub: Hub) -> None:
     commit = hub.repositories[NAME].references["main"]
     folder = fetch(f"{NAME}@{commit}")
     hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
@@ -548,7 +546,7 @@ def test_a_commit_that_is_there_is_used_without_a_question(hub: Hub) -> None:
     assert find_folder(read_id(NAME)) is None  # nobody asked what main is
 
 
-def test_main_is_fetched_anew_once_it_has_moved_and_only_what_changed(hub: Hub) -> None:
+def test_moved_main_downloads_only_changes(hub: Hub) -> None:
     old = fetch(NAME)
     hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
     hub.asked.clear()
@@ -560,7 +558,7 @@ def test_main_is_fetched_anew_once_it_has_moved_and_only_what_changed(hub: Hub) 
     assert (old / "vocab.json").read_bytes() == marian_files()["vocab.json"]
 
 
-def test_a_branch_and_a_proposal_have_references_of_their_own(hub: Hub) -> None:
+def test_branches_and_pull_requests_have_separate_refs(hub: Hub) -> None:
     for revision in ("v1.0", "refs/pr/7"):
         hub.repositories[NAME].push(marian_files(), revision)
         folder = fetch(f"{NAME}@{revision}")
@@ -568,7 +566,7 @@ def test_a_branch_and_a_proposal_have_references_of_their_own(hub: Hub) -> None:
     assert find_folder(read_id(NAME)) is None
 
 
-def test_what_is_kept_is_known_by_what_it_was_asked_for(hub: Hub) -> None:
+def test_cached_models_are_found_by_requested_id(hub: Hub) -> None:
     assert list(cached_models()) == []
     fetch(NAME)
     assert [str(each) for each in cached_models()] == [NAME]
@@ -582,7 +580,7 @@ def test_what_is_kept_is_known_by_what_it_was_asked_for(hub: Hub) -> None:
     assert {str(each) for each in cached_models()} == {f"me/other@{commit}", NAME, f"{NAME}@refs/pr/7"}
 
 
-def test_every_file_that_a_family_reads_is_fetched(hub: Hub) -> None:
+def test_all_files_of_a_family_are_downloaded(hub: Hub) -> None:
     named = set()
     for path in Path("model/families").glob("*.py"):
         named |= set(re.findall(r'"([\w.]+\.(?:json|spm|model))"', path.read_text(encoding="utf-8")))
@@ -590,7 +588,7 @@ def test_every_file_that_a_family_reads_is_fetched(hub: Hub) -> None:
     assert named <= set(download_plan.METADATA_FILES)
 
 
-def test_a_repository_without_a_vocabulary_is_refused_before_anything_comes(hub: Hub) -> None:
+def test_repository_without_vocabulary_is_rejected_before_download(hub: Hub) -> None:
     files = marian_files()
     del files["source.spm"]
     hub.repositories[NAME].push(files)
@@ -601,7 +599,7 @@ def test_a_repository_without_a_vocabulary_is_refused_before_anything_comes(hub:
 
 
 @pytest.mark.parametrize("named", ["ByT5Tokenizer", "T5Tokenizer"])
-def test_bytes_need_no_vocabulary(hub: Hub, named: str) -> None:
+def test_byte_models_need_no_vocabulary(hub: Hub, named: str) -> None:
     settings = json.dumps({"tokenizer_class": named}).encode()
     kept = ("config.json", "generation_config.json", WEIGHTS)
     files = {name: data for name, data in marian_files().items() if name in kept}
@@ -615,7 +613,7 @@ def test_bytes_need_no_vocabulary(hub: Hub, named: str) -> None:
     assert hub.bodies(WEIGHTS) == []
 
 
-def test_what_is_in_pieces_or_of_others_is_not_kept(hub: Hub) -> None:
+def test_partial_and_foreign_files_are_not_listed(hub: Hub) -> None:
     folder = fetch(NAME)
     cache = folder.parents[2]
     for strange in ("models--gpt2", "models--a--b--c", "models--me--.git", "datasets--me--data"):
@@ -661,7 +659,7 @@ def test_what_is_in_pieces_or_of_others_is_not_kept(hub: Hub) -> None:
         "a/b@" + "f" * 97,
     ],
 )
-def test_what_is_no_id_is_refused_before_anything_is_asked(hub: Hub, given: str) -> None:
+def test_invalid_id_is_rejected_without_request(hub: Hub, given: str) -> None:
     with pytest.raises(HubError, match="owner/name") as caught:
         fetch(given)
     assert caught.value.kind == "bad_id"
@@ -670,7 +668,7 @@ def test_what_is_no_id_is_refused_before_anything_is_asked(hub: Hub, given: str)
     assert hub.asked == []
 
 
-def test_ids_are_read() -> None:
+def test_ids_are_parsed() -> None:
     assert str(read_id("a/b")) == "a/b"
     assert str(read_id("a/b@main")) == "a/b"
     assert str(read_id("A.1/b_2-c@v1.0")) == "A.1/b_2-c@v1.0"
@@ -681,7 +679,7 @@ def test_ids_are_read() -> None:
 # ---------------------------------------------------------------- how much of the disk
 
 
-def test_room_is_made_by_what_was_used_least_recently_and_only_of_our_own(hub: Hub) -> None:
+def test_least_recently_used_own_models_are_deleted(hub: Hub) -> None:
     names = ["a/one", "a/two", "a/three"]
     for age, name in enumerate(names):
         mark_claimed(name)
@@ -701,20 +699,20 @@ def test_room_is_made_by_what_was_used_least_recently_and_only_of_our_own(hub: H
 # ---------------------------------------------------------------- beside
 
 
-def test_every_fault_is_caused_by_a_test() -> None:
+def test_every_error_kind_is_tested() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     kinds = [key.removeprefix("error_hub_") for key in phrases() if key.startswith("error_hub_")]
     assert "stopped" in kinds
     assert [kind for kind in kinds if f'"{kind}"' not in source] == []
 
 
-def test_an_error_travels_between_processes() -> None:
+def test_errors_can_be_pickled() -> None:
     error = HubError("stopped", repository="a/b")
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 - made above
     assert (again.kind, dict(again.values), str(again)) == ("stopped", {"repository": "a/b"}, str(error))
 
 
-def test_the_cache_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cache_folder_comes_from_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -729,7 +727,7 @@ def test_the_cache_is_the_one_that_the_environment_names(monkeypatch: pytest.Mon
         assert download.cache_folder() == tmp_path / expected
 
 
-def test_the_cache_is_the_one_of_the_library(hub: Hub) -> None:
+def test_cache_layout_matches_huggingface_hub(hub: Hub) -> None:
     from huggingface_hub import try_to_load_from_cache
 
     folder = fetch(NAME)
@@ -737,7 +735,7 @@ def test_the_cache_is_the_one_of_the_library(hub: Hub) -> None:
     assert found == str(folder / WEIGHTS)
 
 
-def test_importing_it_loads_neither_the_library_nor_torch() -> None:
+def test_import_loads_neither_huggingface_hub_nor_torch() -> None:
     code = (
         "import sys, headlight.model.families.hub\n"
         "print(*sorted({'torch', 'huggingface_hub', 'httpx2', 'numpy'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""Foreign weights are mapped, not read twice: the peak of memory while loading, in a process of its own."""
+"""Third-party weights are memory-mapped: peak memory while loading, measured in a separate process."""
 
 from __future__ import annotations
 

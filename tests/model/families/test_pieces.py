@@ -1,4 +1,4 @@
-"""Vocabularies of pieces against SentencePiece itself: the same ids, the same text, and right places."""
+"""SentencePiece vocabularies against SentencePiece: ids, text, and offsets."""
 
 from __future__ import annotations
 

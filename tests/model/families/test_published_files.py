@@ -1,4 +1,4 @@
-"""Files as their makers publish them, unchanged: `published/README.md` says whose, and where they stood."""
+"""Published third-party files, unchanged; `published/README.md` lists their sources."""
 
 from __future__ import annotations
 

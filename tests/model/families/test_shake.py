@@ -1,4 +1,4 @@
-"""The helper that finds under which numbers a shape's sentences end at several lengths."""
+"""The helper that finds seeds with which the sentences of a shape end at several lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vocabularies of whole folders against the tokenizers of `transformers`: ids, written text, language tokens."""
+"""Vocabularies of folders against the tokenizers of `transformers`: ids, decoded text, language tokens."""
 
 from __future__ import annotations
 

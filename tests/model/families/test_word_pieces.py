@@ -1,4 +1,4 @@
-"""Vocabularies of classifiers against the tokenizers of `transformers`: ids over odd texts, and places."""
+"""Vocabularies of classifiers against the tokenizers of `transformers`: ids of unusual texts, and offsets."""
 
 from __future__ import annotations
 

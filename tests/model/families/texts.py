@@ -1,4 +1,4 @@
-"""Sentences in four scripts to learn vocabularies from, and odd ones to cut."""
+"""Sentences in four scripts for training vocabularies, and unusual ones for tokenizing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links between words: read off attention, read from what people drew, and counted."""
+"""Word links: from attention, from annotations, and their counts."""
 
 from __future__ import annotations
 

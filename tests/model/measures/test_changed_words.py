@@ -1,4 +1,4 @@
-"""Which words stayed, which were replaced, which came or went."""
+"""Word diffs: unchanged, replaced, inserted and deleted words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""chrF by hand, and the same as sacreBLEU's."""
+"""chrF against manual values and sacreBLEU."""
 
 from __future__ import annotations
 

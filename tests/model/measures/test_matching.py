@@ -1,4 +1,4 @@
-"""Tokens of two sentences that go together: worked out by hand, and held against every sentence that may come."""
+"""Token matching of two sentences: manual examples and property-based tests."""
 
 from __future__ import annotations
 

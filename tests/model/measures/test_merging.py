@@ -1,4 +1,4 @@
-"""Maps of words, without special tokens, of many heads: worked out by hand."""
+"""Word maps, hidden special tokens and averages, against manually computed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rollout and flow against plain references, agreement of rankings by hand."""
+"""Rollout and flow against reference implementations, and rank agreement against manual values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One honest name for what a head does: planted heads are recognised, and heads that say nothing stay unclear."""
+"""Head roles: constructed heads are recognised, and uninformative heads are unclear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a head does in one number: tables worked out by hand, and a plain loop over rows."""
+"""Measures per head against manual tables and a plain loop over rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of each family of `transformers`: the very arrays, without padding, with the right names."""
+"""Outputs of each family of `transformers`: unchanged arrays without padding, with correct names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every spelling of pieces comes out as the text that it stands for."""
+"""Pieces in every notation are decoded to their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of any library and in any shape come out as what went in."""
+"""Arrays of any library and shape are recorded unchanged."""
 
 from __future__ import annotations
 

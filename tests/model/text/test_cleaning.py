@@ -1,4 +1,4 @@
-"""What a person typed becomes one clean line, or an error that says what is wrong with it."""
+"""User text is cleaned to one line, or rejected with a message."""
 
 from __future__ import annotations
 

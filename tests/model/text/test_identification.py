@@ -1,4 +1,4 @@
-"""Hundreds of sentences are known by their language, and what is of none of them gets no name."""
+"""Language detection on hundreds of sentences, and no result for other text."""
 
 from __future__ import annotations
 

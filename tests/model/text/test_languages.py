@@ -1,4 +1,4 @@
-"""Which marks a translation gets, and what travels as JSON."""
+"""Translation marks and their JSON format."""
 
 from __future__ import annotations
 

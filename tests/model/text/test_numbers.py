@@ -1,4 +1,4 @@
-"""Numbers of a text: digits, words and clock times in three languages, and which of two sides the other one lacks."""
+"""Numbers in texts: digits, words and clock times in three languages, and differences of two texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing is lost between text and ids, and every token knows where it stands."""
+"""Tokenizer: lossless roundtrip and token offsets."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Batches hold every sentence as often as they should, by length, and are decided by seed and epoch."""
+"""Batches contain every sentence as often as expected, by length, and depend only on seed and epoch."""
 
 from __future__ import annotations
 

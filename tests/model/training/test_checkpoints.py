@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there, and bring everything back."""
+"""Checkpoints are complete or absent, and restore all state."""
 
 from __future__ import annotations
 

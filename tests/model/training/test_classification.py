@@ -1,4 +1,4 @@
-"""Learning to judge: the same loop as for translation, with labels."""
+"""Training classifiers: the same loop as for translation, with labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpora are read as streams and cleaned, with a count of each reason."""
+"""Corpora are streamed and cleaned, with a count per reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public sets are fetched from a server of our own: whole, broken off, resumed, damaged, absent."""
+"""Downloads of public corpora from a local server: complete, interrupted, resumed, damaged, missing."""
 
 from __future__ import annotations
 

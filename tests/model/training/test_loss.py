@@ -1,4 +1,4 @@
-"""Label-smoothed cross entropy against arithmetic, against PyTorch's, and blind to padding."""
+"""Label-smoothed cross entropy against arithmetic and PyTorch, ignoring padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes: each is caught by its test, on any model, and leaves the right model and its weights as they are."""
+"""Mistakes are detected by their checks on any model, and leave the original model unchanged."""
 
 from __future__ import annotations
 

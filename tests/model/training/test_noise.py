@@ -1,4 +1,4 @@
-"""Sources as hurried people type them: the same for the same seed and epoch, never a touched name or number."""
+"""Typing noise in sources: deterministic by seed and epoch, without changes of names and numbers."""
 
 from __future__ import annotations
 

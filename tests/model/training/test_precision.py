@@ -1,4 +1,4 @@
-"""bfloat16 on a CPU: chosen where it is faster, which instructions alone do not tell."""
+"""bfloat16 on a CPU is selected if it is measured to be faster."""
 
 from __future__ import annotations
 

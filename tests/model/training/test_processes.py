@@ -1,4 +1,4 @@
-"""Two processes train as one would."""
+"""Training with two processes matches one process."""
 
 from __future__ import annotations
 

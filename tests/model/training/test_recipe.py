@@ -1,4 +1,4 @@
-"""A recipe is checked to its last field, and says everything that decides a run."""
+"""Recipes are validated completely and contain everything that determines a run."""
 
 from __future__ import annotations
 

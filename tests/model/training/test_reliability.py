@@ -1,4 +1,4 @@
-"""Fitting a rule of reliability: what is right, the weights, the area, the calibration."""
+"""Fitting a reliability rule: labels, weights, ROC area, calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole rule of a model: what a reader said counts, and nothing measures a rule that was fitted to it."""
+"""The reliability rule of a model: labels take precedence, and scores are cross-validated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run in its folder: learns, is killed, is stopped, goes on, cools down."""
+"""A run folder: training, kill, stop, resume, cooldown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning rates against values worked out by hand."""
+"""Learning rates against manually computed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vocabularies learnt within words that only a segmenter sees, and how many borders of such words they keep."""
+"""Vocabularies trained within segmented words, and how many word boundaries they keep."""
 
 from __future__ import annotations
 

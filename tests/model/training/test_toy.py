@@ -1,4 +1,4 @@
-"""The two-sentence lesson: the shipped model says both sentences exactly, and its recipe makes one that does."""
+"""The two-sentence lesson: the bundled model translates both exactly, and its recipe reproduces such a model."""
 
 from __future__ import annotations
 

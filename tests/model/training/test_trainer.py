@@ -1,4 +1,4 @@
-"""One process's trainer: steps, sums, running average, dropout, and going on from a checkpoint."""
+"""The trainer of one process: steps, sums, EMA, dropout, and resuming."""
 
 from __future__ import annotations
 

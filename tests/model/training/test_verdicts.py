@@ -1,4 +1,4 @@
-"""A reader's verdicts: by what they are found, and those that come along."""
+"""Labels of translations: their keys, and the bundled ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watched runs: real training on a handful of sentences, the same each time, seen moment by moment."""
+"""Live training runs: deterministic training on a few sentences, with snapshots."""
 
 from __future__ import annotations
 

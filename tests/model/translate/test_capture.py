@@ -1,8 +1,8 @@
-"""What a translation shows is what decoding saw: every map, every probability, with the right tokens on its axes.
+"""Captured maps and probabilities match those of decoding, with the correct tokens on their axes.
 
-Tolerances: maps and probabilities within 1e-5 of those that decoding word by word computes in float32. They always come
-from one float32 pass over what was written, so this holds with float16 step weights, too: these decide what is written,
-and the hypotheses behind the first keep their sums.
+Tolerances: maps and probabilities are within 1e-5 of stepwise decoding in float32. They always come from one float32
+pass over the output, so this also holds with float16 step weights, which only affect the search: hypotheses other than
+the first keep the scores of the steps.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def answers(translator: Translator) -> list[Translation]:
 
 
 def seen_step_by_step(translator: Translator, answer: Translation) -> tuple[Attention, list[float]]:
-    """The maps and log probabilities that decoding sees, one word after the other, in caches."""
+    """Return the maps and log probabilities of stepwise decoding with a cache."""
     model = translator.model
     patterns = ("encoder.layers.*.self_attention.weights", "decoder.layers.*.*_attention.weights")
     maps: dict[Kind, FloatArray] = {}
@@ -92,7 +92,7 @@ def seen_step_by_step(translator: Translator, answer: Translation) -> tuple[Atte
 
 @pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
 @pytest.mark.parametrize("positions", POSITION_NAMES)
-def test_maps_and_probabilities_equal_those_of_decoding_word_by_word(positions: str, norm_first: bool) -> None:
+def test_captured_maps_match_stepwise_decoding(positions: str, norm_first: bool) -> None:
     translator = tiny_translator(positions=positions, norm_first=norm_first, final_norm=norm_first, ends=1.0)
     for answer in translator.translate_batch(SENTENCES, max_length=19):  # padded: what is compared ran alone
         attention, log_probabilities = seen_step_by_step(translator, answer)
@@ -105,7 +105,7 @@ def test_maps_and_probabilities_equal_those_of_decoding_word_by_word(positions: 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3}, {"temperature": 0.7}], ids=str)
 @pytest.mark.parametrize("weights", ["plain", "float32", "float16"])
-def test_whatever_the_steps_compute_with_maps_are_exact(
+def test_maps_are_exact_for_any_step_weights(
     monkeypatch: pytest.MonkeyPatch, weights: StepWeights, options: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(packed_model, "MIN_PACKED_ENTRIES", 1)  # pack even matrices as small as these
@@ -119,7 +119,7 @@ def test_whatever_the_steps_compute_with_maps_are_exact(
         assert answer.log_probability == pytest.approx(sum(log_probabilities), abs=1e-4)
 
 
-def test_float16_steps_shift_sums_of_other_hypotheses_by_less_than_a_thousandth_a_token(
+def test_float16_steps_change_hypothesis_scores_little(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(packed_model, "MIN_PACKED_ENTRIES", 1)
@@ -133,9 +133,7 @@ def test_float16_steps_shift_sums_of_other_hypotheses_by_less_than_a_thousandth_
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3, "n_best": 3}, {"temperature": 0.9, "seed": 4}], ids=str)
-def test_alone_and_in_a_batch_of_unequal_lengths_a_sentence_gives_the_same(
-    translator: Translator, options: dict[str, Any]
-) -> None:
+def test_capture_in_padded_batch_matches_single_sentence(translator: Translator, options: dict[str, Any]) -> None:
     for one in translator.translate_batch(SENTENCES, **options):
         alone = translator.translate(one.request.text, **options)
         assert [token.id for token in alone.target_tokens] == [token.id for token in one.target_tokens]
@@ -155,7 +153,7 @@ def test_alone_and_in_a_batch_of_unequal_lengths_a_sentence_gives_the_same(
 # ---------------------------------------------------------------- what a map is
 
 
-def test_maps_have_layers_heads_queries_and_keys_in_this_order(answers: list[Translation]) -> None:
+def test_map_axes_are_layer_head_query_key(answers: list[Translation]) -> None:
     for answer in answers:
         source, target = len(answer.source_tokens), len(answer.target_tokens)
         assert answer.attention.encoder.shape == (ENCODER_LAYERS, HEADS, source, source)
@@ -166,7 +164,7 @@ def test_maps_have_layers_heads_queries_and_keys_in_this_order(answers: list[Tra
             assert answer.attention.of(kind).dtype == np.float32
 
 
-def test_every_row_sums_to_one_and_no_column_need_do_so(answers: list[Translation]) -> None:
+def test_rows_sum_to_one_but_columns_do_not(answers: list[Translation]) -> None:
     for answer in answers:
         for kind in KINDS:
             maps = answer.attention.of(kind)
@@ -176,7 +174,7 @@ def test_every_row_sums_to_one_and_no_column_need_do_so(answers: list[Translatio
                 assert np.abs(maps.sum(axis=-2) - 1).max() > 0.1
 
 
-def test_masked_cells_are_exactly_zero_and_all_others_are_not(answers: list[Translation]) -> None:
+def test_only_masked_cells_are_zero(answers: list[Translation]) -> None:
     for answer in answers:
         for kind in KINDS:
             allowed, maps = answer.attention.allowed(kind), answer.attention.of(kind)
@@ -191,7 +189,7 @@ def test_masked_cells_are_exactly_zero_and_all_others_are_not(answers: list[Tran
         assert answer.attention.allowed("encoder").all()
 
 
-def test_weights_are_the_softmax_of_queries_times_keys_with_queries_from_the_decoder(translator: Translator) -> None:
+def test_weights_are_softmax_of_query_key_products(translator: Translator) -> None:
     names = [
         f"{attention_path(kind, 1)}.{place}"
         for kind in KINDS
@@ -217,9 +215,7 @@ def test_weights_are_the_softmax_of_queries_times_keys_with_queries_from_the_dec
 # ---------------------------------------------------------------- the tokens on its axes
 
 
-def test_the_decoder_reads_the_start_and_all_that_is_written_but_the_last(
-    translator: Translator, answers: list[Translation]
-) -> None:
+def test_decoder_inputs_are_start_and_all_but_last_token(translator: Translator, answers: list[Translation]) -> None:
     config = translator.model.config
     for answer in answers:
         start = answer.start_token
@@ -232,9 +228,7 @@ def test_the_decoder_reads_the_start_and_all_that_is_written_but_the_last(
 
 
 @pytest.mark.parametrize("head", [None, 0, HEADS - 1])
-def test_a_map_names_its_rows_its_columns_and_what_each_row_was_computed_from(
-    answers: list[Translation], head: int | None
-) -> None:
+def test_map_has_row_column_and_input_tokens(answers: list[Translation], head: int | None) -> None:
     for answer in answers:
         source, written, read = answer.source_tokens, answer.target_tokens, answer.decoder_tokens
         expected: dict[Kind, tuple[tuple[Token, ...], ...]] = {
@@ -253,7 +247,7 @@ def test_a_map_names_its_rows_its_columns_and_what_each_row_was_computed_from(
                 assert np.array_equal(one.weights, answer.attention.of(kind)[1, head])
 
 
-def test_without_a_head_a_map_is_the_average_of_all(answers: list[Translation]) -> None:
+def test_map_without_head_is_average(answers: list[Translation]) -> None:
     for kind in KINDS:
         for layer in range(ENCODER_LAYERS):
             heads = [answers[0].attention_map(kind, layer, head).weights for head in range(HEADS)]
@@ -274,9 +268,7 @@ def test_without_a_head_a_map_is_the_average_of_all(answers: list[Translation]) 
         (("self", 0, 0), 'kind must be one of encoder, decoder, cross, but "self" was given. Choose one.', "kind"),
     ],
 )
-def test_a_map_that_is_not_there_is_an_error(
-    answers: list[Translation], place: tuple[Any, int, int], words: str, field: str
-) -> None:
+def test_missing_map_raises(answers: list[Translation], place: tuple[Any, int, int], words: str, field: str) -> None:
     with pytest.raises(RequestError) as caught:
         answers[0].attention_map(*place)
     assert str(caught.value) == words
@@ -286,9 +278,7 @@ def test_a_map_that_is_not_there_is_an_error(
 # ---------------------------------------------------------------- probabilities and alternatives
 
 
-def test_alternatives_are_the_best_of_the_same_pass_and_the_greedy_word_is_the_first(
-    translator: Translator, answers: list[Translation]
-) -> None:
+def test_alternatives_are_ranked_with_greedy_token_first(translator: Translator, answers: list[Translation]) -> None:
     never = forbidden_sequences(translator.model.config)
     for answer in answers:
         logits = torch.tensor(
@@ -309,7 +299,7 @@ def test_alternatives_are_the_best_of_the_same_pass_and_the_greedy_word_is_the_f
             ]
 
 
-def test_what_is_never_written_is_no_alternative_however_likely() -> None:
+def test_suppressed_tokens_are_not_alternatives() -> None:
     translator = tiny_translator()
     config = translator.model.config
     with torch.no_grad():
@@ -323,12 +313,12 @@ def test_what_is_never_written_is_no_alternative_however_likely() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 50])
-def test_as_many_alternatives_as_asked_for(translator: Translator, count: int) -> None:
+def test_requested_number_of_alternatives(translator: Translator, count: int) -> None:
     for token in translator.translate(TEXT, alternatives=count).target_tokens:
         assert len({one.id for one in token.alternatives}) == len(token.alternatives) == count
 
 
-def test_a_chosen_alternative_goes_on_from_there(translator: Translator, answers: list[Translation]) -> None:
+def test_selected_alternative_is_continued(translator: Translator, answers: list[Translation]) -> None:
     answer = answers[0]
     chosen = answer.target_tokens[3].alternatives[2]
     prefix = (*(token.id for token in answer.target_tokens[:3]), chosen.id)
@@ -342,7 +332,7 @@ def test_a_chosen_alternative_goes_on_from_there(translator: Translator, answers
 
 
 @pytest.mark.parametrize("positions", POSITION_NAMES)
-def test_the_positions_are_shown_as_far_as_they_are_used(positions: str) -> None:
+def test_captured_positions_are_cropped_to_used_ones(positions: str) -> None:
     translator = tiny_translator(positions=positions)
     model_ = translator.model
     for answer in translator.translate_batch(SENTENCES[:3], max_length=9):
@@ -367,7 +357,7 @@ def test_the_positions_are_shown_as_far_as_they_are_used(positions: str) -> None
 # ---------------------------------------------------------------- further probes
 
 
-def test_everything_can_be_captured_and_is_cropped_of_padding(translator: Translator) -> None:
+def test_all_probes_can_be_captured_without_padding(translator: Translator) -> None:
     width = (D_MODEL,)
     answers = translator.translate_batch(SENTENCES, capture=("**",), max_length=15)
     assert len({len(answer.target_tokens) for answer in answers}) > 1
@@ -396,7 +386,7 @@ def test_everything_can_be_captured_and_is_cropped_of_padding(translator: Transl
             np.testing.assert_allclose(answer.captured[name], array, atol=1e-4, rtol=1e-4, err_msg=name)
 
 
-def test_embeddings_are_those_of_the_tokens_that_went_in(translator: Translator) -> None:
+def test_captured_embeddings_match_input_tokens(translator: Translator) -> None:
     answer = translator.translate(TEXT, capture=("*.embedding.*",))
     for side, tokens in (("encoder", answer.source_tokens), ("decoder", answer.decoder_tokens)):
         embedding: Any = translator.model.get_submodule(f"{side}.embedding")
@@ -420,9 +410,7 @@ def test_embeddings_are_those_of_the_tokens_that_went_in(translator: Translator)
         (("encoder.layers.1.*.weights",), ["encoder.layers.1.self_attention.weights"]),
     ],
 )
-def test_patterns_bring_home_what_they_match_and_nothing_else(
-    translator: Translator, patterns: tuple[str, ...], names: list[str]
-) -> None:
+def test_capture_patterns_select_probes(translator: Translator, patterns: tuple[str, ...], names: list[str]) -> None:
     plain, answer = translator.translate(TEXT), translator.translate(TEXT, capture=patterns)
     assert sorted(answer.captured) == sorted(names)
     for kind in KINDS:
@@ -432,7 +420,7 @@ def test_patterns_bring_home_what_they_match_and_nothing_else(
 
 @pytest.mark.parametrize("pattern", ["layers.0.self_attention.weights", "encoder.*.weight", "embedding", ""])
 @pytest.mark.parametrize("also", [(), ("**.logits",)])
-def test_a_pattern_without_a_match_is_an_error_with_the_nearest_names(
+def test_unmatched_capture_pattern_suggests_nearest(
     translator: Translator, pattern: str, also: tuple[str, ...]
 ) -> None:
     for run in (translator.request, translator.translate):  # a request is checked before any work
@@ -441,7 +429,7 @@ def test_a_pattern_without_a_match_is_an_error_with_the_nearest_names(
         assert repr(pattern) in str(caught.value)
 
 
-def test_captured_scores_are_those_that_an_intervention_left(translator: Translator) -> None:
+def test_captured_scores_include_interventions(translator: Translator) -> None:
     uniform = Intervention(kind="cross", layer=0, head=3, action="uniform")
     name = f"{attention_path('cross', 0)}.scores"
     scores = translator.translate(TEXT, capture=(name,), interventions=(uniform,)).captured[name]
@@ -452,7 +440,7 @@ def test_captured_scores_are_those_that_an_intervention_left(translator: Transla
 # ---------------------------------------------------------------- records
 
 
-def test_no_array_of_an_answer_can_be_written_to(translator: Translator) -> None:
+def test_result_arrays_are_read_only(translator: Translator) -> None:
     for answer in translator.translate_batch(SENTENCES[:2], capture=("encoder.embedding.*", "**.cross_attention.*")):
         one = answer.attention_map("cross", 0)
         arrays: list[Any] = [answer.attention.of(kind) for kind in KINDS]
@@ -468,7 +456,7 @@ def test_no_array_of_an_answer_can_be_written_to(translator: Translator) -> None
                 mapping["encoder"] = one.weights  # type: ignore[index]
 
 
-def test_an_answer_of_a_batch_holds_on_to_nothing_of_the_others(translator: Translator) -> None:
+def test_batch_results_do_not_share_memory(translator: Translator) -> None:
     answers = translator.translate_batch(SENTENCES, capture=("**",), max_length=15)
     for answer in answers:
         for array in [*(answer.attention.of(kind) for kind in KINDS), *answer.captured.values()]:
@@ -478,7 +466,7 @@ def test_an_answer_of_a_batch_holds_on_to_nothing_of_the_others(translator: Tran
             assert owner.nbytes == array.nbytes
 
 
-def test_equal_requests_are_equal_and_one_key_of_a_cache(translator: Translator) -> None:
+def test_equal_requests_have_equal_hashes(translator: Translator) -> None:
     def request(**changes: Any) -> TranslationRequest:
         given: dict[str, Any] = {
             "target": [5, 6],  # lists are welcome, and become tuples

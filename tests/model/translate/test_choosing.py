@@ -1,4 +1,4 @@
-"""The way back chooses among hypotheses: what it is asked, how both scores rank, and that all else stays the same."""
+"""Reranking: the reverse model's requests, the combined score, and unchanged other output."""
 
 from __future__ import annotations
 

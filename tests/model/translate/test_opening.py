@@ -1,4 +1,4 @@
-"""What a view opens on is a look that means what it says: a content word that looks at the word it comes from."""
+"""The initial selection: a content word that attends to its source word."""
 
 from __future__ import annotations
 

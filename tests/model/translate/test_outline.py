@@ -1,4 +1,4 @@
-"""An outline checks and cuts as the translator does, and holds no weight."""
+"""Outlines validate and tokenize like the translator, without weights."""
 
 from __future__ import annotations
 

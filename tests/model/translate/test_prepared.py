@@ -1,6 +1,6 @@
-"""The prepared decoder is the plain one, only faster: the same logits, the same words, and the model left as it was.
+"""The packed decoder matches the plain one: equal logits, equal output, unchanged model.
 
-Tolerances: with float32 weights 1e-5; with float16 weights the probability of any word shifts by less than 0.002.
+Tolerances: with float32 weights 1e-5; with float16 weights the probability of any token changes by less than 0.002.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ VARIANTS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def pack_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pack even matrices as small as these."""
+    """Pack even matrices as small as those of the tests."""
     monkeypatch.setattr(packed_model, "MIN_PACKED_ENTRIES", 1)
 
 
 @torch.inference_mode()
 def steps(plain: Transformer, decoder: Any) -> Tensor:
-    """The log probabilities of many cached steps about a padded batch, `[steps, rows, vocabulary]`."""
+    """Return the log probabilities of many cached steps of a padded batch, `[steps, rows, vocabulary]`."""
     ids = torch.randint(3, 400, (3, 11), generator=torch.Generator().manual_seed(1))
     ids[1, 4:] = plain.config.pad_id
     state = plain.decoder.new_state(plain.encode(ids), cached=True)
@@ -99,14 +99,14 @@ def steps(plain: Transformer, decoder: Any) -> Tensor:
 
 
 @pytest.mark.parametrize("fields", VARIANTS, ids=str)
-def test_the_twin_computes_what_the_decoder_computes(fields: dict[str, Any]) -> None:
+def test_packed_decoder_matches_decoder(fields: dict[str, Any]) -> None:
     plain = tiny_model(**fields)
     twin, _ = prepare_step(plain.decoder, "float32")
     assert_close(steps(plain, twin), steps(plain, plain.decoder))
 
 
 @pytest.mark.parametrize("fields", VARIANTS, ids=str)
-def test_with_float16_weights_it_computes_almost_the_same(pack_all: None, fields: dict[str, Any]) -> None:
+def test_packed_float16_is_close(pack_all: None, fields: dict[str, Any]) -> None:
     plain = tiny_model(**fields)
     twin, _ = prepare_step(plain.decoder, "float16")
     expected, given = steps(plain, plain.decoder).exp(), steps(plain, twin).exp()
@@ -115,9 +115,7 @@ def test_with_float16_weights_it_computes_almost_the_same(pack_all: None, fields
     assert (gap > 1e-6) == can_pack_float16()  # float16 was at work, where it can be
 
 
-def test_drafts_of_8_bits_are_rounded_and_what_is_written_is_not(
-    pack_all: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_int8_drafts_do_not_change_output(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drafting, "MIN_DECODER_ENTRIES", 1)
     plain, fast = tiny_translator(), tiny_translator(step_weights="float16")
     assert (fast.draft_models.current is not fast.step) == can_pack_int8()
@@ -136,7 +134,7 @@ def test_drafts_of_8_bits_are_rounded_and_what_is_written_is_not(
     assert fast.translate_lines(SENTENCES) == plain.translate_lines(SENTENCES)
 
 
-def test_a_crowd_of_lines_is_written_exactly_at_once(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_batch_output_is_exact(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     drafts: list[SpeculativeSearch] = []
 
     def noted(*given: Any, **named: Any) -> SpeculativeSearch:
@@ -153,7 +151,7 @@ def test_a_crowd_of_lines_is_written_exactly_at_once(pack_all: None, monkeypatch
 
 
 @torch.inference_mode()
-def test_a_shortlist_decides_in_float32_what_rough_numbers_found() -> None:
+def test_shortlist_is_rescored_in_float32() -> None:
     dice = torch.Generator().manual_seed(5)
     weight, bias, x = (torch.randn(*size, generator=dice) for size in ((101, 7), (101,), (3, 2, 7)))
     exact = x[:, -1:] @ weight.T + bias
@@ -166,9 +164,7 @@ def test_a_shortlist_decides_in_float32_what_rough_numbers_found() -> None:
     assert_close(drafting.Shortlist(lambda newest: rough - bias, weight, None)(x).amax(), (exact - bias).amax())
 
 
-def test_a_light_drafter_that_is_often_wrong_is_dropped_with_its_copies(
-    pack_all: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_inaccurate_drafter_is_dropped(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drafting, "MIN_DECODER_ENTRIES", 1)
     fast = tiny_translator(step_weights="float16")
     if not can_pack_int8():
@@ -183,13 +179,13 @@ def test_a_light_drafter_that_is_often_wrong_is_dropped_with_its_copies(
     assert fast.translate(SENTENCES[0]).text == tiny_translator().translate(SENTENCES[0]).text
 
 
-def test_this_processor_has_what_drafts_of_8_bits_need() -> None:
-    """Where PyTorch's engine is that of x86, drafts must not be given up in silence."""
+def test_processor_supports_int8_drafts() -> None:
+    """On x86, int8 drafts must not be disabled silently."""
     assert can_pack_int8() == (can_pack_float16() and torch.backends.quantized.engine in ("x86", "fbgemm"))
 
 
 @pytest.mark.parametrize("weights", ["float32", "float16"])
-def test_a_translator_writes_the_same_with_prepared_weights(pack_all: None, weights: StepWeights) -> None:
+def test_packed_translator_gives_same_output(pack_all: None, weights: StepWeights) -> None:
     plain, fast = tiny_translator(), tiny_translator(step_weights=weights)
     for options in ({}, {"beam_size": 3}, {"temperature": 0.5, "seed": 2}):
         for one, other in zip(
@@ -202,14 +198,14 @@ def test_a_translator_writes_the_same_with_prepared_weights(pack_all: None, weig
 
 
 def usual_joined(plain: Transformer) -> int:
-    """The bytes of the joined projections alone."""
+    """Return the size of the joined projections in bytes."""
     layers = plain.config.encoder_layers + plain.config.decoder_layers
     return 4 * layers * 3 * HEADS * HEAD_WIDTH * D_MODEL
 
 
 @torch.inference_mode()
 def whole(plain: Transformer, passes: Any) -> Tensor:
-    """A padded batch through all of a model, `[batch, target, vocabulary]`."""
+    """Run a padded batch through the whole model, `[batch, target, vocabulary]`."""
     draw = torch.Generator().manual_seed(3)
     source, target = (
         torch.randint(3, 400, (3, 11), generator=draw),
@@ -221,12 +217,12 @@ def whole(plain: Transformer, passes: Any) -> Tensor:
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_a_pass_on_prepared_weights_equals_the_plain_one(pack_all: None, variant: dict[str, Any]) -> None:
+def test_packed_pass_matches_plain_pass(pack_all: None, variant: dict[str, Any]) -> None:
     plain = tiny_model(**variant)
     assert_close(whole(plain, prepare_passes(plain)[0]), whole(plain, plain))
 
 
-def test_the_probes_of_the_model_see_a_pass_on_prepared_weights(pack_all: None) -> None:
+def test_probes_work_with_packed_weights(pack_all: None) -> None:
     plain = tiny_model()
     passes, _ = prepare_passes(plain)
     with watch(plain, "**") as expected:
@@ -238,7 +234,7 @@ def test_the_probes_of_the_model_see_a_pass_on_prepared_weights(pack_all: None) 
         assert_close(seen[name], expected[name])
 
 
-def test_an_edit_acts_in_a_pass_on_prepared_weights(pack_all: None) -> None:
+def test_edits_work_with_packed_weights(pack_all: None) -> None:
     plain = tiny_model()
     passes, _ = prepare_passes(plain)
     untouched = whole(plain, passes)
@@ -253,7 +249,7 @@ def test_an_edit_acts_in_a_pass_on_prepared_weights(pack_all: None) -> None:
 
 
 def packed_entries() -> int:
-    """Of one tiny decoder: the entries of all matrices that a step multiplies with."""
+    """Return the number of matrix entries that a step of a tiny decoder uses."""
     width = HEADS * HEAD_WIDTH
     self_attention = 3 * width * D_MODEL + D_MODEL * width
     cross_attention = 2 * width * D_MODEL  # queries and output; keys and values are made by the plain model
@@ -261,7 +257,7 @@ def packed_entries() -> int:
     return DECODER_LAYERS * (self_attention + cross_attention + feed_forward) + TARGET_VOCABULARY * D_MODEL
 
 
-def test_copied_bytes_are_two_for_each_packed_entry(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_float16_copies_take_two_bytes_per_weight(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_model, "can_pack_float16", lambda: True)
     linear = torch.nn.functional.linear  # only counted here: any stand-in for the kernel will do
     monkeypatch.setattr(packed_model, "_linear_float16", lambda kernel, packed, x: linear(x, *packed))
@@ -269,14 +265,14 @@ def test_copied_bytes_are_two_for_each_packed_entry(pack_all: None, monkeypatch:
     assert copied == 2 * packed_entries()
 
 
-def test_without_packing_only_the_joined_projections_are_copies() -> None:
+def test_without_packing_only_joined_projections_are_copied() -> None:
     joined = 4 * DECODER_LAYERS * 3 * HEADS * HEAD_WIDTH * D_MODEL
     for weights in ("float32", "float16"):  # of which these are too small to pack
         _, copied = prepare_step(tiny_model().decoder, weights)
         assert copied == joined
 
 
-def test_plain_weights_mean_the_module_itself_and_no_copy() -> None:
+def test_plain_weights_make_no_copies() -> None:
     decoder = tiny_model().decoder
     assert prepare_step(decoder, "plain") == (decoder, 0)
     translator = tiny_translator(step_weights="plain")
@@ -284,7 +280,7 @@ def test_plain_weights_mean_the_module_itself_and_no_copy() -> None:
     assert translator.weight_bytes == count_bytes(translator.model)
 
 
-def test_a_translator_says_how_much_its_weights_and_copies_take(pack_all: None) -> None:
+def test_translator_reports_memory_use(pack_all: None) -> None:
     translator = tiny_translator(step_weights="float16")
     _, for_steps = prepare_step(translator.model.decoder, "float16")
     for_passes = translator.packing.pass_bytes
@@ -294,7 +290,7 @@ def test_a_translator_says_how_much_its_weights_and_copies_take(pack_all: None) 
 
 
 @pytest.mark.parametrize("share", [0.25, 1.0, 4.0])
-def test_passes_take_what_steps_leave_of_a_share(pack_all: None, monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+def test_passes_use_memory_left_by_steps(pack_all: None, monkeypatch: pytest.MonkeyPatch, share: float) -> None:
     monkeypatch.setattr(packed_model, "COPY_SHARE", share)
     plain = tiny_model()
     own = count_bytes(plain)
@@ -308,7 +304,7 @@ def test_passes_take_what_steps_leave_of_a_share(pack_all: None, monkeypatch: py
 # ---------------------------------------------------------------- falling back
 
 
-def test_without_the_kernels_weights_stay_float32(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_kernels_keep_float32(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_model, "can_pack_float16", lambda: False)
     plain = tiny_model()
     twin, copied = prepare_step(plain.decoder, "float16")
@@ -316,7 +312,7 @@ def test_without_the_kernels_weights_stay_float32(pack_all: None, monkeypatch: p
     assert copied == prepare_step(plain.decoder, "float32")[1]
 
 
-def test_without_onednn_passes_use_the_weights_as_they_are(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_onednn_passes_use_plain_weights(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny_model()
     _, usual = prepare_passes(plain)
     monkeypatch.setattr(packed_model, "can_pack_float32", lambda: False)
@@ -328,12 +324,12 @@ def test_without_onednn_passes_use_the_weights_as_they_are(pack_all: None, monke
 
 
 @pytest.mark.parametrize("machine", ["aarch64", "arm64"])
-def test_on_arm_nothing_is_packed(monkeypatch: pytest.MonkeyPatch, machine: str) -> None:
+def test_arm_does_not_pack(monkeypatch: pytest.MonkeyPatch, machine: str) -> None:
     monkeypatch.setattr("platform.machine", lambda: machine)
     assert can_pack_float16.__wrapped__() is False
 
 
-def test_a_kernel_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_kernel_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: Any) -> None:
         raise RuntimeError("no fbgemm here")
 
@@ -342,7 +338,7 @@ def test_a_kernel_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("name", ["self_attention.query", "self_attention.output", "feed_forward.wide"])
-def test_weights_beyond_the_range_of_float16_stay_float32(pack_all: None, name: str) -> None:
+def test_weights_beyond_float16_range_stay_float32(pack_all: None, name: str) -> None:
     plain = tiny_model()
     _, usual = prepare_step(plain.decoder, "float16")
     layer: Any = plain.decoder.layers[1]
@@ -359,7 +355,7 @@ def test_weights_beyond_the_range_of_float16_stay_float32(pack_all: None, name: 
         assert copied == usual + (2 * entries if joined else -2 * entries)
 
 
-def test_a_matrix_of_few_entries_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_matrices_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny_model()
     # Above feed-forward, below the joined projection.
     monkeypatch.setattr(packed_model, "MIN_PACKED_ENTRIES", D_FF * D_MODEL + 1)
@@ -405,7 +401,7 @@ print(text)
 
 @pytest.mark.slow(after=1)
 @pytest.mark.parametrize("hidden", [*OPERATORS, " ".join(OPERATORS)])
-def test_a_platform_without_a_kernel_starts_and_translates(hidden: str) -> None:
+def test_platform_without_kernels_translates(hidden: str) -> None:
     text = Translator.load("assets/models/toy", device="cpu", step_weights="plain").translate("der hund schläft").text
     result = subprocess.run(
         [sys.executable, "-c", WITHOUT, hidden], capture_output=True, text=True, cwd=ROOT, encoding="utf-8"
@@ -417,7 +413,7 @@ def test_a_platform_without_a_kernel_starts_and_translates(hidden: str) -> None:
 # ---------------------------------------------------------------- no more copies than there is room for
 
 
-def test_copies_keep_within_their_limit_and_steps_come_first(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_respect_limit_and_prefer_steps(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_model, "MIN_COPY_BUDGET", 0)
     plain = tiny_model()
     own = count_bytes(plain)
@@ -435,7 +431,7 @@ def test_copies_keep_within_their_limit_and_steps_come_first(pack_all: None, mon
     assert_close(whole(plain, weights.passes), whole(plain, plain))
 
 
-def test_a_model_without_room_for_any_copy_computes_the_same(pack_all: None) -> None:
+def test_model_without_copies_gives_same_output(pack_all: None) -> None:
     plain = tiny_model()
     (step, for_steps), (passes, for_passes) = (
         prepare_step(plain.decoder, "float16", CopyBudget(0)),
@@ -446,7 +442,7 @@ def test_a_model_without_room_for_any_copy_computes_the_same(pack_all: None) -> 
     assert_close(whole(plain, passes), whole(plain, plain))
 
 
-def test_a_model_with_room_for_all_copies_says_so(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_with_all_copies_reports_it(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more would be faster" in tiny_translator(step_weights="float16").packing.reason
     monkeypatch.setattr(packed_model, "COPY_SHARE", 4.0)
     translator = tiny_translator(step_weights="float16")
@@ -456,7 +452,7 @@ def test_a_model_with_room_for_all_copies_says_so(pack_all: None, monkeypatch: p
     assert "step_weights is plain" in tiny_translator().packing.reason
 
 
-def test_steps_and_passes_share_copies_that_are_alike(pack_all: None) -> None:
+def test_steps_and_passes_share_identical_copies(pack_all: None) -> None:
     plain = tiny_model()
     copies = CopyBudget()
     _, for_steps = prepare_step(plain.decoder, "float32", copies)
@@ -466,8 +462,8 @@ def test_steps_and_passes_share_copies_that_are_alike(pack_all: None) -> None:
 
 
 @pytest.mark.parametrize("fields", [{"attention_bias": False}, {}], ids=str)
-def test_a_hook_at_a_probe_acts_while_words_are_chosen(pack_all: None, fields: dict[str, Any]) -> None:
-    """The twin of a step has no probes, so it stands back where a hook means every run."""
+def test_probe_hook_acts_during_decoding(pack_all: None, fields: dict[str, Any]) -> None:
+    """The packed decoder has no probes, so it is not used if a hook applies to all runs."""
     plain, fast = tiny_translator(**fields), tiny_translator(step_weights="float16", **fields)
     usual = fast.translate(SENTENCES[2]).text
     for each in (plain, fast):
@@ -482,7 +478,7 @@ def test_a_hook_at_a_probe_acts_while_words_are_chosen(pack_all: None, fields: d
 
 
 @pytest.mark.parametrize("weights", ["float32", "float16"])
-def test_neither_preparing_nor_stepping_changes_the_model(pack_all: None, weights: StepWeights) -> None:
+def test_packing_and_decoding_do_not_modify_model(pack_all: None, weights: StepWeights) -> None:
     plain = tiny_model(norm="rms", positions="relative")
     before, attributes = copy.deepcopy(plain.state_dict()), {name: set(vars(m)) for name, m in plain.named_modules()}
     expected = steps(plain, plain.decoder)
@@ -495,7 +491,7 @@ def test_neither_preparing_nor_stepping_changes_the_model(pack_all: None, weight
     assert all(parameter.requires_grad for parameter in plain.parameters())
 
 
-def test_a_twin_keeps_nothing_of_a_step(pack_all: None) -> None:
+def test_packed_decoder_is_stateless(pack_all: None) -> None:
     plain = tiny_model()
     twin, _ = prepare_step(plain.decoder, "float16")
     first = steps(plain, twin)
@@ -505,7 +501,7 @@ def test_a_twin_keeps_nothing_of_a_step(pack_all: None) -> None:
     assert not isinstance(twin, nn.Module)
 
 
-def test_a_twin_is_made_for_inference_even_of_a_model_that_trains() -> None:
+def test_packed_decoder_is_in_eval_mode() -> None:
     plain = tiny_model(dropout=0.5, attention_dropout=0.5)
     expected = steps(plain, plain.decoder)
     twin, _ = prepare_step(plain.train().decoder, "float32")
@@ -513,8 +509,8 @@ def test_a_twin_is_made_for_inference_even_of_a_model_that_trains() -> None:
     assert_close(steps(plain, twin), expected)
 
 
-def test_interventions_never_use_the_twin_of_a_step(pack_all: None) -> None:
-    """Nobody can reach into it: it has no probes."""
+def test_interventions_bypass_packed_decoder(pack_all: None) -> None:
+    """The packed decoder has no probes, so interventions cannot act on it."""
     from headlight.model.records import Intervention
 
     interventions = (Intervention(kind="cross", layer=1, head=None, action="remove"),)

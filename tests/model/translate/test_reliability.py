@@ -1,4 +1,4 @@
-"""How far a translation can be relied on: its evidence, its grade, the file, the way back, what it costs."""
+"""Reliability of a translation: evidence, grade, file, back-translation, cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream tells word by word, ends with the whole translation, and leaves nothing behind wherever it is left."""
+"""Streams yield word by word, end with the translation, and leave no state behind if closed early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads share one translator: each gets its own answer, whatever the others change, and the model stays as it was."""
+"""Threads share one translator: independent results and an unchanged model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From text and options to a translation: forced words, limits, cancelling, batches, and what the record says."""
+"""The translator: forced targets, limits, cancellation, batches, and records."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ids_of(translation: Translation) -> tuple[int, ...]:
 
 
 def teacher_forced(translator: Translator, source: list[int], target: list[int]) -> list[float]:
-    """`log p` of each token of a target, by the whole model at once."""
+    """Return `log p` of each target token from one full pass."""
     with torch.inference_mode():
         read = torch.tensor([[translator.model.config.start_id, *target[:-1]]])
         gains = translator.model(torch.tensor([source]), read).log_softmax(dim=-1)[0]
@@ -54,15 +54,13 @@ def teacher_forced(translator: Translator, source: list[int], target: list[int])
 # ---------------------------------------------------------------- ways to choose words
 
 
-def test_a_beam_of_one_is_greedy(translator: Translator, greedy: list[Translation]) -> None:
+def test_beam_size_one_is_greedy(translator: Translator, greedy: list[Translation]) -> None:
     for one, other in zip(translator.translate_batch(SENTENCES, beam_size=1), greedy, strict=True):
         assert ids_of(one) == ids_of(other)
         assert one.log_probability == other.log_probability
 
 
-def test_a_wider_beam_finds_what_is_likelier_than_greedy_or_as_likely(
-    translator: Translator, greedy: list[Translation]
-) -> None:
+def test_wider_beam_is_at_least_as_likely_as_greedy(translator: Translator, greedy: list[Translation]) -> None:
     better = 0
     for one, other in zip(translator.translate_batch(SENTENCES, beam_size=5, length_penalty=0.0), greedy, strict=True):
         if other.stopped == "end" and one.stopped == "end":
@@ -72,7 +70,7 @@ def test_a_wider_beam_finds_what_is_likelier_than_greedy_or_as_likely(
 
 
 @pytest.mark.parametrize("n_best", [1, 2, 4])
-def test_as_many_hypotheses_as_asked_for_the_best_first(translator: Translator, n_best: int) -> None:
+def test_requested_number_of_hypotheses_best_first(translator: Translator, n_best: int) -> None:
     answer = translator.translate(TEXT, beam_size=4, n_best=n_best, max_length=30)
     assert len({hypothesis.ids for hypothesis in answer.hypotheses}) == len(answer.hypotheses) == n_best
     assert answer.hypotheses[0].text == answer.text
@@ -80,7 +78,7 @@ def test_as_many_hypotheses_as_asked_for_the_best_first(translator: Translator, 
         assert first.score >= second.score
 
 
-def test_the_score_is_the_log_probability_over_a_power_of_the_length(translator: Translator) -> None:
+def test_score_is_length_normalised_log_probability(translator: Translator) -> None:
     for penalty, options in itertools.product((0.0, 0.5, 1.0), (GREEDY, BEAM, SAMPLING)):
         answer = translator.translate(TEXT, length_penalty=penalty, **options)
         probabilities = [token.probability or 0.0 for token in answer.target_tokens]
@@ -93,21 +91,21 @@ def test_the_score_is_the_log_probability_over_a_power_of_the_length(translator:
 
 @pytest.mark.parametrize("options", [GREEDY, BEAM, SAMPLING], ids=str)
 @pytest.mark.parametrize("limit", [1, 2, 7])
-def test_nothing_longer_than_the_limit_is_written(translator: Translator, limit: int, options: dict[str, Any]) -> None:
+def test_output_respects_length_limit(translator: Translator, limit: int, options: dict[str, Any]) -> None:
     for answer in translator.translate_batch(SENTENCES, max_length=limit, **options):
         assert 1 <= len(answer.target_tokens) <= limit
         assert all(len(hypothesis.ids) <= limit for hypothesis in answer.hypotheses)
         assert answer.stopped == ("end" if ids_of(answer)[-1] == END else "length")
 
 
-def test_without_a_limit_each_sentence_may_be_twice_its_source_and_sixteen_long(greedy: list[Translation]) -> None:
+def test_default_length_limit_is_twice_the_source_plus_sixteen(greedy: list[Translation]) -> None:
     cut_off = [answer for answer in greedy if answer.stopped == "length"]
     assert len(cut_off) == 2
     for answer in cut_off:
         assert len(answer.target_tokens) == 2 * len(answer.source_tokens) + 16
 
 
-def test_no_limit_goes_beyond_what_the_model_can_read() -> None:
+def test_length_limit_is_clamped_to_model() -> None:
     translator = tiny_translator(positions="learned", ends=-50.0)
     answer = translator.translate(SENTENCES[2], max_length=4096)
     assert len(answer.target_tokens) == LONGEST
@@ -118,7 +116,7 @@ def test_no_limit_goes_beyond_what_the_model_can_read() -> None:
 
 
 @pytest.mark.parametrize("target", [TARGET, "!", "狗 🙂"])
-def test_a_forced_target_is_scored_word_by_word(translator: Translator, target: str) -> None:
+def test_forced_target_is_scored_per_token(translator: Translator, target: str) -> None:
     answer = translator.translate(TEXT, target=target)
     ids = [*translator.target_tokenizer.encode(target), END]
     assert ids_of(answer) == tuple(ids)
@@ -131,7 +129,7 @@ def test_a_forced_target_is_scored_word_by_word(translator: Translator, target: 
     assert answer.attention.cross.shape[2:] == (len(ids), len(answer.source_tokens))
 
 
-def test_a_target_as_ids_is_taken_as_it_is_without_an_end_of_its_own(translator: Translator) -> None:
+def test_target_ids_are_used_unchanged(translator: Translator) -> None:
     ids = tuple(translator.target_tokenizer.encode(TARGET))
     for target in (ids, (*ids, END), ids[:1], (0, 1, 9)):
         answer = translator.translate(TEXT, target=target)
@@ -142,7 +140,7 @@ def test_a_target_as_ids_is_taken_as_it_is_without_an_end_of_its_own(translator:
     assert as_text.target_tokens == as_ids.target_tokens
 
 
-def test_what_was_written_gets_the_same_score_when_forced(translator: Translator, greedy: list[Translation]) -> None:
+def test_forced_output_has_same_score(translator: Translator, greedy: list[Translation]) -> None:
     for answer in greedy:
         again = translator.translate(answer.request.text, target=ids_of(answer))
         assert ids_of(again) == ids_of(answer)
@@ -151,7 +149,7 @@ def test_what_was_written_gets_the_same_score_when_forced(translator: Translator
             np.testing.assert_allclose(again.attention.of(kind), answer.attention.of(kind), atol=1e-5)
 
 
-def test_targets_of_unequal_lengths_in_one_batch_are_scored_as_alone(translator: Translator) -> None:
+def test_batched_forced_targets_match_single_ones(translator: Translator) -> None:
     targets = ["A dog.", TARGET, "!", (7, 8), TARGET + TARGET, "x y z", (9,)]
     requests = [translator.request(text, target=target) for text, target in zip(SENTENCES, targets, strict=True)]
     for request, one in zip(requests, translator.translate_batch(requests), strict=True):
@@ -161,7 +159,7 @@ def test_targets_of_unequal_lengths_in_one_batch_are_scored_as_alone(translator:
         assert one.attention.decoder.shape == alone.attention.decoder.shape
 
 
-def test_decoding_options_do_not_touch_a_forced_target(translator: Translator) -> None:
+def test_decoding_options_do_not_affect_forced_target(translator: Translator) -> None:
     plain = translator.translate(TEXT, target=TARGET)
     others: list[dict[str, Any]] = [BEAM, SAMPLING, {"max_length": 2}, {"no_repeat": 1}]
     for options in others:
@@ -175,7 +173,7 @@ def test_decoding_options_do_not_touch_a_forced_target(translator: Translator) -
 
 @pytest.mark.parametrize("options", [GREEDY, BEAM, SAMPLING], ids=str)
 @pytest.mark.parametrize("prefix", ["The dog", "🙂 x", (5,), (9, 9, 9, 9), (30, 20, 10)])
-def test_a_beginning_is_kept_exactly_and_gone_on_from(
+def test_prefix_is_kept_and_continued(
     translator: Translator, prefix: str | tuple[int, ...], options: dict[str, Any]
 ) -> None:
     ids = tuple(translator.target_tokenizer.encode(prefix)) if isinstance(prefix, str) else prefix
@@ -186,14 +184,14 @@ def test_a_beginning_is_kept_exactly_and_gone_on_from(
         assert answer.stopped in ("end", "length")
 
 
-def test_a_beginning_as_text_is_the_same_as_its_ids(translator: Translator) -> None:
+def test_text_prefix_equals_its_ids(translator: Translator) -> None:
     ids = tuple(translator.target_tokenizer.encode("The dog is"))
     as_text, as_ids = translator.translate(TEXT, prefix="The  dog is "), translator.translate(TEXT, prefix=ids)
     assert as_text.target_tokens == as_ids.target_tokens
     assert as_text.text.startswith("The dog is")
 
 
-def test_greedys_own_beginning_leads_to_greedys_own_end(translator: Translator, greedy: list[Translation]) -> None:
+def test_greedy_prefix_gives_greedy_output(translator: Translator, greedy: list[Translation]) -> None:
     for answer in greedy:
         ids = ids_of(answer)
         for length in (1, 2, len(ids)):
@@ -203,14 +201,14 @@ def test_greedys_own_beginning_leads_to_greedys_own_end(translator: Translator, 
             assert again.log_probability == pytest.approx(answer.log_probability, abs=1e-4)
 
 
-def test_sentences_of_a_batch_have_beginnings_of_their_own_or_none(translator: Translator) -> None:
+def test_batch_supports_individual_prefixes(translator: Translator) -> None:
     prefixes = [(7, 8, 9), None, "The", None, (30,), "A dog is", None]
     requests = [translator.request(text, prefix=prefix) for text, prefix in zip(SENTENCES, prefixes, strict=True)]
     for request, one in zip(requests, translator.translate_batch(requests), strict=True):
         assert ids_of(one) == ids_of(translator.translate(request))
 
 
-def test_a_beginning_that_other_rules_forbid_is_kept_all_the_same(translator: Translator) -> None:
+def test_prefix_overrides_decoding_rules(translator: Translator) -> None:
     pad = translator.model.config.pad_id
     for options in (GREEDY, BEAM, SAMPLING):
         answer = translator.translate(TEXT, prefix=(9, 9, pad), no_repeat=1, max_length=12, **options)
@@ -220,13 +218,13 @@ def test_a_beginning_that_other_rules_forbid_is_kept_all_the_same(translator: Tr
         assert len(set(later)) == len(later)
 
 
-def test_a_beginning_may_end_the_sentence(translator: Translator) -> None:
+def test_prefix_may_contain_end_token(translator: Translator) -> None:
     for options in (GREEDY, BEAM):
         answer = translator.translate(TEXT, prefix=(7, 8, END), **options)
         assert (ids_of(answer), answer.stopped) == ((7, 8, END), "end")
 
 
-def test_a_long_beginning_leaves_room_to_go_on(translator: Translator) -> None:
+def test_long_prefix_leaves_space_to_continue(translator: Translator) -> None:
     source = len(translator.translate("Ja.").source_tokens)
     prefix = (9, 8) * 20  # more than twice the source and 16
     assert 2 * source + 16 < len(prefix)
@@ -236,7 +234,7 @@ def test_a_long_beginning_leaves_room_to_go_on(translator: Translator) -> None:
 
 
 @pytest.mark.parametrize(("limit", "fits"), [(3, False), (4, True), (5, True)])
-def test_a_beginning_longer_than_the_limit_is_an_error(translator: Translator, limit: int, fits: bool) -> None:
+def test_prefix_beyond_limit_raises(translator: Translator, limit: int, fits: bool) -> None:
     if fits:
         answer = translator.translate(TEXT, prefix=(7, 8, 9, 10), max_length=limit)
         assert ids_of(answer)[:4] == (7, 8, 9, 10)
@@ -248,7 +246,7 @@ def test_a_beginning_longer_than_the_limit_is_an_error(translator: Translator, l
 
 
 @pytest.mark.parametrize("options", [GREEDY, BEAM, {"temperature": 0.2}], ids=str)
-def test_no_repeat_writes_no_run_twice(translator: Translator, options: dict[str, Any]) -> None:
+def test_no_repeat_prevents_repeated_ngrams(translator: Translator, options: dict[str, Any]) -> None:
     repeats = 0
     for plain, answer in zip(
         translator.translate_batch(SENTENCES, **options),
@@ -268,7 +266,7 @@ def test_no_repeat_writes_no_run_twice(translator: Translator, options: dict[str
 
 @pytest.mark.parametrize("options", [GREEDY, BEAM, SAMPLING], ids=str)
 @pytest.mark.parametrize("after", [1, 3, 8])
-def test_a_cancelled_translation_is_what_is_written_by_then(
+def test_cancelled_translation_returns_partial_output(
     translator: Translator, after: int, options: dict[str, Any]
 ) -> None:
     asked = itertools.count(1)
@@ -283,7 +281,7 @@ def test_a_cancelled_translation_is_what_is_written_by_then(
         assert ids_of(answer) == ids_of(translator.translate(text))[:after]
 
 
-def test_cancelling_a_beam_gives_what_leads_by_then_open_or_finished_and_says_so(translator: Translator) -> None:
+def test_cancelled_beam_returns_best_hypothesis_and_flag(translator: Translator) -> None:
     found = 0
     for after in range(1, 9):
         answer = translator.translate(
@@ -300,14 +298,14 @@ def test_cancelling_a_beam_gives_what_leads_by_then_open_or_finished_and_says_so
     assert found > 0
 
 
-def test_what_is_cancelled_within_a_given_beginning_keeps_all_of_it(translator: Translator) -> None:
+def test_cancellation_within_prefix_keeps_prefix(translator: Translator) -> None:
     answer = translator.translate(TEXT, prefix=(9, 11, 13), cancelled=lambda: True)
     assert list(ids_of(answer)) == [9, 11, 13]
     assert answer.stopped == "cancelled"
 
 
 @pytest.mark.parametrize("step_weights", ["float16", "float32", "plain"])
-def test_an_edit_around_a_translation_reaches_the_choice_of_words_too(step_weights: StepWeights) -> None:
+def test_edit_affects_decoding(step_weights: StepWeights) -> None:
     translator = tiny_translator(step_weights=step_weights)
 
     def silence(weights: torch.Tensor, name: str) -> torch.Tensor:
@@ -323,7 +321,7 @@ def test_an_edit_around_a_translation_reaches_the_choice_of_words_too(step_weigh
     assert lines == [edited.text]
 
 
-def test_lines_that_cannot_be_read_are_told_and_the_others_translated(translator: Translator) -> None:
+def test_invalid_lines_are_reported_and_others_translated(translator: Translator) -> None:
     told: dict[int, str] = {}
     lines = [TEXT, "🙂 " * 40, "Ja.", "\ud800", ""]
     done = translator.translate_lines(lines, on_refused=lambda place, error: told.update({place: str(error)}))
@@ -333,13 +331,13 @@ def test_lines_that_cannot_be_read_are_told_and_the_others_translated(translator
     assert told[1].startswith("text has ")
 
 
-def test_one_text_is_not_taken_for_a_list_of_letters(translator: Translator) -> None:
+def test_single_string_is_rejected_as_batch(translator: Translator) -> None:
     for many in (translator.translate_batch, translator.translate_lines):
         with pytest.raises(RequestError, match="Put it in brackets"):
             many("Ja.")
 
 
-def test_a_model_takes_only_vocabularies_of_its_size_and_known_step_weights() -> None:
+def test_vocabulary_size_and_step_weights_are_validated() -> None:
     translator = tiny_translator()
     source, target = translator.source_tokenizer, translator.target_tokenizer
     with pytest.raises(CheckpointError, match="the source vocabulary has"):
@@ -349,7 +347,7 @@ def test_a_model_takes_only_vocabularies_of_its_size_and_known_step_weights() ->
 
 
 @pytest.mark.parametrize("options", [GREEDY, BEAM], ids=str)
-def test_what_is_complete_cannot_be_cancelled(translator: Translator, options: dict[str, Any]) -> None:
+def test_complete_translation_is_not_cancelled(translator: Translator, options: dict[str, Any]) -> None:
     whole = translator.translate(TEXT, max_length=4, **options)
     steps = itertools.count(1)
     answer = translator.translate(TEXT, max_length=4, cancelled=lambda: next(steps) == 4, **options)
@@ -358,14 +356,14 @@ def test_what_is_complete_cannot_be_cancelled(translator: Translator, options: d
     assert ids_of(answer) == ids_of(whole)
 
 
-def test_who_never_cancels_gets_everything(translator: Translator, greedy: list[Translation]) -> None:
+def test_uncancelled_translation_is_complete(translator: Translator, greedy: list[Translation]) -> None:
     assert ids_of(translator.translate(TEXT, cancelled=lambda: False)) == ids_of(greedy[0])
 
 
 # ---------------------------------------------------------------- batches and lines
 
 
-def test_a_batch_of_different_requests_answers_each_in_its_place(translator: Translator) -> None:
+def test_batch_of_different_requests_keeps_order(translator: Translator) -> None:
     remove = Intervention(kind="cross", layer=1, head=None, action="remove")
     choices: list[dict[str, Any]] = [
         {"target": TARGET},
@@ -387,26 +385,24 @@ def test_a_batch_of_different_requests_answers_each_in_its_place(translator: Tra
         assert answer.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
 
 
-def test_the_same_sentence_twice_in_a_batch_gives_the_same_twice(translator: Translator) -> None:
+def test_duplicate_sentences_in_batch_give_equal_results(translator: Translator) -> None:
     for options in (GREEDY, BEAM, SAMPLING):
         first, _, third = translator.translate_batch([TEXT, SENTENCES[2], TEXT], **options)
         assert first.target_tokens == third.target_tokens
 
 
-def test_no_requests_are_no_answers(translator: Translator) -> None:
+def test_empty_batch_returns_empty_list(translator: Translator) -> None:
     assert translator.translate_batch([]) == []
     assert translator.translate_lines([]) == []
 
 
-def test_one_bad_sentence_of_a_batch_is_an_error(translator: Translator) -> None:
+def test_invalid_sentence_in_batch_raises(translator: Translator) -> None:
     with pytest.raises(RequestError, match="no text yet"):
         translator.translate_batch([TEXT, "  "])
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3}, {"temperature": 1.0, "seed": 2}], ids=str)
-def test_lines_are_translated_in_any_batches_as_alone_and_in_their_order(
-    translator: Translator, options: dict[str, Any]
-) -> None:
+def test_lines_match_single_translations_in_order(translator: Translator, options: dict[str, Any]) -> None:
     lines = [*SENTENCES, "", *reversed(SENTENCES)]
     alone = {line: translator.translate(line, **options).text for line in SENTENCES} | {"": ""}
     done: dict[int, list[int]] = {0: [], 50: [], 3000: []}
@@ -427,18 +423,18 @@ def test_lines_are_translated_in_any_batches_as_alone_and_in_their_order(
         (1000, [[1, 3, 2, 0, 5, 4]]),
     ],
 )
-def test_lines_of_like_length_go_together_the_longest_first(most_tokens: int, batches: list[list[int]]) -> None:
+def test_lines_are_batched_by_length_longest_first(most_tokens: int, batches: list[list[int]]) -> None:
     lengths = {0: 3, 1: 9, 2: 4, 3: 9, 4: 1, 5: 2}
     assert list(batches_by_length(lengths, most_tokens)) == batches
 
 
-def test_blank_lines_stay_blank_however_they_are_blank(translator: Translator) -> None:
+def test_blank_lines_stay_blank(translator: Translator) -> None:
     blanks = ["", " ", "\t", "\u3000", "\u00a0", "\ufeff", "\u200b", "\u200b \u200d", "\x00"]
     texts = translator.translate_lines([TEXT, *blanks, SENTENCES[2]])
     assert texts == [translator.translate(TEXT).text, *[""] * len(blanks), translator.translate(SENTENCES[2]).text]
 
 
-def test_a_line_that_is_too_long_is_named_before_any_work(translator: Translator) -> None:
+def test_too_long_line_is_reported_before_translating(translator: Translator) -> None:
     done: list[int] = []
     with pytest.raises(RequestError) as caught:
         translator.translate_lines([TEXT, "", "🙂 " * 40, "Ja."], batch_tokens=0, on_progress=done.append)
@@ -447,7 +443,7 @@ def test_a_line_that_is_too_long_is_named_before_any_work(translator: Translator
     assert done == []
 
 
-def test_where_memory_runs_out_a_batch_is_split_and_nothing_changes(
+def test_out_of_memory_splits_batch(
     translator: Translator, greedy: list[Translation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encode, sizes = translator.model.encode, []
@@ -464,9 +460,7 @@ def test_where_memory_runs_out_a_batch_is_split_and_nothing_changes(
     assert translator.translate_lines(SENTENCES) == [answer.text for answer in greedy]
 
 
-def test_where_memory_is_too_small_for_one_sentence_words_say_so(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_memory_for_one_sentence_raises(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(source_ids: torch.Tensor, mask: Any, *, padded: bool) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
@@ -483,9 +477,7 @@ def on(device: str, dtype: torch.dtype = torch.float32) -> Translator:
 
 
 @pytest.mark.parametrize("options", [GREEDY, BEAM, SAMPLING], ids=str)
-def test_every_device_translates_as_plain_weights_do(
-    translator: Translator, device: str, options: dict[str, Any]
-) -> None:
+def test_every_device_matches_unpacked_weights(translator: Translator, device: str, options: dict[str, Any]) -> None:
     answers = on(device).translate_batch(SENTENCES, prefix="The", no_repeat=3, capture=("**.keys",), **options)
     expected = translator.translate_batch(SENTENCES, prefix="The", no_repeat=3, capture=("**.keys",), **options)
     for one, other in zip(answers, expected, strict=True):
@@ -498,7 +490,7 @@ def test_every_device_translates_as_plain_weights_do(
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_in_half_precision_maps_are_float32_and_rows_sum_to_one(
+def test_half_precision_maps_are_float32_and_normalised(
     translator: Translator, device: str, dtype: torch.dtype
 ) -> None:
     narrow = on(device, dtype)
@@ -521,7 +513,7 @@ def test_in_half_precision_maps_are_float32_and_rows_sum_to_one(
 # ---------------------------------------------------------------- the record
 
 
-def test_a_translation_says_where_it_comes_from(translator: Translator) -> None:
+def test_translation_has_provenance(translator: Translator) -> None:
     answer = translator.translate("  Der  Hund\u200b schla\u0308ft. ")
     assert answer.source_text == "Der Hund schl\u00e4ft."
     assert answer.request.text == "  Der  Hund\u200b schla\u0308ft. "
@@ -533,13 +525,13 @@ def test_a_translation_says_where_it_comes_from(translator: Translator) -> None:
         assert token.special or answer.text[token.start : token.end] == token.text
 
 
-def test_the_seconds_of_each_part_are_counted(translator: Translator) -> None:
+def test_translation_has_timings(translator: Translator) -> None:
     timing = translator.translate(TEXT).timing
     assert min(timing.encode, timing.decode, timing.capture) > 0
     assert timing != Timing()
 
 
-def test_a_model_folder_translates_as_the_model_that_was_saved(tmp_path: Path, greedy: list[Translation]) -> None:
+def test_saved_folder_matches_model(tmp_path: Path, greedy: list[Translation]) -> None:
     save_checkpoint(tmp_path / "de-en", tiny_model(), *tokenizers(), storage="float32")
     loaded = Translator.load(tmp_path / "de-en", device="cpu", step_weights="plain")
     assert loaded.name == "de-en"
@@ -547,7 +539,7 @@ def test_a_model_folder_translates_as_the_model_that_was_saved(tmp_path: Path, g
     assert [ids_of(one) for one in loaded.translate_batch(SENTENCES)] == [ids_of(one) for one in greedy]
 
 
-def test_a_translator_neither_trains_nor_lets_gradients_through() -> None:
+def test_translator_uses_eval_mode_without_gradients() -> None:
     model = tiny_model(dropout=0.5, attention_dropout=0.5).train()
     translator = Translator(model, *tokenizers(), step_weights="plain")
     assert not model.training
@@ -555,13 +547,13 @@ def test_a_translator_neither_trains_nor_lets_gradients_through() -> None:
     assert ids_of(translator.translate(TEXT)) == ids_of(translator.translate(TEXT))
 
 
-def test_the_defaults_are_greedy_and_without_chance() -> None:
+def test_defaults_are_greedy_and_deterministic() -> None:
     assert not DecodingOptions().samples
     assert DecodingOptions(temperature=0.1).samples
     assert DecodingOptions().beam_size == 1
 
 
-def test_a_request_is_checked_before_it_is_a_key_and_is_for_this_model(translator: Translator) -> None:
+def test_request_is_validated_for_this_model(translator: Translator) -> None:
     for nothing in ("", None):
         with pytest.raises(RequestError):
             translator.request(nothing)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Whatever cannot be translated is refused in words that name the field, and all other text is translated."""
+"""Untranslatable input is rejected with an error that names the field; other text is translated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that are hidden, left out or replaced: the sentence that the model reads instead, and what nobody looks at."""
+"""Masked, erased and swapped words: the changed input and its attention."""
 
 from __future__ import annotations
 

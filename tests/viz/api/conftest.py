@@ -1,4 +1,4 @@
-"""The service of each file here, served to real requests."""
+"""Fixtures: the service of each module, served to real requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole page, served to real requests, and what its visitors ask it."""
+"""A complete page, served to real requests, and typical requests."""
 
 from __future__ import annotations
 

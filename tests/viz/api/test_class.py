@@ -1,4 +1,4 @@
-"""A class behind one address, beside a hostile one: every pupil gets every answer, and nobody is told to ask again."""
+"""A class behind one address during hostile requests: every pupil gets every answer without a retry."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Crowd:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("computed")
-def test_sixty_pupils_get_all_their_answers_beside_five_hundred_hostile_requests(site: Site) -> None:
+def test_class_is_served_during_hostile_requests(site: Site) -> None:
     async def lesson() -> tuple[Counter[str], str, int]:
         async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
             crowd = Crowd(client)
@@ -95,7 +95,7 @@ def test_sixty_pupils_get_all_their_answers_beside_five_hundred_hostile_requests
     assert answered < HOSTILE_REQUESTS  # in the order of arrival, the class would have waited for all of them
 
 
-def test_thirty_pupils_with_one_sentence_cost_one_computation(site: Site, computed: list[str]) -> None:
+def test_identical_requests_of_a_class_are_computed_once(site: Site, computed: list[str]) -> None:
     async def lesson() -> Counter[str]:
         async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
             crowd = Crowd(client)
@@ -106,7 +106,7 @@ def test_thirty_pupils_with_one_sentence_cost_one_computation(site: Site, comput
     assert computed == [sentence(950)]
 
 
-def test_waiting_visitors_keep_no_threads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queued_visitors_hold_no_threads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     line = site.page._queue.line
     monkeypatch.setattr(line, "slots", 1)
     running = line.enqueue(Visitor(OTHER))

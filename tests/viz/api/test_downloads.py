@@ -1,4 +1,4 @@
-"""Downloads as a browser asks for them, over real HTTP: only what is offered comes, and the disk does not fill up."""
+"""Downloads requested by a browser over real HTTP: only offered models, within the disk quota."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 
 
 @pytest.mark.slow
-def test_the_model_used_least_recently_is_deleted_before_the_quota_is_passed(door: Door) -> None:
+def test_least_recently_used_model_is_deleted_before_quota(door: Door) -> None:
     for place, name in enumerate(OFFERED, 1):
         assert door.fetch(name)["what"] == "fetched"
         assert door.kept() == set(OFFERED[max(0, place - 2) : place])
@@ -84,7 +84,7 @@ def test_the_model_used_least_recently_is_deleted_before_the_quota_is_passed(doo
         assert kept <= QUOTA * 1e6
 
 
-def test_a_model_that_the_page_does_not_offer_is_refused(door: Door) -> None:
+def test_unlisted_model_download_is_rejected(door: Door) -> None:
     refused = door.fetch(OTHER)
     assert (refused["what"], refused["word"]) == ("error", "model_not_allowed")
     assert OTHER not in door.kept()

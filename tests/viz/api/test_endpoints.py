@@ -1,4 +1,4 @@
-"""The endpoints, through real requests: small answers, and for whatever else is sent a message with a name."""
+"""The API endpoints through real requests: small responses, and named errors for invalid input."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def service() -> Service:
     return Service(SETTINGS)
 
 
-def test_a_sentence_is_translated_with_the_chances_of_its_tokens(server: Server, service: Service) -> None:
+def test_translate_returns_token_probabilities(server: Server, service: Service) -> None:
     answer = server.call("translate", BEER).values
     truth = translator_of(service).translate(BEER)
     assert answer["text"] == truth.text == "i want a beer ."
@@ -50,7 +50,7 @@ def test_a_sentence_is_translated_with_the_chances_of_its_tokens(server: Server,
     assert english["cached"] is False
 
 
-def test_every_parameter_has_its_words_in_the_panel_and_in_the_docstring(server: Server) -> None:
+def test_every_parameter_is_documented(server: Server) -> None:
     info = server.client.get("info").json()["named_endpoints"]
     said = 0
     for name in ENDPOINTS:
@@ -75,7 +75,7 @@ def test_every_parameter_has_its_words_in_the_panel_and_in_the_docstring(server:
         ((BEER, "toy", 1, 1.0, None, None), {}),
     ],
 )
-def test_options_do_what_they_say(server: Server, service: Service, data: Any, options: dict[str, Any]) -> None:
+def test_options_have_their_effect(server: Server, service: Service, data: Any, options: dict[str, Any]) -> None:
     answer = server.call("translate", *data).values
     truth = translator_of(service).translate(BEER, **options)
     assert (answer["text"], answer["stopped"]) == (truth.text, truth.stopped)
@@ -89,7 +89,7 @@ CHANGES = [
 ]
 
 
-def test_changes_are_carried_out_as_in_code(server: Server, service: Service) -> None:
+def test_interventions_match_python_api(server: Server, service: Service) -> None:
     truth = translator_of(service).translate(BEER, interventions=CHANGES)
     plain = translator_of(service).translate(BEER)
     answer = server.call("translate", *[BEER, *BLANKS[1:]], CHANGES).values
@@ -101,14 +101,14 @@ def test_changes_are_carried_out_as_in_code(server: Server, service: Service) ->
     assert server.call("translate", BEER).values["text"] == plain.text
 
 
-def test_a_masked_word_has_no_weights_at_all(server: Server) -> None:
+def test_masked_word_has_zero_weights(server: Server) -> None:
     mask = [{"action": "mask", "start": 0, "end": 3}]
     weights = server.call("attention", BEER, "cross", 0, 1, *BLANKS[1:], mask).values["weights"]
     assert {row[0] for row in weights} == {None}
     assert None not in [weight for row in weights for weight in row[1:]]
 
 
-def test_where_every_word_is_masked_a_hint_says_so(server: Server) -> None:
+def test_masking_every_word_is_an_error(server: Server) -> None:
     def hint_of(mask: list[dict[str, Any]]) -> Any:
         return server.call("translate", *[BEER, *BLANKS[1:]], mask).values["hint"]
 
@@ -119,7 +119,7 @@ def test_where_every_word_is_masked_a_hint_says_so(server: Server) -> None:
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 @pytest.mark.parametrize("head", [0, 3, "mean", "max"])
-def test_attention_is_what_the_model_gave(server: Server, service: Service, kind: Any, head: Any) -> None:
+def test_attention_matches_model(server: Server, service: Service, kind: Any, head: Any) -> None:
     answer = server.call("attention", BEER, kind, 1, head).values
     truth = translator_of(service).translate(BEER)
     seen = truth.attention_map(kind, 1, head if isinstance(head, int) else None)
@@ -142,7 +142,7 @@ def test_attention_is_what_the_model_gave(server: Server, service: Service, kind
 
 
 @pytest.mark.parametrize("rival", ["", "coke"])
-def test_effects_are_those_of_the_model(server: Server, service: Service, rival: str) -> None:
+def test_effects_endpoint_matches_model(server: Server, service: Service, rival: str) -> None:
     translator = translator_of(service)
     answer = server.call("effects", BEER, "beer", rival, 3).values
     truth = translator.translate(BEER)
@@ -156,12 +156,12 @@ def test_effects_are_those_of_the_model(server: Server, service: Service, rival:
         assert ours["measured"] == pytest.approx(theirs.measured, abs=1e-4)
 
 
-def test_a_word_that_was_not_written_is_named_with_the_tokens(server: Server) -> None:
+def test_missing_word_error_lists_tokens(server: Server) -> None:
     refused = server.call("effects", BEER, "xyzzy")
     assert "is not a token here. The tokens are: i want a beer" in refused.text
 
 
-def test_a_scan_returns_the_findings_of_the_model(server: Server, service: Service) -> None:
+def test_scan_endpoint_matches_model(server: Server, service: Service) -> None:
     translator = translator_of(service)
     answer = server.call("scan", BEER).values
     findings = headlight.scan(translator, translator.translate(BEER))
@@ -169,7 +169,7 @@ def test_a_scan_returns_the_findings_of_the_model(server: Server, service: Servi
     assert len(findings) >= 2
 
 
-def test_answers_are_small(server: Server) -> None:
+def test_responses_are_small(server: Server) -> None:
     assert len(server.call("translate", BEER).text) < 1000
     assert len(server.call("attention", BEER).text) < 1500
 
@@ -228,7 +228,7 @@ WRONG: list[tuple[str, list[Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "data", "said"), WRONG, ids=[f"{number}" for number in range(len(WRONG))])
-def test_a_wrong_argument_is_named_and_no_model_runs(
+def test_invalid_argument_is_named_without_running_model(
     server: Server, monkeypatch: pytest.MonkeyPatch, name: str, data: list[Any], said: str
 ) -> None:
     def never(*_: Any, **__: Any) -> Any:
@@ -270,7 +270,7 @@ def test_a_wrong_argument_is_named_and_no_model_runs(
         ("cancel", {}, 422, "wrong_field"),
     ],
 )
-def test_a_request_of_a_wrong_form_is_told_so(server: Server, path: str, body: Any, status: int, word: str) -> None:
+def test_request_with_wrong_structure_is_rejected(server: Server, path: str, body: Any, status: int, word: str) -> None:
     answer = server.post(path, body)
     assert (answer.status, answer.values["word"]) == (status, word)
     assert answer.values["detail"] == answer.error
@@ -290,25 +290,25 @@ def test_a_request_of_a_wrong_form_is_told_so(server: Server, path: str, body: A
     ],
     ids=["empty", "cut", "nan", "infinity", "bytes", "digits", "brackets"],
 )
-def test_what_is_no_json_is_told_so(server: Server, content: bytes) -> None:
+def test_invalid_json_is_rejected(server: Server, content: bytes) -> None:
     answer = server.post("call/translate", content=content)
     assert (answer.status, answer.values["word"]) == (400, "not_json")
     assert_clean(answer.text)
 
 
-def test_deep_nesting_is_refused(server: Server) -> None:
+def test_deep_nesting_is_rejected(server: Server) -> None:
     assert (
         server.post("call/translate", content=b'{"data": ' + b"[" * 99 + b"]" * 99 + b"}").values["word"] == "too_deep"
     )
 
 
-def test_a_request_without_a_content_type_is_told_so(server: Server) -> None:
+def test_missing_content_type_is_rejected(server: Server) -> None:
     answer = server.post("call/translate", {"data": ["a"]}, headers={"content-type": "text/plain"})
     assert answer.status in (200, 422)
     assert_clean(answer.text)
 
 
-def test_too_large_a_request_is_refused_whether_it_says_so_or_not(server: Server) -> None:
+def test_too_large_request_is_rejected_with_or_without_length(server: Server) -> None:
     body = json.dumps({"data": ["x" * 10_000_000]}).encode()
     said = server.post("call/translate", content=body)
     pieces = server.post("call/translate", content=(b" " * 4096 for _ in range(64)))
@@ -317,23 +317,23 @@ def test_too_large_a_request_is_refused_whether_it_says_so_or_not(server: Server
         assert "16 kB" in answer.error
 
 
-def test_an_answer_that_is_not_there_is_told_so(server: Server) -> None:
+def test_missing_result_is_reported(server: Server) -> None:
     text = server.client.get("call/translate/nothing").text
     assert "Send the request again" in text
     assert_clean(text)
 
 
-def test_what_is_called_at_once_still_works(server: Server) -> None:
+def test_immediate_call_still_works(server: Server) -> None:
     reply = server.client.post("run/at_once", json={"data": ["a"]})
     assert (reply.status_code, reply.json()["data"]) == (200, ["a"])
 
 
-def test_arguments_by_name_work(server: Server) -> None:
+def test_named_arguments_work(server: Server) -> None:
     event = server.client.post("call/v2/translate", json={"text": BEER, "beam_size": 2}).json()["event_id"]
     assert "i want a beer ." in server.client.get(f"call/v2/translate/{event}").text
 
 
-def test_a_fault_of_ours_is_said_without_its_inside(
+def test_internal_error_hides_details(
     server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
@@ -346,7 +346,7 @@ def test_a_fault_of_ours_is_said_without_its_inside(
     assert "/home/secret" in caplog.text
 
 
-def test_the_python_client_works_and_hears_what_is_wrong(server: Server) -> None:
+def test_python_client_gets_results_and_errors(server: Server) -> None:
     client = Client(server.url, verbose=False)
     assert client.predict(BEER, api_name="/translate")["text"] == "i want a beer ."
     assert client.predict(text=BEER, kind="encoder", api_name="/attention")["kind"] == "encoder"
@@ -357,7 +357,7 @@ def test_the_python_client_works_and_hears_what_is_wrong(server: Server) -> None
     client.close()
 
 
-def test_the_documentation_has_types_defaults_and_words_and_hides_the_inside(server: Server) -> None:
+def test_api_documentation_has_types_defaults_and_descriptions(server: Server) -> None:
     about = server.client.get("info").json()["named_endpoints"]
     assert set(about) == {"/translate", "/attention", "/effects", "/scan"} == {f"/{name}" for name in ENDPOINTS}
     kinds = {

@@ -1,4 +1,4 @@
-"""The middleware, alone: what it reads, what it lets pass, and what it says when the app behind it fails."""
+"""The middleware: limits, forwarding, and errors of the app."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Visit:
         return self.sent[0]["status"], json.loads(text) if text.startswith("{") else text
 
 
-def test_a_request_passes_as_it_came_and_its_sender_can_still_leave() -> None:
+def test_request_passes_unchanged_with_disconnects() -> None:
     visit = Visit()
     assert visit(CALL, [b'{"data": ["a", "", 1,', b' 1.0, "", "", "", "", [], 0.0]}']) == (200, "fine")
     assert visit.reached == {
@@ -87,7 +87,7 @@ def test_a_request_passes_as_it_came_and_its_sender_can_still_leave() -> None:
     }
 
 
-def test_arguments_that_are_left_out_are_filled_in() -> None:
+def test_missing_arguments_get_defaults() -> None:
     visit = Visit()
     visit(CALL, [b'{"data": ["\\ud800"], "session_hash": "s"}'], content_length="41")
     assert visit.reached is not None
@@ -98,63 +98,63 @@ def test_arguments_that_are_left_out_are_filled_in() -> None:
     assert int(visit.reached["length"]) == len(visit.reached["body"])
 
 
-def test_below_another_path_it_is_the_same_door() -> None:
+def test_limits_apply_below_root_path() -> None:
     assert Visit(below="/somewhere")(f"/somewhere{CALL}", [b"{"])[0] == 400
     assert Visit()(f"/somewhere{CALL}", [b"{"])[0] == 404
 
 
 @pytest.mark.parametrize("size", [MOST + 1, 10**30])
-def test_a_request_that_says_it_is_too_large_is_not_read(size: int) -> None:
+def test_declared_too_large_body_is_not_read(size: int) -> None:
     visit = Visit()
     status, values = visit(CALL, [b"x"] * 9, content_length=str(size))
     assert (status, values["word"], visit.read, visit.reached) == (413, "too_large", 0, None)
     assert (b"connection", b"close") in visit.sent[0]["headers"]
 
 
-def test_a_request_without_a_length_is_read_no_further_than_the_limit() -> None:
+def test_body_without_length_is_read_up_to_limit() -> None:
     visit = Visit()
     status, values = visit(CALL, [b" " * 1000] * 99, transfer_encoding="chunked")
     assert (status, values["word"], visit.read, visit.reached) == (413, "too_large", 5, None)
 
 
-def test_a_lie_about_the_length_does_not_help() -> None:
+def test_wrong_content_length_is_detected() -> None:
     assert Visit()("/gradio_api/mcp", [b"x" * 3000] * 2, content_length="5", content_type="text/plain")[0] == 413
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
-def test_every_method_has_the_limit(method: str) -> None:
+def test_limit_applies_to_every_method(method: str) -> None:
     assert Visit()("/gradio_api/mcp/", [b"x" * 3000] * 2, method=method, transfer_encoding="chunked")[0] == 413
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "TRACE"])
-def test_no_other_method_is_served(method: str) -> None:
+def test_other_methods_are_rejected(method: str) -> None:
     assert Visit()("/", [b"{}"], method=method)[0] == 404
 
 
-def test_exactly_the_limit_passes() -> None:
+def test_body_at_limit_passes() -> None:
     body = b'"' + b"x" * (MOST - 2) + b'"'
     assert Visit()("/gradio_api/mcp", [body], content_length=str(MOST)) == (200, "fine")
     assert Visit()("/gradio_api/mcp", [body + b" "])[0] == 413
 
 
-def test_what_is_no_json_and_need_not_be_passes() -> None:
+def test_non_json_upload_passes() -> None:
     assert Visit()("/gradio_api/mcp", [b"\xff{"], content_type="multipart/form-data") == (200, "fine")
     assert Visit()("/gradio_api/mcp", [b"\xff{"], content_type="Application/JSON")[0] == 400
 
 
-def test_a_sender_who_leaves_while_sending_is_forgotten() -> None:
+def test_disconnect_during_upload_is_handled() -> None:
     visit = Visit()
     assert visit(CALL, []) == (0, None)
     assert visit.reached is None
 
 
-def test_the_start_and_the_end_of_the_server_pass_untouched() -> None:
+def test_lifespan_events_pass_unchanged() -> None:
     visit = Visit()
     asyncio.run(RequestGuard(visit.app, settings=SETTINGS, endpoints={})({"type": "lifespan"}, None, None))  # type: ignore[arg-type]
     assert visit.reached == {"type": "lifespan"}
 
 
-def test_a_fault_behind_the_door_is_logged_and_said_without_its_inside(caplog: pytest.LogCaptureFixture) -> None:
+def test_internal_error_is_logged_and_hidden(caplog: pytest.LogCaptureFixture) -> None:
     visit = Visit(fails=ZeroDivisionError("/home/secret/x.py"))
     status, values = visit("/static/x forged", [b"{}"], method="GET")
     assert (status, values["word"]) == (500, "our_fault")
@@ -166,7 +166,7 @@ def test_a_fault_behind_the_door_is_logged_and_said_without_its_inside(caplog: p
     assert "\nforged" not in caplog.text
 
 
-def test_a_stream_that_fails_ends_with_an_event_that_says_so() -> None:
+def test_failing_stream_ends_with_error_event() -> None:
     status, text = Visit(fails=ZeroDivisionError("secret"), after="text/event-stream; charset=utf-8")(
         "/gradio_api/mcp", [b"{}"]
     )
@@ -177,19 +177,19 @@ def test_a_stream_that_fails_ends_with_an_event_that_says_so() -> None:
     assert "secret" not in text
 
 
-def test_an_answer_that_has_begun_is_not_begun_again() -> None:
+def test_started_response_is_not_restarted() -> None:
     visit = Visit(fails=ZeroDivisionError("secret"), after="text/html")
     assert visit("/gradio_api/mcp", [b"{}"]) == (200, "begun\n")
     assert [message["type"] for message in visit.sent] == ["http.response.start", "http.response.body"]
 
 
-def test_a_lookup_that_fails_is_no_fault_of_ours() -> None:
+def test_failed_lookup_is_a_client_error() -> None:
     body = b'{"data": [], "fn_index": 9}'
     assert Visit(fails=KeyError(9))("/gradio_api/queue/join", [body])[0] == 404
     assert Visit(fails=KeyError(9))("/gradio_api/mcp", [body])[0] == 500
 
 
-def test_an_error_is_json_in_utf_8_with_its_length() -> None:
+def test_error_is_utf8_json_with_length() -> None:
     visit = Visit()
     visit("/gradio_api/call/v2/translate", ['{"text": "a", "größe": 1}'.encode()])
     start, body = visit.sent
@@ -199,7 +199,7 @@ def test_an_error_is_json_in_utf_8_with_its_length() -> None:
     assert "größe" in json.loads(body["body"])["error"]
 
 
-def test_the_door_is_hung_by_the_settings() -> None:
+def test_middleware_is_configured_by_settings() -> None:
     (standing,) = app_kwargs(Settings(max_request_kb=7))["middleware"]
     assert standing.kwargs["settings"].max_request_kb == 7
     assert standing.kwargs["endpoints"] is ENDPOINTS

@@ -102,14 +102,14 @@ def assert_sound(answer: Translation, text: str, most_tokens: int) -> None:
     assert np.isfinite(answer.score)
 
 
-def test_the_list_is_whole() -> None:
+def test_list_of_nasty_inputs_is_complete() -> None:
     assert len(INPUTS) == len({case["id"] for case in INPUTS}) == 140
     assert {case["expect"] for case in INPUTS} == {"ok", "reject", "either"}
 
 
 @pytest.mark.parametrize("model", ["toy", "de-en"])
 @pytest.mark.parametrize("case", INPUTS, ids=lambda case: case["id"])
-def test_in_python(service: Service, ran: list[str], case: dict[str, Any], model: str) -> None:
+def test_nasty_inputs_in_python(service: Service, ran: list[str], case: dict[str, Any], model: str) -> None:
     value = json.loads(payload(case)) if "json" in case else text_of(case)
     try:
         request = service.check({"text": value, "model": model})
@@ -130,7 +130,9 @@ def test_in_python(service: Service, ran: list[str], case: dict[str, Any], model
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize("model", ["toy", "de-en"])
 @pytest.mark.parametrize("case", INPUTS, ids=lambda case: case["id"])
-def test_through_the_api(service: Service, server: Server, ran: list[str], case: dict[str, Any], model: str) -> None:
+def test_nasty_inputs_through_api(
+    service: Service, server: Server, ran: list[str], case: dict[str, Any], model: str
+) -> None:
     body = f'{{"data": [{payload(case)}, "{model}"]}}'.encode()
     answer: Answer = server.post("call/translate", content=body)
     assert answer.status in (200, 400, 413, 422)
@@ -148,7 +150,7 @@ def test_through_the_api(service: Service, server: Server, ran: list[str], case:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_longest_sentence_has_all_its_attention(server: Server, kind: str) -> None:
+def test_longest_sentence_has_full_attention(server: Server, kind: str) -> None:
     case = next(case for case in INPUTS if case["id"] == "limit_exact")
     values = server.call("attention", text_of(case), kind, 0, "mean", "de-en").values
     assert np.array(values["weights"]).shape == (len(values["rows"]), len(values["columns"]))

@@ -1,4 +1,4 @@
-"""Programs that ask for much at once, by the real client and by plain requests: no answer is lost without a word."""
+"""Concurrent API clients: no answer is lost silently."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sentence(number: int) -> str:
     return f"{WORDS[number // 8 % 8]} {WORDS[number % 8]}"
 
 
-def test_of_many_jobs_at_once_each_is_answered(client: Client) -> None:
+def test_many_concurrent_jobs_are_answered(client: Client) -> None:
     jobs = [client.submit(sentence(number), api_name="/translate") for number in range(MANY)]
     told: Counter[str] = Counter()
     for job in jobs:
@@ -49,7 +49,7 @@ def test_of_many_jobs_at_once_each_is_answered(client: Client) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_not_taken_is_refused_at_once_and_the_rest_is_answered(
+def test_excess_jobs_are_rejected_and_others_answered(
     client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service.line, "max_waiting", 8)
@@ -65,7 +65,7 @@ def test_what_is_not_taken_is_refused_at_once_and_the_rest_is_answered(
     assert told["answer"] >= 4  # half of the line
 
 
-def test_answers_are_kept_for_a_program_that_first_posts_all_and_then_fetches(server: Server) -> None:
+def test_results_are_kept_for_later_fetching(server: Server) -> None:
     jobs = []
     for number in range(MANY):
         reply = server.client.post("call/translate", json={"data": [sentence(number)]}, headers=ELSEWHERE)
@@ -75,6 +75,6 @@ def test_answers_are_kept_for_a_program_that_first_posts_all_and_then_fetches(se
     assert sum("event: complete" in each for each in told) == MANY
 
 
-def test_a_wrong_value_is_told_as_before(client: Client) -> None:
+def test_invalid_value_error_is_unchanged(client: Client) -> None:
     with pytest.raises(AppError, match="beam_size"):
         client.predict("ein bier", beam_size="x", api_name="/translate")

@@ -1,4 +1,4 @@
-"""The whole page as a public server, through real requests of visitors who wish it ill."""
+"""The page as a public server, tested with real requests, also hostile ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BEER = "ich mochte ein bier"
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    """A page whose requests may also come through Gradio's queue, as on ZeroGPU."""
+    """Serve a page that also accepts requests through Gradio's queue, as on ZeroGPU."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalBackend, "uses_gradio_queue", True)
         with opened(SETTINGS) as found:
@@ -85,7 +85,7 @@ def site() -> Iterator[Site]:
         ("GET", "/static/%1f"),
     ],
 )
-def test_what_the_page_needs_not_is_not_there(site: Site, method: str, path: str) -> None:
+def test_unneeded_gradio_routes_are_removed(site: Site, method: str, path: str) -> None:
     reply = site.http.request(method, path, files={"files": b"x"} if "upload" in path and method == "POST" else None)
     assert reply.status_code == 404
     assert_clean(reply.text)
@@ -106,11 +106,11 @@ def test_what_the_page_needs_not_is_not_there(site: Site, method: str, path: str
         "/static/img/logo_nosize.svg",
     ],
 )
-def test_what_the_page_and_programs_need_is_there(site: Site, path: str) -> None:
+def test_needed_routes_exist(site: Site, path: str) -> None:
     assert site.http.get(path).status_code == 200
 
 
-def test_all_that_the_page_itself_names_is_there(site: Site) -> None:
+def test_all_files_named_by_the_page_exist(site: Site) -> None:
     text = site.http.get("/").text
     named = set(re.findall(r'(?:src|href)="\.?(/[^"]+)"', text))
     named |= {f"/{each}" for each in re.findall(r'href="(gradio_api/headlight/[^"]+)"', text)}  # our icon and manifest
@@ -118,7 +118,7 @@ def test_all_that_the_page_itself_names_is_there(site: Site) -> None:
     assert {path: site.http.get(path).status_code for path in named} == dict.fromkeys(named, 200)
 
 
-def test_the_list_of_endpoints_hears_that_there_are_neither_tools_nor_statistics(site: Site) -> None:
+def test_api_page_reports_no_tools_and_no_statistics(site: Site) -> None:
     schema, summary = site.http.get("/gradio_api/mcp/schema"), site.http.get("/monitoring/summary")
     assert 300 <= schema.status_code < 400  # neither an error, which browsers log, nor a list of tools
     assert (summary.status_code, summary.json()) == (200, {"functions": {}})
@@ -128,8 +128,8 @@ def test_the_list_of_endpoints_hears_that_there_are_neither_tools_nor_statistics
 @pytest.mark.parametrize(
     "path", ["call/model_cards", "call/find_change", "stream/stream_messages", "stream/fetch_model"]
 )
-def test_other_sites_cannot_send_a_call_of_the_page(site: Site, path: str, content_type: str) -> None:
-    """A browser asks before it sends JSON to another site; these types it sends at once."""
+def test_cross_site_calls_are_rejected(site: Site, path: str, content_type: str) -> None:
+    """Browsers preflight cross-site JSON, but send these content types without a preflight."""
     headers = {"origin": "https://elsewhere.example", "content-type": content_type}
     reply = site.http.post(f"/{FOLDER}/{path}", content=b'{"session": "s", "values": {}}', headers=headers)
     assert (reply.status_code, reply.json()["word"]) == (422, "wrong_field")
@@ -137,7 +137,7 @@ def test_other_sites_cannot_send_a_call_of_the_page(site: Site, path: str, conte
 
 
 @pytest.mark.parametrize("path", ["/", "/config", "/elsewhere", "/gradio_api/mcp/schema", "/assets/none.js"])
-def test_every_answer_says_what_a_browser_may_do_with_it(site: Site, path: str) -> None:
+def test_every_response_has_security_headers(site: Site, path: str) -> None:
     headers = site.http.get(path).headers
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "same-origin"
@@ -161,7 +161,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(site: Site, path: str) 
         ({"values": {}, "ticket": {"a": 1}}, 200),
     ],
 )
-def test_a_strange_call_of_a_widget_is_told_so(
+def test_malformed_widget_call_is_rejected(
     site: Site, caplog: pytest.LogCaptureFixture, changes: dict[str, Any], status: int
 ) -> None:
     reply = site.http.post(f"/{FOLDER}/call/judge", json={"session": "s", "values": {}} | changes)
@@ -171,25 +171,23 @@ def test_a_strange_call_of_a_widget_is_told_so(
 
 
 @pytest.mark.parametrize("path", ["call/__init__", "call/stream_messages", "stream/judge", "call/%20", "call/judge/x"])
-def test_a_call_of_no_function_is_told_so(site: Site, path: str) -> None:
+def test_call_of_unknown_function_is_rejected(site: Site, path: str) -> None:
     reply = site.http.post(f"/{FOLDER}/{path}", json={"values": {}})
     assert (reply.status_code, reply.json()["word"] in ("unknown_endpoint", "nothing_here")) == (404, True)
 
 
-def test_a_page_from_before_an_update_is_told_to_load_anew(site: Site) -> None:
+def test_outdated_page_is_asked_to_reload(site: Site) -> None:
     for path in ("component_server", "component_server/"):
         reply = site.http.post(f"/gradio_api/{path}", json={"component_id": 1, "fn_name": "judge", "data": "{}"})
         assert (reply.status_code, reply.json()["word"]) == (404, "unknown_endpoint")
 
 
-def test_an_address_with_a_character_that_nobody_can_print_is_not_there(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_url_with_unprintable_character_returns_404(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     reply = site.http.post("/gradio_api/run/%00", json={"data": [], "fn_index": 1})
     assert (reply.status_code, reply.json()["word"], caplog.text) == (404, "nothing_here", "")
 
 
-def test_of_two_sessions_that_a_stream_names_the_one_that_is_read_is_checked(site: Site) -> None:
+def test_stream_with_two_session_hashes_checks_the_used_one(site: Site) -> None:
     assert site.join({}, session="mine").status_code == 200
     both = "/gradio_api/queue/data?session_hash=mine&session_hash="
     with site.http.stream("GET", both + "another") as reply:
@@ -198,7 +196,7 @@ def test_of_two_sessions_that_a_stream_names_the_one_that_is_read_is_checked(sit
     assert "process_completed" in site.messages("mine")
 
 
-def test_a_body_that_comes_too_slowly_is_waited_for_no_longer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_request_body_times_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(middleware, "REQUEST_TIMEOUT", 0.2)
 
     with closing(HTTPConnection(site.http.base_url.host, site.http.base_url.port, timeout=60)) as visitor:
@@ -207,7 +205,7 @@ def test_a_body_that_comes_too_slowly_is_waited_for_no_longer(site: Site, monkey
         assert (reply.status, json.load(reply)["word"], reply.headers["connection"]) == (408, "too_slow", "close")
 
 
-def test_a_large_answer_travels_as_it_is_written(site: Site) -> None:
+def test_deferred_answer_is_sent_unchanged(site: Site) -> None:
     widget: TranslateWidget = site.page.calls.calls["fetch_deferred"].function.__self__  # type: ignore[attr-defined]
     name = widget.parcels.store('{"what":"answer","text":"ä"}')
     replies = [
@@ -217,13 +215,13 @@ def test_a_large_answer_travels_as_it_is_written(site: Site) -> None:
     assert replies[1].json()["word"] == "no_answer"
 
 
-def test_a_form_is_no_call(site: Site) -> None:
+def test_form_data_is_rejected(site: Site) -> None:
     reply = site.http.post(f"/{FOLDER}/call/judge", files={"a": b"x"}, data={"values": "1"})
     assert reply.status_code == 400
 
 
 @pytest.mark.parametrize("path", ["run/false_1", "run/predict", "api/false", "run/tell"])
-def test_a_function_without_a_name_is_not_there(site: Site, caplog: pytest.LogCaptureFixture, path: str) -> None:
+def test_unnamed_function_is_not_callable(site: Site, caplog: pytest.LogCaptureFixture, path: str) -> None:
     reply = site.http.post(f"/gradio_api/{path}", json={"data": []})
     assert reply.status_code == (200 if path == "run/false_1" else 404)  # which stops what runs for nobody
     assert_clean(reply.text)
@@ -233,7 +231,7 @@ def test_a_function_without_a_name_is_not_there(site: Site, caplog: pytest.LogCa
 @pytest.mark.parametrize(
     "event_data", [None, [1], "x", 7, {}, {"request": None}, {"request": "null"}, {"request": "[1]"}], ids=str
 )
-def test_a_strange_event_is_told_so(site: Site, capfd: Any, event_data: Any) -> None:
+def test_malformed_event_is_rejected(site: Site, capfd: Any, event_data: Any) -> None:
     reply = site.join(event_data, session="strange")
     if isinstance(event_data, dict):
         text = site.messages("strange")
@@ -244,12 +242,12 @@ def test_a_strange_event_is_told_so(site: Site, capfd: Any, event_data: Any) -> 
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_a_turn_of_thousands_of_digits_is_told_so(site: Site) -> None:
+def test_turn_number_with_thousands_of_digits_is_rejected(site: Site) -> None:
     site.join({"request": '{"turn":' + "9" * 5000 + ',"text":"a"}'}, session="digits")
     assert '\\"word\\":\\"not_json\\"' in site.messages("digits")
 
 
-def test_a_long_name_of_a_session_is_refused(site: Site) -> None:
+def test_long_session_hash_is_rejected(site: Site) -> None:
     assert site.join({}, session="s" * 65).status_code == 422
 
 
@@ -257,7 +255,7 @@ def test_a_long_name_of_a_session_is_refused(site: Site) -> None:
 
 
 class Held:
-    """A model that answers nobody before it is let go, but for one sentence."""
+    """Hold all model calls until they are released, except for one sentence."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.go, self.lock, self.running, self.most = Event(), Lock(), 0, 0
@@ -283,7 +281,7 @@ def exporting(text: str, form: str = "csv") -> dict[str, Any]:
     return {"form": form, "theme": "light", "language": "en", "request": {"text": text, "model": "toy"}}
 
 
-def test_a_crowd_waits_in_line_and_its_neighbour_does_not(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crowd_of_one_address_queues_without_delaying_others(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     with ThreadPoolExecutor(24) as pool:
         asked = [
@@ -306,7 +304,7 @@ def test_a_crowd_waits_in_line_and_its_neighbour_does_not(site: Site, monkeypatc
     assert before == [0, 1, 2, 3]
 
 
-def test_who_was_told_to_wait_comes_back_to_the_same_place(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retried_request_keeps_queue_position(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(site.ask, "export", exporting("ein bier"), session="one")
@@ -319,7 +317,7 @@ def test_who_was_told_to_wait_comes_back_to_the_same_place(site: Site, monkeypat
     assert again["name"].endswith(".csv")
 
 
-def test_the_page_hears_how_many_are_before_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_receives_queue_position(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(site.ask, "export", exporting("ein bier"), session="page")
@@ -332,7 +330,7 @@ def test_the_page_hears_how_many_are_before_it(site: Site, monkeypatch: pytest.M
     assert "i want a beer ." in text
 
 
-def test_who_waits_for_a_translation_is_told_how_many_are_before(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queued_translation_streams_queue_position(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(site.ask, "export", exporting("ein bier"), session="told")
@@ -345,7 +343,7 @@ def test_who_waits_for_a_translation_is_told_how_many_are_before(site: Site, mon
     assert said[-1]["text"] == "i want a beer ."
 
 
-def test_who_leaves_the_line_leaves_no_place_behind(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaving_the_queue_frees_its_slot(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held, line = Held(monkeypatch), site.page._queue.line
 
     def leave(said: Any) -> None:
@@ -366,19 +364,19 @@ def test_who_leaves_the_line_leaves_no_place_behind(site: Site, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("asked", [{}, {"text": " "}, {"turn": 1, "text": "x" * 501}, {"turn": {}, "text": BEER}])
-def test_a_strange_request_for_a_translation_is_told_so(site: Site, asked: Any) -> None:
+def test_malformed_translation_request_is_rejected(site: Site, asked: Any) -> None:
     said = site.told(asked, session="strange")[-1]
     assert said["what"] == ("answer" if "turn" in asked and asked["text"] == BEER else "error")
     assert isinstance(said.get("turn", 0), int)
 
 
-def test_an_answer_that_is_too_large_is_not_sent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_answer_is_not_sent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headlight.viz.tabs.translate.MEGABYTE", 1000)
     (*_, said) = site.told({"turn": 1, "text": BEER, "model": "toy"}, session="large")
     assert (said["what"], said["word"], said["values"]["limit"]) == ("error", "answer_too_large", 1)
 
 
-def test_a_file_that_is_too_large_is_not_sent(site: Site) -> None:
+def test_too_large_file_is_not_sent(site: Site) -> None:
     told = site.ask("export", exporting(BEER, "html"))
     assert (told["what"], told["word"], told["values"]["limit"]) == ("error", "answer_too_large", 1)
     assert site.ask("export", exporting(BEER))["name"].endswith(".csv")
@@ -387,7 +385,7 @@ def test_a_file_that_is_too_large_is_not_sent(site: Site) -> None:
 # ---------------------------------------------------------------- who does not listen
 
 
-def test_jobs_to_which_nobody_listens_are_never_begun(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_without_listener_are_not_started(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     monkeypatch.setattr(site.page._queue.line, "max_waiting", 1000)
     events = [site.call(f"ein {'cola ' * (1 + number % 7)}", CROWD) for number in range(20)]
@@ -400,7 +398,7 @@ def test_jobs_to_which_nobody_listens_are_never_begun(site: Site, monkeypatch: p
     nothing_is_left(queue)
 
 
-def test_a_job_that_nobody_asks_for_goes_once_its_time_is_over(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unclaimed_job_expires(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gradio_queue, "KEPT_S", 0.05)
     event, queue = site.call(BEER, CROWD), site.page._queue
     until(lambda: event not in queue.answers)
@@ -416,9 +414,7 @@ def nothing_is_left(queue: gradio_queue.SubscriberQueue) -> None:
     assert (queue.answers._pending, len(queue.answers._answers)) == ({}, 0)
 
 
-def test_who_has_listened_before_is_answered_while_the_stream_opens(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_known_session_is_served_while_its_stream_opens(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = site.page._queue
 
     def ask(turn: int) -> str:
@@ -443,7 +439,7 @@ def test_who_has_listened_before_is_answered_while_the_stream_opens(
     until(lambda: "known" not in {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
 
 
-def test_what_there_is_no_room_for_is_refused_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_beyond_capacity_are_rejected_immediately(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(address: str) -> list[Any]:
         reply = site.http.post(
             "/gradio_api/call/translate", json={"data": [BEER]}, headers={"x-forwarded-for": address}
@@ -469,7 +465,7 @@ def test_what_there_is_no_room_for_is_refused_at_once(site: Site, monkeypatch: p
         running.result()
 
 
-def test_an_answer_is_fetched_once_and_every_stream_ends(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_is_fetched_once_and_streams_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     event_id = site.call("ein bier")
     with ThreadPoolExecutor(2) as pool:
@@ -485,7 +481,7 @@ def test_an_answer_is_fetched_once_and_every_stream_ends(site: Site, monkeypatch
 # ---------------------------------------------------------------- streams that end
 
 
-def test_who_heard_the_end_before_the_number_of_its_job_is_told_that_the_stream_is_closed(site: Site) -> None:
+def test_stream_closed_before_job_id_is_reported(site: Site) -> None:
     # The answer to a job may overtake the answer to its request; the browser then opens a stream for what is over.
     site.join({}, session="quick")
     assert "process_completed" in site.messages("quick")
@@ -495,7 +491,7 @@ def test_who_heard_the_end_before_the_number_of_its_job_is_told_that_the_stream_
 
 
 @pytest.mark.parametrize("over", [False, True], ids=["after its news", "after none"])
-def test_a_job_sent_while_a_stream_closes_is_told_its_number_once_the_reader_let_go(
+def test_job_during_stream_close_gets_id_after_disconnect(
     site: Site, monkeypatch: pytest.MonkeyPatch, over: bool
 ) -> None:
     # A browser that still believes in its old stream would open none for this job, and wait for ever.
@@ -515,14 +511,14 @@ def test_a_job_sent_while_a_stream_closes_is_told_its_number_once_the_reader_let
     assert "process_completed" in site.messages("again")
 
 
-def test_a_reader_who_never_lets_go_delays_itself_for_a_while_only(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_that_never_disconnects_delays_only_itself(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "CLOSE_TIMEOUT", 0.2)
     assert site.http.get("/gradio_api/queue/data", params={"session_hash": "holding"}).text.endswith("\n\n")
     assert site.join({}, session="holding").status_code == 200
     assert "process_completed" in site.messages("holding")
 
 
-def test_a_crowd_of_sessions_takes_nobodys_news(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_sessions_do_not_drop_messages(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         event_id = site.call("ein bier", OTHER)
@@ -536,7 +532,7 @@ def test_a_crowd_of_sessions_takes_nobodys_news(site: Site, monkeypatch: pytest.
     until(lambda: len(news) < 2001)  # the answer is sent before its job is over
 
 
-def test_an_answer_waits_for_a_program_whose_line_broke(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_is_kept_for_disconnected_client(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     queue = site.page._queue
     event_id = site.call("zwei bier", OTHER)
@@ -554,9 +550,7 @@ def test_an_answer_waits_for_a_program_whose_line_broke(site: Site, monkeypatch:
 @pytest.mark.slow(after=1)
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to send")
 @pytest.mark.parametrize("first_of_its_container", [False, True])
-def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(
-    tmp_path: Path, first_of_its_container: bool
-) -> None:
+def test_shutdown_finishes_running_jobs_and_rejects_new_ones(tmp_path: Path, first_of_its_container: bool) -> None:
     # The first process of a container hears only the signals that it has handlers for.
     alone = ["unshare", "--pid", "--fork", "--mount-proc"] if first_of_its_container else []
     if alone and (

@@ -1,4 +1,4 @@
-"""Language models find tools where that is asked for, and on a Space, whose builder installs what it takes."""
+"""MCP tools are served if enabled, and by default on a Space."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def install(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
         (ELSEWHERE, "False", "2.0.1", False),
     ],
 )
-def test_tools_are_served_where_they_are_wanted_and_can_be(
+def test_mcp_tools_are_served_if_enabled_and_installed(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, said: str | None, version: str, serves: bool
 ) -> None:
     install(monkeypatch, version)
@@ -45,7 +45,7 @@ def test_tools_are_served_where_they_are_wanted_and_can_be(
 
 
 @pytest.mark.parametrize(("version", "why"), [("2.0.1", "mcp is 2.0.1, and Gradio needs 1"), ("", "is missing")])
-def test_whoever_asks_for_tools_without_the_package_is_told_what_to_install(
+def test_enabling_mcp_without_package_explains_installation(
     monkeypatch: pytest.MonkeyPatch, version: str, why: str
 ) -> None:
     install(monkeypatch, version)

@@ -1,4 +1,4 @@
-"""A real cluster for tests: in a process of its own, and ended with everything that it started."""
+"""A real cluster for tests, in a separate process that is stopped with all of its children."""
 
 from __future__ import annotations
 

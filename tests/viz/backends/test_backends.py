@@ -1,4 +1,4 @@
-"""Wherever an answer is computed, it is the same; and what becomes of one whose machine is lost, slow or busy."""
+"""All backends give equal answers, and handle lost, slow and busy machines."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PLACE = {"kind": "cross", "layer": 0, "head": 1, "row": 1, "column": 1}
 
 
 def on(machine: Machine) -> Service:
-    """A page's service whose models are on that machine."""
+    """Return a service whose models are on a machine."""
     return Service(replace(TOY, backend="ray", ray_address=machine.address), choose_backend)
 
 
@@ -86,7 +86,7 @@ def service(request: pytest.FixtureRequest) -> Iterator[Service]:
 
 
 def spaces() -> ModuleType:
-    """The package that lends GPUs: its calls run in another process, so that all is copied."""
+    """Return a stub of `spaces` whose calls copy their data, as calls in another process do."""
 
     def gpu(duration: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def lend(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,13 +121,13 @@ def steps_of(service: Service, **more: Any) -> list[Progress]:
 # ---------------------------------------------------------------- the same everywhere
 
 
-def test_a_translation_is_the_same_wherever_it_is_made(service: Service, here: Service) -> None:
+def test_translation_is_equal_on_all_backends(service: Service, here: Service) -> None:
     request = service.check({"text": TEXT, "beam_size": 3})
     assert request == here.check({"text": TEXT, "beam_size": 3})
     same(here.translate(request), service.translate(request))
 
 
-def test_progress_comes_word_by_word_where_it_can(service: Service) -> None:
+def test_progress_is_streamed_if_supported(service: Service) -> None:
     ours, theirs = steps_of(Service(TOY, choose_backend), beam_size=4), steps_of(service, beam_size=4)
     assert theirs[-1].translation is not None
     same(ours[-1].translation, theirs[-1].translation)  # type: ignore[arg-type]
@@ -173,7 +173,7 @@ def tensors() -> list[str]:
 
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize("name", CALLS)
-def test_whatever_a_tab_asks_of_a_model_is_the_same(name: str, service: Service, here: Service) -> None:
+def test_tab_results_are_equal_on_all_backends(name: str, service: Service, here: Service) -> None:
     found, expected = (copy.deepcopy(CALLS[name](each)) for each in (service, here))
     for each in (found, expected):
         if isinstance(each, dict):
@@ -181,7 +181,7 @@ def test_whatever_a_tab_asks_of_a_model_is_the_same(name: str, service: Service,
     assert json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
-def test_errors_come_home_as_they_are(service: Service) -> None:
+def test_errors_are_propagated_unchanged(service: Service) -> None:
     request = replace(service.check(REQUEST), capture=("encoder.nothing",))  # past every check
     for ask in (lambda: service.translate(request), lambda: list(service.stream(request, Event()))):
         with pytest.raises(PageError) as error:
@@ -191,15 +191,15 @@ def test_errors_come_home_as_they_are(service: Service) -> None:
         assert str(own.value) in str(error.value)
 
 
-def test_only_what_stands_in_the_list_can_be_asked(service: Service) -> None:
+def test_only_listed_functions_are_callable(service: Service) -> None:
     assert all(function_name(work) == name for name, work in REMOTE_FUNCTIONS.items())
     if type(service.backend) is not LocalBackend:  # in this process, nothing crosses
         with pytest.raises(LookupError):
             service.run_on_translator("", print)
 
 
-def test_every_function_that_the_page_runs_on_a_model_is_in_the_list() -> None:
-    """A function that is missing would run here, and fail on ZeroGPU and on a cluster."""
+def test_every_model_function_of_the_page_is_listed() -> None:
+    """A missing function would run locally, but fail on ZeroGPU and on a cluster."""
     names = set()
     for path in (ROOT / "viz").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -215,7 +215,7 @@ def test_every_function_that_the_page_runs_on_a_model_is_in_the_list() -> None:
 # ---------------------------------------------------------------- another machine
 
 
-def test_a_page_on_a_cluster_holds_no_weight(machine: Machine) -> None:
+def test_page_with_cluster_loads_no_weights(machine: Machine) -> None:
     page = on(machine)
     page.translate(page.check(REQUEST))
     page.classify("a bad film .")
@@ -224,7 +224,7 @@ def test_a_page_on_a_cluster_holds_no_weight(machine: Machine) -> None:
     assert machine.models.cache.bytes > page.loaded.cache.bytes
 
 
-def test_what_a_lost_machine_began_another_one_ends_and_nothing_is_told_twice(
+def test_lost_replica_is_retried_without_repeated_progress(
     machine: Machine, here: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
@@ -238,7 +238,7 @@ def test_what_a_lost_machine_began_another_one_ends_and_nothing_is_told_twice(
     same(here.translate(page.check(REQUEST)), page.translate(page.check(REQUEST)))
 
 
-def test_a_second_loss_is_told_in_words(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_loss_is_reported(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
     machine.dies_after = [2, 1]
     with pytest.raises(PageError) as error:
@@ -246,9 +246,7 @@ def test_a_second_loss_is_told_in_words(machine: Machine, monkeypatch: pytest.Mo
     assert (error.value.word, len(machine.calls)) == ("cluster_lost", 2)
 
 
-def test_a_cluster_that_is_gone_says_so_and_is_used_again_once_it_is_back(
-    here: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreachable_cluster_is_reported_and_recovers(here: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
     monkeypatch.setattr(cluster_module, "BACK_OFF_SECONDS", 0.0)
     with served() as machine:
@@ -271,7 +269,7 @@ def test_a_cluster_that_is_gone_says_so_and_is_used_again_once_it_is_back(
         assert back.calls == ["Translator.translate"]
 
 
-def test_while_the_cluster_is_gone_nobody_waits_for_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_fail_fast_while_cluster_is_unreachable(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
     now = [0.0]
     monkeypatch.setattr(cluster_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
@@ -289,7 +287,7 @@ def test_while_the_cluster_is_gone_nobody_waits_for_it(machine: Machine, monkeyp
     assert page.translate(request).text
 
 
-def test_a_cluster_that_is_busy_says_so_and_is_not_asked_again(machine: Machine) -> None:
+def test_busy_cluster_is_reported_without_retry(machine: Machine) -> None:
     machine.busy = True
     page = on(machine)
     with pytest.raises(PageError) as error:
@@ -302,7 +300,7 @@ def test_a_cluster_that_is_busy_says_so_and_is_not_asked_again(machine: Machine)
     assert page.translate(page.check(REQUEST)).text  # and nothing of the refusal stays
 
 
-def test_who_leaves_ends_the_work_of_the_machine(machine: Machine) -> None:
+def test_disconnect_stops_replica(machine: Machine) -> None:
     page = on(machine)
     machine.gate = Semaphore(2)
     stop = Event()
@@ -317,7 +315,7 @@ def test_who_leaves_ends_the_work_of_the_machine(machine: Machine) -> None:
     assert b"a" not in machine.sent  # no answer was computed
 
 
-def test_who_leaves_while_the_machine_is_silent_waits_for_nothing(machine: Machine) -> None:
+def test_disconnect_during_silence_returns_immediately(machine: Machine) -> None:
     page = on(machine)
     machine.gate = Semaphore(0)  # it never says a word
     stop = Event()
@@ -327,7 +325,7 @@ def test_who_leaves_while_the_machine_is_silent_waits_for_nothing(machine: Machi
     machine.gate.release(100)
 
 
-def test_readiness_says_whether_the_cluster_answers(machine: Machine) -> None:
+def test_readiness_includes_cluster(machine: Machine) -> None:
     page = on(machine)
     watch = ServerMonitor(None, page)  # type: ignore[arg-type]
     assert page.backend.health_problems() == {}
@@ -349,18 +347,18 @@ def test_readiness_says_whether_the_cluster_answers(machine: Machine) -> None:
         encode({"work": "stream"}),
     ],
 )
-def test_what_is_no_call_is_refused(body: bytes) -> None:
+def test_invalid_call_is_rejected(body: bytes) -> None:
     with pytest.raises(DecodeError):
         decode_call(body)
 
 
-def test_a_call_comes_through_and_its_model_fits_a_header() -> None:
+def test_call_roundtrips_and_model_fits_header() -> None:
     call = RemoteCall("transformer", "maß:3/ü", "abc", "stream", ("x",))
     assert decode_call(encode_call(call)) == call
     assert call.model_id.isascii()
 
 
-def test_a_frame_that_is_cut_off_is_no_end() -> None:
+def test_truncated_frame_raises() -> None:
     for given in (b"a\x05", b"a" + (5).to_bytes(8, "little") + b"abc", b"a" + b"\xff" * 8):
         data = iter([given])
         with pytest.raises(EOFError):

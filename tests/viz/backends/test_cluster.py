@@ -1,4 +1,4 @@
-"""A real cluster of two replicas: started once, in a process of its own, and ended with everything that it started."""
+"""A real cluster of two replicas, started once in a separate process that is stopped with all of its children."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def running() -> Iterator[Running]:
 
 
 @pytest.mark.cluster
-def test_a_real_cluster_answers_stops_survives_and_is_updated(running: Running) -> None:
+def test_real_cluster_lifecycle(running: Running) -> None:
     """One test, for one start."""
     answers_are_those_of_this_process(running)
     what_is_no_call_is_refused(running)
@@ -177,7 +177,7 @@ def a_killed_replica_loses_no_answer_and_none_comes_twice(running: Running) -> N
 
 
 @pytest.mark.cluster
-def test_replicas_start_while_requests_wait_and_end_when_none_come(running: Running) -> None:
+def test_replicas_scale_with_load(running: Running) -> None:
     assert running.cluster.ask("scale") == "ready", "the cluster has ended"
 
     def replicas() -> int:

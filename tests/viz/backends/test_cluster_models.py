@@ -1,4 +1,4 @@
-"""On a real cluster: how many replicas there are, and which models each keeps."""
+"""Replica counts and model caches on a real cluster."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def cluster(models: Path) -> Iterator[RealCluster]:
 
 
 @pytest.mark.cluster
-def test_replicas_are_scaled_as_asked_for_and_a_model_too_many_takes_the_place_of_another(
-    cluster: RealCluster, models: Path
-) -> None:
+def test_replica_range_and_model_eviction(cluster: RealCluster, models: Path) -> None:
     """One test, for one start."""
     the_range_reaches_the_deployment(cluster)
     what_was_evicted_is_loaded_again_and_answers_as_before(cluster, models)

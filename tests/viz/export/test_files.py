@@ -1,4 +1,4 @@
-"""Files that a visitor takes away: the numbers on show, and nothing that a spreadsheet would run."""
+"""Exports: the displayed numbers, and escaped spreadsheet formulas."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def content(answer: dict[str, object]) -> bytes:
     return base64.b64decode(str(answer["content"]))
 
 
-def test_the_csv_is_the_map_on_show(service: Service, translation: Translation) -> None:
+def test_csv_contains_displayed_map(service: Service, translation: Translation) -> None:
     answer = take(service, "csv", kind="cross", layer=0, head=1)
     assert answer["name"] == "headlight-cross-1-2.csv"
     table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig")
     np.testing.assert_allclose(table.to_numpy(), translation.attention.cross[0, 1], atol=1e-6)
 
 
-def test_masked_cells_are_empty_not_zero(translation: Translation) -> None:
+def test_masked_csv_cells_are_empty(translation: Translation) -> None:
     table = to_data_frame(selected_map(translation, Selection(kind="decoder", layer=0, head=0)))
     assert np.isnan(table.to_numpy()[0, 1:]).all()
     assert not np.isnan(np.diag(table.to_numpy())).any()
 
 
-def test_averages_and_maxima_are_of_all_that_they_name(translation: Translation) -> None:
+def test_averages_and_maxima_cover_named_heads(translation: Translation) -> None:
     cross = translation.attention.cross
     for layer, head, expected in (
         (0, "mean", cross[0].mean(axis=0)),
@@ -67,7 +67,7 @@ def test_averages_and_maxima_are_of_all_that_they_name(translation: Translation)
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_cells_that_begin_like_a_formula_are_made_harmless(service: Service) -> None:
+def test_csv_formulas_are_escaped(service: Service) -> None:
     formula = service.translate(service.check({"text": "=1+1 @x -2 +3", "model": "toy"}))
     shown = selected_map(formula, Selection(kind="encoder", layer=0, head=0))
     for line in map_csv(shown).decode("utf-8-sig").splitlines():
@@ -75,14 +75,14 @@ def test_cells_that_begin_like_a_formula_are_made_harmless(service: Service) -> 
             assert not cell.strip('"').startswith(("=", "+", "-", "@")), cell
 
 
-def test_npz_and_json_hold_all_heads_exactly(service: Service, translation: Translation) -> None:
+def test_npz_and_json_contain_all_heads_exactly(service: Service, translation: Translation) -> None:
     arrays = np.load(io.BytesIO(content(take(service, "npz"))))
     np.testing.assert_array_equal(arrays["decoder"], translation.attention.decoder)
     values = json.loads(content(take(service, "json")))
     np.testing.assert_allclose(values["encoder"], translation.attention.encoder, atol=1e-7)
 
 
-def test_the_csv_of_a_comparison_has_both_maps_and_their_difference(service: Service, translation: Translation) -> None:
+def test_comparison_csv_has_both_maps_and_difference(service: Service, translation: Translation) -> None:
     answer = take(service, "csv", kind="decoder", layer=0, head=1, pinned=[0, 0])
     assert answer["name"] == "headlight-decoder-1-1-and-1-2.csv"
     table = pd.read_csv(io.BytesIO(content(answer)), index_col=[0, 1], encoding="utf-8-sig")
@@ -96,7 +96,7 @@ def test_the_csv_of_a_comparison_has_both_maps_and_their_difference(service: Ser
         assert np.isnan(found[~below]).all()
 
 
-def test_a_comparison_by_place_survives_tokens_of_one_name(service: Service) -> None:
+def test_comparison_csv_supports_duplicate_tokens(service: Service) -> None:
     twice = service.translate(service.check({"text": "ein ein ein", "model": "toy"}))
     first, second = (selected_map(twice, Selection(kind="encoder", layer=0, head=head)) for head in (0, 1))
     table = pd.read_csv(io.BytesIO(comparison_csv(first, second)), index_col=[0, 1], encoding="utf-8-sig")
@@ -104,13 +104,13 @@ def test_a_comparison_by_place_survives_tokens_of_one_name(service: Service) -> 
     np.testing.assert_allclose(table.loc["A − B"].to_numpy(), first.weights - second.weights, atol=1e-6)
 
 
-def test_a_pinned_head_that_is_also_the_chosen_one_is_no_comparison(service: Service) -> None:
+def test_pinned_head_equal_to_selected_is_not_compared(service: Service) -> None:
     assert take(service, "csv", layer=0, head=1, pinned=[0, 1])["name"] == "headlight-cross-1-2.csv"
     assert take(service, "npz", layer=0, head=1, pinned=[0, 0])["name"] == "headlight.npz"
 
 
 @pytest.mark.parametrize(("pinned", "heads"), [(None, [[0, 1]]), ([0, 0], [[0, 0], [0, 1]])])
-def test_a_picture_of_lines_shows_lines(service: Service, pinned: list[int] | None, heads: list[list[int]]) -> None:
+def test_lines_view_exports_lines(service: Service, pinned: list[int] | None, heads: list[list[int]]) -> None:
     weak, strong = (
         take(service, "png", layer=0, head=1, pinned=pinned, view="lines", threshold=threshold)
         for threshold in (0.0, 0.9)
@@ -127,7 +127,7 @@ def test_a_picture_of_lines_shows_lines(service: Service, pinned: list[int] | No
 
 
 @pytest.mark.parametrize("form", ["png", "svg"])
-def test_a_picture_is_a_figure_with_all_its_labels(service: Service, form: str) -> None:
+def test_exported_figure_has_all_labels(service: Service, form: str) -> None:
     figure = take(service, form, kind="cross", layer=0, head=0)["figure"]
     assert isinstance(figure, dict)
     assert figure["layout"]["width"] > 100
@@ -147,7 +147,7 @@ def test_a_picture_is_a_figure_with_all_its_labels(service: Service, form: str) 
         ("wall_svg", {"layer": 0, "head": 1}),
     ],
 )
-def test_a_picture_names_its_kind_its_model_and_both_texts(
+def test_exported_figure_names_kind_model_and_texts(
     service: Service, translation: Translation, form: str, kind: str, selection: dict[str, object], language: str
 ) -> None:
     asked = {"form": form, "request": ASKED, "theme": "light", "language": language}
@@ -160,7 +160,7 @@ def test_a_picture_names_its_kind_its_model_and_both_texts(
     assert translation.text in below
 
 
-def test_what_is_written_on_a_picture_has_room_above_the_map(service: Service) -> None:
+def test_exported_titles_fit_above_map(service: Service) -> None:
     long = {"text": "ich mochte ein bier " * 15, "model": "toy"}
     short, tall = (
         Exporter(service).export({"form": "png", "request": asked, "selection": {}, "theme": "light", "language": "en"})
@@ -172,7 +172,7 @@ def test_what_is_written_on_a_picture_has_room_above_the_map(service: Service) -
         assert layout["height"] > layout["margin"]["t"] + layout["margin"]["b"]
 
 
-def test_tags_in_a_sentence_are_only_text_on_a_picture(service: Service) -> None:
+def test_markup_in_sentence_is_escaped_in_figure(service: Service) -> None:
     asked = {"text": "<b>ein</b> $x$", "model": "toy"}
     answer = Exporter(service).export(
         {"form": "wall_svg", "request": asked, "selection": {}, "theme": "light", "language": "en"}
@@ -182,7 +182,7 @@ def test_tags_in_a_sentence_are_only_text_on_a_picture(service: Service) -> None
     assert "$" not in said
 
 
-def test_the_wall_shows_every_head_and_is_named_after_its_kind(service: Service) -> None:
+def test_wall_export_has_every_head_and_kind_name(service: Service) -> None:
     answer = take(service, "wall_png", kind="decoder", layer=0, head=1, pinned=[0, 0])
     assert answer["name"] == "headlight-decoder-all.png"
     config = service.model_info("toy").model.config
@@ -191,19 +191,19 @@ def test_the_wall_shows_every_head_and_is_named_after_its_kind(service: Service)
     assert (meta["figure"], meta["layers"], meta["heads"]) == ("overview", layers, heads)
 
 
-def test_a_picture_carries_no_texts_for_a_pointer(service: Service) -> None:
+def test_exported_figure_has_no_hover_text(service: Service) -> None:
     for pinned in (None, (0, 0)):
         figure = json.dumps(take(service, "png", pinned=pinned)["figure"])
         assert "hovertext" not in figure
 
 
-def test_a_picture_of_a_comparison_has_three_maps(service: Service) -> None:
+def test_exported_comparison_has_three_maps(service: Service) -> None:
     figure = take(service, "svg", kind="cross", layer=0, head=0, pinned=[0, 1])["figure"]
     assert isinstance(figure, dict)
     assert sum(trace["type"] == "heatmap" for trace in figure["data"]) >= 3
 
 
-def test_the_saved_page_carries_everything_and_asks_for_nothing(service: Service) -> None:
+def test_saved_page_is_self_contained(service: Service) -> None:
     page = content(take(service, "html", kind="cross", layer=0, head=0)).decode()
     ours = page[: page.index("Plotly")] if "Plotly" in page else page
     assert "modules['heads/heads-tab.js'] = " in page
@@ -211,7 +211,7 @@ def test_the_saved_page_carries_everything_and_asks_for_nothing(service: Service
     assert "</script><img" not in page
 
 
-def test_the_answer_of_a_saved_page_has_the_version_of_its_format(service: Service) -> None:
+def test_saved_page_has_format_version(service: Service) -> None:
     page = content(take(service, "html", kind="cross", layer=0, head=0)).decode()
     shown = re.search(r"globalThis\.headlightShown = (.*?);</script>", page)
     assert shown is not None
@@ -229,6 +229,6 @@ def test_the_answer_of_a_saved_page_has_the_version_of_its_format(service: Servi
         {"form": "csv", "request": ASKED, "selection": {}, "theme": "light", "language": "xx"},
     ],
 )
-def test_what_makes_no_sense_is_refused_in_words(service: Service, asked: dict[str, object]) -> None:
+def test_invalid_export_is_rejected_with_message(service: Service, asked: dict[str, object]) -> None:
     with pytest.raises(PageError):
         Exporter(service).export(asked)

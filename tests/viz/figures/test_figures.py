@@ -1,4 +1,4 @@
-"""What every figure promises: both themes, any length, any token as text, no text of its own but its words."""
+"""Common requirements of figures: themes, lengths, escaped tokens, texts from phrases."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_all_eight_figures_are_registered() -> None:
 @every_figure
 @every_theme
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_figure_is_json_that_any_browser_reads(name: str, theme: Theme, sentence: str) -> None:
+def test_figure_is_standard_json(name: str, theme: Theme, sentence: str) -> None:
     text = draw(name, example(sentence), theme).to_json()
 
     def refuse(constant: str) -> None:
@@ -109,7 +109,7 @@ def test_a_figure_is_json_that_any_browser_reads(name: str, theme: Theme, senten
 
 @every_figure
 @pytest.mark.parametrize("sentence", ["hostile", "scripts"])
-def test_tokens_are_text_and_nothing_else(name: str, sentence: str) -> None:
+def test_tokens_are_escaped(name: str, sentence: str) -> None:
     for text in read_texts(draw(name, example(sentence), THEMES["light"])):
         without = text.replace("<br>", "").replace("<extra></extra>", "")
         if name == "positions":  # whose templates hold numbers alone
@@ -119,7 +119,7 @@ def test_tokens_are_text_and_nothing_else(name: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["heatmap", "compare", "lines", "probabilities", "neurons"])
-def test_every_letter_of_a_hostile_token_is_there(name: str) -> None:
+def test_hostile_token_is_shown_completely(name: str) -> None:
     texts = "\n".join(read_texts(draw(name, example("hostile"), THEMES["light"])))
     shown = texts.replace("&lt;", "<").replace("&gt;", ">").replace("&#36;", "$").replace("&#37;", "%")
     shown = shown.replace("&amp;", "&").replace("\u2068", "").replace("\u2069", "")
@@ -129,7 +129,7 @@ def test_every_letter_of_a_hostile_token_is_there(name: str) -> None:
 
 @every_figure
 @every_theme
-def test_colours_come_from_the_theme_alone(name: str, theme: Theme) -> None:
+def test_colours_come_only_from_theme(name: str, theme: Theme) -> None:
     allowed = set(css_custom_properties(theme).values()) | {"rgba(0,0,0,0)"}
     allowed |= {str(colour) for scale in STOPS for _, colour in colour_scale(scale, theme)}
     allowed |= {head_colour(theme, head) for head in range(24)}
@@ -142,7 +142,7 @@ def test_colours_come_from_the_theme_alone(name: str, theme: Theme) -> None:
 
 
 @every_figure
-def test_a_figure_says_nothing_but_the_words_it_was_given(name: str) -> None:
+def test_figure_texts_come_from_phrases(name: str) -> None:
     english = figure_words(name)
     silent = {key: " ".join(re.findall(r"\{\w+\}", text)) + " 词" for key, text in english.items()}
     translation = translation_of(GREEK, GREEK[:3], tree_of(3, GREEK[:3]))
@@ -153,7 +153,7 @@ def test_a_figure_says_nothing_but_the_words_it_was_given(name: str) -> None:
 
 
 @every_figure
-def test_a_figure_takes_other_words_for_its_own(name: str) -> None:
+def test_figure_accepts_other_phrases(name: str) -> None:
     words = {key: text + " ✓" for key, text in figure_words(name).items()}
     figure = draw(name, example("fifteen tokens"), THEMES["light"], words)
     assert "✓" in figure.layout.title.text + figure.layout.title.subtitle.text
@@ -161,7 +161,7 @@ def test_a_figure_takes_other_words_for_its_own(name: str) -> None:
 
 
 @every_figure
-def test_a_figure_leaves_what_it_draws_as_it_was(name: str) -> None:
+def test_figure_does_not_modify_input(name: str) -> None:
     translation = example("fifteen tokens")
     before = translation.attention.decoder.copy()
     draw(name, translation, THEMES["light"])
@@ -169,12 +169,12 @@ def test_a_figure_leaves_what_it_draws_as_it_was(name: str) -> None:
 
 
 @every_figure
-def test_the_same_records_give_the_same_figure(name: str) -> None:
+def test_figures_are_deterministic(name: str) -> None:
     figures = [draw(name, example("scripts"), THEMES["dark"]).to_json() for _ in range(2)]
     assert figures[0] == figures[1]
 
 
-def test_drawing_needs_neither_torch_nor_gradio() -> None:
+def test_drawing_imports_neither_torch_nor_gradio() -> None:
     code = (
         "import sys, headlight.viz.figures, headlight.viz.token_labels, headlight.viz.theme"
         "\nimport headlight.model.measures.roles\n"
@@ -185,6 +185,6 @@ def test_drawing_needs_neither_torch_nor_gradio() -> None:
     assert ran.stdout.split() == []
 
 
-def test_made_up_weights_are_weights() -> None:
+def test_random_weights_are_normalised() -> None:
     np.testing.assert_allclose(weights_of((3, 5, 7)).sum(axis=-1), 1, atol=1e-6)
     assert (np.triu(weights_of((7, 7), causal=True), 1) == 0).all()

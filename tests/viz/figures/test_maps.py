@@ -1,4 +1,4 @@
-"""Figures of maps: cells are the model's numbers, masked is not zero, labels stand where their tokens are."""
+"""Figures of maps: cells, masks and label positions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def shades(figure: go.Figure) -> list[Any]:
 # ---------------------------------------------------------------- heatmap
 
 
-def test_cells_are_the_weights_on_a_scale_from_zero_to_one() -> None:
+def test_cells_are_weights_from_zero_to_one() -> None:
     figure = heatmap(CROSS, theme=LIGHT)
     (trace,) = cells(figure)
     np.testing.assert_array_equal(trace.z, CROSS.weights)
@@ -43,7 +43,7 @@ def test_cells_are_the_weights_on_a_scale_from_zero_to_one() -> None:
     assert len(figure.data) == 1  # nothing is masked, nothing is hatched
 
 
-def test_masked_cells_have_no_value_and_zero_has_one() -> None:
+def test_masked_cells_are_empty_but_zeros_are_not() -> None:
     weights = DECODER.weights.copy()
     weights[3, 0] = 0
     figure = heatmap(replace(DECODER, weights=weights), theme=LIGHT)
@@ -53,7 +53,7 @@ def test_masked_cells_have_no_value_and_zero_has_one() -> None:
     assert trace.hoverongaps is False
 
 
-def test_masked_cells_are_hatched_and_no_others() -> None:
+def test_only_masked_cells_are_hatched() -> None:
     figure = heatmap(DECODER, theme=LIGHT)
     hatch = figure.data[1]
     assert (hatch.fill, hatch.fillpattern.shape, hatch.hoverinfo) == ("toself", "/", "skip")
@@ -66,30 +66,30 @@ def test_masked_cells_are_hatched_and_no_others() -> None:
     np.testing.assert_array_equal(covered, ~DECODER.allowed)
 
 
-def test_under_the_pointer_stands_who_looks_at_whom_with_four_decimals() -> None:
+def test_hover_text_names_query_key_and_weight() -> None:
     figure = heatmap(CROSS, theme=LIGHT)
     assert figure.data[0].hovertext[1][2] == f"der → der attends to three: {CROSS.weights[1, 2]:.4f}"
     assert heatmap(DECODER, theme=LIGHT).data[0].hovertext[0][1] == ""
 
 
-def test_an_encoder_row_reads_its_own_token() -> None:
+def test_encoder_row_is_its_own_token() -> None:
     assert list(heatmap(map_of("encoder", rows=("a", "b")), theme=LIGHT).layout.yaxis.ticktext)[:2] == ["c", "d"]
 
 
-def test_equal_tokens_keep_rows_of_their_own() -> None:
+def test_equal_tokens_have_separate_rows() -> None:
     axis = heatmap(CROSS, theme=LIGHT).layout.yaxis
     assert list(axis.tickvals) == [0, 1, 2]
     assert list(axis.ticktext) == ["&lt;s&gt; → der", "der → der", "der → &lt;/s&gt;"]
     assert list(axis.range) == [2.5, -0.5]  # the first row on top
 
 
-def test_columns_stand_above_the_map() -> None:
+def test_column_labels_are_above_map() -> None:
     axis = heatmap(CROSS, theme=LIGHT).layout.xaxis
     assert (axis.side, axis.tickangle) == ("top", -90)
     assert list(axis.ticktext) == [*LONG, "&lt;/s&gt;"]
 
 
-def test_squares_stand_upright_and_others_are_turned() -> None:
+def test_chinese_labels_are_upright_and_others_rotated() -> None:
     figure = heatmap(map_of(rows=("a",), columns=("翻译", "der", "程序")), theme=LIGHT)
     upright = {note.x: (note.text, note.textangle) for note in figure.layout.annotations if note.xref == "x"}
     assert upright == {0: ("翻<br>译", None), 2: ("程<br>序", None)}
@@ -97,7 +97,7 @@ def test_squares_stand_upright_and_others_are_turned() -> None:
     assert heatmap(map_of(rows=("翻译",)), theme=LIGHT).layout.yaxis.ticktext[0] == "&lt;s&gt; → 翻译"
 
 
-def test_a_long_sentence_names_every_tenth_token() -> None:
+def test_long_axis_labels_every_tenth_token() -> None:
     axis = heatmap(map_of(rows=words_of_length(60), columns=words_of_length(43)), theme=LIGHT).layout
     assert list(axis.yaxis.tickvals) == [9, 19, 29, 39, 49, 59]
     assert list(axis.yaxis.ticktext)[:2] == ["10 word8 → word9", "20 word18 → word19"]
@@ -105,7 +105,7 @@ def test_a_long_sentence_names_every_tenth_token() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 15, 44, 45, 200])
-def test_a_map_of_any_length_fits_a_page(count: int) -> None:
+def test_map_of_any_length_fits_page(count: int) -> None:
     layout = heatmap(map_of(rows=words_of_length(count), columns=words_of_length(count)), theme=LIGHT).layout
     plot = (layout.width - layout.margin.l - layout.margin.r, layout.height - layout.margin.t - layout.margin.b)
     assert 0 < plot[0] <= 680
@@ -114,7 +114,7 @@ def test_a_map_of_any_length_fits_a_page(count: int) -> None:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(3, 7), (23, 19), (31, 83)])
-def test_cells_are_squares_whatever_the_sentence(rows: int, columns: int) -> None:
+def test_cells_are_square(rows: int, columns: int) -> None:
     given = map_of(rows=words_of_length(rows), columns=words_of_length(columns))
     alone, beside = heatmap(given, theme=LIGHT).layout, compare(given, given, theme=LIGHT).layout
     for layout, maps in ((alone, 1), (beside, 3)):
@@ -126,14 +126,14 @@ def test_cells_are_squares_whatever_the_sentence(rows: int, columns: int) -> Non
         assert width / len(given.columns) == pytest.approx(height / len(given.rows), abs=1 / rows)
 
 
-def test_labels_find_room_beside_the_map() -> None:
+def test_labels_fit_next_to_map() -> None:
     short = heatmap(map_of(rows=("a",), columns=("b",)), theme=LIGHT).layout.margin
     long = heatmap(map_of(rows=("W" * 40,), columns=("W" * 40,)), theme=LIGHT).layout.margin
     assert long.l > short.l
     assert long.t > short.t
 
 
-def test_the_logarithmic_scale_reaches_from_a_thousandth_to_one() -> None:
+def test_log_scale_ranges_from_a_thousandth_to_one() -> None:
     given = replace(CROSS, weights=np.array([[1, 0.1, 0.01, 0.001, 0.0001, 0]] * 3, dtype=np.float32))
     figure = heatmap(given, theme=LIGHT, scale="log")
     np.testing.assert_allclose(figure.data[0].z[0], [1, 2 / 3, 1 / 3, 0, 0, 0], atol=1e-6)
@@ -141,7 +141,7 @@ def test_the_logarithmic_scale_reaches_from_a_thousandth_to_one() -> None:
     assert list(figure.data[0].colorbar.ticktext) == ["≤0.001", "0.01", "0.1", "1"]
 
 
-def test_the_scale_by_rows_gives_each_row_its_own_highest_weight() -> None:
+def test_row_scale_normalises_by_row_maximum() -> None:
     given = replace(
         CROSS, weights=np.array([[0.2, 0.4], [0, 0]], dtype=np.float32), allowed=np.ones((2, 2), dtype=bool)
     )
@@ -150,18 +150,18 @@ def test_the_scale_by_rows_gives_each_row_its_own_highest_weight() -> None:
     np.testing.assert_allclose(heatmap(given, theme=LIGHT, scale="row").data[0].z, [[0.5, 1], [0, 0]])
 
 
-def test_an_unknown_scale_is_refused() -> None:
+def test_unknown_scale_raises() -> None:
     with pytest.raises(ValueError, match="'cubic': choose linear, log, row"):
         heatmap(CROSS, theme=LIGHT, scale="cubic")  # type: ignore[arg-type]
 
 
-def test_another_palette_colours_the_same_cells() -> None:
+def test_palette_changes_only_colours() -> None:
     trace = heatmap(CROSS, theme=LIGHT, palette="cividis").data[0]
     assert [list(stop) for stop in trace.colorscale] == colour_scale("cividis", LIGHT)
     np.testing.assert_array_equal(trace.z, CROSS.weights)
 
 
-def test_without_labels_the_cells_are_alone() -> None:
+def test_labels_can_be_omitted() -> None:
     figure = heatmap(DECODER, theme=LIGHT, labels=False)
     assert figure.data[0].hovertext is None
     assert figure.layout.title.text is None
@@ -179,7 +179,7 @@ def test_without_labels_the_cells_are_alone() -> None:
         (maximum([map_of(head=1), map_of()]), "Layer 2 · Maximum of heads"),
     ],
 )
-def test_the_title_says_which_heads_these_are(given: Any, name: str) -> None:
+def test_title_names_heads(given: Any, name: str) -> None:
     assert heatmap(given, theme=LIGHT).layout.title.text == name
 
 
@@ -191,24 +191,24 @@ def test_the_title_says_which_heads_these_are(given: Any, name: str) -> None:
         ("cross", "every word of the sentence (column)"),
     ],
 )
-def test_a_sentence_says_what_a_row_is(kind: Any, part: str) -> None:
+def test_caption_explains_rows(kind: Any, part: str) -> None:
     says = heatmap(map_of(kind), theme=LIGHT).layout.title.subtitle.text.replace("<br>", " ")
     assert part in says
     assert "maxima" not in says
 
 
-def test_a_maximum_says_that_its_rows_do_not_sum_to_one() -> None:
+def test_maximum_caption_notes_row_sums() -> None:
     says = heatmap(maximum([map_of(head=1), map_of()]), theme=LIGHT).layout.title.subtitle.text
     assert "do not sum to 1" in says.replace("<br>", " ")
 
 
-def test_merged_and_cropped_maps_are_drawn_as_they_are() -> None:
+def test_merged_and_cropped_maps_are_drawn_unchanged() -> None:
     words, (kept, _) = merge_words(DECODER), drop_special(DECODER, rescale=True)
     np.testing.assert_array_equal(np.nan_to_num(heatmap(words, theme=LIGHT).data[0].z), words.weights)
     np.testing.assert_array_equal(np.isnan(heatmap(kept, theme=LIGHT).data[0].z), ~kept.allowed)
 
 
-def test_a_figure_knows_what_it_shows() -> None:
+def test_figure_has_metadata() -> None:
     assert heatmap(CROSS, theme=LIGHT).layout.meta == {
         "figure": "heatmap",
         "kind": "cross",
@@ -221,7 +221,7 @@ def test_a_figure_knows_what_it_shows() -> None:
 # ---------------------------------------------------------------- overview
 
 
-def test_all_heads_are_one_mosaic() -> None:
+def test_mosaic_contains_all_heads() -> None:
     translation = translation_of(LONG, ("a", "b"))
     figure = overview(translation, "cross", theme=LIGHT, averages=False)
     (trace,) = cells(figure)
@@ -238,7 +238,7 @@ def test_all_heads_are_one_mosaic() -> None:
     assert len(trace.y) == trace.z.shape[0] + 1
 
 
-def test_averages_stand_at_the_end() -> None:
+def test_averages_are_last() -> None:
     translation = translation_of(LONG, ("a", "b"))
     (trace,) = cells(overview(translation, "cross", theme=LIGHT))
     np.testing.assert_allclose(trace.z[:3, -6:] ** 2, translation.attention.cross[0].mean(axis=0), atol=1e-6)
@@ -246,7 +246,7 @@ def test_averages_stand_at_the_end() -> None:
     np.testing.assert_allclose(trace.z[-3:, :6] ** 2, translation.attention.cross[:, 0].mean(axis=0), atol=1e-6)
 
 
-def test_each_tile_has_its_name_under_the_pointer() -> None:
+def test_tile_hover_text_is_head_name() -> None:
     figure = overview(translation_of(LONG, ("a", "b")), "cross", theme=LIGHT)
     names = list(figure.data[1].hovertext)
     assert len(names) == (LAYERS + 1) * (HEADS + 1)
@@ -256,14 +256,14 @@ def test_each_tile_has_its_name_under_the_pointer() -> None:
     assert figure.data[0].hoverinfo == "skip"
 
 
-def test_masked_cells_of_the_mosaic_have_no_value_but_a_ground() -> None:
+def test_masked_mosaic_cells_show_background() -> None:
     figure = overview(translation_of((), ("a", "b")), "decoder", theme=LIGHT)
     np.testing.assert_array_equal(np.isnan(cells(figure)[0].z[:3, :3]), ~np.tril(np.ones((3, 3), dtype=bool)))
     assert {shape.fillcolor for shape in figure.layout.shapes} == {LIGHT.masked}
     assert not overview(translation_of(("a",), ("b",)), "cross", theme=LIGHT).layout.shapes
 
 
-def test_of_a_long_sentence_each_cell_shows_the_highest_weight_of_a_block() -> None:
+def test_long_sentences_are_max_pooled() -> None:
     translation = translation_of(words_of_length(99), words_of_length(52))  # 53 rows, 100 columns
     figure = overview(translation, "cross", theme=LIGHT, averages=False)
     assert figure.layout.meta["block"] == [2, 3]
@@ -273,7 +273,7 @@ def test_of_a_long_sentence_each_cell_shows_the_highest_weight_of_a_block() -> N
     assert "2 × 3 tokens" in figure.layout.title.subtitle.text.replace("<br>", " ")
 
 
-def test_the_mosaic_grows_with_heads_not_with_tokens() -> None:
+def test_mosaic_size_depends_on_heads_only() -> None:
     few = overview(translation_of(LONG, LONG), "cross", theme=LIGHT).layout
     many = overview(translation_of(words_of_length(150), LONG), "cross", theme=LIGHT).layout
     assert few.width == many.width
@@ -282,7 +282,7 @@ def test_the_mosaic_grows_with_heads_not_with_tokens() -> None:
 # ---------------------------------------------------------------- compare
 
 
-def test_two_heads_and_their_signed_difference() -> None:
+def test_comparison_shows_signed_difference() -> None:
     other = map_of(rows=("der", "der"), columns=LONG, head=1)
     first, second, difference = cells(compare(CROSS, other, theme=LIGHT))
     np.testing.assert_array_equal(first.z, CROSS.weights)
@@ -294,7 +294,7 @@ def test_two_heads_and_their_signed_difference() -> None:
     assert difference.hovertext[1][2] == f"der → der attends to three: {apart:+.4f}"
 
 
-def test_the_heads_are_named_in_their_colours() -> None:
+def test_head_names_have_head_colours() -> None:
     figure = compare(CROSS, map_of(rows=("der", "der"), columns=LONG, head=1), theme=LIGHT)
     colours = {note.text: note.font.color for note in figure.layout.annotations}
     assert colours["A  Layer 2 · Head 4"] == LIGHT.head_a
@@ -303,7 +303,7 @@ def test_the_heads_are_named_in_their_colours() -> None:
     assert figure.layout.title.text == "Layer 2 · Head 4 and Layer 2 · Head 2"
 
 
-def test_the_mean_difference_is_that_of_the_cells_that_may_be_looked_at() -> None:
+def test_mean_difference_ignores_masked_cells() -> None:
     other = map_of("decoder", rows=LONG, head=1)
     apart = np.abs(DECODER.weights - other.weights)[DECODER.allowed].mean()
     figure = compare(DECODER, other, theme=LIGHT)
@@ -312,7 +312,7 @@ def test_the_mean_difference_is_that_of_the_cells_that_may_be_looked_at() -> Non
     assert sum(trace.type == "scatter" for trace in figure.data) == 3  # a hatch in each
 
 
-def test_compared_maps_move_together_and_do_not_overlap() -> None:
+def test_compared_maps_share_axes_without_overlap() -> None:
     layout = compare(CROSS, CROSS, theme=LIGHT).layout
     domains = [layout[name].domain for name in ("xaxis", "xaxis2", "xaxis3")]
     assert domains[0][1] < domains[1][0] < domains[1][1] < domains[2][0]
@@ -320,7 +320,7 @@ def test_compared_maps_move_together_and_do_not_overlap() -> None:
     assert [layout[name].showticklabels for name in ("yaxis", "yaxis2", "yaxis3")] == [True, False, False]
 
 
-def test_only_heads_of_one_kind_are_compared() -> None:
+def test_comparison_of_different_kinds_raises() -> None:
     with pytest.raises(RequestError, match=r"cross 3 × 6 \+ decoder 6 × 6"):
         compare(CROSS, DECODER, theme=LIGHT)
 
@@ -328,7 +328,7 @@ def test_only_heads_of_one_kind_are_compared() -> None:
 # ---------------------------------------------------------------- lines
 
 
-def test_a_line_joins_each_pair_as_strongly_as_its_weight() -> None:
+def test_line_opacity_follows_weight() -> None:
     figure = lines([(CROSS, head_colour(LIGHT, 3))], theme=LIGHT, threshold=0)
     drawn = {}
     for trace in shades(figure):
@@ -340,7 +340,7 @@ def test_a_line_joins_each_pair_as_strongly_as_its_weight() -> None:
         assert opacity == pytest.approx(max(0.05, CROSS.weights[row, column]), abs=0.025 + 1e-6)
 
 
-def test_lines_below_the_threshold_are_not_drawn() -> None:
+def test_lines_below_threshold_are_omitted() -> None:
     figure = lines([(CROSS, "#123456")], theme=LIGHT, threshold=0.3)
     count = sum(len(trace.x) // 3 for trace in shades(figure))
     assert 0 < count == int((CROSS.weights >= 0.3).sum())
@@ -348,7 +348,7 @@ def test_lines_below_the_threshold_are_not_drawn() -> None:
     assert not shades(lines([(CROSS, "#123456")], theme=LIGHT, threshold=1.1))
 
 
-def test_masked_pairs_are_never_joined() -> None:
+def test_masked_pairs_have_no_line() -> None:
     pairs = {
         (trace.y[start], trace.y[start + 1])
         for trace in shades(lines([(DECODER, "#123456")], theme=LIGHT, threshold=0))
@@ -357,7 +357,7 @@ def test_masked_pairs_are_never_joined() -> None:
     assert all(DECODER.allowed[row, column] for row, column in pairs)
 
 
-def test_each_head_keeps_its_colour_and_its_place_in_the_legend() -> None:
+def test_each_head_has_fixed_colour_and_legend_position() -> None:
     other = map_of(rows=("der", "der"), columns=LONG, head=1)
     figure = lines([(CROSS, "#111111"), (other, "#222222")], theme=LIGHT)
     assert {(trace.legendgroup, trace.line.color) for trace in figure.data} == {("1-3", "#111111"), ("1-1", "#222222")}
@@ -365,14 +365,14 @@ def test_each_head_keeps_its_colour_and_its_place_in_the_legend() -> None:
     assert legend == ["Layer 2 · Head 4", "Layer 2 · Head 2"]
 
 
-def test_a_line_tells_its_exact_weight() -> None:
+def test_line_hover_text_has_exact_weight() -> None:
     texts = {
         text for trace in shades(lines([(CROSS, "#111111")], theme=LIGHT, threshold=0)) for text in trace.hovertext
     }
     assert f"Layer 2 · Head 4: &lt;s&gt; → der attends to one: {CROSS.weights[0, 0]:.4f}" in texts
 
 
-def test_tokens_stand_on_both_sides_in_order() -> None:
+def test_tokens_are_ordered_on_both_sides() -> None:
     figure = lines([(map_of(rows=SCRIPTS, columns=LONG), "#111111")], theme=LIGHT)
     sides: dict[float, list[tuple[float, str]]] = {0: [], 1: []}
     for note in figure.layout.annotations:
@@ -384,7 +384,7 @@ def test_tokens_stand_on_both_sides_in_order() -> None:
     assert figure.layout.yaxis.range == (len(SCRIPTS) + 0.5, -0.5)
 
 
-def test_heads_of_different_kinds_or_none_share_no_picture() -> None:
+def test_lines_of_different_kinds_or_no_heads_raise() -> None:
     with pytest.raises(RequestError, match="cross, decoder"):
         lines([(CROSS, "#111111"), (DECODER, "#222222")], theme=LIGHT)
     with pytest.raises(RequestError, match="Give one or more"):

@@ -22,7 +22,7 @@ LIGHT = THEMES["light"]
 TABLE = np.random.default_rng(3).normal(size=(5, 7)).astype(np.float32)
 
 
-def test_encodings_their_products_and_one_wave() -> None:
+def test_figures_of_encodings_products_and_waves() -> None:
     encodings, products, wave = positions(TABLE, theme=LIGHT, dimension=3).data
     np.testing.assert_array_equal(encodings.z, TABLE)
     np.testing.assert_allclose(products.z, TABLE @ TABLE.T, rtol=1e-6)
@@ -30,13 +30,13 @@ def test_encodings_their_products_and_one_wave() -> None:
     assert [products.xaxis, wave.yaxis] == ["x2", "y3"]
 
 
-def test_signed_values_have_their_neutral_at_zero() -> None:
+def test_diverging_scale_is_centred_at_zero() -> None:
     encodings = positions(TABLE, theme=LIGHT).data[0]
     assert encodings.zmax == -encodings.zmin == pytest.approx(np.abs(TABLE).max())
     assert [list(stop) for stop in encodings.colorscale] == colour_scale("difference", LIGHT)
 
 
-def test_products_without_a_sign_have_all_colours_from_the_least_to_the_most() -> None:
+def test_unsigned_products_use_full_colour_range() -> None:
     products = positions(np.abs(TABLE) + 1, theme=LIGHT).data[1]
     assert (products.zmin, products.zmax) == (pytest.approx(np.min(products.z)), pytest.approx(np.max(products.z)))
     assert [list(stop) for stop in products.colorscale] == colour_scale("headlight", LIGHT)
@@ -44,13 +44,13 @@ def test_products_without_a_sign_have_all_colours_from_the_least_to_the_most() -
     assert signed.zmin == -signed.zmax < 0
 
 
-def test_dimensions_are_counted_from_0_as_in_the_formula() -> None:
+def test_dimensions_start_at_zero() -> None:
     figure = positions(TABLE, theme=LIGHT, dimension=3)
     assert not figure.data[0].x0
     assert [note.text for note in figure.layout.annotations][-1] == "dimension 3"
 
 
-def test_a_bias_is_drawn_by_head_and_by_distance() -> None:
+def test_bias_figure_has_heads_and_distances() -> None:
     slopes = np.array([0.5, 0.25, 0.125], dtype=np.float32)
     gaps = np.arange(5)[None, :] - np.arange(5)[:, None]
     figure = positions(-slopes[:, None, None] * np.abs(gaps), theme=LIGHT, dimension=1)
@@ -62,18 +62,18 @@ def test_a_bias_is_drawn_by_head_and_by_distance() -> None:
     assert "added by head 2" in [note.text for note in figure.layout.annotations]
 
 
-def test_a_bias_that_differs_ahead_and_behind_keeps_its_sides() -> None:
+def test_asymmetric_bias_keeps_direction() -> None:
     gaps = np.arange(5)[None, :] - np.arange(5)[:, None]  # key − query
     np.testing.assert_allclose(positions(gaps[None] * 1.0, theme=LIGHT).data[1].y, np.arange(-4, 5))
 
 
-def test_a_model_without_positions_says_so() -> None:
+def test_model_without_positions_is_reported() -> None:
     figure = positions(np.zeros((5, 0)), theme=LIGHT)
     assert not figure.data
     assert figure.layout.title.subtitle.text == "This model has no position encoding."
 
 
-def test_positions_that_cannot_be_drawn_are_refused() -> None:
+def test_unsupported_positions_raise() -> None:
     with pytest.raises(RequestError, match=r"is \(5,\), but must be"):
         positions(np.zeros(5), theme=LIGHT)
     with pytest.raises(RequestError, match="dimension must be a whole number from 0 to 6"):
@@ -87,7 +87,7 @@ def test_positions_that_cannot_be_drawn_are_refused() -> None:
 TRANSLATION = translation_of(("x",), ("a", "b", "c"))
 
 
-def test_bars_are_probabilities_from_zero_to_one() -> None:
+def test_bars_range_from_zero_to_one() -> None:
     tokens = tuple(
         replace(token, probability=chance)
         for token, chance in zip(TRANSLATION.target_tokens, (0.9, 0.5, 0.25, 1.0), strict=True)
@@ -98,7 +98,7 @@ def test_bars_are_probabilities_from_zero_to_one() -> None:
     assert list(figure.layout.yaxis.ticktext) == ["a", "b", "c", "&lt;/s&gt;"]
 
 
-def test_alternatives_stand_beside_their_bar_without_the_word_that_was_written() -> None:
+def test_bar_labels_list_alternatives_without_chosen_word() -> None:
     figure = probabilities(TRANSLATION, theme=LIGHT)
     beside = [note for note in figure.layout.annotations if note.yref is None]
     assert [(note.y, note.text) for note in beside] == [
@@ -108,14 +108,14 @@ def test_alternatives_stand_beside_their_bar_without_the_word_that_was_written()
     assert figure.data[0].hovertext[1] == "b: 0.5000<br>other 0.2500<br>·ing 0.1000"
 
 
-def test_a_token_without_a_probability_has_no_bar() -> None:
+def test_token_without_probability_has_no_bar() -> None:
     tokens = (Token("a", 1, 0, 1, word=0),)
     figure = probabilities(replace(TRANSLATION, target_tokens=tokens), theme=LIGHT)
     assert list(figure.data[0].x) == [None]
     assert figure.data[0].hovertext[0] == "a: no probability"
 
 
-def test_of_a_long_translation_alternatives_wait_under_the_pointer() -> None:
+def test_long_translation_shows_alternatives_on_hover() -> None:
     figure = probabilities(translation_of(("x",), words_of_length(120)), theme=LIGHT)
     assert not [note for note in figure.layout.annotations if note.yref is None]
     assert len(figure.layout.yaxis.ticktext) == 12
@@ -130,7 +130,7 @@ def traces(figure: Any, name: str) -> Any:
     return found
 
 
-def test_every_node_of_the_search_is_there_once_by_its_fate() -> None:
+def test_every_search_node_is_drawn_once_by_outcome() -> None:
     tree = tree_of(3)
     figure = beam(tree, theme=LIGHT)
     for outcome, count in (("kept", 4), ("finished", 2), ("dropped", 3)):
@@ -140,7 +140,7 @@ def test_every_node_of_the_search_is_there_once_by_its_fate() -> None:
     assert traces(figure, "finished").hovertext[1] == ("b: finished, score -0.8333, log probability -2.5000")
 
 
-def test_nodes_stand_by_step_and_by_the_rank_of_their_score() -> None:
+def test_nodes_are_placed_by_step_and_score_rank() -> None:
     nodes = (
         BeamNode(-1, 0, 1, " low", -3.0, -3.0, "kept"),
         BeamNode(-1, 0, 2, " high", -1.0, -1.0, "kept"),
@@ -150,7 +150,7 @@ def test_nodes_stand_by_step_and_by_the_rank_of_their_score() -> None:
     assert list(zip(trace.text, trace.x, trace.y, strict=True)) == [("low", 0, 1), ("high", 0, 0)]
 
 
-def test_the_word_for_steps_ends_before_the_first_number() -> None:
+def test_step_axis_title_does_not_overlap_first_number() -> None:
     figure = beam(tree_of(3), theme=LIGHT)
     (step,) = figure.layout.annotations
     first = figure.layout.xaxis.tickvals[0]
@@ -158,12 +158,12 @@ def test_the_word_for_steps_ends_before_the_first_number() -> None:
     assert step.xshift < -8
 
 
-def test_nothing_shows_through_what_was_dropped() -> None:
+def test_dropped_nodes_are_opaque() -> None:
     dropped = traces(beam(tree_of(3), theme=LIGHT), "dropped")
     assert (dropped.marker.symbol, dropped.marker.color) == ("circle", LIGHT.ground)
 
 
-def test_the_best_finished_sentence_is_followed_from_its_beginning() -> None:
+def test_best_finished_path_is_highlighted() -> None:
     nodes = (
         BeamNode(-1, 0, 1, " a", -1.0, -1.0, "kept"),
         BeamNode(-1, 0, 2, " b", -2.0, -2.0, "kept"),
@@ -177,14 +177,14 @@ def test_the_best_finished_sentence_is_followed_from_its_beginning() -> None:
     assert path.line.color == LIGHT.accent
 
 
-def test_a_long_search_leaves_words_to_the_pointer() -> None:
+def test_long_search_shows_texts_on_hover() -> None:
     assert traces(beam(tree_of(44), theme=LIGHT), "kept").mode == "markers+text"
     figure = beam(tree_of(45), theme=LIGHT)
     assert traces(figure, "kept").mode == "markers"
     assert list(figure.layout.xaxis.ticktext) == ["10", "20", "30", "40"]
 
 
-def test_without_a_tree_the_figure_says_so() -> None:
+def test_figure_without_tree_shows_note() -> None:
     figure = beam(BeamTree(), theme=LIGHT)
     assert "a single path" in figure.layout.title.subtitle.text.replace("<br>", " ")
     assert figure.layout.showlegend is False
@@ -196,7 +196,7 @@ ROW, COLUMN = tokens_of(("sleep", "<b>"))[:2]
 QUERY, KEY = np.array([1.0, -2.0, 3.0, 0.5]), np.array([2.0, 1.0, 1.0, -4.0])
 
 
-def test_products_sum_up_to_the_score_before_the_softmax() -> None:
+def test_cumulative_products_end_at_score() -> None:
     figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.4711, theme=LIGHT)
     vectors, products, running = figure.data
     np.testing.assert_array_equal(vectors.z, [QUERY, KEY])
@@ -208,27 +208,27 @@ def test_products_sum_up_to_the_score_before_the_softmax() -> None:
     assert figure.layout.title.text == "sleep → &lt;b&gt;"
 
 
-def test_bias_and_divisor_are_told_where_a_model_has_them() -> None:
+def test_bias_and_divisor_are_shown_if_present() -> None:
     figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.1, theme=LIGHT, bias=-0.25, divisor=1.0)
     assert figure.layout.meta["score"] == 0.75
     says = figure.layout.title.subtitle.text.replace("<br>", " ")
     assert "1.0000 ÷ 1.0000 + -0.2500 (position) = 0.7500" in says
 
 
-def test_the_growing_sum_has_room_above_and_below() -> None:
+def test_cumulative_sum_has_margins() -> None:
     figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.1, theme=LIGHT)
     low, high = figure.layout.yaxis2.range
     assert low < 0
     assert high > max(figure.data[2].y)
 
 
-def test_each_dimension_tells_its_factors() -> None:
+def test_dimension_hover_text_has_factors() -> None:
     figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.1, theme=LIGHT)
     assert figure.data[1].hovertext[0][1] == "dimension 1: -2.0000 × 1.0000 = -2.0000"
     assert figure.data[2].hovertext[2] == "up to dimension 2: 1.5000"
 
 
-def test_vectors_that_make_no_pair_are_refused() -> None:
+def test_vectors_of_different_length_raise() -> None:
     with pytest.raises(RequestError, match=r"is \(4,\), \(3,\), but must be"):
         neurons(QUERY, KEY[:3], ROW, COLUMN, weight=0.1, theme=LIGHT)
     with pytest.raises(RequestError, match=r"is \(0,\), \(0,\), but must be"):

@@ -1,4 +1,4 @@
-"""What a browser would have of one sentence, for tests of lessons."""
+"""Helper: the browser's data of one sentence, for tests of lessons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiments of lessons: what may be set is checked, every setting has an answer and its words, answers are kept."""
+"""Experiments of lessons: validation, results and phrases for every control value, caching."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def asking(**values: Any) -> dict[str, Any]:
 # ---------------------------------------------------------------- what may be set
 
 
-def test_what_is_not_set_holds_its_start() -> None:
+def test_unset_controls_have_start_values() -> None:
     held = check_controls(CONTROLS, {"width": 7, "erased": [4, 1, 4]}, Settings())
     assert held == {"kind": "a", "on": False, "width": 7, "seed": 0, "erased": (1, 4), "own": ""}
     assert check_controls(CONTROLS, None, Settings()) == check_controls(CONTROLS, {}, Settings())
@@ -96,7 +96,7 @@ def test_what_is_not_set_holds_its_start() -> None:
         {"own": "longer"}, {"own": "\ud800"}, {"own": 3}, {"another": 1}, [], "kind",
     ],
 )  # fmt: skip
-def test_what_no_control_holds_is_refused(given: Any, service: Service, steps: object) -> None:
+def test_unknown_control_values_are_rejected(given: Any, service: Service, steps: object) -> None:
     with pytest.raises(PageError):
         check_controls(CONTROLS, given, Settings())
     told = json.loads(call_json(experiment_function(service), asking() | {"set": given}))
@@ -105,7 +105,7 @@ def test_what_no_control_holds_is_refused(given: Any, service: Service, steps: o
 
 
 @pytest.mark.parametrize(("lesson", "step"), [("any", "other"), ("", ""), (None, "step"), (["any"], "step")])
-def test_a_step_without_an_experiment_is_refused(lesson: Any, step: Any, service: Service, steps: object) -> None:
+def test_step_without_experiment_is_rejected(lesson: Any, step: Any, service: Service, steps: object) -> None:
     with pytest.raises(PageError) as error:
         experiment_function(service)(asking() | {"lesson": lesson, "step": step})
     assert error.value.word == "unknown_name"
@@ -114,7 +114,7 @@ def test_a_step_without_an_experiment_is_refused(lesson: Any, step: Any, service
 # ---------------------------------------------------------------- what is answered
 
 
-def test_equal_questions_are_computed_once_also_at_one_time(service: Service, steps: dict[Any, Experiment]) -> None:
+def test_identical_experiments_are_computed_once(service: Service, steps: dict[Any, Experiment]) -> None:
     runs: list[Any] = []
     both = Barrier(3)
 
@@ -146,7 +146,7 @@ def test_equal_questions_are_computed_once_also_at_one_time(service: Service, st
     assert len(runs) == 3
 
 
-def test_what_fails_is_asked_again(service: Service, steps: dict[Any, Experiment]) -> None:
+def test_failed_experiment_is_recomputed(service: Service, steps: dict[Any, Experiment]) -> None:
     given: list[bool] = [True]
 
     def run(asked: ExperimentInput) -> ExperimentResult:
@@ -161,9 +161,7 @@ def test_what_fails_is_asked_again(service: Service, steps: dict[Any, Experiment
     assert ask(asking())["numbers"] == {"width": "5"}
 
 
-def test_an_answer_that_is_too_large_is_refused(
-    service: Service, steps: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_result_is_rejected(service: Service, steps: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment_server, "MAX_ANSWER_BYTES", 10)
     with pytest.raises(PageError) as error:
         experiment_function(service)(asking())
@@ -178,11 +176,11 @@ def test_an_answer_that_is_too_large_is_refused(
         (float("inf"), "∞"), (float("nan"), "–"), (np.float32(0.25), "0.2500"),
     ],
 )  # fmt: skip
-def test_numbers_are_written_with_the_digits_that_suit_them(number: float, text: str) -> None:
+def test_numbers_are_formatted_with_suitable_digits(number: float, text: str) -> None:
     assert format_number(number) == text
 
 
-def test_every_form_travels_as_plain_json() -> None:
+def test_every_figure_form_is_plain_json() -> None:
     matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
     forms = (
         Heatmap(Phrase("title"), matrix, rows=["a", Phrase("b")]),
@@ -212,7 +210,7 @@ def test_every_form_travels_as_plain_json() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 2, 2), (1000, 201)])
-def test_a_heat_map_is_a_matrix_of_bounded_size(shape: tuple[int, ...]) -> None:
+def test_heatmap_size_is_limited(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="rows and columns"):
         Heatmap("x", np.zeros(shape, dtype=np.float32))
 
@@ -254,7 +252,7 @@ def phrases_in(value: Any) -> Iterator[tuple[str, set[str]]]:
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize(("lesson", "step"), STEPS)
 @pytest.mark.parametrize("model", ["de-en", "toy"])
-def test_every_setting_has_an_answer_and_its_words(lesson: str, step: str, model: str, service: Service) -> None:
+def test_every_control_value_has_result_and_phrases(lesson: str, step: str, model: str, service: Service) -> None:
     ask = experiment_function(service)
     experiment = STEPS[lesson, step]
     request = {"text": "Der Hund schläft im Garten.", "model": model}

@@ -1,4 +1,4 @@
-"""Lessons: every claim of every step holds for the live models, before and after the norm, and every word is there."""
+"""Lessons: claims hold for the bundled models, pre-norm and post-norm, and all phrases exist."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ CLAIMS = sorted({(lesson.name, claim) for lesson, step in steps() for claim in s
 
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize(("lesson", "claim"), CLAIMS)
-def test_what_the_words_claim_is_so(lesson: str, claim: str, asked: Asked) -> None:
+def test_claims_of_lesson_texts_hold(lesson: str, claim: str, asked: Asked) -> None:
     check: Callable[[Asked], None] = getattr(importlib.import_module(f"tests.viz.lessons.claims.{lesson}"), claim)
     check(asked)
 
 
-def test_every_step_claims_something() -> None:
+def test_every_step_has_claims() -> None:
     assert all(step.claims for _, step in steps())
 
 
@@ -61,7 +61,7 @@ def test_every_step_claims_something() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("lesson", "step"), steps(), ids=lambda each: each.name)
-def test_every_step_has_its_words(lesson: Lesson, step: Step, language: str) -> None:
+def test_every_step_has_phrases(lesson: Lesson, step: Step, language: str) -> None:
     table = phrases(language)
     base = f"lesson_{lesson.name}_{step.name}"
     assert f"{base}_title" in table
@@ -86,7 +86,7 @@ def test_every_step_has_its_words(lesson: Lesson, step: Step, language: str) -> 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_words_of_lessons_keep_to_the_terms(language: str) -> None:
+def test_lesson_phrases_use_the_terms(language: str) -> None:
     """One verb for what attention does, no exclamation marks, and in Chinese the pronoun of a friend."""
     said = {key: text for key, text in phrases(language).items() if key.startswith("lesson_")}
     for key, text in said.items():
@@ -100,7 +100,7 @@ def test_words_of_lessons_keep_to_the_terms(language: str) -> None:
     [each for each in steps() if each[1].question and each[1].question.hides_answer],
     ids=lambda each: each.name,
 )
-def test_before_a_guess_the_words_hold_no_number_of_the_answer(lesson: Lesson, step: Step) -> None:
+def test_phrases_before_a_guess_do_not_reveal_the_answer(lesson: Lesson, step: Step) -> None:
     base = f"lesson_{lesson.name}_{step.name}"
     known = {"token", "written", "source", "target", "so_far", "vocabulary", "d_ff"}  # stand in the question, too
     for language in LANGUAGES:
@@ -112,14 +112,14 @@ def test_before_a_guess_the_words_hold_no_number_of_the_answer(lesson: Lesson, s
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_losses_of_some_later_tokens_and_of_all_are_told_apart(language: str) -> None:
+def test_losses_of_some_and_all_later_tokens_are_distinguished(language: str) -> None:
     table, base = phrases(language), "lesson_masks_causal"
     of_all = table[f"{base}_answer"].replace("{after_all}", "{after}").rstrip(".。").lower()
     for ending in ("rises", "falls", "stays"):
         assert of_all not in table[f"{base}_words_{ending}"].lower()
 
 
-def test_every_lesson_has_its_name_and_promise() -> None:
+def test_every_lesson_has_name_and_description() -> None:
     for language in LANGUAGES:
         for lesson in LESSONS:
             assert {f"lesson_{lesson.name}_name", f"lesson_{lesson.name}_promise"} <= set(phrases(language))
@@ -129,7 +129,7 @@ def test_every_lesson_has_its_name_and_promise() -> None:
 
 
 @pytest.mark.parametrize(("lesson", "step"), steps(), ids=lambda each: each.name)
-def test_the_lit_line_is_in_the_source_with_its_own_number(lesson: Lesson, step: Step) -> None:
+def test_highlighted_source_line_exists_with_its_number(lesson: Lesson, step: Step) -> None:
     code = step.code.as_json()
     held = dict(code["lines"])
     texts = {"": step.code.highlighted} | dict([step.code.highlighted_if] if step.code.highlighted_if else [])
@@ -138,13 +138,13 @@ def test_the_lit_line_is_in_the_source_with_its_own_number(lesson: Lesson, step:
             assert text in held[number]
 
 
-def test_line_numbers_are_those_of_the_file() -> None:
+def test_line_numbers_match_file() -> None:
     values = source_listing(attention_scores, "transpose(-2, -1)")
     lines = (ROOT / values["file"]).read_text(encoding="utf-8").splitlines()
     assert all(lines[number - 1].strip() == text.strip() for number, text in values["lines"])
 
 
-def test_a_line_that_is_gone_is_an_error() -> None:
+def test_missing_source_line_raises() -> None:
     with pytest.raises(LookupError, match="attention_scores has no line with 'teleport'"):
         source_listing(attention_scores, "teleport")
 
@@ -152,13 +152,13 @@ def test_a_line_that_is_gone_is_an_error() -> None:
 # ---------------------------------------------------------------- what the browser gets
 
 
-def test_lessons_travel_as_plain_json() -> None:
+def test_lessons_are_plain_json() -> None:
     told = json.loads(call_json(read_lessons, {}))
     assert [lesson["name"] for lesson in told] == [lesson.name for lesson in LESSONS]
     assert [step["name"] for step in told[0]["steps"]] == [step.name for step in LESSONS[0].steps]
 
 
-def test_tensors_are_those_of_the_sentence(asked: Asked) -> None:
+def test_tensors_match_sentence(asked: Asked) -> None:
     again = asked.answer("encoder.layers.0.self_attention.scores", "decoder.layers.0.cross_attention.queries")
     assert set(again["tensors"]) == {
         "encoder.layers.0.self_attention.scores",
@@ -169,7 +169,7 @@ def test_tensors_are_those_of_the_sentence(asked: Asked) -> None:
     assert shape == [asked.config.heads, len(asked.translation.target_tokens), asked.config.resolved_head_width]
 
 
-def test_equal_tensors_are_computed_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_identical_tensor_requests_are_computed_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
     translate = Translator.translate
 
@@ -199,13 +199,13 @@ def test_equal_tensors_are_computed_once(service: Service, monkeypatch: pytest.M
         ([3], "unknown_name"),
     ],
 )
-def test_what_no_model_has_is_refused(service: Service, names: Any, word: str) -> None:
+def test_unknown_tensor_is_rejected(service: Service, names: Any, word: str) -> None:
     with pytest.raises(PageError) as error:
         tensors_function(service)({"request": {"text": "ich", "model": "toy"}, "names": names})
     assert error.value.word == word
 
 
-def test_a_lesson_names_no_tensor_that_a_model_lacks(asked: Asked) -> None:
+def test_lesson_tensors_exist_in_models(asked: Asked) -> None:
     """Every probe path that steps name as a whole is there."""
     paths = {show.path for _, step in steps() for figure in step.figures for show in figure.tensors}
     whole = [path for path in paths if path.startswith(("encoder.", "decoder."))]
@@ -214,7 +214,7 @@ def test_a_lesson_names_no_tensor_that_a_model_lacks(asked: Asked) -> None:
     assert {step.kind for _, step in steps()} <= set(KINDS)
 
 
-def test_what_would_hold_too_many_numbers_is_refused_before_it_is_computed(
+def test_too_large_tensor_request_is_rejected_before_computing(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = {"text": "Ich trinke ein Bier.", "model": "toy"}

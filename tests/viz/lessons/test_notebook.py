@@ -1,4 +1,4 @@
-"""Lessons as notebooks: every cell of every lesson computes, in both languages, and one kernel runs the walk."""
+"""Lessons as notebooks: every cell runs in both languages, and a kernel runs the walkthrough."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def computed(code: str, known: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("lesson", [lesson.name for lesson in LESSONS])
-def test_every_cell_of_a_lesson_computes(
+def test_every_notebook_cell_runs(
     lesson: str, language: str, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def practice(name: str, text: str = "", **options: Any) -> LessonSession:
@@ -96,7 +96,7 @@ def test_every_cell_of_a_lesson_computes(
 
 # Zeromq's sockets and the kernel's process end with the loop that the client makes, and Python hears of it later.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-def test_the_walk_runs_in_a_kernel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_walkthrough_notebook_runs_in_kernel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
@@ -116,7 +116,7 @@ def test_the_walk_runs_in_a_kernel(service: Service, tmp_path: Path, monkeypatch
     assert any("<table" in output for output in outputs)
 
 
-def test_what_a_visitor_typed_stays_text(service: Service) -> None:
+def test_user_text_is_escaped_in_notebook(service: Service) -> None:
     look = LOOK | {"token": 1, "encoder": {"layer": 0, "head": 0}}
     notebook = written(service, "walk", request={"text": HOSTILE, "model": "de-en"}, look=look)
     for text in texts(notebook, "markdown"):
@@ -127,7 +127,7 @@ def test_what_a_visitor_typed_stays_text(service: Service) -> None:
     assert ast.literal_eval(call.args[1]) == HOSTILE
 
 
-def test_what_is_chosen_and_set_stands_in_the_cells(service: Service) -> None:
+def test_selection_and_controls_are_in_cells(service: Service) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy", "beam_size": 2, "target": "i want a beer ."}
     walk = texts(written(service, "walk", request=request), "code")[0]
     assert "beam_size=2" in walk
@@ -147,7 +147,7 @@ def test_what_is_chosen_and_set_stands_in_the_cells(service: Service) -> None:
         {"lesson": "heads", "look": {"set": {"spread": {"width": "5"}}}}, {"request": {"text": ""}},
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], service: Service) -> None:
+def test_invalid_values_are_rejected(wrong: dict[str, Any], service: Service) -> None:
     with pytest.raises(PageError):
         written(service, **{"lesson": "walk"} | wrong)
 
@@ -169,7 +169,7 @@ def questions(service: Service, lesson: str, language: str = "en", model: str = 
 
 
 @pytest.mark.parametrize("lesson", ["walk", "masks", "verdict"])
-def test_questions_stand_in_a_notebook_with_the_answer_folded(lesson: str, service: Service) -> None:
+def test_notebook_questions_have_collapsed_answers(lesson: str, service: Service) -> None:
     request = {"text": SENTENCES["de-en"], "model": "de-en"}
     look = {"token": 1, "key": 0, "written": 1}
     said = texts(written(service, lesson, request=request, look=look, language="zh"), "markdown")
@@ -190,7 +190,7 @@ def test_questions_stand_in_a_notebook_with_the_answer_folded(lesson: str, servi
         assert not re.findall(r"\{\w+\}", text.partition("$$")[0]), text
 
 
-def test_what_is_right_is_computed_from_the_sentence(service: Service) -> None:
+def test_correct_answers_are_computed_from_sentence(service: Service) -> None:
     asked = questions(service, "walk")
     translation = service.translate(service.check({"text": SENTENCES["de-en"], "model": "de-en"}, model_defaults=True))
     assert asked["tokens"].options[asked["tokens"].correct] == str(len(translation.source_tokens))
@@ -210,12 +210,12 @@ def test_what_is_right_is_computed_from_the_sentence(service: Service) -> None:
     assert asked["ff"].correct == (0 if awake / of > 0.5 else 1 if awake / of > 0.1 else 2)
 
 
-def test_nothing_is_asked_where_the_numbers_are_unclear(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inconclusive_questions_are_omitted(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headlight.viz.lessons.questions.MIN_MARGIN", 20.0)
     assert not {"cross", "next", "scale"} & set(questions(service, "walk"))
 
 
-def test_comments_of_cells_speak_the_language_of_the_notebook(service: Service) -> None:
+def test_cell_comments_use_notebook_language(service: Service) -> None:
     table = phrases("zh")
     code = "\n".join(texts(written(service, "walk", language="zh"), "code"))
     assert all(f"# {table[f'lesson_code_{name}']}" in code for name in ("probe", "places", "heads", "products", "ones"))
@@ -229,7 +229,7 @@ def test_comments_of_cells_speak_the_language_of_the_notebook(service: Service) 
 # ---------------------------------------------------------------- the lesson in Python
 
 
-def test_tensors_of_a_lesson_are_those_of_the_model(service: Service) -> None:
+def test_lesson_tensors_match_model(service: Service) -> None:
     lesson = LessonSession("walk", "ich mochte ein bier", model="toy", service=service)
     scores = lesson.tensor("encoder.layers.0.self_attention.scores")  # [heads, queries, keys]
     weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
@@ -241,7 +241,7 @@ def test_tensors_of_a_lesson_are_those_of_the_model(service: Service) -> None:
 
 
 @pytest.mark.slow
-def test_small_models_train_where_a_step_trains(service: Service) -> None:
+def test_training_steps_train_small_models(service: Service) -> None:
     lesson = LessonSession("train", "ich mochte ein bier", model="toy", service=service)
     told = lesson.train("order", layers="1", heads="1", d_model="16")
     assert set(told["run"]) == {1, 2}
@@ -251,7 +251,7 @@ def test_small_models_train_where_a_step_trains(service: Service) -> None:
         LessonSession("heads", "ich mochte ein bier", model="toy", service=service).train("spread")
 
 
-def test_names_that_are_none_are_told_with_those_that_are(service: Service) -> None:
+def test_unknown_names_error_lists_known_names(service: Service) -> None:
     with pytest.raises(ValueError, match="walk, "):
         headlight.lesson("wolk")
     with pytest.raises(ValueError, match="en, zh"):
@@ -261,7 +261,7 @@ def test_names_that_are_none_are_told_with_those_that_are(service: Service) -> N
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
-def test_formulas_and_words_fit_the_model(activation: str, service: Service) -> None:
+def test_formulas_and_phrases_match_model(activation: str, service: Service) -> None:
     model = model_values(service.model_info("toy")) | {"activation": activation, "attention_bias": False}
     assert formula_parts(model)["its_b_q"] == r"\,"
     assert formula_parts(model | {"attention_bias": True})["its_b_o"] == r"\, + b_O"

@@ -1,4 +1,4 @@
-"""`docs/lessons.md` says which step answers which question: each step that it names is there."""
+"""The steps named in `docs/lessons.md` exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUESTIONS = {
 }
 
 
-def test_each_question_of_readers_has_steps_that_are_there() -> None:
+def test_reader_questions_link_to_existing_steps() -> None:
     found = {
         row["question"]: re.findall(r"`([^`]+)`", row["steps"]) for row in ROW.finditer(DOCUMENT.read_text("utf-8"))
     }

@@ -1,4 +1,4 @@
-"""Steps that train: what the page may ask for, and what it gets."""
+"""Training steps: requests and responses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def runs(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Training
     VISITOR.reset(token)
 
 
-def test_a_run_is_begun_watched_and_stopped(service: Service, runs: TrainingRunPool) -> None:
+def test_run_can_be_started_polled_and_stopped(service: Service, runs: TrainingRunPool) -> None:
     begin, more, stop = training_calls(service)
     name = begin({"runs": [asdict(LiveRunSettings())]})["run"]
     (run,) = runs._runs.values()
@@ -70,7 +70,7 @@ def test_a_run_is_begun_watched_and_stopped(service: Service, runs: TrainingRunP
         [{"positions": 0}],
     ],
 )  # fmt: skip
-def test_what_is_no_small_run_is_refused(given: Any, service: Service, runs: TrainingRunPool) -> None:
+def test_invalid_run_settings_are_rejected(given: Any, service: Service, runs: TrainingRunPool) -> None:
     with pytest.raises(PageError):
         check_runs(given)
     told = json.loads(call_json(training_calls(service)[0], {"runs": given}))
@@ -79,12 +79,12 @@ def test_what_is_no_small_run_is_refused(given: Any, service: Service, runs: Tra
 
 
 @pytest.mark.parametrize("seen", [-1, MAX_SEEN + 1, "0", True, 0.5])
-def test_what_was_seen_is_a_small_count(seen: Any, service: Service, runs: TrainingRunPool) -> None:
+def test_seen_count_is_validated(seen: Any, service: Service, runs: TrainingRunPool) -> None:
     with pytest.raises(PageError):
         training_calls(service)[1]({"run": "any", "seen": seen})
 
 
-def test_every_picture_of_runs_can_be_begun_and_holds_the_untrained_models(service: Service) -> None:
+def test_every_training_figure_starts_with_untrained_models(service: Service) -> None:
     asked = Asked(service, "toy")
     training = [
         (lesson, step, figure)
@@ -104,7 +104,7 @@ def test_every_picture_of_runs_can_be_begun_and_holds_the_untrained_models(servi
         assert 0 <= figure.sentence < len(begun["runs"][0]["sources"])
 
 
-def test_the_process_needs_neither_gradio_nor_plotly() -> None:
+def test_training_process_imports_neither_gradio_nor_plotly() -> None:
     code = (
         "import sys, headlight.model.training.live_run_process, headlight.model.training.live_run\n"
         "print(*sorted({'gradio', 'plotly', 'transformers'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""Every step of every lesson in both languages, as the page computes it: no gap in words, and right numbers."""
+"""Every step of every lesson in both languages: complete phrases and correct numbers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
     return Walked(told, translation, model["heads"], given["found"])
 
 
-def test_no_phrase_and_no_formula_has_a_gap(walked: Walked) -> None:
+def test_phrases_and_formulas_have_all_values(walked: Walked) -> None:
     assert {each["language"] for each in walked.said} == set(LANGUAGES)
     for each in walked.said:
         for text in each["phrases"]:
@@ -101,12 +101,12 @@ def test_no_phrase_and_no_formula_has_a_gap(walked: Walked) -> None:
             assert "undefined" not in text, (each["step"], text)
 
 
-def test_both_languages_say_the_same_numbers(walked: Walked) -> None:
+def test_both_languages_have_same_numbers(walked: Walked) -> None:
     english, chinese = ([each["numbers"] for each in walked.said if each["language"] == code] for code in ("en", "zh"))
     assert english == chinese
 
 
-def test_the_row_of_softmax_by_hand_is_the_models(walked: Walked) -> None:
+def test_manual_softmax_row_matches_model(walked: Walked) -> None:
     layer, head, token = walked.look["encoder"]["layer"], walked.look["encoder"]["head"], walked.look["token"]
     weights = walked.translation.attention.encoder[layer, head, token]
     scores = walked.matrix("softmax", "scores")[token].astype(np.float64)
@@ -120,7 +120,7 @@ def test_the_row_of_softmax_by_hand_is_the_models(walked: Walked) -> None:
         assert walked.number("softmax", "row_sum", part) == 1.0
 
 
-def test_products_scores_and_mixtures_are_those_of_the_model(walked: Walked) -> None:
+def test_products_scores_and_mixtures_match_model(walked: Walked) -> None:
     layer, head, token = walked.look["encoder"]["layer"], walked.look["encoder"]["head"], walked.look["token"]
     raw, scaled = walked.matrix("scale", "raw"), walked.matrix("scale", "scaled")
     np.testing.assert_allclose(walked.matrix("scores", "products").sum(), raw[token, walked.look["key"]], rtol=1e-3)
@@ -133,7 +133,7 @@ def test_products_scores_and_mixtures_are_those_of_the_model(walked: Walked) -> 
     np.testing.assert_allclose(joined[token, head * width : (head + 1) * width], mixture[0], atol=1e-4)
 
 
-def test_what_is_stacked_adds_up(walked: Walked) -> None:
+def test_stacked_tensors_add_up(walked: Walked) -> None:
     word, place, both = (walked.matrix("positions", name) for name in ("word", "position", "word_and_position"))
     np.testing.assert_allclose(word + place, both, atol=1e-5)
     there, found, total = (walked.matrix("add", name) for name in ("carried", "found", "sum"))
@@ -143,7 +143,7 @@ def test_what_is_stacked_adds_up(walked: Walked) -> None:
     assert a + b == pytest.approx(c, abs=2e-3)
 
 
-def test_what_is_masked_weighs_nothing_and_without_the_mask_it_would(walked: Walked) -> None:
+def test_masked_weights_are_zero_only_because_of_mask(walked: Walked) -> None:
     masked = walked.matrix("mask", "weights")
     open_ = walked.step("mask", 1)["matrices"]["weights"]
     without = np.array(open_["numbers"]).reshape(masked.shape)
@@ -154,7 +154,7 @@ def test_what_is_masked_weighs_nothing_and_without_the_mask_it_would(walked: Wal
     np.testing.assert_allclose(masked, walked.translation.attention.decoder[layer, head], atol=1e-5)
 
 
-def test_right_answers_are_those_of_the_numbers(walked: Walked) -> None:
+def test_correct_answers_match_numbers(walked: Walked) -> None:
     count = walked.step("tokens")["question"]
     assert count["options"][count["right"]] == str(len(walked.translation.source_tokens))
     assert walked.step("softmax")["question"]["right"] == 1  # nothing changes
@@ -181,7 +181,7 @@ def test_right_answers_are_those_of_the_numbers(walked: Walked) -> None:
         assert chances[0] - chances[1] >= 0.0999
 
 
-def test_notebooks_ask_what_the_page_asks(walked: Walked, service: Service) -> None:
+def test_notebook_questions_match_page(walked: Walked, service: Service) -> None:
     """Python and JavaScript have the rules of questions each by themselves."""
     table, asked = phrases("en"), 0
     for lesson in LESSONS:
@@ -206,7 +206,7 @@ def spoken(question: QuestionOptions | None) -> dict[str, Any] | None:
     return None if question is None else {"options": list(question.options), "right": question.correct}
 
 
-def test_words_follow_the_model_in_use(walked: Walked, service: Service) -> None:
+def test_phrases_depend_on_model(walked: Walked, service: Service) -> None:
     model = walked.translation.request.model
     first = translator_of(service, model).model.config.norm_first
     note = walked.step("add")["phrases"][1]

@@ -1,4 +1,4 @@
-"""`show`, `compare` and `figure`: what goes into a view comes out of its page, and looks go both ways."""
+"""`show`, `compare` and `figure`: views contain their inputs, and selections are synchronised."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def unpacked(content: bytes, shape: tuple[int, ...]) -> np.ndarray:
     return middles[places].reshape(shape)
 
 
-def test_the_page_carries_every_weight_to_four_decimals() -> None:
+def test_html_has_weights_to_four_decimals() -> None:
     values = shown(headlight.show(CAUSAL, tokens=NAMES, row=3))
     (view,) = values["views"]
     assert view["kinds"]["self"]["shape"] == [2, 3, 7, 7]
@@ -76,12 +76,12 @@ def test_the_page_carries_every_weight_to_four_decimals() -> None:
     assert view["kinds"]["self"]["allowed"] == "".join(str(int(each)) for each in np.tri(7).ravel())
 
 
-def test_twelve_layers_of_128_tokens_are_less_than_four_megabytes() -> None:
+def test_html_of_twelve_layers_is_below_four_megabytes() -> None:
     view = headlight.show(softmax((12, 12, 128, 128)))
     assert len(view._repr_html_().encode()) < 4_000_000
 
 
-def test_what_is_too_large_for_a_page_says_so_and_comes_head_by_head() -> None:
+def test_too_large_view_loads_heads_on_demand() -> None:
     row = softmax((512, 512))
     view = headlight.show(np.broadcast_to(row, (48, 48, 512, 512)), language="zh")
     said = view._repr_html_()
@@ -103,7 +103,7 @@ def test_what_is_too_large_for_a_page_says_so_and_comes_head_by_head() -> None:
     assert one.things[0].of("self").numbers == (3,)
 
 
-def test_small_pictures_keep_the_strongest_of_each_block() -> None:
+def test_thumbnails_are_max_pooled() -> None:
     weights = np.zeros((100, 7), dtype=np.float32)
     weights[99, 6], weights[50, 0] = 0.5, 0.25
     small = downsample(weights)
@@ -111,7 +111,7 @@ def test_small_pictures_keep_the_strongest_of_each_block() -> None:
     assert (small[-1, 6], small[24, 0], small.sum()) == (0.5, 0.25, 0.75)
 
 
-def test_a_widget_and_its_view_are_one() -> None:
+def test_widget_and_view_share_state() -> None:
     view = headlight.show(CAUSAL, tokens=NAMES)
     view.head = 2  # before there is a widget
     assert view.widget.head == 2
@@ -135,7 +135,7 @@ def test_a_widget_and_its_view_are_one() -> None:
     assert {"text/html", "text/plain", "application/vnd.jupyter.widget-view+json"} <= set(data)
 
 
-def test_without_anywidget_there_is_html_alone() -> None:
+def test_without_anywidget_view_is_html() -> None:
     code = (
         "import sys; sys.modules['anywidget'] = None\n"
         "import importlib.util as util; found = util.find_spec\n"
@@ -150,7 +150,7 @@ def test_without_anywidget_there_is_html_alone() -> None:
     assert ran.stdout.split() == ["text/html", "text/plain"], ran.stderr
 
 
-def test_a_translation_is_shown_as_the_page_shows_it(translation: Translation, tmp_path: Path) -> None:
+def test_translation_view_matches_page(translation: Translation, tmp_path: Path) -> None:
     values = shown(headlight.show(translation, kind="encoder", layer="mean", head="max"))
     (view,) = values["views"]
     assert view["what"] == "answer"
@@ -164,7 +164,7 @@ def test_a_translation_is_shown_as_the_page_shows_it(translation: Translation, t
         headlight.show(translation).save(tmp_path / "view.txt")
 
 
-def test_two_are_compared_on_one_page(translator: Translator, translation: Translation) -> None:
+def test_two_views_are_compared(translator: Translator, translation: Translation) -> None:
     removed = Intervention(kind="cross", layer=0, head=0, action="remove")
     target = tuple(token.id for token in translation.target_tokens)
     other = translator.translate("ich mochte ein bier", target=target, interventions=[removed])
@@ -176,7 +176,7 @@ def test_two_are_compared_on_one_page(translator: Translator, translation: Trans
     assert [word for word, _ in second["remarks"]] == ["sums"]
 
 
-def test_outputs_and_verdicts_are_shown_too() -> None:
+def test_model_outputs_and_classifications_are_shown() -> None:
     inputs = batch()
     outputs = families.bert()(input_ids=inputs["input_ids"], output_attentions=True)
     view = headlight.show(outputs, tokenizer=families.tokenizer(), **inputs)
@@ -194,7 +194,7 @@ def test_outputs_and_verdicts_are_shown_too() -> None:
         headlight.show()
 
 
-def test_names_do_nothing_but_show() -> None:
+def test_hostile_names_are_escaped() -> None:
     nasty = ["</script><script>alert(1)</script>", "<!--", "${x}", '"', "&", "a", "b"]
     view = headlight.show(CAUSAL, tokens=nasty, name="</title><script>alert(1)</script>")
     page = view.page()
@@ -203,7 +203,7 @@ def test_names_do_nothing_but_show() -> None:
     assert "<script" not in view._repr_html_().split("srcdoc=")[1]
 
 
-def test_the_frame_asks_no_other_place_and_has_every_phrase() -> None:
+def test_frame_is_self_contained_with_all_phrases() -> None:
     page = frame_page()
     assert not re.findall(r"""(?:src|href)=["']?https?:""", page)
     assert "plotly" not in bundle_code(translated=False).split("modules['")[0].casefold().replace("quickplotly", "")
@@ -218,7 +218,7 @@ def test_the_frame_asks_no_other_place_and_has_every_phrase() -> None:
     assert not carried & {"heads/heads-tab.js", "translate/translate.js", "whatif/whatif.js"}
 
 
-def test_the_still_picture_is_a_png_of_all_heads() -> None:
+def test_static_image_is_png_of_all_heads() -> None:
     maps = headlight.record(CAUSAL).of("self")
     picture = Image.open(io.BytesIO(wall_pixels(maps)))
     assert picture.format == "PNG"
@@ -228,7 +228,7 @@ def test_the_still_picture_is_a_png_of_all_heads() -> None:
     assert "data:image/png;base64," in headlight.show(CAUSAL)._repr_html_()
 
 
-def test_every_figure_is_drawn_of_what_holds_attention(translation: Translation) -> None:
+def test_every_figure_accepts_attention_objects(translation: Translation) -> None:
     token = translation.source_tokens[0]
     vectors = (np.ones(4), np.ones(4), token, token)
     for view in FIGURES:
@@ -252,7 +252,7 @@ def test_every_figure_is_drawn_of_what_holds_attention(translation: Translation)
             headlight.figure(view, CAUSAL)
 
 
-def test_what_is_packed_is_what_letters_say() -> None:
+def test_packed_numbers_roundtrip() -> None:
     weights = np.concatenate([np.linspace(0, 1, 5000, dtype=np.float32), [0.0, 1.0]]).astype(np.float32)
     found = unpacked(compress_weights(weights), weights.shape)
     np.testing.assert_allclose(found, weights, atol=1 / LEVELS)

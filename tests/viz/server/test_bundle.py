@@ -1,4 +1,4 @@
-"""Many modules as one: what each imports is there before it, and what does not fit the form is refused."""
+"""Bundling of modules: order by dependency, and rejection of unsupported syntax."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def run(code: str, folder: Path, *flags: str) -> str:
     return str(ran.stdout)
 
 
-def test_modules_find_what_they_import(tmp_path: Path) -> None:
+def test_bundled_modules_resolve_imports(tmp_path: Path) -> None:
     built = bundle(SOURCES, {"name": "</script> 词元"})
     assert "</script" not in built.code
     ending = "console.log(JSON.stringify([modules['main.js'].main(), Object.keys(modules['parts/greeting.js'])]));"
@@ -70,12 +70,12 @@ def test_modules_find_what_they_import(tmp_path: Path) -> None:
     assert said == [["hello you 2", 3, "</script> 词元"], ["later", "greet", "Word"]]
 
 
-def test_an_address_is_relative_to_the_module_that_says_it(tmp_path: Path) -> None:
+def test_import_meta_url_is_relative_to_module(tmp_path: Path) -> None:
     said = run(bundle(SOURCES, {}).code + "console.log(modules['main.js'].here);", tmp_path)
     assert said.strip() == (tmp_path / "main.js").as_uri()
 
 
-def test_a_fault_is_told_with_the_line_of_its_module(tmp_path: Path) -> None:
+def test_errors_map_to_module_lines(tmp_path: Path) -> None:
     built = bundle(SOURCES, {})
     (tmp_path / "bundle.mjs.map").write_text(built.source_map, encoding="utf-8")
     ending = "try { modules['core/numbers.js'].fail(); } catch (error) { console.log(error.stack); }\n"
@@ -84,7 +84,7 @@ def test_a_fault_is_told_with_the_line_of_its_module(tmp_path: Path) -> None:
     assert f"core/numbers.js:{line}" in said.replace("\\", "/")
 
 
-def test_comments_of_whole_lines_stay_at_home_and_the_others_travel(tmp_path: Path) -> None:
+def test_line_comments_are_stripped(tmp_path: Path) -> None:
     lines = [
         "/**",
         " * Says // it, isn't it?",
@@ -99,16 +99,16 @@ def test_comments_of_whole_lines_stay_at_home_and_the_others_travel(tmp_path: Pa
     assert run(f"{built.code}console.log(modules['main.js'].main());", tmp_path).strip() == "/* kept */"
 
 
-def test_the_map_counts_on_from_the_last_line() -> None:
+def test_source_map_is_relative_to_last_line() -> None:
     # 16 is the first number that needs two digits; a step back is odd.
     assert encode_mappings([(0, 0), None, (1, 16), (0, 15)]) == "AAAA;;ACgBA;ADDA"
 
 
-def test_the_order_is_that_of_need() -> None:
+def test_modules_are_ordered_by_dependency() -> None:
     assert topological_order(SOURCES) == ["core/numbers.js", "parts/greeting.js", "main.js"]
 
 
-def test_the_pages_own_modules_fit() -> None:
+def test_page_modules_can_be_bundled() -> None:
     sources = {path.relative_to(WIDGETS).as_posix(): path.read_text(encoding="utf-8") for path in WIDGETS.rglob("*.js")}
     del sources["notebook/widget-host.js"]  # runs as it is, in the notebook around the frame
     assert len(topological_order(sources)) == len(sources)
@@ -134,7 +134,7 @@ def test_the_pages_own_modules_fit() -> None:
         ("import { main } from './main.js';", "import each other"),
     ],
 )
-def test_what_does_not_fit_is_refused(source: str, complaint: str) -> None:
+def test_unsupported_syntax_is_rejected(source: str, complaint: str) -> None:
     sources = {**SOURCES, "other.js": source}
     if "main" in source:
         sources["core/numbers.js"] += "import { x } from '../other.js';\n"
@@ -151,7 +151,7 @@ export const said = () => greet(new Word(globalThis.headlightTables.words.en.who
 }
 
 
-def test_modules_that_come_later_find_those_that_are_there_and_bring_their_phrases(tmp_path: Path) -> None:
+def test_later_bundles_use_loaded_modules_and_add_phrases(tmp_path: Path) -> None:
     first = bundle(SOURCES, {"name": "", "words": {"en": {"kept": "here"}}}).code.replace("export const", "const")
     later = bundle_lazy(LATER, SOURCES, {"en": {"whom": "you"}}).code.replace("export const modules", "const all")
     ending = "console.log(all === modules, headlightTables.words.en.kept, modules['late/more.js'].said());"
@@ -160,7 +160,7 @@ def test_modules_that_come_later_find_those_that_are_there_and_bring_their_phras
     assert "function greet" not in later
 
 
-def test_a_first_module_may_not_wait_for_a_later_one() -> None:
+def test_first_bundle_may_not_depend_on_later_one() -> None:
     early = {**SOURCES, "early.js": "import { said } from './late/more.js';\n"}
     with pytest.raises(BundleError, match=r"early\.js imports late/more\.js, a module of the lazy bundle"):
         bundle_lazy(LATER, early, {})

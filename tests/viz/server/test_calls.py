@@ -1,4 +1,4 @@
-"""Calls from a widget: whatever is sent, what comes back is JSON that the page can say."""
+"""Widget calls: any input returns JSON that the page can display."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def double(values: Mapping[str, Any]) -> dict[str, Any]:
     return {"double": 2 * values["number"]}
 
 
-def test_values_go_in_and_come_out() -> None:
+def test_calls_pass_values_and_results() -> None:
     assert json.loads(call_json(double, {"number": 21})) == {"double": 42}
 
 
-def test_a_complaint_names_its_phrase_and_field() -> None:
+def test_error_has_phrase_and_field() -> None:
     message = json.loads(call_json(double, {}))
     assert (message["what"], message["word"], message["field"]) == ("error", "missing", "number")
 
 
 @pytest.mark.parametrize("asked", ["", "[1]", "nonsense", "null", 7, None, {"a": 1}, "[" * 100_000])
-def test_what_is_no_object_is_refused(asked: Any) -> None:
+def test_non_object_values_are_rejected(asked: Any) -> None:
     with pytest.raises(PageError) as refused:
         json_object(asked)
     assert refused.value.word in ("not_json", "not_names")
 
 
-def test_our_own_faults_show_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
+def test_unexpected_errors_hide_details(caplog: pytest.LogCaptureFixture) -> None:
     def broken(values: Mapping[str, Any]) -> None:
         raise RuntimeError("/secret/path")
 
@@ -45,7 +45,7 @@ def test_our_own_faults_show_nothing_of_the_inside(caplog: pytest.LogCaptureFixt
     assert "secret" in caplog.text
 
 
-def test_an_error_of_the_model_is_told_in_its_own_words() -> None:
+def test_model_error_keeps_its_message() -> None:
     def refuse(values: Mapping[str, Any]) -> None:
         raise RequestError("flow_too_long", field="text", edges=9, limit=7)
 
@@ -53,14 +53,14 @@ def test_an_error_of_the_model_is_told_in_its_own_words() -> None:
     assert (told["word"], told["field"], told["values"]) == ("flow_too_long", "text", {"edges": 9, "limit": 7})
 
 
-def test_bytes_are_json_already() -> None:
+def test_bytes_are_sent_as_json() -> None:
     def text(values: Mapping[str, Any]) -> bytes:
         return b'{"what":"answer"}'
 
     assert call_json(text, {}) == b'{"what":"answer"}'
 
 
-def test_two_functions_of_one_name_are_an_error() -> None:
+def test_duplicate_function_names_raise() -> None:
     calls = CallTable(threads=1)
     calls.add(double, computes=False)
     assert calls.calls["double"].function is double

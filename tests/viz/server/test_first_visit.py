@@ -1,4 +1,4 @@
-"""The page is compressed, and names what the browser needs next before its data; other answers stay as they are."""
+"""The page is compressed and has preload hints; other responses are unchanged."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def served(html: str, path: str = "/", root: str = "", accepts: str = "gzip", **
 
 
 @pytest.mark.parametrize(("root", "path", "is_page"), [("", "/", True), ("/below", "/below/", True), ("", "/a", False)])
-def test_the_page_alone_is_compressed_and_gets_hints(root: str, path: str, is_page: bool) -> None:
+def test_only_the_page_is_compressed_and_gets_hints(root: str, path: str, is_page: bool) -> None:
     html = f'<base href="./" />{DATA}'
     answer = served(html, path, root)
     assert answer.headers.get("content-encoding") == ("gzip" if is_page else None)
     assert answer.text == (html.replace("/>", f"/>{OURS}{TAGS}", 1) if is_page else html)
 
 
-def test_a_small_page_says_its_new_length() -> None:
+def test_content_length_is_updated() -> None:
     answer = served('<base href="./">.', accepts="identity")
     assert answer.text == f'<base href="./">{OURS}{TAGS}.'
     assert int(answer.headers["content-length"]) == len(answer.content)
 
 
-def test_a_page_without_a_base_and_what_is_no_page_stay_as_they_are() -> None:
+def test_other_responses_are_unchanged() -> None:
     assert served(DATA).text == DATA
     assert served('<base href="./">', media_type="image/svg+xml").text == '<base href="./">'
 
 
-def test_gradios_page_names_all_its_files_in_their_mode() -> None:
+def test_gradio_page_preloads_its_files() -> None:
     text = served(GRADIOS).text
     hinted = re.findall(r'<link (rel="modulepreload"|rel="preload" as="style" crossorigin) href="([^"]+)">', text)
     assert tuple(file for _, file in hinted) == frontend_files(KINDS)
@@ -65,13 +65,13 @@ def test_gradios_page_names_all_its_files_in_their_mode() -> None:
     assert text.index(OURS) < text.index("window.gradio_config")
 
 
-def test_another_page_of_gradios_gets_no_hint_at_files_that_it_does_not_name() -> None:
+def test_other_gradio_pages_get_no_unused_hints() -> None:
     text = served(GRADIOS.replace("/index-", "/another-")).text
     assert re.findall(r'<link rel="modulepreload"[^>]*>', text) == [OURS]
     assert "theme.css" not in text
 
 
-def test_a_page_of_another_app_gets_the_hint_at_our_modules_alone() -> None:
+def test_pages_of_other_apps_get_only_module_hint() -> None:
     async def page(_: Request) -> HTMLResponse:
         return HTMLResponse(GRADIOS)
 

@@ -1,4 +1,4 @@
-"""What a page of Gradio's will ask for is read from the tables of its build, in the order of need."""
+"""Files of Gradio's frontend are read from the tables of its build, in dependency order."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ ENTRY = ["index-a.js", "index-b.css", "Index-c.js", "core-d.js", "app.css", "Blo
         ({"unheard of"}, []),
     ],
 )
-def test_files_come_in_the_order_of_need_and_once(tmp_path: Path, kinds: set[str], more: list[str]) -> None:
+def test_files_are_ordered_by_dependency_without_duplicates(tmp_path: Path, kinds: set[str], more: list[str]) -> None:
     expected = tuple(f"assets/{name}" for name in ENTRY + more)
     assert frontend_files(frozenset(kinds), build(tmp_path)) == expected
 
 
 @pytest.mark.parametrize("changed", [{"index": "import('./Index-c.js')"}, {"Index": "x"}, {"index": table("a")}])
-def test_a_build_in_another_form_gives_none(tmp_path: Path, changed: dict[str, str]) -> None:
+def test_unknown_build_format_returns_no_files(tmp_path: Path, changed: dict[str, str]) -> None:
     assert frontend_files(frozenset({"html"}), build(tmp_path, **changed)) == ()
 
 
-def test_a_table_that_is_too_short_gives_none(tmp_path: Path) -> None:
+def test_short_dependency_table_returns_no_files(tmp_path: Path) -> None:
     short = table("Index-c.js") + later("Index-c.js", 0, 1)
     assert frontend_files(frozenset({"html"}), build(tmp_path, index=short)) == ()
 
 
-def test_no_frontend_gives_none(tmp_path: Path) -> None:
+def test_missing_frontend_returns_no_files(tmp_path: Path) -> None:
     assert frontend_files(frozenset({"html"}), tmp_path) == ()
 
 
-def test_the_installed_gradio_names_files_that_it_has() -> None:
+def test_installed_gradio_lists_existing_files() -> None:
     files = frontend_files(frozenset({"html", "column", "api"}))
     assert len(files) > 20
     assert all((FRONTEND / file).is_file() for file in files)

@@ -1,4 +1,4 @@
-"""What a watcher of servers reads, and that no visitor's words are in it."""
+"""Metrics and logs, without visitors' texts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def values(watch: ServerMonitor) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_answers_are_counted_by_model_and_outcome_with_their_stages(watch: ServerMonitor) -> None:
+def test_answers_are_counted_by_model_outcome_and_stage(watch: ServerMonitor) -> None:
     service = watch.service
     request = service.check({"text": TYPED})
     tokens = len(service.translate(request).source_tokens)
@@ -113,7 +113,7 @@ def test_answers_are_counted_by_model_and_outcome_with_their_stages(watch: Serve
         assert told["headlight_stage_seconds_sum", stage] > 0
 
 
-def test_what_fails_and_who_is_turned_away_is_counted(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_and_rejections_are_counted(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
     service = watch.service
     request = service.check({"text": TYPED})
     monkeypatch.setattr(Translator, "stream", lambda *_: iter([1 / 0 for _ in "1"]))
@@ -131,7 +131,7 @@ def test_what_fails_and_who_is_turned_away_is_counted(watch: ServerMonitor, monk
     assert told["headlight_refused_total", "leaving"] == 1
 
 
-def test_the_queue_is_told_and_a_full_one_is_not_ready(watch: ServerMonitor, address: str) -> None:
+def test_queue_metrics_and_readiness(watch: ServerMonitor, address: str) -> None:
     page_queue(watch.page).beat = float("inf")  # whatever the machine does meanwhile, it beats
     assert read(f"{address}/ready") == (200, '{"status": "ok"}')
     with urlopen(Request(f"{address}/health", method="HEAD")) as answer:  # noqa: S310 - ours
@@ -148,7 +148,7 @@ def test_the_queue_is_told_and_a_full_one_is_not_ready(watch: ServerMonitor, add
     assert read(f"{address}/config")[0] == 404
 
 
-def test_a_loop_that_no_longer_beats_is_not_healthy(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocked_event_loop_is_unhealthy(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = page_queue(watch.page)
     len(queue)
     monkeypatch.setattr(metrics, "STALLED_AFTER_SECONDS", 600.0)  # a slow machine is not a stuck loop
@@ -159,9 +159,7 @@ def test_a_loop_that_no_longer_beats_is_not_healthy(watch: ServerMonitor, monkey
     assert watch.health_problems() == {}
 
 
-def test_a_port_that_is_taken_and_a_missing_package_are_told(
-    watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_used_port_and_missing_package_are_reported(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
     assert serve_metrics(watch.page, watch.service, Settings()) is None
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -184,7 +182,7 @@ def test_a_port_that_is_taken_and_a_missing_package_are_told(
         serve_metrics(watch.page, watch.service, settings)
 
 
-def test_json_logs_tell_an_answer_and_no_text(watch: ServerMonitor) -> None:
+def test_json_logs_contain_answers_without_texts(watch: ServerMonitor) -> None:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
@@ -212,7 +210,7 @@ def test_json_logs_tell_an_answer_and_no_text(watch: ServerMonitor) -> None:
     assert "test_json_logs" in fault["at"][-1]
 
 
-def test_no_message_of_the_code_is_placeholders_alone() -> None:
+def test_log_messages_are_not_only_placeholders() -> None:
     # What is filled in may be a visitor's, so lines of JSON leave it out: the rest must still say what happened.
     for path in [*(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -228,7 +226,7 @@ def test_no_message_of_the_code_is_placeholders_alone() -> None:
 
 
 @pytest.mark.parametrize("fault", [None, RuntimeError("a fault of ours")])
-def test_a_watcher_that_leaves_before_its_answer_writes_nothing_into_the_log(
+def test_disconnecting_scraper_logs_nothing(
     watch: ServerMonitor,
     address: str,
     fault: RuntimeError | None,

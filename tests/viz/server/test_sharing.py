@@ -1,4 +1,4 @@
-"""What messengers and browsers are told of the page is ours alone; on a Space, the Hub is not asked whether it runs."""
+"""Sharing metadata of the page; on a Space, the Hub is not polled."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def introduced(root: str, template: str = "index.html") -> str:
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_every_tag_of_gradios_gives_way_to_one_of_ours(template: str) -> None:
+def test_gradio_tags_are_replaced(template: str) -> None:
     assert "gradio-app/gradio/main" in TEMPLATES[template]  # Gradio's picture
     assert "@teamGradio" in TEMPLATES[template]
     named = Head(introduced(SPACE, template)).named
@@ -60,13 +60,13 @@ def test_every_tag_of_gradios_gives_way_to_one_of_ours(template: str) -> None:
     assert "Gradio" not in "".join(content for name, content in named if name.startswith(("og:", "twitter:", "author")))
 
 
-def test_an_address_with_other_letters_closes_no_tag() -> None:
+def test_url_is_escaped_in_tags() -> None:
     named = Head(introduced("https://site.example/a&b'c")).named
     assert ("og:url", "https://site.example/a&b'c/") in named
     assert 'content="https://site.example/a&amp;b' in introduced("https://site.example/a&b")
 
 
-def test_a_page_that_does_not_say_where_it_lies_has_relative_addresses() -> None:
+def test_page_without_root_has_relative_urls() -> None:
     told = dict(Head(replace_meta_tags(b'<base href="./">').decode()).named)
     assert told["og:image"] == file_url(SHARED)
     assert "og:url" not in told
@@ -77,5 +77,5 @@ def test_a_page_that_does_not_say_where_it_lies_has_relative_addresses() -> None
     ("root", "answers"),
     [(SPACE, True), (f"{SPACE}/below", True), ("https://hf.space.example", False), ("http://127.0.0.1:7860", False)],
 )
-def test_a_page_on_a_space_answers_what_gradio_would_ask_the_hub(root: str, answers: bool) -> None:
+def test_space_page_answers_gradio_hub_request(root: str, answers: bool) -> None:
     assert (STATUS_URL in introduced(root)) is answers

@@ -1,4 +1,4 @@
-"""The browser's files: our modules as one and Plotly alone, kept for a year, found under any version."""
+"""Static files: module bundle and Plotly, cached for a year, served under any version."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def client() -> TestClient:
     return TestClient(Starlette(routes=routes()))
 
 
-def test_every_module_is_served_within_one_and_those_of_lessons_within_another(client: TestClient) -> None:
+def test_modules_are_served_in_two_bundles(client: TestClient) -> None:
     first, later = client.get(f"/{file_url(MODULES)}"), client.get(f"/{file_url(LESSONS)}")
     paths = [path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js")]
     for answer, wanted in ((first, False), (later, True)):
@@ -59,7 +59,7 @@ def test_every_module_is_served_within_one_and_those_of_lessons_within_another(c
         }
 
 
-def test_a_first_visit_brings_no_phrase_and_no_style_of_a_lesson(client: TestClient) -> None:
+def test_first_bundle_has_no_lesson_phrases_or_styles(client: TestClient) -> None:
     first, later = client.get(f"/{file_url(MODULES)}").text, client.get(f"/{file_url(LESSONS)}").text
     assert '"lesson_walk_softmax_title"' in later
     assert '"deck_saved"' in later
@@ -69,7 +69,7 @@ def test_a_first_visit_brings_no_phrase_and_no_style_of_a_lesson(client: TestCli
     assert ".lesson-heat" not in styles()
 
 
-def test_the_map_of_the_modules_is_served_where_they_name_it(client: TestClient) -> None:
+def test_source_map_is_served_at_its_url(client: TestClient) -> None:
     name = client.get(f"/{file_url(MODULES)}").text.rstrip().rpartition("sourceMappingURL=")[2]
     found = client.get(f"/{FOLDER}/{version(MODULES)}/{name}").json()
     assert found["sourcesContent"][found["sources"].index("core/state.js")] == (WIDGETS / "core/state.js").read_text()
@@ -82,11 +82,11 @@ def test_modules_name_no_other_host() -> None:
             assert set(addresses) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}, path.name
 
 
-def test_plotly_comes_from_the_installed_package(client: TestClient) -> None:
+def test_plotly_is_served_from_installed_package(client: TestClient) -> None:
     assert b"plotly.js" in client.get(f"/{file_url('plotly.js')}").content[:2000]
 
 
-def test_words_and_colours_travel_with_the_modules() -> None:
+def test_bundle_contains_phrases_and_colours() -> None:
     first = main_bundle().code.partition("\n")[0]
     tables = json.loads(first.removeprefix("globalThis.headlightTables = ").removesuffix(";"))
     assert set(tables["theme"]) == {"light", "dark"}
@@ -96,13 +96,13 @@ def test_words_and_colours_travel_with_the_modules() -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_caches_keep_the_right_version_for_a_year_and_ask_for_any_other(client: TestClient, name: str) -> None:
+def test_current_version_is_cached_for_a_year_and_others_revalidate(client: TestClient, name: str) -> None:
     assert version(name) == hashlib.sha256(content(name)).hexdigest()[:12]
     assert "immutable" in client.get(f"/{file_url(name)}").headers["cache-control"]
     assert client.get(f"/{FOLDER}/older/{name}").headers["cache-control"] == "no-cache"
 
 
-def test_files_lie_where_the_proxy_of_gradio_passes_requests_on_and_where_pages_of_before_ask_for_them(
+def test_files_are_served_at_proxied_and_former_urls(
     client: TestClient,
 ) -> None:
     assert file_url(MODULES) == f"gradio_api/headlight/{version(MODULES)}/{MODULES}"
@@ -112,7 +112,7 @@ def test_files_lie_where_the_proxy_of_gradio_passes_requests_on_and_where_pages_
         assert "immutable" in client.get(path).headers["cache-control"]
 
 
-def test_the_app_that_a_browser_installs_has_its_icon_and_begins_at_the_page(client: TestClient) -> None:
+def test_web_manifest_has_icon_and_start_url(client: TestClient) -> None:
     address = f"/below/{file_url(MANIFEST)}"
     told = client.get(f"/{file_url(MANIFEST)}").json()
     assert urljoin(address, told["start_url"]) == "/below/"
@@ -122,7 +122,7 @@ def test_the_app_that_a_browser_installs_has_its_icon_and_begins_at_the_page(cli
         assert icon["sizes"] == f"{picture.width}x{picture.height}" == f"{ICON_SIDE}x{ICON_SIDE}"
 
 
-def test_the_picture_of_shared_links_has_the_size_that_messengers_show(client: TestClient) -> None:
+def test_preview_image_has_standard_size(client: TestClient) -> None:
     answer = client.get(f"/{file_url(SHARED)}")
     assert answer.headers["content-type"] == "image/png"
     assert len(answer.content) < 300_000
@@ -131,11 +131,11 @@ def test_the_picture_of_shared_links_has_the_size_that_messengers_show(client: T
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_nothing_else_is_served(client: TestClient, name: str) -> None:
+def test_other_files_are_not_served(client: TestClient, name: str) -> None:
     assert client.get(f"/{FOLDER}/{version(MODULES)}/{name}").status_code == 404
 
 
-def test_every_sheet_belongs_to_the_page() -> None:
+def test_every_stylesheet_is_bundled() -> None:
     found = {path.relative_to(WIDGETS).with_suffix("").as_posix() for path in WIDGETS.rglob("*.css")}
     assert found == {*SHEETS, *LAZY_SHEETS, *NOTEBOOK_SHEETS}
     assert "--ground" in styles()

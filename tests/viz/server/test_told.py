@@ -1,4 +1,4 @@
-"""Messages in the response to the request that asked: as they come, until the reader leaves, and never in its way."""
+"""Event streams: immediate messages, disconnects, slow readers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def within(work: Callable[[Reader], Awaitable[None]]) -> Reader:
     return asyncio.run(run())
 
 
-def test_every_message_arrives_and_then_the_end() -> None:
+def test_all_messages_arrive_before_end() -> None:
     def counts(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
         yield from (f"{asked['text']} {number}" for number in range(3))
 
@@ -64,7 +64,7 @@ def test_every_message_arrives_and_then_the_end() -> None:
     assert reader.arrived[-1] == {"type": "http.response.body", "body": b""}
 
 
-def test_a_message_arrives_before_the_next_one_is_made() -> None:
+def test_messages_are_streamed_immediately() -> None:
     let = Event()
 
     def waits(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
@@ -82,7 +82,7 @@ def test_a_message_arrives_before_the_next_one_is_made() -> None:
     assert within(work).said == ["first", "second"]
 
 
-def test_who_leaves_stops_the_work() -> None:
+def test_disconnect_stops_function() -> None:
     seen: list[bool] = []
 
     def goes_on(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
@@ -104,7 +104,7 @@ def test_who_leaves_stops_the_work() -> None:
     assert seen == [True, True]
 
 
-def test_a_reader_who_does_not_read_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_reader_does_not_block_others(monkeypatch: pytest.MonkeyPatch) -> None:
     done = Event()
     monkeypatch.setattr(event_stream, "SEND_TIMEOUT", 0.05)
 
@@ -121,7 +121,7 @@ def test_a_reader_who_does_not_read_keeps_nobody_waiting(monkeypatch: pytest.Mon
     assert done.is_set()
 
 
-def test_a_fault_ends_the_work_and_is_passed_on() -> None:
+def test_error_ends_stream_and_is_propagated() -> None:
     closed = Event()
 
     def breaks(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
@@ -136,7 +136,7 @@ def test_a_fault_ends_the_work_and_is_passed_on() -> None:
     assert closed.is_set()
 
 
-def test_a_silent_function_is_shown_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_stream_sends_keepalive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_stream, "KEEP_ALIVE_SECONDS", 0.01)
     let = Event()
 
@@ -156,7 +156,7 @@ def test_a_silent_function_is_shown_to_live(monkeypatch: pytest.MonkeyPatch) -> 
     assert reader.said[-1] == "at last"
 
 
-def test_who_left_before_the_first_step_is_known_to_have_left() -> None:
+def test_disconnect_before_first_message_is_detected() -> None:
     def asks(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
         assert stop.wait(PATIENCE)
         return
@@ -169,7 +169,7 @@ def test_who_left_before_the_first_step_is_known_to_have_left() -> None:
     assert within(work).said == []
 
 
-def test_a_server_that_ends_stops_the_step_that_runs_and_closes_the_function() -> None:
+def test_shutdown_stops_and_closes_running_function() -> None:
     begun, stopped, closed = Event(), Event(), Event()
 
     def works(asked: Mapping[str, Any], stop: Event) -> Generator[str]:

@@ -1,4 +1,4 @@
-"""Modules of the browser keep the order that those of Python keep: imports run one way, and in no circle."""
+"""Browser modules: one-way imports between layers, without cycles."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def may_use(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_what_is_there_and_below_it(module: str) -> None:
+def test_modules_import_existing_lower_layers(module: str) -> None:
     for wanted in imported(module):
         assert (WIDGETS / wanted).is_file(), wanted
         assert module.startswith(TOGETHER) or posixpath.dirname(wanted) in may_use(module), wanted
 
 
-def test_no_module_needs_itself() -> None:
+def test_module_imports_have_no_cycles() -> None:
     order = TopologicalSorter({module: set(imported(module)) for module in MODULES}).static_order()
     assert set(order) == set(MODULES)
 
@@ -51,5 +51,5 @@ def test_every_other_folder_is_one_widget(folder: str) -> None:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_module_has_one_thing_to_do(module: str) -> None:
+def test_module_size_is_limited(module: str) -> None:
     assert len((WIDGETS / module).read_text(encoding="utf-8").splitlines()) <= LONGEST

@@ -1,4 +1,4 @@
-"""The cache keeps what there is room for, makes nothing twice at once, and mixes nothing up."""
+"""The answer cache: size limit, shared computations, and correct keys."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def giving(place: int, calls: list[int]) -> Callable[[], Translation]:
     return make
 
 
-def test_an_answer_is_made_once_and_then_kept() -> None:
+def test_answer_is_computed_once_and_cached() -> None:
     cache, calls = TranslationCache(PLENTY), []
     assert (
         cache.get_or_compute(key(0), giving(0, calls)) is cache.get_or_compute(key(0), giving(0, calls)) is ANSWERS[0]
@@ -55,14 +55,14 @@ def test_an_answer_is_made_once_and_then_kept() -> None:
     ],
     ids=["text", "seed", "prefix", "revision"],
 )
-def test_what_is_not_quite_equal_is_made_anew(other: CacheKey) -> None:
+def test_differing_requests_are_computed_separately(other: CacheKey) -> None:
     cache, calls = TranslationCache(PLENTY), []
     cache.get_or_compute(key(0), giving(0, calls))
     assert cache.get_or_compute(other, giving(1, calls)) is ANSWERS[1]
     assert calls == [0, 1]
 
 
-def test_the_one_that_nobody_asked_for_longest_leaves_first() -> None:
+def test_least_recently_used_answer_is_evicted_first() -> None:
     cache, calls = TranslationCache(SIZES[0] + SIZES[2] + SIZES[3]), []
     for place in (0, 2, 3, 0):
         cache.get_or_compute(key(place), giving(place, calls))
@@ -74,7 +74,7 @@ def test_the_one_that_nobody_asked_for_longest_leaves_first() -> None:
     assert calls == [2]
 
 
-def test_the_bytes_never_pass_the_limit_and_are_those_of_what_is_kept() -> None:
+def test_cache_size_is_counted_and_limited() -> None:
     limit = max(SIZES) + min(SIZES)
     cache = TranslationCache(limit)
     kept = []
@@ -87,7 +87,7 @@ def test_the_bytes_never_pass_the_limit_and_are_those_of_what_is_kept() -> None:
     assert cache.bytes == sum(SIZES[place] for place in found)
 
 
-def test_an_answer_larger_than_the_limit_is_given_but_not_kept() -> None:
+def test_too_large_answer_is_returned_but_not_cached() -> None:
     cache, calls = TranslationCache(SIZES[2] - 1), []
     assert cache.get_or_compute(key(2), giving(2, calls)) is ANSWERS[2]
     assert cache.get_or_compute(key(2), giving(2, calls)) is ANSWERS[2]
@@ -97,7 +97,7 @@ def test_an_answer_larger_than_the_limit_is_given_but_not_kept() -> None:
     assert cache.get_or_lead(key(1)) is ANSWERS[1]  # nor does it drive out what is kept
 
 
-def test_records_count_about_what_python_says_and_arrays_exactly() -> None:
+def test_record_size_estimates() -> None:
     def cost(beam: int) -> tuple[int, int]:
         answer = TRANSLATOR.translate(SENTENCES[2], beam_size=beam, n_best=beam, max_length=47)
         arrays = [answer.attention.of(kind) for kind in KINDS] + list(answer.positions.values())
@@ -117,7 +117,7 @@ def test_records_count_about_what_python_says_and_arrays_exactly() -> None:
 
 
 @pytest.mark.parametrize("limit", [PLENTY, 0], ids=["kept", "too large to keep"])
-def test_equal_requests_at_once_are_made_once(limit: int) -> None:
+def test_concurrent_identical_requests_are_computed_once(limit: int) -> None:
     cache, calls, go = TranslationCache(limit), [], Event()
     visitors = 11
     start = Barrier(visitors)
@@ -139,7 +139,7 @@ def test_equal_requests_at_once_are_made_once(limit: int) -> None:
     assert calls == [0]
 
 
-def test_different_requests_do_not_wait_for_each_other() -> None:
+def test_different_requests_run_concurrently() -> None:
     cache = TranslationCache(PLENTY)
     both = Barrier(2)
 
@@ -152,7 +152,7 @@ def test_different_requests_do_not_wait_for_each_other() -> None:
         assert [visit.result(60) for visit in visits] == [ANSWERS[3], ANSWERS[5]]
 
 
-def test_when_the_first_gives_up_one_who_waits_takes_over() -> None:
+def test_waiter_takes_over_cancelled_computation() -> None:
     cache, calls = TranslationCache(PLENTY), []
     lead = cache.get_or_lead(key(0))
     assert isinstance(lead, Leader)
@@ -164,7 +164,7 @@ def test_when_the_first_gives_up_one_who_waits_takes_over() -> None:
     assert calls == [0]
 
 
-def test_an_error_is_told_to_all_who_wait_and_not_kept() -> None:
+def test_error_reaches_all_waiters_and_is_not_cached() -> None:
     cache, calls = TranslationCache(PLENTY), []
     lead = cache.get_or_lead(key(0))
     assert isinstance(lead, Leader)
@@ -184,7 +184,7 @@ def test_an_error_is_told_to_all_who_wait_and_not_kept() -> None:
     assert cache.get_or_compute(key(0), giving(0, calls)) is ANSWERS[0]
 
 
-def test_a_visitor_who_leaves_while_waiting_waits_no_longer() -> None:
+def test_waiting_request_can_be_cancelled() -> None:
     cache, left = TranslationCache(PLENTY), Event()
     lead = cache.get_or_lead(key(0))
     assert isinstance(lead, Leader)
@@ -196,7 +196,7 @@ def test_a_visitor_who_leaves_while_waiting_waits_no_longer() -> None:
     assert isinstance(cache.get_or_lead(key(0)), Leader)
 
 
-def test_a_lead_that_gives_no_sign_of_life_is_not_waited_for() -> None:
+def test_silent_leader_is_abandoned() -> None:
     cache, calls = TranslationCache(PLENTY, leader_timeout_s=0.0), []
     dead = cache.get_or_lead(key(0))
     assert isinstance(dead, Leader)
@@ -206,7 +206,7 @@ def test_a_lead_that_gives_no_sign_of_life_is_not_waited_for() -> None:
     assert (len(cache), cache.bytes) == (1, SIZES[0])
 
 
-def test_many_visitors_each_get_their_own_answer_whatever_is_kept() -> None:
+def test_concurrent_visitors_get_their_own_answers() -> None:
     cache = TranslationCache(max(SIZES) + min(SIZES))  # things come and go
     start = Barrier(8)
 
@@ -219,6 +219,6 @@ def test_many_visitors_each_get_their_own_answer_whatever_is_kept() -> None:
         assert all(all(visit) for visit in pool.map(visit, range(8)))
 
 
-def test_a_key_is_the_request_and_not_the_visitor() -> None:
+def test_cache_key_ignores_visitor() -> None:
     one, other = TranslationRequest(text="Ja."), TranslationRequest(text="Ja.")
     assert CacheKey("r", one) == CacheKey("r", other)

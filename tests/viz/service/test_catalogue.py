@@ -1,4 +1,4 @@
-"""Models of the Hub on the page: which may be asked for, what is said before they are here, and how they come."""
+"""Hub models on the page: allowlist, information before the download, and downloads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OTHER = "somebody/else"
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A Hub that holds our smallest model under two ids."""
+    """Create a Hub with the smallest bundled model under two ids."""
     files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
     with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
         for name in (TOY, OTHER):
@@ -44,7 +44,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 @pytest.fixture
 def settings(hub: Hub, tmp_path: Path) -> Settings:
-    """One model here, two that may be asked for."""
+    """Settings with one local model and two allowed Hub models."""
     shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
     return Settings(models_folder=tmp_path / "models", models=(LISTED, TOY))
 
@@ -68,7 +68,7 @@ def word_of(ask: Callable[[], Any]) -> PageError:
 # ---------------------------------------------------------------- which there are
 
 
-def test_models_that_are_here_come_first_then_those_that_may_be_asked_for(settings: Settings, hub: Hub) -> None:
+def test_local_models_are_listed_before_requestable_ones(settings: Settings, hub: Hub) -> None:
     cards = Service(settings).models()
     assert [(card.name, card.location, card.downloaded) for card in cards] == [
         ("toy", "here", True),
@@ -82,13 +82,13 @@ def test_models_that_are_here_come_first_then_those_that_may_be_asked_for(settin
     assert hub.asked == []
 
 
-def test_without_leave_there_is_nothing_of_the_hub(settings: Settings) -> None:
+def test_hub_models_are_not_listed_if_disallowed(settings: Settings) -> None:
     service = Service(Settings(models_folder=settings.models_folder))
     assert [card.name for card in service.models()] == ["toy"]
     assert word_of(lambda: service.fetch(TOY)).word == "unknown_model"
 
 
-def test_a_folder_of_another_family_is_listed_by_its_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_imported_folder_is_listed_by_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = {"opus-mt-en-jap": "marian", "many": "m2m_100", "strange": "gpt2"}
     for name, family in config.items():
         (tmp_path / name).mkdir()
@@ -110,7 +110,7 @@ def test_a_folder_of_another_family_is_listed_by_its_name(tmp_path: Path, caplog
 
 
 @pytest.mark.parametrize("given", ["me/x\nroot: forged", "me/\x1b[31mred", "me/\u202eevil", "mé/ö", "me/" + "x" * 5000])
-def test_ids_that_visitors_invent_are_escaped_in_the_log(
+def test_visitor_supplied_ids_are_escaped_in_log(
     settings: Settings, hub: Hub, caplog: pytest.LogCaptureFixture, given: str
 ) -> None:
     service = Service(replace(settings, models=(ANY_MODEL,)))
@@ -123,9 +123,7 @@ def test_ids_that_visitors_invent_are_escaped_in_the_log(
         assert len(said) < 700
 
 
-def test_what_strangers_write_into_a_folder_is_escaped_in_the_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_third_party_folder_contents_are_escaped_in_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "config.json").write_text(json.dumps({"model_type": "bert\nroot: forged\x1b[31m"}))
     Service(Settings(models_folder=tmp_path))
@@ -136,14 +134,14 @@ def test_what_strangers_write_into_a_folder_is_escaped_in_the_log(
 # ---------------------------------------------------------------- before it is here
 
 
-def test_what_is_not_here_yet_is_said_with_its_size_and_not_fetched(settings: Settings, hub: Hub) -> None:
+def test_missing_model_is_reported_with_size_and_not_downloaded(settings: Settings, hub: Hub) -> None:
     error = word_of(lambda: Service(settings).check({"text": BEER, "model": LISTED}))
     assert error.word == "model_not_here"
     assert dict(error.values) == {"given": LISTED, "megabytes": 304}
     assert hub.asked == []
 
 
-def test_the_size_of_one_that_is_in_no_list_is_asked_of_the_hub(settings: Settings, hub: Hub) -> None:
+def test_size_of_unlisted_model_is_requested_from_hub(settings: Settings, hub: Hub) -> None:
     service = Service(settings)
     assert word_of(lambda: service.check({"text": BEER, "model": TOY})).values["megabytes"] == 1
     assert [each.path for each in hub.asked] == [f"/api/models/{TOY}/revision/main"]
@@ -155,7 +153,7 @@ def test_the_size_of_one_that_is_in_no_list_is_asked_of_the_hub(settings: Settin
 
 
 @pytest.mark.parametrize("ask", ["check", "fetch", "download_info"])
-def test_an_id_outside_the_list_is_refused_and_the_list_is_named(settings: Settings, hub: Hub, ask: str) -> None:
+def test_unlisted_id_is_rejected_with_allowed_ids(settings: Settings, hub: Hub, ask: str) -> None:
     service = Service(settings)
     asked = {
         "check": lambda: service.check({"text": BEER, "model": OTHER}),
@@ -168,7 +166,7 @@ def test_an_id_outside_the_list_is_refused_and_the_list_is_named(settings: Setti
     assert hub.asked == []
 
 
-def test_where_any_may_be_asked_for_one_that_is_here_joins_the_list(settings: Settings, hub: Hub) -> None:
+def test_downloaded_model_joins_list_if_any_is_allowed(settings: Settings, hub: Hub) -> None:
     service = Service(any_of(settings))
     assert word_of(lambda: service.check({"text": BEER, "model": OTHER})).word == "model_not_here"
     assert OTHER not in {card.name for card in service.models()}
@@ -179,7 +177,7 @@ def test_where_any_may_be_asked_for_one_that_is_here_joins_the_list(settings: Se
     assert OTHER not in {card.name for card in Service(settings).models()}
 
 
-def test_what_others_keep_beside_it_is_no_model_of_ours(settings: Settings, hub: Hub) -> None:
+def test_other_files_in_hub_cache_are_ignored(settings: Settings, hub: Hub) -> None:
     hub.repositories["me/speech"] = Repository()
     hub.repositories["me/speech"].push(
         {"config.json": b'{"model_type": "whisper"}', "model.safetensors": safetensors(97), "tokenizer.json": b"{}"}
@@ -188,7 +186,7 @@ def test_what_others_keep_beside_it_is_no_model_of_ours(settings: Settings, hub:
     assert "me/speech" not in {card.name for card in Service(any_of(settings)).models()}
 
 
-def test_one_commit_may_be_asked_for_by_several_names(settings: Settings, hub: Hub) -> None:
+def test_one_commit_may_have_several_names(settings: Settings, hub: Hub) -> None:
     service = Service(any_of(settings))
     commit = hub.repositories[OTHER].references["main"]
     for name in (f"{OTHER}@{commit}", OTHER, f"{OTHER}@main"):
@@ -196,7 +194,7 @@ def test_one_commit_may_be_asked_for_by_several_names(settings: Settings, hub: H
         assert service.translate(service.check({"text": BEER, "model": name})).request.model == name
 
 
-def test_a_model_that_another_program_left_in_pieces_is_fetched_to_its_end(settings: Settings, hub: Hub) -> None:
+def test_partial_download_of_other_program_is_completed(settings: Settings, hub: Hub) -> None:
     folder = fetch(TOY)
     (folder / "target_tokenizer.json").unlink()
     service = Service(settings)
@@ -205,7 +203,7 @@ def test_a_model_that_another_program_left_in_pieces_is_fetched_to_its_end(setti
     assert service.translate(service.check({"text": BEER, "model": TOY})).text == "i want a beer ."
 
 
-def test_odd_folders_end_nothing(
+def test_malformed_folders_are_skipped(
     settings: Settings, hub: Hub, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub.repositories["me/odd"] = Repository()
@@ -221,7 +219,7 @@ def test_odd_folders_end_nothing(
     assert caplog.text.count("is left out") == 3
 
 
-def test_a_card_in_other_letters_is_read_and_one_of_another_place_is_not(settings: Settings, tmp_path: Path) -> None:
+def test_card_in_other_encoding_is_read_and_symlinked_card_is_ignored(settings: Settings, tmp_path: Path) -> None:
     card = tmp_path / "models" / "toy" / "README.md"
     card.write_bytes("# toy\n\nMündlich.\n".encode("latin-1"))
     assert "ndlich." in Service(settings).models()[0].summary
@@ -236,7 +234,7 @@ def test_a_card_in_other_letters_is_read_and_one_of_another_place_is_not(setting
     assert "secret" not in str(cards_json(Service(settings)))
 
 
-def test_a_name_that_is_none_is_answered_with_those_that_are_here(settings: Settings, hub: Hub) -> None:
+def test_unknown_name_error_lists_available_models(settings: Settings, hub: Hub) -> None:
     service = Service(settings)
     assert word_of(lambda: service.check({"text": BEER, "model": "toi"})).values["choices"] == "toy"
     service.fetch(TOY)
@@ -244,7 +242,7 @@ def test_a_name_that_is_none_is_answered_with_those_that_are_here(settings: Sett
 
 
 @pytest.mark.parametrize("name", ["../toy", "me/../toy", "a/b/c", "/etc/passwd", "me/x\\y", "https://x/y"])
-def test_a_name_never_becomes_a_path(settings: Settings, hub: Hub, name: str) -> None:
+def test_model_name_is_never_used_as_path(settings: Settings, hub: Hub, name: str) -> None:
     with pytest.raises(PageError) as caught:
         Service(any_of(settings)).check({"text": BEER, "model": name})
     assert caught.value.word == "hub_bad_id"
@@ -257,7 +255,7 @@ def test_a_name_never_becomes_a_path(settings: Settings, hub: Hub, name: str) ->
 # ---------------------------------------------------------------- it comes
 
 
-def test_a_fetched_model_translates_under_its_id(settings: Settings, hub: Hub) -> None:
+def test_downloaded_model_translates_by_id(settings: Settings, hub: Hub) -> None:
     service, reports = Service(settings), []
     card = service.fetch(TOY, reports.append)
     assert (card.name, card.location, card.downloaded, card.kind) == (TOY, "hub", True, "transformer")
@@ -277,7 +275,7 @@ def test_a_fetched_model_translates_under_its_id(settings: Settings, hub: Hub) -
     assert hub.asked == []
 
 
-def test_a_fetched_model_may_be_the_default(settings: Settings) -> None:
+def test_downloaded_model_can_be_default(settings: Settings) -> None:
     wanted = Settings(models_folder=settings.models_folder, models=(TOY,), model=TOY)
     with pytest.raises(SettingsError, match=r"the translators in .* are: toy"):
         Service(wanted)
@@ -285,7 +283,7 @@ def test_a_fetched_model_may_be_the_default(settings: Settings) -> None:
     assert Service(wanted).default == TOY
 
 
-def test_a_new_revision_is_another_model(settings: Settings, hub: Hub) -> None:
+def test_new_revision_is_a_different_model(settings: Settings, hub: Hub) -> None:
     service = Service(settings)
     first = service.fetch(TOY).revision
     service.translate(service.check({"text": BEER, "model": TOY}))
@@ -310,14 +308,12 @@ def test_a_new_revision_is_another_model(settings: Settings, hub: Hub) -> None:
         (lambda hub: hub.repositories[TOY].push(OF_NOTHING), "hub_wrong_file"),
     ],
 )
-def test_what_the_hub_complains_of_is_said_in_our_words(
-    settings: Settings, hub: Hub, spoil: Callable[[Hub], Any], word: str
-) -> None:
+def test_hub_errors_become_phrases(settings: Settings, hub: Hub, spoil: Callable[[Hub], Any], word: str) -> None:
     spoil(hub)
     assert word_of(lambda: Service(settings).fetch(TOY)).word == word
 
 
-def test_without_a_network_it_is_said_which_files_go_where(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_error_names_files_and_folder(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     error = word_of(lambda: Service(settings).fetch(TOY))
     assert error.word == "hub_offline"
@@ -325,7 +321,7 @@ def test_without_a_network_it_is_said_which_files_go_where(settings: Settings, m
     assert "config.json" in str(error)
 
 
-def test_what_cannot_be_read_is_refused_before_anything_comes(settings: Settings, hub: Hub) -> None:
+def test_unsupported_model_is_rejected_before_download(settings: Settings, hub: Hub) -> None:
     hub.repositories[TOY].config = {"model_type": "gpt2"}
     error = word_of(lambda: Service(settings).download_info(TOY))
     assert error.word == "other_family"
@@ -337,8 +333,8 @@ def test_what_cannot_be_read_is_refused_before_anything_comes(settings: Settings
     assert not [each for each in hub.asked if "/resolve/" in each.path]
 
 
-def test_what_came_and_cannot_be_read_is_no_model_either(settings: Settings, hub: Hub) -> None:
-    """A Hub that tells no families lets it come; it is not offered again as if it never had."""
+def test_unreadable_download_is_rejected(settings: Settings, hub: Hub) -> None:
+    """A Hub without model families allows the download; the model is then not offered again."""
     files = {"config.json": b'{"model_type": "gpt2"}', "model.safetensors": safetensors(97), "spiece.model": pieces()}
     hub.repositories[TOY].push(files)
     assert word_of(lambda: Service(settings).fetch(TOY)).word == "model_cannot_load"
@@ -347,7 +343,7 @@ def test_what_came_and_cannot_be_read_is_no_model_either(settings: Settings, hub
 # ---------------------------------------------------------------- several at once
 
 
-def test_equal_fetches_at_once_are_made_once_and_all_hear_of_it(settings: Settings, hub: Hub) -> None:
+def test_concurrent_downloads_are_shared(settings: Settings, hub: Hub) -> None:
     service, heard = Service(settings), []
     hub.going.clear()
     with ThreadPoolExecutor(3) as pool:
@@ -361,7 +357,7 @@ def test_equal_fetches_at_once_are_made_once_and_all_hear_of_it(settings: Settin
     assert heard[-1].done == heard[-1].total
 
 
-def test_who_waits_goes_on_where_the_first_stopped(settings: Settings, hub: Hub) -> None:
+def test_waiting_download_resumes_after_first_stops(settings: Settings, hub: Hub) -> None:
     service, stop = Service(settings), Event()
     hub.going.clear()
     with ThreadPoolExecutor(2) as pool:
@@ -375,7 +371,7 @@ def test_who_waits_goes_on_where_the_first_stopped(settings: Settings, hub: Hub)
         assert word_of(lambda: first.result(60)).word == "hub_stopped"
 
 
-def test_who_leaves_while_waiting_waits_no_longer(settings: Settings, hub: Hub) -> None:
+def test_waiting_download_can_be_cancelled(settings: Settings, hub: Hub) -> None:
     service, stop = Service(settings), Event()
     hub.going.clear()
     with ThreadPoolExecutor(2) as pool:
@@ -390,7 +386,7 @@ def test_who_leaves_while_waiting_waits_no_longer(settings: Settings, hub: Hub) 
         assert first.result(60).downloaded
 
 
-def test_an_error_is_told_to_all_who_wait(settings: Settings, hub: Hub) -> None:
+def test_download_error_reaches_all_waiters(settings: Settings, hub: Hub) -> None:
     service = Service(settings)
     hub.repositories[TOY].stated["model.safetensors"] = {"size": 17}
     hub.going.clear()
@@ -412,7 +408,7 @@ def test_an_error_is_told_to_all_who_wait(settings: Settings, hub: Hub) -> None:
 
 @pytest.fixture
 def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
-    """Five small models, of which three can be kept."""
+    """Create a service with five small models and memory for three."""
     for name in "abcde":
         shutil.copytree(MODELS / "toy", tmp_path / name)
     return Service(Settings(models_folder=tmp_path, models_mb=1))
@@ -422,7 +418,7 @@ def names(service: Service) -> list[str]:
     return [key[0] for key in service.loaded.cache.keys()]  # type: ignore[index]  # noqa: SIM118
 
 
-def test_models_leave_memory_where_there_are_too_many(toys: Service) -> None:
+def test_excess_models_are_evicted_from_memory(toys: Service) -> None:
     assert 250_000 < translator_of(toys, "a").weight_bytes < 333_000
     for name in "abcad":
         toys.check({"text": BEER, "model": name})
@@ -430,7 +426,7 @@ def test_models_leave_memory_where_there_are_too_many(toys: Service) -> None:
     assert toys.translate(toys.check({"text": BEER, "model": "b"})).text == "i want a beer ."
 
 
-def test_a_model_that_writes_stays_for_as_long_as_its_stream(toys: Service) -> None:
+def test_streaming_model_is_not_evicted(toys: Service) -> None:
     reports = toys.stream(toys.check({"text": BEER, "model": "a"}), Event())
     next(reports)
     for name in "bcde":
@@ -441,7 +437,7 @@ def test_a_model_that_writes_stays_for_as_long_as_its_stream(toys: Service) -> N
     assert names(toys) == ["d", "e", "b"]
 
 
-def test_a_kept_answer_needs_no_model(toys: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_answer_loads_no_model(toys: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     request = toys.check({"text": BEER, "model": "a"})
     answer = toys.translate(request)
     for name in "bcd":
@@ -452,7 +448,7 @@ def test_a_kept_answer_needs_no_model(toys: Service, monkeypatch: pytest.MonkeyP
     assert [progress.translation for progress in toys.stream(request, Event())] == [answer]
 
 
-def test_a_classifier_counts_too(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_classifiers_count_towards_memory_limit(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
     for name in ("toy", "sentiment"):
         shutil.copytree(MODELS / name, tmp_path / name)
@@ -468,7 +464,7 @@ def test_a_classifier_counts_too(tmp_path: Path, caplog: pytest.LogCaptureFixtur
 
 @pytest.fixture
 def third(hub: Hub) -> str:
-    """A model of half a megabyte under a third id, besides those of the fixture."""
+    """Add a model of half a megabyte under a third id."""
     for name in (TOY, OTHER, "me/third"):
         hub.repositories[name] = Repository()
         files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
@@ -476,7 +472,7 @@ def third(hub: Hub) -> str:
     return "me/third"
 
 
-def test_the_model_that_was_used_least_recently_leaves_first(settings: Settings, third: str, hub: Hub) -> None:
+def test_least_recently_used_model_is_deleted_first(settings: Settings, third: str, hub: Hub) -> None:
     service = Service(replace(any_of(settings), hub_mb=3))  # two of 1.4 MB
     foreign = cache_folder() / "models--some--body" / "blobs"
     foreign.mkdir(parents=True)
@@ -495,14 +491,14 @@ def test_the_model_that_was_used_least_recently_leaves_first(settings: Settings,
     assert service.catalogue.card(third, "transformer").downloaded
 
 
-def test_a_model_that_is_larger_than_all_the_room_is_not_fetched(settings: Settings, third: str, hub: Hub) -> None:
+def test_model_larger_than_disk_limit_is_not_downloaded(settings: Settings, third: str, hub: Hub) -> None:
     service = Service(replace(any_of(settings), hub_mb=1))
     error = word_of(lambda: service.fetch(third))
     assert (error.word, error.values["limit"]) == ("hub_full", 1)
     assert not [each for each in hub.asked if "model.safetensors" in each.path]
 
 
-def test_what_another_program_fetched_is_not_ours_to_delete(settings: Settings, third: str, hub: Hub) -> None:
+def test_files_of_other_programs_are_not_deleted(settings: Settings, third: str, hub: Hub) -> None:
     fetch(OTHER)  # not through the page
     service = Service(replace(any_of(settings), hub_mb=2))
     service.fetch(TOY)

@@ -1,4 +1,4 @@
-"""What is there when the page begins is no longer looked at by Python's collector; what comes later is."""
+"""Objects that exist at startup are excluded from garbage collection; later ones are not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Knot:
         self.itself = self
 
 
-def test_what_is_there_stays_and_later_garbage_still_leaves() -> None:
+def test_existing_objects_are_frozen_and_new_garbage_is_collected() -> None:
     before, gone = weakref.ref(kept := Knot()), weakref.ref(Knot())
     freeze_heap()
     try:

@@ -1,4 +1,4 @@
-"""Models that bring options and languages of their own are used with them, by the page and by programs."""
+"""Options and languages of third-party models are used by page and API."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def fault(call: Callable[[], Any]) -> PageError:
     return caught.value
 
 
-def test_a_foreign_folder_beside_ours_is_in_the_menu_and_translates(service: Service, models: Path) -> None:
+def test_third_party_folder_is_listed_and_translates(service: Service, models: Path) -> None:
     listed = {each["name"]: each for each in translators(service)}
     assert set(listed) == {"toy", MANY, NLLB}
     assert (listed[MANY]["where"], listed[MANY]["downloaded"]) == ("here", True)
@@ -69,9 +69,7 @@ def test_a_foreign_folder_beside_ours_is_in_the_menu_and_translates(service: Ser
 
 
 @pytest.mark.parametrize("name", [MANY, NLLB])
-def test_a_model_is_used_as_its_makers_wish_where_nobody_says_otherwise(
-    service: Service, models: Path, name: str
-) -> None:
+def test_generation_config_gives_defaults(service: Service, models: Path, name: str) -> None:
     alone = Translator.load(models / name, device="cpu")
     expected = alone.translate(SENTENCE)
     answer = ask(service, text=SENTENCE, model=name)
@@ -84,14 +82,14 @@ def test_a_model_is_used_as_its_makers_wish_where_nobody_says_otherwise(
     assert answer["model"]["defaults"] == usual | {"temperature": 0.0, "seed": 0, "back_weight": 0.0}
 
 
-def test_what_a_visitor_changes_counts_more_than_habits(service: Service) -> None:
+def test_request_options_override_defaults(service: Service) -> None:
     options = ask(service, text=SENTENCE, model=NLLB, beam_size=2)["request"]["options"]
     assert (options["beam_size"], options["length_penalty"], options["no_repeat"]) == (2, 0.7, 3)
     sampled = ask(service, text=SENTENCE, model=NLLB, temperature=0.5, seed=3)["request"]["options"]
     assert (sampled["beam_size"], sampled["temperature"]) == (1, 0.5)
 
 
-def test_our_own_models_are_used_as_the_page_likes_it(service: Service) -> None:
+def test_bundled_models_use_page_defaults(service: Service) -> None:
     assert ask(service, text="ich mochte ein bier", model="toy")["request"]["options"]["no_repeat"] == 4
     assert service.model_defaults("toy").max_length is None
     menu = {each["name"]: each["defaults"] for each in translators(service)}
@@ -99,7 +97,7 @@ def test_our_own_models_are_used_as_the_page_likes_it(service: Service) -> None:
     assert menu[MANY] is None  # its answer tells
 
 
-def test_what_makers_wish_ends_at_the_limits_of_whoever_runs_the_page(models: Path) -> None:
+def test_model_defaults_are_clamped_to_page_limits(models: Path) -> None:
     service = Service(Settings(models_folder=models, max_beam=3, max_tokens=23))
     options = ask(service, text="Ja.", model=NLLB)["request"]["options"]
     assert (options["beam_size"], options["max_length"]) == (3, 23)
@@ -107,15 +105,13 @@ def test_what_makers_wish_ends_at_the_limits_of_whoever_runs_the_page(models: Pa
     assert ask(wide, text=SENTENCE, model=NLLB)["request"]["options"]["max_length"] == 32  # as its folder says
 
 
-def test_a_model_without_ways_of_its_own_is_not_loaded_to_ask_for_them(models: Path) -> None:
+def test_model_without_own_defaults_is_not_loaded(models: Path) -> None:
     service = Service(Settings(models_folder=models))
     assert service.model_defaults("toy").decoding.beam_size == 4
     assert list(service.loaded.cache.keys()) == []
 
 
-def test_a_model_that_left_memory_is_not_loaded_again_for_its_defaults(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_defaults_of_evicted_model_need_no_reload(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     known = service.model_defaults(MANY)
     monkeypatch.setattr(service, "backend", None)
     assert service.model_defaults(MANY) is known
@@ -123,7 +119,7 @@ def test_a_model_that_left_memory_is_not_loaded_again_for_its_defaults(
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_the_language_of_the_translation_can_be_chosen(service: Service, models: Path, code: str) -> None:
+def test_target_language_can_be_selected(service: Service, models: Path, code: str) -> None:
     answer = ask(service, text=SENTENCE, model=MANY, target_language=code)
     alone = Translator.load(models / MANY, device="cpu").translate(SENTENCE, target_language=code)
     assert [token["id"] for token in answer["source"]] == [token.id for token in alone.source_tokens]
@@ -132,7 +128,7 @@ def test_the_language_of_the_translation_can_be_chosen(service: Service, models:
     assert answer["model"]["targets"] == list(CODES)
 
 
-def test_without_a_choice_the_models_own_language_counts(service: Service) -> None:
+def test_default_target_language_comes_from_model(service: Service) -> None:
     model = ask(service, text=SENTENCE, model=MANY)["model"]
     assert (model["source"], model["target"], model["default_target"], model["sources"]) == (
         "en",
@@ -156,7 +152,7 @@ def test_without_a_choice_the_models_own_language_counts(service: Service) -> No
         ("toy", {"target_language": "en"}, "target_language", "no_languages"),
     ],
 )
-def test_a_language_that_a_model_does_not_know_is_said_beside_its_field(
+def test_unsupported_language_error_names_field(
     service: Service, model: str, values: dict[str, Any], field: str, word: str
 ) -> None:
     error = fault(lambda: service.check({"text": "ich mochte ein bier", "model": model} | values))
@@ -165,7 +161,7 @@ def test_a_language_that_a_model_does_not_know_is_said_beside_its_field(
         assert next(iter(CODES if model == MANY else folders.CODES)) in str(error)
 
 
-def test_programs_choose_languages_too(service: Service, models: Path) -> None:
+def test_api_can_select_languages(service: Service, models: Path) -> None:
     endpoints = Endpoints(service)
     alone = Translator.load(models / MANY, device="cpu")
     for code in CODES:
@@ -179,7 +175,7 @@ def test_programs_choose_languages_too(service: Service, models: Path) -> None:
     assert call(endpoints, "translate", SENTENCE, MANY)["target_language"] == "fra"  # nobody named it
 
 
-def test_rules_of_its_makers_that_are_left_out_are_named_beside_the_model(service: Service, tmp_path: Path) -> None:
+def test_unsupported_generation_rules_are_listed(service: Service, tmp_path: Path) -> None:
     folders.marian(tmp_path / "strict", codes=CODES)
     path = tmp_path / "strict" / "generation_config.json"
     rules = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

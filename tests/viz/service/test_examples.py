@@ -1,4 +1,4 @@
-"""What the page offers is told right by the models that ship, or says of itself that it is not."""
+"""Examples of the page are translated correctly by the bundled models, or are marked as wrong."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def service() -> Service:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_an_example_is_translated_right_or_says_that_it_is_not(service: Service, example: Example) -> None:
+def test_examples_are_correct_or_marked_as_wrong(service: Service, example: Example) -> None:
     answer = service.translate(service.check({"text": example.text, "model": example.model}, model_defaults=True))
     if example.name in WRONG:
         assert WRONG[example.name] in phrase(f"example_{example.name}")
@@ -43,7 +43,7 @@ def test_an_example_is_translated_right_or_says_that_it_is_not(service: Service,
         assert answer.reliability is None or answer.reliability.grade != "doubt"
 
 
-def test_the_first_example_of_every_translator_is_one_that_it_gets_right() -> None:
+def test_first_example_of_every_translator_is_correct() -> None:
     first = {}
     for example in EXAMPLES:
         first.setdefault(example.model, example.name)

@@ -1,4 +1,4 @@
-"""A sentence in another language than the model reads is noticed, and who translates it is named."""
+"""Sentences in a wrong language are detected, and a suitable model is named."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def hint(service: Service, model: str, text: str) -> dict[str, object] | None:
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize("model", READS)
 @pytest.mark.parametrize("language", SENTENCES)
-def test_every_installed_direction_is_offered_and_nothing_where_the_language_fits(
-    service: Service, model: str, language: str
-) -> None:
+def test_other_direction_is_offered_only_for_wrong_language(service: Service, model: str, language: str) -> None:
     found = hint(service, model, SENTENCES[language])
     if READS[model] == language:
         assert found is None
@@ -49,7 +47,7 @@ def test_every_installed_direction_is_offered_and_nothing_where_the_language_fit
     assert back not in offers or next(iter(offers)) == back, "the way back to what the sentence was taken for is first"
 
 
-def test_a_language_that_no_installed_model_reads_is_named_all_the_same(service: Service) -> None:
+def test_language_without_installed_model_is_named(service: Service) -> None:
     found = hint(service, "de-en", "No sé dónde está la estación, pero puedo ayudarle con las maletas.")
     assert found == {"language": "es", "reads": "de", "offers": []}
     assert (
@@ -58,18 +56,18 @@ def test_a_language_that_no_installed_model_reads_is_named_all_the_same(service:
     )
 
 
-def test_programs_are_told_the_model_by_its_name(service: Service) -> None:
+def test_api_hint_names_model(service: Service) -> None:
     said = hint_in_words(hint(service, "de-en", SENTENCES["en"]))
     assert said == "This looks like English. To translate it as that, use model='en-de' or model='en-zh'."
     assert hint_in_words(None) is None
 
 
-def test_no_example_of_the_page_looks_like_another_language(service: Service) -> None:
+def test_examples_are_detected_as_their_language(service: Service) -> None:
     for example in EXAMPLES:
         assert hint(service, example.model, example.text) is None, example
 
 
-def test_languages_of_models_are_told_in_two_letters() -> None:
+def test_model_languages_are_two_letter_codes() -> None:
     assert [two_letters(code) for code in ("de", "deu_Latn", "zho_Hans", "pt-BR", "ENG", "xx")] == [
         "de", "de", "zh", "pt", "en", "xx",
     ]  # fmt: skip

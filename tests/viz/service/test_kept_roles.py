@@ -1,4 +1,4 @@
-"""The page asks what a model's heads do over a corpus: the kept values, or nothing."""
+"""Corpus roles of a model: the stored values, or none."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def service(tmp_path: Path) -> Service:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("told", KEPT), ("plain", None), ("odd", None), ("other", None)])
-def test_the_kept_roles_of_a_model_are_told(service: Service, name: str, expected: object) -> None:
+def test_stored_roles_are_returned(service: Service, name: str, expected: object) -> None:
     assert roles_function(service)({"model": name}) == {"roles": expected}
 
 
-def test_without_a_name_it_is_the_default_model() -> None:
+def test_default_model_is_used_without_name() -> None:
     service = Service(Settings())
     kept = MODELS / service.default / ROLES_FILE
     expected = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None
@@ -43,6 +43,6 @@ def test_without_a_name_it_is_the_default_model() -> None:
 
 
 @pytest.mark.parametrize("given", ["../toy", 3, "x" * 1000, None, "nothing"])
-def test_other_names_are_refused(service: Service, given: object) -> None:
+def test_unknown_model_names_are_rejected(service: Service, given: object) -> None:
     with pytest.raises(PageError):
         roles_function(service)({"model": given})

@@ -1,4 +1,4 @@
-"""Whose turn it is: so many at once, nobody more than their share, and an end to the line."""
+"""The request queue: concurrency, fair shares, limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def joined(line: RequestQueue, address: str, sessions: Sequence[str]) -> list[Ti
     return [line.enqueue(Visitor(address, session)) for session in sessions]
 
 
-def test_so_many_at_once_and_no_more() -> None:
+def test_concurrency_limit_is_enforced() -> None:
     line = RequestQueue(3, 20)
     places = [line.enqueue(Visitor(f"192.0.2.{number}", "s")) for number in range(7)]
     assert [place.granted for place in places] == [True] * 3 + [False] * 4
@@ -34,7 +34,7 @@ def test_so_many_at_once_and_no_more() -> None:
     assert [place.position() for place in places[5:]] == [0, 1]
 
 
-def test_a_crowd_from_one_address_delays_itself() -> None:
+def test_crowd_of_one_address_delays_only_itself() -> None:
     line = RequestQueue(2, 40)
     crowd = joined(line, CROWD, [f"s{number}" for number in range(11)])
     assert sum(place.granted for place in crowd) == 1  # one turn is left for somebody else
@@ -45,7 +45,7 @@ def test_a_crowd_from_one_address_delays_itself() -> None:
     assert again.granted
 
 
-def test_with_one_turn_the_address_that_waited_longest_is_next() -> None:
+def test_with_one_slot_longest_waiting_address_is_next() -> None:
     line = RequestQueue(1, 40)
     first, *crowd = joined(line, CROWD, "abcde")
     (other,) = joined(line, OTHER, ["s"])
@@ -56,7 +56,7 @@ def test_with_one_turn_the_address_that_waited_longest_is_next() -> None:
     assert crowd[0].granted
 
 
-def test_at_one_address_sessions_take_turns() -> None:
+def test_sessions_of_one_address_alternate() -> None:
     line = RequestQueue(1, 40)
     greedy = joined(line, CROWD, "aaaa")
     (modest,) = joined(line, CROWD, "b")
@@ -64,7 +64,7 @@ def test_at_one_address_sessions_take_turns() -> None:
     assert modest.granted
 
 
-def test_a_line_by_session_does_not_count_addresses() -> None:
+def test_queue_by_session_ignores_addresses() -> None:
     line = RequestQueue(1, 40, by_session=True)
     first, *crowd = joined(line, CROWD, "abcc")
     (other,) = joined(line, OTHER, ["s"])
@@ -73,14 +73,14 @@ def test_a_line_by_session_does_not_count_addresses() -> None:
     assert crowd[0].granted
 
 
-def test_a_session_of_this_machine_has_its_share_too() -> None:
+def test_local_session_has_a_share() -> None:
     line = RequestQueue(3, 40)
     one = joined(line, "127.0.0.1", "aaa")
     assert [place.granted for place in one] == [True, True, False]
     assert joined(line, "127.0.0.1", "b")[0].granted
 
 
-def test_the_line_ends_and_half_of_it_is_for_others() -> None:
+def test_one_address_may_use_half_of_the_queue() -> None:
     line = RequestQueue(1, 6)
     joined(line, THIRD, "x")
     crowd = joined(line, CROWD, "abc")
@@ -94,7 +94,7 @@ def test_the_line_ends_and_half_of_it_is_for_others() -> None:
     joined(line, "192.0.2.77", "e")
 
 
-def test_without_places_there_are_still_turns() -> None:
+def test_zero_queue_length_still_allows_running_requests() -> None:
     line = RequestQueue(1, 0)
     (place,) = joined(line, CROWD, "a")
     assert place.granted
@@ -104,7 +104,7 @@ def test_without_places_there_are_still_turns() -> None:
     assert joined(line, OTHER, "b")[0].granted
 
 
-def test_who_steps_out_keeps_the_place_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_released_place_is_reserved_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     line = RequestQueue(1, 9)
     first, second, third = joined(line, CROWD, "a") + joined(line, OTHER, "b") + joined(line, THIRD, "c")
     assert line.park(second)
@@ -122,7 +122,7 @@ def test_who_steps_out_keeps_the_place_for_a_moment(monkeypatch: pytest.MonkeyPa
     assert late.cancelled
 
 
-def test_who_waits_is_woken_and_who_has_gone_waits_no_more() -> None:
+def test_waiters_are_woken_and_cancelled_ones_removed() -> None:
     line = RequestQueue(1, 9)
     (first,) = joined(line, CROWD, "a")
     heard: list[str] = []
@@ -145,7 +145,7 @@ def test_who_waits_is_woken_and_who_has_gone_waits_no_more() -> None:
     assert line.wait_until_empty(0.0)
 
 
-def test_a_closed_line_lets_nobody_in_and_those_inside_through() -> None:
+def test_closed_queue_rejects_new_and_serves_queued_requests() -> None:
     line = RequestQueue(1, 9)
     first, second = joined(line, CROWD, "a") + joined(line, OTHER, "b")
     line.close()
@@ -172,9 +172,7 @@ def test_a_closed_line_lets_nobody_in_and_those_inside_through() -> None:
         (None, "", False, ""),
     ],
 )
-def test_an_address_is_one_that_its_visitor_cannot_choose(
-    client: str | None, forwarded: str, on_a_space: bool, address: str
-) -> None:
+def test_address_cannot_be_spoofed(client: str | None, forwarded: str, on_a_space: bool, address: str) -> None:
     scope = {"client": (client, 7) if client else None, "headers": [(b"x-forwarded-for", forwarded.encode())]}
     assert client_address(scope, on_a_space=on_a_space) == address
 
@@ -187,7 +185,7 @@ def background(line: RequestQueue, session: str, address: str = CROWD) -> Ticket
     return line.enqueue_background(Visitor(address, session))
 
 
-def test_those_who_type_have_turns_only_while_nobody_else_waits_or_runs() -> None:
+def test_live_requests_run_only_while_queue_is_idle() -> None:
     line = RequestQueue(2, 20)
     (asked,) = joined(line, OTHER, ["s"])
     first, second = typing(line, "a"), typing(line, "b")
@@ -205,7 +203,7 @@ def test_those_who_type_have_turns_only_while_nobody_else_waits_or_runs() -> Non
     assert second.granted
 
 
-def test_with_one_turn_a_request_waits_until_who_types_gives_way() -> None:
+def test_with_one_slot_live_request_yields() -> None:
     line = RequestQueue(1, 20)
     live = typing(line, "a")
     (asked,) = joined(line, OTHER, ["s"])
@@ -214,7 +212,7 @@ def test_with_one_turn_a_request_waits_until_who_types_gives_way() -> None:
     assert asked.granted
 
 
-def test_a_newer_sentence_takes_the_place_of_an_older_one_of_its_visitor() -> None:
+def test_newer_live_request_replaces_older_one() -> None:
     line = RequestQueue(3, 20)
     running = typing(line, "a")
     older = typing(line, "a")
@@ -227,7 +225,7 @@ def test_a_newer_sentence_takes_the_place_of_an_older_one_of_its_visitor() -> No
     assert not older.granted
 
 
-def test_those_who_type_take_turns_and_fill_no_place_of_others() -> None:
+def test_live_requests_alternate_and_use_no_queue_slots() -> None:
     line = RequestQueue(2, 2)
     first, second = typing(line, "a"), typing(line, "b")
     again = typing(line, "a")
@@ -236,7 +234,7 @@ def test_those_who_type_take_turns_and_fill_no_place_of_others() -> None:
     assert joined(line, OTHER, "s")[0].granted
 
 
-def test_a_visitor_whose_live_or_background_request_runs_is_served_at_once() -> None:
+def test_full_request_is_served_during_own_live_or_background_request() -> None:
     for begins in (typing, background):
         line = RequestQueue(2, 20)
         own = begins(line, "a")
@@ -246,7 +244,7 @@ def test_a_visitor_whose_live_or_background_request_runs_is_served_at_once() -> 
         assert not joined(line, CROWD, "a")[0].granted  # no third one
 
 
-def test_background_requests_come_after_all_others_and_leave_one_turn_free() -> None:
+def test_background_requests_run_last_and_leave_one_slot() -> None:
     line = RequestQueue(2, 20)
     first, second = background(line, "a"), background(line, "b", OTHER)
     assert (first.granted, second.granted) == (True, False)
@@ -261,7 +259,7 @@ def test_background_requests_come_after_all_others_and_leave_one_turn_free() -> 
     assert second.granted
 
 
-def test_background_requests_fill_no_place_and_silence_nobody() -> None:
+def test_background_requests_use_no_queue_slots() -> None:
     line = RequestQueue(2, 2)
     own = background(line, "a")
     for number in range(12):
@@ -275,7 +273,7 @@ def test_background_requests_fill_no_place_and_silence_nobody() -> None:
     own.release()
 
 
-def test_a_newer_background_request_of_a_visitor_takes_the_older_one_s_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newer_background_request_replaces_older_one(monkeypatch: pytest.MonkeyPatch) -> None:
     line = RequestQueue(1, 20)
     (asked,) = joined(line, OTHER, ["s"])
     older, newer = background(line, "a"), background(line, "a")
@@ -293,7 +291,7 @@ def test_a_newer_background_request_of_a_visitor_takes_the_older_one_s_place(mon
         background(line, "c")
 
 
-def test_a_place_that_nobody_comes_back_to_does_not_silence_those_who_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_abandoned_place_does_not_block_live_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     line = RequestQueue(1, 20)
     (asked,) = joined(line, OTHER, ["s"])
     (forgotten,) = joined(line, THIRD, ["t"])
@@ -303,7 +301,7 @@ def test_a_place_that_nobody_comes_back_to_does_not_silence_those_who_type(monke
     assert typing(line, "a").granted
 
 
-def test_too_many_who_type_and_a_closed_line_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excess_live_requests_and_closed_queue_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_module, "MAX_LIVE_TICKETS", 1)
     line = RequestQueue(1, 20)
     typing(line, "a")
@@ -324,12 +322,12 @@ def class_of(line: RequestQueue, pupils: int, address: str = CROWD) -> list[Tick
 
 
 def measured(line: RequestQueue, seconds: float) -> None:
-    """A computation takes so long at present."""
+    """Set the measured duration of a computation."""
     for _ in range(200):
         line._pace.record("translate", seconds)
 
 
-def test_a_class_at_one_address_fits_while_its_wait_is_short_and_no_longer() -> None:
+def test_class_of_one_address_is_limited_by_expected_wait() -> None:
     for seconds, pupils in ((0.3, 180), (1.0, 60), (3.0, 20)):
         line = RequestQueue(2, 1000, max_wait_s=60)
         measured(line, seconds)
@@ -343,7 +341,7 @@ def test_a_class_at_one_address_fits_while_its_wait_is_short_and_no_longer() -> 
         assert other.granted  # one turn is left for another address
 
 
-def test_five_hundred_requests_of_one_address_delay_others_by_less_than_one() -> None:
+def test_flood_of_one_address_delays_others_by_less_than_one_request() -> None:
     for at_once in (1, 2):
         line = RequestQueue(at_once, 1000, max_wait_s=60)
         measured(line, 0.3)
@@ -361,7 +359,7 @@ def test_five_hundred_requests_of_one_address_delay_others_by_less_than_one() ->
         assert other.granted
 
 
-def test_a_pupil_beside_a_greedy_one_of_the_same_address_is_next() -> None:
+def test_sessions_of_one_address_share_fairly() -> None:
     line = RequestQueue(2, 1000, max_wait_s=60)
     measured(line, 0.3)
     greedy = [line.enqueue(Visitor(CROWD, "greedy"), kind="translate") for _ in range(190)]
@@ -373,13 +371,13 @@ def test_a_pupil_beside_a_greedy_one_of_the_same_address_is_next() -> None:
     assert pupil.granted
 
 
-def test_one_computation_that_loads_a_model_refuses_no_class() -> None:
+def test_single_slow_computation_does_not_reject_class() -> None:
     line = RequestQueue(2, 1000, max_wait_s=60)
     line._pace.record("translate", 60.0)
     assert len(class_of(line, 60)) == 60
 
 
-def test_large_requests_fill_the_line_before_its_places_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_is_limited_by_request_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_module, "MAX_BYTES", 1000)
     line = RequestQueue(1, 1000)
     joined(line, THIRD, "x")
@@ -393,7 +391,7 @@ def test_large_requests_fill_the_line_before_its_places_do(monkeypatch: pytest.M
 # ---------------------------------------------------------------- equal requests
 
 
-def test_equal_requests_take_one_place_and_share_its_result() -> None:
+def test_identical_requests_share_place_and_result() -> None:
     line = RequestQueue(1, 4)
     (runs,) = joined(line, THIRD, "x")
     first, *others = [line.enqueue(Visitor(CROWD, f"{number}"), same="ein bier") for number in range(2)]
@@ -410,7 +408,7 @@ def test_equal_requests_take_one_place_and_share_its_result() -> None:
     assert (later.result, later.granted) == (None, True)
 
 
-def test_where_the_first_of_equal_requests_leaves_the_next_one_takes_its_place() -> None:
+def test_identical_request_takes_over_after_cancellation() -> None:
     line = RequestQueue(1, 9)
     (runs,) = joined(line, THIRD, "x")
     first, second, third = [line.enqueue(Visitor(CROWD, name), same="ein bier") for name in "abc"]
@@ -427,7 +425,7 @@ def test_where_the_first_of_equal_requests_leaves_the_next_one_takes_its_place()
 # ---------------------------------------------------------------- a visitor's own requests
 
 
-def test_of_a_visitors_own_requests_the_newest_tabs_is_next_and_none_waits_for_ever() -> None:
+def test_newest_tab_request_of_visitor_is_next_without_starvation() -> None:
     line, own = RequestQueue(2, 40), Visitor(CROWD, "s")
     runs = line.enqueue(own, kind="explain_row")
     older = line.enqueue(own, kind="judge")
@@ -440,7 +438,7 @@ def test_of_a_visitors_own_requests_the_newest_tabs_is_next_and_none_waits_for_e
     assert (older.granted, again.granted) == (True, False)
 
 
-def test_the_order_of_turns_is_the_rule_applied_again_and_again() -> None:
+def test_order_matches_repeated_application_of_rule() -> None:
     random = Random(7)  # noqa: S311 - chance, not secrets
     for _ in range(50):
         running = Counter({key: random.randrange(3) for key in ("a", "b", "c")})
@@ -463,7 +461,7 @@ def test_the_order_of_turns_is_the_rule_applied_again_and_again() -> None:
         assert not left
 
 
-def test_who_waits_without_a_thread_is_woken() -> None:
+def test_waiter_without_thread_is_woken() -> None:
     async def waits() -> tuple[bool, bool]:
         line = RequestQueue(1, 9)
         first, second = joined(line, CROWD, "a") + joined(line, OTHER, "b")
@@ -474,8 +472,8 @@ def test_who_waits_without_a_thread_is_woken() -> None:
     assert asyncio.run(waits()) == (False, True)
 
 
-def test_a_burst_of_requests_is_put_into_order_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five hundred requests, each of which is told its position at once, as pages are: one ordering takes 6 ms."""
+def test_burst_of_requests_is_sorted_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five hundred requests that each get their position immediately, as pages do: one ordering takes 6 ms."""
     orders = []
     order = line_module.fair_order
     monkeypatch.setattr(line_module, "fair_order", lambda *given: orders.append(1) or order(*given))

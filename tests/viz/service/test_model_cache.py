@@ -1,4 +1,4 @@
-"""The cache holds what there is room for, drops nothing that is in use, and loads nothing twice at once."""
+"""The model cache: size limit, models in use, and shared loads."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def use(cache: ModelCache[Thing], *keys: str) -> list[Thing]:
     return found
 
 
-def test_a_model_is_loaded_once_and_then_kept() -> None:
+def test_model_is_loaded_once_and_cached() -> None:
     cache = cache_of(100)
     first, second = use(cache, "a", "a")
     assert first is second
     assert cache.bytes == 2
 
 
-def test_the_least_recently_used_leaves_first_and_no_more_than_need_be() -> None:
+def test_least_recently_used_models_are_evicted_as_needed() -> None:
     cache = cache_of(2 + 3 + 5)
     use(cache, "a", "b", "c", "a", "d")
     assert cache.keys() == ["a", "d"]  # b and c made room for d, which needs both
 
 
-def test_what_is_used_never_leaves_and_does_once_it_is_given_back() -> None:
+def test_model_in_use_is_evicted_only_after_release() -> None:
     cache = cache_of(7)
     with cache.use("c", lambda: Thing("c")) as held:
         use(cache, "d", "a")
@@ -71,7 +71,7 @@ def test_what_is_used_never_leaves_and_does_once_it_is_given_back() -> None:
     assert cache.keys() == ["d"]
 
 
-def test_the_one_used_last_stays_even_where_it_alone_is_too_large() -> None:
+def test_last_used_model_stays_even_if_too_large() -> None:
     cache = cache_of(7)
     assert len(set(use(cache, "f", "f"))) == 1
     assert cache.keys() == ["f"]
@@ -79,7 +79,7 @@ def test_the_one_used_last_stays_even_where_it_alone_is_too_large() -> None:
     assert cache.keys() == ["a"]
 
 
-def test_one_that_two_hold_stays_until_both_gave_it_back() -> None:
+def test_model_with_two_users_stays_until_both_release() -> None:
     cache = cache_of(1)
     with cache.use("a", lambda: Thing("a")) as thing:
         with cache.use("a", lambda: Thing("a")) as same:
@@ -89,7 +89,7 @@ def test_one_that_two_hold_stays_until_both_gave_it_back() -> None:
     assert cache.keys() == ["b"]
 
 
-def test_an_error_in_the_block_gives_the_model_back() -> None:
+def test_error_in_block_releases_model() -> None:
     cache = cache_of(1)
     with pytest.raises(ZeroDivisionError), cache.use("a", lambda: Thing("a")):
         raise ZeroDivisionError
@@ -97,7 +97,7 @@ def test_an_error_in_the_block_gives_the_model_back() -> None:
     assert cache.keys() == ["b"]
 
 
-def test_who_asks_at_once_waits_for_one_load() -> None:
+def test_concurrent_requests_share_one_load() -> None:
     cache, loads, start = cache_of(100), [], Barrier(7)
 
     def load() -> Thing:
@@ -114,7 +114,7 @@ def test_who_asks_at_once_waits_for_one_load() -> None:
     assert len(loads) == 1
 
 
-def test_nobody_waits_for_another_model() -> None:
+def test_load_does_not_block_other_models() -> None:
     cache, both = cache_of(100), Barrier(2)
 
     def ask(key: str) -> str:
@@ -129,7 +129,7 @@ def test_nobody_waits_for_another_model() -> None:
         assert list(pool.map(ask, "ab")) == ["a", "b"]
 
 
-def test_where_loading_fails_the_next_who_waits_tries_again() -> None:
+def test_failed_load_is_retried_by_next_waiter() -> None:
     cache, loading, go = cache_of(100), Event(), Event()
 
     def fail() -> Thing:
@@ -152,7 +152,7 @@ def test_where_loading_fails_the_next_who_waits_tries_again() -> None:
     assert cache.keys() == ["a"]
 
 
-def test_what_cannot_be_weighed_is_not_kept() -> None:
+def test_model_of_unknown_size_is_not_cached() -> None:
     cache: ModelCache[str] = ModelCache(100, {"sound": 1}.__getitem__)
     with pytest.raises(KeyError), cache.use("x", lambda: "odd"):
         raise AssertionError
@@ -160,7 +160,7 @@ def test_what_cannot_be_weighed_is_not_kept() -> None:
         assert found == "sound"
 
 
-def test_a_model_that_left_gives_its_memory_back() -> None:
+def test_evicted_model_frees_memory() -> None:
     cache: ModelCache[Translator] = ModelCache(1, lambda translator: translator.weight_bytes)
 
     def translate(key: str) -> weakref.ref[object]:
@@ -228,7 +228,7 @@ Visitors.TestCase.settings = settings(max_examples=60, stateful_step_count=30, d
 TestVisitors = Visitors.TestCase
 
 
-def test_many_visitors_at_once_never_lose_what_they_hold_and_never_load_it_twice() -> None:
+def test_concurrent_use_keeps_models_and_loads_once() -> None:
     cache, start, lock = cache_of(13), Barrier(8), Lock()
     loading: Counter[str] = Counter()
     alive: Counter[str] = Counter()  # how many hold it

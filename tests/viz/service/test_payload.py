@@ -1,4 +1,4 @@
-"""What the browser gets holds what the model gave."""
+"""The payload of a translation matches the model's output."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def translation() -> Translation:
     return Translator.load(MODELS / "toy").translate("ich mochte ein bier", beam_size=3)
 
 
-def test_weights_come_back_to_a_unit_of_the_fourth_decimal() -> None:
+def test_weights_roundtrip_to_fourth_decimal() -> None:
     weights = np.random.default_rng(0).random((2, 3, 5, 7), dtype=np.float32) ** 3
     found = decoded({"letters": encode_weights(weights), "shape": weights.shape})
     assert np.abs(found - weights).max() <= NEAR
     assert (np.round(found, 4) == np.round(weights.astype(np.float64), 4)).all()
 
 
-def test_weights_beyond_their_bounds_count_as_nothing_and_one() -> None:
+def test_out_of_range_weights_are_clamped() -> None:
     given, meant = np.array([-0.1, -1e-9, 1.0000002], dtype=np.float32), np.array([0, 0, 1], dtype=np.float32)
     assert encode_weights(given) == encode_weights(meant)
 
 
-def test_letters_travel_as_they_are_and_the_smallest_weights_take_one_byte() -> None:
+def test_encoding_needs_no_escapes_and_small_weights_take_one_byte() -> None:
     letters = "".join(map(chr, dict.fromkeys(alphabet().tolist())))
     assert len(set(letters)) == len(letters)
     assert json.dumps(letters, ensure_ascii=False) == f'"{letters}"'
@@ -49,7 +49,7 @@ def test_letters_travel_as_they_are_and_the_smallest_weights_take_one_byte() -> 
     assert len(encode_weights(few).encode()) == few.size
 
 
-def test_an_answer_holds_every_map_and_token(translation: Translation) -> None:
+def test_payload_has_all_maps_and_tokens(translation: Translation) -> None:
     values = json.loads(translation_json(translation, ABOUT))
     assert values["model"] == ABOUT
     for kind in KINDS:
@@ -63,7 +63,7 @@ def test_an_answer_holds_every_map_and_token(translation: Translation) -> None:
     assert len(values["roles"]["cross"][0]) >= heads
 
 
-def test_every_head_says_what_it_does(translation: Translation) -> None:
+def test_payload_has_role_per_head(translation: Translation) -> None:
     values = json.loads(translation_json(translation, ABOUT))["roles"]
     for kind, layers in head_roles(translation).items():
         assert values[kind] == [
@@ -72,7 +72,7 @@ def test_every_head_says_what_it_does(translation: Translation) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_measure_travels_with_the_decimals_that_are_shown(translation: Translation, kind: Kind) -> None:
+def test_measures_are_sent_with_displayed_precision(translation: Translation, kind: Kind) -> None:
     values = json.loads(translation_json(translation, ABOUT))["measures"][kind]
     assert list(values) == [name for name, each in STATISTICS.items() if kind in each.kinds]
     for name, (unit, scale, letters) in values.items():
@@ -84,9 +84,7 @@ def test_every_measure_travels_with_the_decimals_that_are_shown(translation: Tra
             assert np.isnan(exact) or (f"{number:.2f}", f"{number:.1f}") == (f"{exact:.2f}", f"{exact:.1f}"), name
 
 
-def test_large_numbers_have_a_larger_scale_and_sums_of_weights_one_letter(
-    translation: Translation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measure_scales_depend_on_range(translation: Translation, monkeypatch: pytest.MonkeyPatch) -> None:
     shape = translation.attention.cross.shape[:2]
     numbers = {"one": 1 - 2**-24, "two": 1, "three": 2.5, "four": 31.25, "five": np.nan}
     for name, number in numbers.items():
@@ -99,19 +97,19 @@ def test_large_numbers_have_a_larger_scale_and_sums_of_weights_one_letter(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_measure_has_its_words(language: str) -> None:
+def test_every_measure_has_phrases(language: str) -> None:
     table = phrases(language)
     for name, statistic in STATISTICS.items():
         assert {f"measure_{name}", f"measure_{name}_says"} <= table.keys()
         assert statistic.unit == "share" or f"unit_{statistic.unit}" in table
 
 
-def test_an_answer_weighs_little_more_than_its_weights(translation: Translation) -> None:
+def test_payload_overhead_is_small(translation: Translation) -> None:
     weights = sum(translation.attention.of(kind).size for kind in KINDS)
     assert len(translation_json(translation, ABOUT).encode()) <= 2.8 * weights + 40_000
 
 
-def test_probabilities_and_alternatives_travel_with_written_tokens(translation: Translation) -> None:
+def test_target_tokens_have_probabilities_and_alternatives(translation: Translation) -> None:
     first = tokens_values(translation.target_tokens)[0]
     token = translation.target_tokens[0]
     assert first["probability"] == pytest.approx(token.probability, abs=1e-6)
@@ -119,7 +117,7 @@ def test_probabilities_and_alternatives_travel_with_written_tokens(translation: 
     assert "probability" not in tokens_values(translation.source_tokens)[0]
 
 
-def test_no_text_can_close_the_script_that_it_stands_in(translation: Translation) -> None:
+def test_text_cannot_close_script_element(translation: Translation) -> None:
     hostile = "</script><script>alert(1)</script><!--"
     for text in (
         partial_json(hostile, ()),
@@ -130,7 +128,7 @@ def test_no_text_can_close_the_script_that_it_stands_in(translation: Translation
         assert hostile in json.dumps(json.loads(text))
 
 
-def test_no_text_stands_for_the_letters_of_a_map(translation: Translation) -> None:
+def test_text_cannot_imitate_encoded_map(translation: Translation) -> None:
     hostile = '"letters":"encoder"'
     values = json.loads(translation_json(translation, ABOUT | {"name": hostile}, hint=hostile))
     assert (values["model"]["name"], values["hint"]) == (hostile, hostile)
@@ -139,7 +137,7 @@ def test_no_text_stands_for_the_letters_of_a_map(translation: Translation) -> No
         np.testing.assert_allclose(found, translation.attention.of(kind), atol=NEAR)
 
 
-def test_hostile_text_is_only_text() -> None:
+def test_hostile_text_is_escaped() -> None:
     message = json.loads(partial_json("${alert(1)} {{this}} </script>", ()))
     assert message == {"what": "progress", "text": "${alert(1)} {{this}} </script>", "target": []}
     assert json.loads(error_json("text", "missing", {"name": "text"}))["word"] == "missing"

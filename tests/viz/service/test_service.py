@@ -1,4 +1,4 @@
-"""The service: which models there are, what may be asked, and one answer for all who ask the same."""
+"""The service: models, request validation, and shared answers of identical requests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fresh() -> Service:
 
 
 def count(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
-    """What a method is called with, from now on."""
+    """Record the arguments of all calls of a method."""
     calls: list[Any] = []
     method = getattr(owner, name)
 
@@ -60,7 +60,7 @@ def count(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
 # ---------------------------------------------------------------- which models
 
 
-def test_the_shipped_models_are_told_apart(service: Service) -> None:
+def test_bundled_models_are_distinguished(service: Service) -> None:
     cards = {card.name: card for card in service.models()}
     kinds = {name: cards[name].kind for name in ("de-en", "sentiment", "toy")}
     assert kinds == {"de-en": "transformer", "sentiment": "classifier", "toy": "transformer"}
@@ -74,13 +74,13 @@ def test_the_shipped_models_are_told_apart(service: Service) -> None:
 
 
 @pytest.mark.parametrize("name", ["toy", "de-en"])
-def test_a_card_counts_the_parameters_that_the_model_has(service: Service, name: str) -> None:
+def test_card_parameter_count_matches_model(service: Service, name: str) -> None:
     card = next(card for card in service.models() if card.name == name)
     assert card.parameters == sum(parameter.numel() for parameter in translator_of(service, name).model.parameters())
     assert card.bytes == sum(path.stat().st_size for path in (MODELS / name).iterdir())
 
 
-def test_the_usual_model_is_named_or_chosen(tmp_path: Path) -> None:
+def test_default_model_is_configured_or_selected(tmp_path: Path) -> None:
     assert Service(Settings()).default == "de-en"
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     assert Service(Settings(models_folder=tmp_path)).default == "toy"  # better than nobody
@@ -90,7 +90,7 @@ def test_the_usual_model_is_named_or_chosen(tmp_path: Path) -> None:
         Service(Settings(models_folder=tmp_path, model="de-en"))
 
 
-def test_the_revision_changes_with_the_files_and_not_with_the_card(tmp_path: Path) -> None:
+def test_revision_depends_on_files_but_not_on_card(tmp_path: Path) -> None:
     def revision() -> str:
         return Service(Settings(models_folder=tmp_path)).models()[0].revision
 
@@ -106,7 +106,7 @@ def test_the_revision_changes_with_the_files_and_not_with_the_card(tmp_path: Pat
     assert len(revision()) == 16
 
 
-def test_languages_are_read_from_a_card_or_a_name(tmp_path: Path) -> None:
+def test_languages_come_from_card_or_name(tmp_path: Path) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "zh-en")
     assert Service(Settings(models_folder=tmp_path)).models()[0].languages == ("zh", "en")
     for head in ("language: [fr, de]", "language:\n- fr\n- de"):
@@ -115,7 +115,7 @@ def test_languages_are_read_from_a_card_or_a_name(tmp_path: Path) -> None:
         assert (card.languages, card.summary) == (("fr", "de"), "New.")
 
 
-def test_a_folder_that_makes_no_sense_is_left_out_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_folder_is_skipped_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     for name, config in (("broken", "{"), (".toy.1.part", "{}")):
         (tmp_path / name).mkdir()
@@ -128,7 +128,7 @@ def test_a_folder_that_makes_no_sense_is_left_out_and_logged(tmp_path: Path, cap
     assert "cut is left out" in caplog.text
 
 
-def test_without_a_model_it_is_said_kindly(tmp_path: Path) -> None:
+def test_missing_models_raise_helpful_error(tmp_path: Path) -> None:
     service = Service(Settings(models_folder=tmp_path / "none"))
     assert service.models() == ()
     with pytest.raises(PageError) as caught:
@@ -136,7 +136,7 @@ def test_without_a_model_it_is_said_kindly(tmp_path: Path) -> None:
     assert caught.value.word == "no_model"
 
 
-def test_a_translator_is_loaded_once_however_many_ask(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_translator_is_loaded_once_for_concurrent_requests(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = count(monkeypatch, Translator, "load")
     start = Barrier(7)
 
@@ -149,7 +149,7 @@ def test_a_translator_is_loaded_once_however_many_ask(fresh: Service, monkeypatc
     assert len(calls) == 1
 
 
-def test_a_model_that_cannot_be_loaded_is_said_without_its_path(tmp_path: Path) -> None:
+def test_load_error_does_not_reveal_path(tmp_path: Path) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     weights = tmp_path / "toy" / "model.safetensors"
     whole = weights.read_bytes()
@@ -166,7 +166,7 @@ def test_a_model_that_cannot_be_loaded_is_said_without_its_path(tmp_path: Path) 
 # ---------------------------------------------------------------- what may be asked
 
 
-def test_a_checked_request_is_the_same_however_the_model_was_named(service: Service) -> None:
+def test_checked_request_is_independent_of_model_name_form(service: Service) -> None:
     assert service.check({"text": BEER}) == service.check({"text": BEER, "model": "toy", "seed": 0})
 
 
@@ -187,7 +187,7 @@ def test_a_checked_request_is_the_same_however_the_model_was_named(service: Serv
         ({"text": "a", "nonsense": 1}, "nonsense", "unknown_name"),
     ],
 )
-def test_what_may_not_be_asked_is_refused_before_the_model_runs(
+def test_invalid_request_is_rejected_before_model_runs(
     service: Service, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], field: str, word: str
 ) -> None:
     ran = [count(monkeypatch, Translator, name) for name in ("translate", "stream", "_translate_batch")]
@@ -198,9 +198,7 @@ def test_what_may_not_be_asked_is_refused_before_the_model_runs(
 
 
 @pytest.mark.parametrize("name", ["text", "target", "prefix"])
-def test_characters_are_counted_before_a_text_is_cut_into_tokens(
-    service: Service, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_length_is_checked_before_tokenization(service: Service, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     cuts = [count(monkeypatch, Tokenizer, method) for method in ("encode", "source_tokens", "encode_batch")]
     with pytest.raises(PageError) as caught:
         service.check({"text": "a"} | {name: "x" * 1_000_000})
@@ -208,7 +206,7 @@ def test_characters_are_counted_before_a_text_is_cut_into_tokens(
     assert cuts == [[], [], []]
 
 
-def test_no_more_is_written_than_may_be_read(service: Service) -> None:
+def test_output_is_limited_to_max_tokens(service: Service) -> None:
     short, long = service.check({"text": BEER}), service.check({"text": "a b " * 13})
     assert short.options.max_length is None
     assert long.options.max_length == 61
@@ -218,7 +216,7 @@ def test_no_more_is_written_than_may_be_read(service: Service) -> None:
 # ---------------------------------------------------------------- answers
 
 
-def test_equal_requests_share_an_answer_and_others_do_not(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_identical_requests_share_an_answer(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = count(monkeypatch, Translator, "translate")
     beer, cola = fresh.check({"text": BEER}), fresh.check({"text": COLA})
     assert fresh.translate(beer) is fresh.translate(fresh.check({"text": BEER}))
@@ -234,7 +232,7 @@ def news_of(stream: Iterator[Progress]) -> tuple[list[Progress], Translation]:
     return before, last.translation
 
 
-def test_a_stream_tells_word_by_word_and_what_it_completed_is_kept(fresh: Service) -> None:
+def test_stream_yields_words_and_caches_result(fresh: Service) -> None:
     request = fresh.check({"text": BEER})
     before, answer = news_of(fresh.stream(request, Event()))
     assert len(before) == len(answer.target_tokens)
@@ -243,7 +241,7 @@ def test_a_stream_tells_word_by_word_and_what_it_completed_is_kept(fresh: Servic
     assert (again, same is answer) == ([], True)
 
 
-def test_what_was_translated_at_once_needs_no_stream(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_result_needs_no_stream(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     request = fresh.check({"text": BEER})
     answer = fresh.translate(request)
     calls = count(monkeypatch, Translator, "stream")
@@ -253,9 +251,7 @@ def test_what_was_translated_at_once_needs_no_stream(fresh: Service, monkeypatch
 
 
 @pytest.mark.parametrize("told", [0, 1, 3])
-def test_a_stream_ends_within_one_step_of_being_stopped(
-    fresh: Service, monkeypatch: pytest.MonkeyPatch, told: int
-) -> None:
+def test_stopped_stream_ends_within_one_step(fresh: Service, monkeypatch: pytest.MonkeyPatch, told: int) -> None:
     from headlight.model.decoding.search import SingleHypothesisSearch
 
     request, stop, reports = fresh.check({"text": BEER}), Event(), []
@@ -273,14 +269,14 @@ def test_a_stream_ends_within_one_step_of_being_stopped(
 
 
 def waiting(pool: ThreadPoolExecutor, service: Service, request: TranslationRequest) -> Future[list[Progress]]:
-    """A second stream of a request that already has one, from when it waits for the first."""
+    """Start a second stream of a running request, and return once it waits for the first."""
     second = pool.submit(lambda: list(service.stream(request, Event())))
     while service.answer_cache.waiter_count(service.cache_key(request)) == 0:
         assert not second.done()
     return second
 
 
-def test_who_waits_takes_over_from_a_stream_that_is_left(fresh: Service) -> None:
+def test_waiter_takes_over_abandoned_stream(fresh: Service) -> None:
     request = fresh.check({"text": BEER})
     first = fresh.stream(request, Event())
     next(first)
@@ -292,7 +288,7 @@ def test_who_waits_takes_over_from_a_stream_that_is_left(fresh: Service) -> None
     assert len(reports) > 2
 
 
-def test_two_streams_of_one_request_are_made_once(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_streams_of_one_request_are_computed_once(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     request = fresh.check({"text": BEER})
     calls = count(monkeypatch, Translator, "stream")
     first = fresh.stream(request, Event())
@@ -305,7 +301,7 @@ def test_two_streams_of_one_request_are_made_once(fresh: Service, monkeypatch: p
     assert len(calls) == 1
 
 
-def test_the_model_floor_is_heard_in_our_words(fresh: Service) -> None:
+def test_model_errors_become_phrases(fresh: Service) -> None:
     request = replace(fresh.check({"text": BEER}), capture=("nothing.*",))
     for ask in (fresh.translate, lambda request: list(fresh.stream(request, Event()))):
         with pytest.raises(PageError) as caught:
@@ -316,7 +312,7 @@ def test_the_model_floor_is_heard_in_our_words(fresh: Service) -> None:
 # ---------------------------------------------------------------- judging
 
 
-def test_a_review_is_judged(service: Service) -> None:
+def test_review_is_classified(service: Service) -> None:
     judgement = service.classify("A quiet film with a warm heart.")
     assert judgement.verdict == "positive"
     assert service.classify("Boring.", "sentiment").verdict == "negative"
@@ -332,7 +328,7 @@ def test_a_review_is_judged(service: Service) -> None:
         ("fine", "toy", "unknown_model"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(
+def test_invalid_review_is_rejected(
     service: Service, monkeypatch: pytest.MonkeyPatch, text: Any, model: str, word: str
 ) -> None:
     calls = count(monkeypatch, Judge, "judge")
@@ -346,7 +342,7 @@ def test_what_cannot_be_judged_is_refused(
 
 
 def fake_spaces(monkeypatch: pytest.MonkeyPatch, *, lends: bool) -> list[int]:
-    """A module `spaces` whose calls copy what goes in and out, as another process would."""
+    """Install a stub of `spaces` whose calls copy arguments and results, as another process does."""
     durations: list[int] = []
 
     def gpu(duration: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -366,7 +362,7 @@ def fake_spaces(monkeypatch: pytest.MonkeyPatch, *, lends: bool) -> list[int]:
     return durations
 
 
-def test_a_lent_gpu_answers_what_the_own_machine_answers(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zerogpu_answers_match_local_answers(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     durations = fake_spaces(monkeypatch, lends=True)
     lent = Service(TOY, choose_backend)
     assert len(durations) == 1
@@ -385,7 +381,7 @@ def test_a_lent_gpu_answers_what_the_own_machine_answers(service: Service, monke
         there.positions["encoder"] = array  # type: ignore[index]
 
 
-def test_a_lent_gpu_alone_loads_models(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_zerogpu_process_loads_models(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_spaces(monkeypatch, lends=True)
     calls: list[str] = []
     load = Translator.load
@@ -404,7 +400,7 @@ def test_a_lent_gpu_alone_loads_models(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("title", ["ZeroGPU quota exceeded", "ZeroGPU worker error"])
-def test_who_gets_no_gpu_is_told_why(monkeypatch: pytest.MonkeyPatch, title: str) -> None:
+def test_missing_gpu_quota_is_reported(monkeypatch: pytest.MonkeyPatch, title: str) -> None:
     fake_spaces(monkeypatch, lends=True)
     lent = Service(TOY, choose_backend)
 
@@ -419,7 +415,7 @@ def test_who_gets_no_gpu_is_told_why(monkeypatch: pytest.MonkeyPatch, title: str
         assert str(caught.value).endswith("Your quota is used up. Subscribe")
 
 
-def test_a_lent_gpu_tells_the_end_alone_and_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zerogpu_sends_only_final_result_and_it_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_spaces(monkeypatch, lends=True)
     lent = Service(TOY, choose_backend)
     request = lent.check({"text": BEER})
@@ -430,7 +426,7 @@ def test_a_lent_gpu_tells_the_end_alone_and_it_is_kept(monkeypatch: pytest.Monke
     assert list(lent.stream(lent.check({"text": COLA}), stopped)) == []
 
 
-def test_an_error_comes_home_from_a_lent_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zerogpu_error_is_propagated(monkeypatch: pytest.MonkeyPatch) -> None:
     error = pickle.loads(pickle.dumps(PageError("text", "too_long", {"name": "text", "given": 7, "limit": 5})))  # noqa: S301
     assert (error.field, error.word, dict(error.values)) == (
         "text",
@@ -440,7 +436,7 @@ def test_an_error_comes_home_from_a_lent_gpu(monkeypatch: pytest.MonkeyPatch) ->
     assert json.loads(json.dumps(error.as_json()))["error"] == str(error)
 
 
-def test_where_nothing_is_lent_the_package_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spaces_package_has_no_effect_without_zerogpu(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_spaces(monkeypatch, lends=False)
     service = Service(TOY, choose_backend)
     before, _ = news_of(service.stream(service.check({"text": BEER}), Event()))

@@ -1,4 +1,4 @@
-"""Answers that several processes share, in a real Valkey; and that every process goes on without it."""
+"""Answers shared by several processes in a real Valkey, and operation without it."""
 
 from __future__ import annotations
 
@@ -110,13 +110,13 @@ def same(one: Translation, other: Translation) -> bool:
         },
     ],
 )
-def test_a_translation_comes_back_as_it_was(given: dict[str, Any]) -> None:
+def test_translation_roundtrips(given: dict[str, Any]) -> None:
     translator = translator_of(Service(Settings(model="toy")))
     translation = translator.translate(TEXT, **given)
     assert same(translation, decode_translation(encode_translation(translation), translator.rule))
 
 
-def test_bytes_that_are_no_translation_are_told_and_run_nothing() -> None:
+def test_invalid_bytes_raise_and_execute_nothing() -> None:
     packed = encode_translation(translator_of(Service(Settings(model="toy"))).translate(TEXT))
     length = int.from_bytes(packed[:8], "little")
 
@@ -141,7 +141,7 @@ def test_bytes_that_are_no_translation_are_told_and_run_nothing() -> None:
             decode_translation(given, None)
 
 
-def test_what_one_process_made_another_one_finds(services: tuple[Service, Service]) -> None:
+def test_processes_share_cached_answers(services: tuple[Service, Service]) -> None:
     one, other = services
     made = one.translate(one.check({"text": TEXT, "beam_size": 3}))
     request = other.check({"text": TEXT, "beam_size": 3})
@@ -157,7 +157,7 @@ def test_what_one_process_made_another_one_finds(services: tuple[Service, Servic
     assert TEXT not in str(one.shared._client.keys("*"))  # type: ignore[union-attr]
 
 
-def test_equal_requests_of_two_processes_at_once_are_made_once(
+def test_identical_requests_of_two_processes_are_computed_once(
     services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = services
@@ -179,7 +179,7 @@ def test_equal_requests_of_two_processes_at_once_are_made_once(
         assert same(first.result(60), second.result(60))
 
 
-def test_a_process_that_died_or_a_visitor_that_left_holds_nobody_up(
+def test_dead_process_or_cancelled_request_blocks_no_other(
     services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = services
@@ -196,7 +196,7 @@ def test_a_process_that_died_or_a_visitor_that_left_holds_nobody_up(
     assert list(other.stream(again, left)) == []
 
 
-def test_a_cache_that_is_down_or_holds_nonsense_is_no_fault_of_an_answer(
+def test_unavailable_or_corrupt_cache_is_bypassed(
     services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, _ = services
@@ -214,7 +214,7 @@ def test_a_cache_that_is_down_or_holds_nonsense_is_no_fault_of_an_answer(
         assert down.translate_with_source(down.check({"text": TEXT, "beam_size": 2}))[1] is False
 
 
-def test_a_wrong_address_and_a_missing_package_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_url_and_missing_package_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="HEADLIGHT_CACHE_URL must be an address"):
         SharedCache("ftp://example.org")
     monkeypatch.setitem(__import__("sys").modules, "valkey", None)
@@ -222,9 +222,7 @@ def test_a_wrong_address_and_a_missing_package_are_told(monkeypatch: pytest.Monk
         SharedCache("redis://127.0.0.1:1/0")
 
 
-def test_who_leads_tells_so_until_the_work_is_over(
-    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_leader_renews_lock_until_done(services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.04)
     service, _ = services
     assert isinstance(service.shared, SharedCache)

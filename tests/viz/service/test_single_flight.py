@@ -1,4 +1,4 @@
-"""Equal work at once is done once, and what its lead tells, makes or raises reaches the requests that wait."""
+"""Concurrent identical work is done once; progress, results and errors reach all waiters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def led(flights: SingleFlight[str], key: str = "a", **given: Callable[..., objec
     return found
 
 
-def test_progress_reaches_a_request_that_waits_and_the_result_ends_it() -> None:
+def test_waiters_get_progress_and_result() -> None:
     flights: SingleFlight[str] = SingleFlight()
     heard: list[int] = []
     with led(flights) as lead, ThreadPoolExecutor(1) as pool:
@@ -33,7 +33,7 @@ def test_progress_reaches_a_request_that_waits_and_the_result_ends_it() -> None:
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_an_error_is_raised_for_those_who_wait_only_where_it_is_shared(shared: bool) -> None:
+def test_waiters_get_only_shared_errors(shared: bool) -> None:
     flights: SingleFlight[str] = SingleFlight(shares=lambda error: shared)
     with ThreadPoolExecutor(1) as pool:
         lead = led(flights)
@@ -48,7 +48,7 @@ def test_an_error_is_raised_for_those_who_wait_only_where_it_is_shared(shared: b
             assert isinstance(waits.result(60), Leader)
 
 
-def test_a_request_that_waited_finds_what_was_kept_or_leads_itself() -> None:
+def test_waiter_uses_cached_result_or_becomes_leader() -> None:
     flights: SingleFlight[str] = SingleFlight(only_stored=True)
     kept: dict[str, str] = {}
     for keep, expected in ((kept.clear, Leader), (lambda: kept.update(a="kept"), str)):
@@ -63,7 +63,7 @@ def test_a_request_that_waited_finds_what_was_kept_or_leads_itself() -> None:
             found.finish("")
 
 
-def test_a_value_put_again_counts_once_and_becomes_the_last_to_leave() -> None:
+def test_replaced_entry_is_counted_once_and_evicted_last() -> None:
     cache: ByteLru[str] = ByteLru(11)
     for key, size in (("a", 2), ("b", 3), ("a", 5), ("c", 3)):
         cache.put(key, key * size, size)
@@ -72,7 +72,7 @@ def test_a_value_put_again_counts_once_and_becomes_the_last_to_leave() -> None:
     assert (cache.keys(), cache.bytes, len(cache)) == (["a", "c", "d"], 9, 3)
 
 
-def test_looking_without_using_changes_no_order_and_using_does() -> None:
+def test_peek_keeps_order_and_get_changes_it() -> None:
     cache: ByteLru[int] = ByteLru(2)
     cache.put("a", 1, 1)
     cache.put("b", 2, 1)

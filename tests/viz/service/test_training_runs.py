@@ -1,4 +1,4 @@
-"""Training runs: in processes of their own that end with the visitor, the run or the page; a queue before them."""
+"""Training runs in separate processes that end with the visitor, the run or the page, and their queue."""
 
 from __future__ import annotations
 
@@ -68,9 +68,7 @@ def ended(runs: TrainingRunPool, run: TrainingRun) -> None:
 
 
 @pytest.mark.slow
-def test_the_whole_run_arrives_from_a_process_of_its_own(
-    clock: Clock, processes: list[subprocess.Popen[bytes]]
-) -> None:
+def test_run_is_streamed_from_separate_process(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = TrainingRunPool(clock=clock)
     run = runs.start(ANNA, TOY)
     ended(runs, run)
@@ -83,14 +81,14 @@ def test_the_whole_run_arrives_from_a_process_of_its_own(
     assert runs.count() == 0  # all of it was fetched
 
 
-def test_what_was_seen_is_not_sent_again(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_received_snapshots_are_not_sent_again(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(SAYS, clock)
     run = runs.start(ANNA, TOY)
     ended(runs, run)
     assert [message["what"] for message in runs.poll(ANNA, run.name, 1)["messages"]] == ["done"]
 
 
-def test_a_run_ends_when_its_visitor_stops_it(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_visitor_can_stop_run(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(WAITS, clock)
     run = runs.start(ANNA, TOY)
     begun(runs, run)
@@ -101,7 +99,7 @@ def test_a_run_ends_when_its_visitor_stops_it(clock: Clock, processes: list[subp
     assert processes[0].poll() is not None
 
 
-def test_a_run_ends_when_nobody_asks_for_it(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_abandoned_run_is_stopped(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(WAITS, clock)
     run = runs.start(ANNA, TOY)
     begun(runs, run)
@@ -115,7 +113,7 @@ def test_a_run_ends_when_nobody_asks_for_it(clock: Clock, processes: list[subpro
         runs.poll(ANNA, run.name, 0)
 
 
-def test_a_new_run_of_a_visitor_ends_the_last_one(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_new_run_stops_visitors_previous_run(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(WAITS, clock)
     first = runs.start(ANNA, TOY)
     begun(runs, first)
@@ -126,9 +124,7 @@ def test_a_new_run_of_a_visitor_ends_the_last_one(clock: Clock, processes: list[
     ended(runs, second)
 
 
-def test_others_wait_and_are_told_how_many_are_before_them(
-    clock: Clock, processes: list[subprocess.Popen[bytes]]
-) -> None:
+def test_queued_runs_get_their_position(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(WAITS, clock)
     first = runs.start(ANNA, TOY)
     begun(runs, first)
@@ -143,7 +139,7 @@ def test_others_wait_and_are_told_how_many_are_before_them(
         ended(runs, run)
 
 
-def test_a_full_queue_refuses(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_full_queue_rejects(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(WAITS, clock, max_waiting=1)
     first = runs.start(ANNA, TOY)
     begun(runs, first)
@@ -155,7 +151,7 @@ def test_a_full_queue_refuses(clock: Clock, processes: list[subprocess.Popen[byt
         ended(runs, run)
 
 
-def test_a_class_at_one_address_trains_together(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_class_of_one_address_can_train_together(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(WAITS, clock)
     pupils = [Visitor(ANNA.address, f"pupil {number}") for number in range(30)]
     theirs = [runs.start(pupil, TOY) for pupil in pupils]
@@ -175,9 +171,7 @@ def test_a_class_at_one_address_trains_together(clock: Clock, processes: list[su
     ended(runs, again)
 
 
-def test_a_full_part_of_the_queue_is_told_in_words_of_its_own(
-    clock: Clock, processes: list[subprocess.Popen[bytes]]
-) -> None:
+def test_full_share_of_queue_has_its_own_message(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(WAITS, clock, max_waiting=4)
     theirs = [runs.start(Visitor(ANNA.address, name), TOY) for name in "abc"]
     with pytest.raises(PageError) as caught:
@@ -188,7 +182,7 @@ def test_a_full_part_of_the_queue_is_told_in_words_of_its_own(
         ended(runs, run)
 
 
-def test_what_is_stopped_is_the_run_of_that_name(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_stop_applies_to_named_run(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(WAITS, clock)
     first = runs.start(ANNA, TOY)
     begun(runs, first)
@@ -202,7 +196,7 @@ def test_what_is_stopped_is_the_run_of_that_name(clock: Clock, processes: list[s
     ended(runs, second)
 
 
-def test_nobody_reads_the_run_of_another_visitor(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+def test_runs_of_other_visitors_are_not_readable(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(SAYS, clock)
     run = runs.start(ANNA, TOY)
     ended(runs, run)
@@ -219,14 +213,14 @@ def test_nobody_reads_the_run_of_another_visitor(clock: Clock, processes: list[s
         ((sys.executable, "-c", "print('no JSON', flush=True)"), "failed"),
     ],
 )
-def test_a_process_that_cannot_train_is_told_kindly(command: tuple[str, ...], word: str) -> None:
+def test_process_start_failure_is_reported(command: tuple[str, ...], word: str) -> None:
     runs = TrainingRunPool(command=command)
     run = runs.start(ANNA, TOY)
     ended(runs, run)
     assert runs.poll(ANNA, run.name, 0)["messages"][-1] == {"what": word}
 
 
-def test_a_flood_of_moments_ends_the_run(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+def test_flood_of_snapshots_stops_run(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     monkeypatch.setattr(training_runs, "MAX_RESULT_BYTES", 1000)
     flood = 'import sys\nsys.stdin.readline()\nwhile True: print(\'{"what": "moment"}\', flush=True)'
     runs = runs_of(flood, clock)
@@ -236,7 +230,7 @@ def test_a_flood_of_moments_ends_the_run(monkeypatch: pytest.MonkeyPatch, clock:
     assert run.messages[-1] == {"what": "failed"}
 
 
-def test_no_run_outlives_a_page_that_is_killed(tmp_path: Path) -> None:
+def test_runs_end_with_killed_page(tmp_path: Path) -> None:
     """The page's process dies without a last word; the trainer sees its input end."""
     told = tmp_path / "pid"
     page = (

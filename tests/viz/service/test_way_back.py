@@ -1,4 +1,4 @@
-"""The way back chooses what the page answers: by default, where its model is here, and in no other case."""
+"""Reranking on the page: enabled by default if the reverse model exists, and not otherwise."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def service() -> Service:
     return Service(Settings())
 
 
-def test_it_counts_by_default_where_its_model_is_here(service: Service) -> None:
+def test_reranking_is_default_if_reverse_model_exists(service: Service) -> None:
     weights = {each["name"]: each["defaults"]["back_weight"] for each in translators(service)}
     assert {name: weights[name] for name in ("de-en", "en-de", "zh-en", "en-zh")} == dict.fromkeys(
         ("de-en", "en-de", "zh-en", "en-zh"), REVERSE_WEIGHT
@@ -45,12 +45,12 @@ def test_it_counts_by_default_where_its_model_is_here(service: Service) -> None:
     assert default_request(service)["back_weight"] == REVERSE_WEIGHT
 
 
-def test_without_a_beam_there_is_nothing_to_choose_by_default() -> None:
+def test_greedy_search_does_not_rerank() -> None:
     alone = Service(Settings(max_beam=1))
     assert alone.translate(alone.check({"text": "Ja."}, model_defaults=True)).request.options.back_weight == 0.0
 
 
-def test_the_answer_is_the_chosen_one_and_a_program_that_wants_none_gets_the_first(service: Service) -> None:
+def test_answer_is_reranked_unless_disabled(service: Service) -> None:
     asked = service.check({"text": SENTENCE, "model": "de-en"}, model_defaults=True)
     found = service.translate(asked)
     assert CHOSEN in found.text
@@ -58,7 +58,7 @@ def test_the_answer_is_the_chosen_one_and_a_program_that_wants_none_gets_the_fir
     assert CHOSEN not in service.translate(service.check({**PAGE, "back_weight": 0})).text
 
 
-def test_a_stream_ends_with_the_chosen_one(service: Service) -> None:
+def test_stream_ends_with_reranked_translation(service: Service) -> None:
     fresh = Service(Settings())
     *_, last = fresh.stream(fresh.check(PAGE), Event())
     assert last.translation is not None
@@ -69,21 +69,21 @@ def test_a_stream_ends_with_the_chosen_one(service: Service) -> None:
     assert again.translation is last.translation  # it is kept as it was chosen
 
 
-def test_a_model_without_a_way_back_answers_as_ever(service: Service) -> None:
+def test_model_without_reverse_model_is_unaffected(service: Service) -> None:
     values = {"text": "Il fait beau aujourd'hui.", "model": "fr-en", "beam_size": 4}
     found = service.translate(service.check({**values, "back_weight": REVERSE_WEIGHT}))
     assert found.text == service.translate(service.check(values)).text
     assert all(each.reverse_score is None for each in found.hypotheses)
 
 
-def test_what_read_back_says_is_kept_with_the_answer(service: Service) -> None:
+def test_back_translation_is_cached_with_answer(service: Service) -> None:
     found = service.translate(service.check(PAGE))
     again = decode_translation(encode_translation(found), found.rule)
     assert again.hypotheses == found.hypotheses
     assert found.hypotheses[0].reverse_score is not None
 
 
-def test_decoding_tells_how_it_was_chosen(service: Service) -> None:
+def test_decoding_reports_reranking(service: Service) -> None:
     found = search_function(service)({"request": PAGE, "theme": "light", "language": "en"})
     nodes, ends, backs = found["nodes"], found["finished"], found["backs"]
     assert found["back_weight"] == REVERSE_WEIGHT
@@ -96,7 +96,7 @@ def test_decoding_tells_how_it_was_chosen(service: Service) -> None:
     assert set(plain["backs"]) == {None}
 
 
-def test_programs_may_ask_for_it(service: Service) -> None:
+def test_api_can_request_reranking(service: Service) -> None:
     endpoints = Endpoints(service)
     asked: dict[str, Any] = {"text": SENTENCE, "model": "de-en", "beam_size": 4}
     assert CHOSEN in endpoints.translate({**asked, "back_weight": REVERSE_WEIGHT})["text"]
@@ -111,7 +111,7 @@ def test_programs_may_ask_for_it(service: Service) -> None:
         ({"beam_size": 4, "model": "fr-en", "text": "Il fait beau."}, "no_way_back"),
     ],
 )
-def test_programs_are_told_where_it_would_do_nothing(service: Service, more: dict[str, Any], word: str) -> None:
+def test_api_rejects_ineffective_reranking(service: Service, more: dict[str, Any], word: str) -> None:
     asked = {"text": SENTENCE, "model": "de-en", "back_weight": REVERSE_WEIGHT, **more}
     for ask in (Endpoints(service).translate, Endpoints(service).attention):
         with pytest.raises(PageError) as caught:
@@ -120,13 +120,13 @@ def test_programs_are_told_where_it_would_do_nothing(service: Service, more: dic
 
 
 @pytest.mark.parametrize("given", [-0.1, 10.5, "much", True, None])
-def test_a_weight_that_is_none_is_refused(service: Service, given: Any) -> None:
+def test_invalid_back_weight_is_rejected(service: Service, given: Any) -> None:
     with pytest.raises(PageError) as caught:
         service.check({**PAGE, "back_weight": given})
     assert caught.value.field == "back_weight"
 
 
-def test_where_the_way_back_fails_the_search_chooses_alone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_reverse_model_falls_back_to_search(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = Service(Settings())
     load = fresh.loaded.load
 
@@ -141,14 +141,14 @@ def test_where_the_way_back_fails_the_search_chooses_alone(service: Service, mon
     assert (found.text, [each.reverse_score for each in found.hypotheses]) == (alone.text, [None] * 4)
 
 
-def test_what_chooses_is_part_of_the_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reranking_is_part_of_cache_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen, alone = (service.cache_key(service.check({**PAGE, **more})) for more in ({}, {"beam_size": 1}))
     monkeypatch.setattr(service.catalogue, "reverse_model", lambda name: "")
     assert service.cache_key(service.check(PAGE)).revision != chosen.revision
     assert service.cache_key(service.check({**PAGE, "beam_size": 1})) == alone
 
 
-def test_heads_that_go_off_in_order_are_compared_with_what_the_model_chooses_alone(service: Service) -> None:
+def test_pruning_is_compared_with_unreranked_translation(service: Service) -> None:
     config = service.model_info("de-en").model.config
     heads = [
         {"kind": kind, "layer": layer, "head": head}
@@ -174,13 +174,13 @@ def test_heads_that_go_off_in_order_are_compared_with_what_the_model_chooses_alo
     assert text == translated
 
 
-def test_a_mistake_that_changes_nothing_in_writing_writes_what_the_lesson_shows_beside_it(service: Service) -> None:
+def test_ineffective_mistake_keeps_own_translation(service: Service) -> None:
     given = ExperimentInput({}, service.check(PAGE), service)
     told = given.run(try_mistakes, given.own_translation, ["softmax"])
     assert CHOSEN not in told.generated.text == given.own_translation.text
 
 
-def test_who_types_is_answered_without_it(service: Service) -> None:
+def test_live_requests_are_not_reranked(service: Service) -> None:
     from headlight.viz.tabs.translate import LIVE_OPTIONS
 
     asked = service.check({**PAGE, **LIVE_OPTIONS}, model_defaults=True)
@@ -190,7 +190,7 @@ def test_who_types_is_answered_without_it(service: Service) -> None:
 # ---------------------------------------------------------------- a changed model beside itself
 
 
-def test_the_way_back_repairs_nothing_that_what_if_breaks(service: Service) -> None:
+def test_interventions_are_not_reranked(service: Service) -> None:
     asked = {**PAGE, "text": BROKEN}
     alone = {**asked, "back_weight": 0}
     plain, broken = (service.translate(service.check({**alone, "interventions": each})) for each in ([], [OFF]))
@@ -202,7 +202,7 @@ def test_the_way_back_repairs_nothing_that_what_if_breaks(service: Service) -> N
     assert {each.reverse_score for each in broken.hypotheses} == {None}
 
 
-def test_the_unchanged_side_is_what_the_model_alone_chooses(service: Service) -> None:
+def test_unchanged_side_is_unreranked(service: Service) -> None:
     own = service.translate(service.check({**PAGE, "back_weight": 0}))
     for changes in ([], [OFF]):
         told = changed_answer_function(service)({"request": PAGE, "interventions": changes})
@@ -215,9 +215,7 @@ def test_the_unchanged_side_is_what_the_model_alone_chooses(service: Service) ->
         assert changed_answer_function(service)({"request": request, "interventions": []})["own"] is None
 
 
-def test_what_heads_count_for_is_measured_on_what_the_model_alone_chooses(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_importance_uses_unreranked_translation(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     own = service.translate(service.check({**PAGE, "back_weight": 0})).text
     measured: list[str] = []
 
@@ -232,7 +230,7 @@ def test_what_heads_count_for_is_measured_on_what_the_model_alone_chooses(
     assert set(measured) == {own}
 
 
-def test_a_model_that_searches_twice_is_compared_with_what_it_alone_chooses(service: Service) -> None:
+def test_second_search_is_compared_with_unreranked_translation(service: Service) -> None:
     greedy = {"text": SENTENCE, "model": "de-en", "beam_size": 1}
     told = second_answer_function(service)({"request": PAGE, "other": greedy})
     own = service.translate(service.check({**PAGE, "back_weight": 0}))

@@ -1,4 +1,4 @@
-"""Which files a Space gets: all that the page reads, and nothing else."""
+"""Files of a Space: exactly those that the page needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tracked(*folders: str) -> set[str]:
     return {path for path in listed if path and (ROOT / path).is_file()}
 
 
-def test_it_gets_all_code_and_no_tests_documents_or_benchmarks() -> None:
+def test_space_gets_code_without_tests_docs_and_benchmarks() -> None:
     names = set(space_files(ROOT))
     assert {name for name in names if name.startswith(("model/", "viz/"))} == tracked("model", "viz")
     assert {Path(name).suffix for name in tracked("model", "viz")} == set(CODE)
@@ -38,7 +38,7 @@ def test_it_gets_all_code_and_no_tests_documents_or_benchmarks() -> None:
     assert names <= tracked()
 
 
-def test_it_gets_the_assets_that_are_read_while_the_page_runs() -> None:
+def test_space_gets_runtime_assets() -> None:
     names = set(space_files(ROOT))
     code = {
         path: (ROOT / path).read_text(encoding="utf-8") for path in names if path.startswith(("viz/", "model/training"))
@@ -55,7 +55,7 @@ def test_it_gets_the_assets_that_are_read_while_the_page_runs() -> None:
     assert not {f"assets/recipes/{name}.json" for name in MODELS} & unread
 
 
-def test_it_gets_the_models_that_ship() -> None:
+def test_space_gets_bundled_models() -> None:
     exclude = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["exclude"]
     shipped = {each.removeprefix("!/assets/models/") for each in exclude if each.startswith("!")} - {"hub.json"}
     assert set(MODELS) == shipped
@@ -70,7 +70,7 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_model_of_ones_own_comes_along_where_it_is_named(copied: Path) -> None:
+def test_named_own_model_is_uploaded(copied: Path) -> None:
     before = set(space_files(copied))
     mine = copied / "assets" / "models" / "mine"
     mine.mkdir()
@@ -85,7 +85,7 @@ def test_a_model_of_ones_own_comes_along_where_it_is_named(copied: Path) -> None
             space_files(copied, [wrong])
 
 
-def test_what_lies_about_in_a_working_tree_stays_at_home(copied: Path) -> None:
+def test_untracked_files_are_not_uploaded(copied: Path) -> None:
     before = set(space_files(copied))
     for name in (
         ".env",
@@ -99,12 +99,12 @@ def test_what_lies_about_in_a_working_tree_stays_at_home(copied: Path) -> None:
     assert set(space_files(copied)) == before
 
 
-def test_a_package_finds_the_checkout_in_the_current_folder(tmp_path: Path) -> None:
+def test_installed_package_uses_checkout_in_current_folder(tmp_path: Path) -> None:
     assert find_root() == ROOT
     assert find_root([tmp_path, ROOT]) == ROOT
     with pytest.raises(CommandError, match="from a checkout"):
         find_root([tmp_path])
 
 
-def test_a_space_gets_the_icon_and_the_picture_without_which_the_page_does_not_start() -> None:
+def test_space_gets_icon_and_preview_image() -> None:
     assert {"assets/pictures/icon.png", "assets/pictures/share.png"} <= set(space_files(ROOT))

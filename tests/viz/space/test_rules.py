@@ -1,4 +1,4 @@
-"""The Hub's rules, held against ours: what a Space of this repository breaks is told before anything is sent."""
+"""The Hub's rules: violations of a Space are reported before the upload."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def faults_of(tmp_path: Path, before: str, after: str, hardware: str | None = No
     return list(rules.faults({**space_files(ROOT), "README.md": tmp_path / "README.md"}, hardware))
 
 
-def test_this_repository_keeps_them() -> None:
+def test_repository_follows_hub_rules() -> None:
     assert list(rules.faults(space_files(ROOT))) == []
     assert list(rules.faults(space_files(ROOT), "zero-a10g")) == []
     assert card_errors(README) == []
@@ -37,7 +37,7 @@ def test_this_repository_keeps_them() -> None:
         ("short_description: ", "short_description: Rather a long text, ", "characters, but at most 60"),
     ],
 )
-def test_what_the_hub_refuses_is_told_before(tmp_path: Path, before: str, after: str, fault: str) -> None:
+def test_hub_rule_violations_are_reported_before_upload(tmp_path: Path, before: str, after: str, fault: str) -> None:
     (told,) = faults_of(tmp_path, before, after)
     assert fault in told
     assert card_errors((tmp_path / "README.md").read_text(encoding="utf-8"))
@@ -60,7 +60,7 @@ def test_what_the_hub_refuses_is_told_before(tmp_path: Path, before: str, after:
         ("docs/images/hero.webp", "docs/images/none.webp", "README.md"),
     ],
 )
-def test_what_would_keep_a_space_from_starting_is_told(tmp_path: Path, before: str, after: str, fault: str) -> None:
+def test_startup_problems_are_reported(tmp_path: Path, before: str, after: str, fault: str) -> None:
     if "none.webp" in after:  # the list of files is made of the README itself
         files = {**space_files(ROOT), "docs/images/none.webp": ROOT / "docs" / "images" / "none.webp"}
         assert list(rules.faults(files)) == ["docs/images/none.webp is missing."]
@@ -68,13 +68,13 @@ def test_what_would_keep_a_space_from_starting_is_told(tmp_path: Path, before: s
         assert any(fault in told for told in faults_of(tmp_path, before, after))
 
 
-def test_zero_gpu_has_few_versions_of_python(tmp_path: Path) -> None:
+def test_zerogpu_python_versions_are_checked(tmp_path: Path) -> None:
     assert faults_of(tmp_path, '"3.12"', '"3.11"') == []
     (told,) = faults_of(tmp_path, '"3.12"', '"3.11"', "zero-a10g")
     assert "python_version is 3.11, but ZeroGPU has 3.10, 3.12" in told
 
 
-def test_binary_and_large_files_are_told_apart_as_the_hub_does(tmp_path: Path) -> None:
+def test_binary_and_large_files_are_classified_like_hub(tmp_path: Path) -> None:
     for name, content in {
         "text": "Wo ist der Bahnhof? 火车站在哪里？".encode() * 200,
         "cut": b"a" * 511 + "的".encode(),  # the sample ends within a letter
@@ -89,7 +89,7 @@ def test_binary_and_large_files_are_told_apart_as_the_hub_does(tmp_path: Path) -
     assert rules.needs_large_storage(tmp_path / "long")
 
 
-def test_a_dry_run_lists_and_checks_without_a_token(
+def test_dry_run_lists_and_checks_without_token(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HF_TOKEN", raising=False)
@@ -102,15 +102,13 @@ def test_a_dry_run_lists_and_checks_without_a_token(
     assert lines[-1] == "The files keep the Hub's rules. Nothing was sent."
 
 
-def test_a_dry_run_says_what_the_hub_would_refuse(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dry_run_reports_rejected_files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "space_files", lambda *given: {"README.md": ROOT / "README.md"})
     assert headlight.main(["space", "ada/headlight", "--dry-run"]) == 2
     assert "The Hub would refuse ada/headlight: README.md: app_file is app.py" in capsys.readouterr().err
 
 
-def test_the_front_matter_names_the_models_that_visitors_may_ask_for() -> None:
+def test_front_matter_lists_allowed_models() -> None:
     card = rules._card(ROOT / "README.md")
     assert isinstance(card, dict)
     assert card["models"] == [each["id"] for each in load_hub_list()]

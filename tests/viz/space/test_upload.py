@@ -1,4 +1,4 @@
-"""The upload, over real HTTP to a Hub that refuses what the real one refuses."""
+"""The upload over real HTTP to a stub Hub with the real Hub's rules."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def refused(files: dict[str, Path], name: str = NAME, **more: bool) -> str:
     return str(caught.value)
 
 
-def test_it_creates_a_space_with_exactly_these_files(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
+def test_space_is_created_with_exactly_these_files(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
     said: list[str] = []
     assert upload(NAME, files, private=True, hardware="zero-a10g", say=said.append)
     space = hub.spaces[NAME]
@@ -71,7 +71,7 @@ def test_it_creates_a_space_with_exactly_these_files(hub: SpaceHub, files: dict[
     assert "run the same command again" in said[1]
 
 
-def test_it_updates_what_changed_and_deletes_what_is_gone(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
+def test_update_uploads_changes_and_deletes_removed_files(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
     upload(NAME, files, say=lambda text: None)
     stored, space = hub.stored, hub.spaces[NAME]
     assert not upload(NAME, files, say=lambda text: None)  # nothing changed: no commit, so no build
@@ -84,7 +84,7 @@ def test_it_updates_what_changed_and_deletes_what_is_gone(hub: SpaceHub, files: 
     assert hub.stored == stored  # the weights were not sent again
 
 
-def test_after_a_break_it_goes_on_where_it_stopped(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
+def test_interrupted_upload_resumes(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
     hub.breaks = ["/commit/"]
     told = refused(files)
     assert "The connection to 127.0.0.1 failed: Server disconnected" in told
@@ -97,7 +97,7 @@ def test_after_a_break_it_goes_on_where_it_stopped(hub: SpaceHub, files: dict[st
     assert set(hub.spaces[NAME].files) == {*files, ".gitattributes"}
 
 
-def test_the_files_of_another_app_are_not_deleted_unasked(hub: SpaceHub, files: dict[str, Path]) -> None:
+def test_files_of_other_apps_are_not_deleted(hub: SpaceHub, files: dict[str, Path]) -> None:
     hub.spaces[NAME] = Space(files={**NEW, "main.py": b"another app"})
     assert "holds another app, whose files would be deleted. Choose another name, or add --replace" in refused(files)
     assert hub.spaces[NAME].files["main.py"] == b"another app"
@@ -105,7 +105,7 @@ def test_the_files_of_another_app_are_not_deleted_unasked(hub: SpaceHub, files: 
     assert "main.py" not in hub.spaces[NAME].files
 
 
-def test_without_a_token_it_says_where_to_get_one(
+def test_missing_token_error_explains_how_to_get_one(
     hub: SpaceHub, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("HF_TOKEN")
@@ -118,7 +118,7 @@ def test_without_a_token_it_says_where_to_get_one(
     assert "does not know the token. Create a new one" in refused(files)
 
 
-def test_a_token_that_may_not_write_is_told_by_its_owner(hub: SpaceHub, files: dict[str, Path]) -> None:
+def test_read_only_token_is_reported(hub: SpaceHub, files: dict[str, Path]) -> None:
     assert "The token of ada may not write to bob/headlight" in refused(files, "bob/headlight")
     assert 'under the namespace "bob"' in refused(files, "bob/headlight")
     assert "Check the spelling of bob, or join it" in refused(files, "bob/headlight")
@@ -133,7 +133,7 @@ def test_a_token_that_may_not_write_is_told_by_its_owner(hub: SpaceHub, files: d
     assert "The token may not write to ada/headlight." in refused(files)
 
 
-def test_a_free_account_is_told_of_zero_gpu(hub: SpaceHub, files: dict[str, Path]) -> None:
+def test_free_account_error_suggests_zerogpu(hub: SpaceHub, files: dict[str, Path]) -> None:
     hub.accounts["hf_ada"] = Account("ada", pays=False)
     told = refused(files)
     assert "requires a PRO subscription" in told
@@ -141,7 +141,7 @@ def test_a_free_account_is_told_of_zero_gpu(hub: SpaceHub, files: dict[str, Path
     assert upload(NAME, files, hardware="zero-a10g", say=lambda text: None)
 
 
-def test_what_the_network_does_is_one_sentence(
+def test_network_errors_are_one_sentence(
     hub: SpaceHub, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.statuses = {"/api/spaces/": 503}
@@ -156,13 +156,13 @@ def test_what_the_network_does_is_one_sentence(
     assert "Check the network, the proxy and HF_ENDPOINT. Run the same command again" in refused(files)
 
 
-def test_bad_front_matter_is_told_with_the_hubs_words(hub: SpaceHub, files: dict[str, Path]) -> None:
+def test_front_matter_error_quotes_hub(hub: SpaceHub, files: dict[str, Path]) -> None:
     files["README.md"].write_bytes(CARD.replace(b"sdk:", b"colorTo: orange\nsdk:"))
     assert 'Invalid metadata in README.md. - "colorTo" must be one of [red, yellow,' in refused(files)
     assert hub.stored == 0
 
 
-def test_the_hub_of_these_tests_refuses_as_the_real_one(hub: SpaceHub, files: dict[str, Path]) -> None:
+def test_stub_hub_rejects_like_real_hub(hub: SpaceHub, files: dict[str, Path]) -> None:
     hub.spaces[NAME] = Space()
     api = HfApi(endpoint=hub.address)
     for name, content in {"a.webp": b"RIFF\0\0\0\0WEBP", "a.txt": b"a\n" * 5_000_001, "README.md": CARD[5:]}.items():
@@ -174,18 +174,18 @@ def test_the_hub_of_these_tests_refuses_as_the_real_one(hub: SpaceHub, files: di
 
 
 @pytest.mark.parametrize("text", ["ada/headlight", " ada/headlight/ ", "https://huggingface.co/spaces/ada/headlight"])
-def test_a_name_is_read_out_of_an_address_too(text: str) -> None:
+def test_space_name_is_parsed_from_url(text: str) -> None:
     assert read_name(text) == "ada/headlight"
 
 
 @pytest.mark.parametrize("text", ["headlight", "a/b/c", "ada/", "ada/my space", "ada/--x", "-a/b", "a..b/c", "a/b.git",
                                   "", "https://huggingface.co/ada/headlight", "ada/" + "x" * 100])  # fmt: skip
-def test_a_malformed_name_is_told(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_malformed_name_is_reported(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert headlight.main(["space", "--", text]) == 2
     assert "is not the name of a Space. Write user/name, such as ada/headlight" in capsys.readouterr().err
 
 
-def test_it_needs_no_more_than_huggingface_hub_and_says_no_traceback(hub: SpaceHub) -> None:
+def test_upload_needs_only_huggingface_hub_and_prints_no_traceback(hub: SpaceHub) -> None:
     """So that a workflow that syncs installs one package, and not PyTorch."""
     code = (
         "import sys, headlight; code = headlight.main(['space', 'bob/headlight']); "

@@ -1,4 +1,4 @@
-"""The service of the shipped models, and what translates for the page; a module may have a service of its own."""
+"""Fixtures: the service of the bundled models and the translate widget; modules may define their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two models: the second answers the same sentence, and its tokens are matched with those of the first."""
+"""Two models: the second one's translation and the token matching."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ask(service: Service, other: Any, request: Any = FIRST) -> dict[str, Any]:
     return values
 
 
-def test_the_second_model_answers_as_it_would_alone_with_every_weight(service: Service) -> None:
+def test_second_model_matches_standalone_translation(service: Service) -> None:
     other = {"text": BEER, "model": "de-en", "beam_size": 3}
     answer = ask(service, other)["answer"]
     alone = service.translate(service.check(other, model_defaults=True))
@@ -46,7 +46,7 @@ def test_the_second_model_answers_as_it_would_alone_with_every_weight(service: S
         np.testing.assert_allclose(numbers, alone.attention.of(kind), atol=NEAR)
 
 
-def test_source_tokens_are_matched_by_the_characters_of_the_sentence(service: Service) -> None:
+def test_source_tokens_are_matched_by_characters(service: Service) -> None:
     told = ask(service, {"text": BEER, "model": "de-en"})
     first = service.translate(service.check(FIRST)).source_tokens
     second = told["answer"]["source"]
@@ -61,7 +61,7 @@ def test_source_tokens_are_matched_by_the_characters_of_the_sentence(service: Se
     assert [unit["label"] for unit in told["source"]["units"]] == ["ich", "mochte", "ein", "bier", "</s>"]
 
 
-def test_translations_that_differ_are_matched_by_words_in_order(service: Service) -> None:
+def test_differing_translations_are_matched_by_words(service: Service) -> None:
     cola = "ich mochte ein cola"
     told = ask(service, {"text": cola, "model": "de-en"}, {"text": cola, "model": "toy"})
     ours, theirs = (text.lower().split() for text in ("i want a coke .", told["answer"]["text"].replace(".", " .")))
@@ -73,7 +73,7 @@ def test_translations_that_differ_are_matched_by_words_in_order(service: Service
     assert {"i", "a", "."} <= set(shared)
 
 
-def test_a_second_model_that_reads_the_first_ones_words_has_a_partner_for_every_row(service: Service) -> None:
+def test_forced_second_model_matches_every_row(service: Service) -> None:
     written = service.translate(service.check(FIRST)).text
     told = ask(service, {"text": BEER, "model": "de-en", "target": written})
     assert told["answer"]["text"] == written
@@ -81,13 +81,13 @@ def test_a_second_model_that_reads_the_first_ones_words_has_a_partner_for_every_
     assert all(unit["first"] and unit["second"] for unit in told["target"]["units"])
 
 
-def test_the_same_model_twice_matches_itself(service: Service) -> None:
+def test_same_model_matches_itself(service: Service) -> None:
     told = ask(service, FIRST)
     for side in ("source", "target"):
         assert all(unit["first"] == unit["second"] for unit in told[side]["units"])
 
 
-def test_the_way_back_reads_the_first_answer_and_is_matched_crosswise(service: Service) -> None:
+def test_reverse_model_is_matched_crosswise(service: Service) -> None:
     first = service.translate(service.check(FIRST))
     told = json.loads(
         call_json(
@@ -107,7 +107,7 @@ def test_the_way_back_reads_the_first_answer_and_is_matched_crosswise(service: S
     assert sorted(place for unit in written["units"] for place in unit["second"]) == list(range(len(answer["target"])))
 
 
-def test_labels_of_units_are_short_and_safe(service: Service) -> None:
+def test_unit_labels_are_short_and_escaped(service: Service) -> None:
     text = "<b>ich</b> " + "x" * 40
     units = ask(service, {"text": text, "model": "toy"}, {"text": text, "model": "de-en"})["source"]["units"]
     assert "".join(unit["full"] for unit in units[:-1]) == text.replace(" ", "")
@@ -167,7 +167,7 @@ class ModelDefaults(NamedTuple):
         (ModelDefaults(), {}, False, ("", "")),
     ],
 )
-def test_a_model_of_many_languages_takes_those_of_the_first(
+def test_multilingual_second_model_uses_first_models_languages(
     defaults: ModelDefaults, given: dict[str, str], back: bool, expected: tuple[str, str]
 ) -> None:
     first = SimpleNamespace(request=TranslationRequest(text="", model="one"))
@@ -178,7 +178,7 @@ def test_a_model_of_many_languages_takes_those_of_the_first(
     assert (found.source_language, found.target_language) == expected
 
 
-def test_the_menu_lists_translators_that_answer_at_once() -> None:
+def test_menu_lists_local_translators() -> None:
     cards = card("toy"), card("a", default=True), card("b", downloaded=False), card("c", kind="classifier"), card("d")
     assert [each["name"] for each in model_menu(ModelCache(*cards))] == ["a", "d", "toy"]  # type: ignore[arg-type]
 
@@ -195,9 +195,7 @@ def test_the_menu_lists_translators_that_answer_at_once() -> None:
         ({"other": {**FIRST, "capture": ["*"]}}, "capture", "unknown_name"),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(
-    service: Service, values: dict[str, Any], field: str, word: str
-) -> None:
+def test_invalid_values_are_rejected_by_name(service: Service, values: dict[str, Any], field: str, word: str) -> None:
     with pytest.raises(PageError) as error:
         second_answer_function(service)({"request": FIRST} | values)
     assert (error.value.field, error.value.word) == (field, word)

@@ -1,4 +1,4 @@
-"""Decoding: the tree in numbers, why each node met its outcome, and that every node can be opened."""
+"""Decoding: the tree, the reason of each outcome, and opening nodes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def node(step: int, token: int, outcome: Outcome, score: float = -1.0, parent: i
 # ---------------------------------------------------------------- the search
 
 
-def test_the_nodes_are_those_of_the_tree_in_its_order(service: Service) -> None:
+def test_nodes_match_tree_order(service: Service) -> None:
     found = search(service, beam_size=3)
     tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
     assert len(found["nodes"]) == len(tree.nodes) > 3
@@ -53,7 +53,7 @@ def test_the_nodes_are_those_of_the_tree_in_its_order(service: Service) -> None:
     assert found["beam"] == 3
 
 
-def test_the_best_finished_node_is_the_translation_that_is_shown(service: Service) -> None:
+def test_best_finished_node_is_displayed_translation(service: Service) -> None:
     found = search(service, beam_size=3)
     tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
     scores = [found["nodes"][place][7] for place in found["finished"]]
@@ -61,7 +61,7 @@ def test_the_best_finished_node_is_the_translation_that_is_shown(service: Servic
     assert list(tree.path(found["finished"][0])) == found["written"]["ids"]
 
 
-def test_the_text_of_each_node_comes_together_from_the_changes_along_its_path(service: Service) -> None:
+def test_node_text_is_assembled_from_path_changes(service: Service) -> None:
     found = search(service, beam_size=4)
     tree = service.translate(service.check({"text": BEER, "beam_size": 4})).tree
     decode = translator_of(service, "toy").target_tokenizer.decode
@@ -72,7 +72,7 @@ def test_the_text_of_each_node_comes_together_from_the_changes_along_its_path(se
     assert texts[found["finished"][0]] == found["written"]["text"]
 
 
-def test_a_character_in_pieces_replaces_what_stood_for_its_first_piece() -> None:
+def test_completed_character_replaces_placeholder() -> None:
     tree = tree_of(steps=2)
     read = {(0,): "x�", (0, 0): "xé"}
     translation = translation_of(("a",), ("b",), tree)
@@ -83,7 +83,7 @@ def test_a_character_in_pieces_replaces_what_stood_for_its_first_piece() -> None
 
 
 @pytest.mark.parametrize("outcome", ["kept", "dropped", "finished"])
-def test_any_node_opens_with_all_its_attention(service: Service, outcome: str) -> None:
+def test_any_node_opens_with_full_attention(service: Service, outcome: str) -> None:
     found = search(service, beam_size=3)
     tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
     place = next(at for at, values in enumerate(found["nodes"]) if values[8] == outcome)
@@ -94,7 +94,7 @@ def test_any_node_opens_with_all_its_attention(service: Service, outcome: str) -
 
 
 @pytest.mark.parametrize("request_", [{"beam_size": 1}, {"temperature": 1.0, "seed": 3}, {"target": "I want a beer"}])
-def test_without_a_beam_there_is_no_tree(service: Service, request_: dict[str, Any]) -> None:
+def test_greedy_search_has_no_tree(service: Service, request_: dict[str, Any]) -> None:
     found = search(service, **request_)
     assert found["nodes"] == found["finished"] == []
     assert found["samples"] is ("temperature" in request_)
@@ -104,7 +104,7 @@ def test_without_a_beam_there_is_no_tree(service: Service, request_: dict[str, A
 # ---------------------------------------------------------------- why a node met its outcome
 
 
-def test_each_fate_has_its_reason() -> None:
+def test_every_outcome_has_a_reason() -> None:
     nodes = [
         node(0, 7, "kept", -1.0),
         node(0, 8, "kept", -2.0),
@@ -122,20 +122,20 @@ def test_each_fate_has_its_reason() -> None:
     assert reasons(nodes, 2, {END}) == expected
 
 
-def test_what_is_cut_off_at_the_limit_is_told_from_what_ended() -> None:
+def test_truncated_and_finished_hypotheses_are_distinguished() -> None:
     nodes = [node(0, 7, "finished", -1.0), node(0, END, "finished", -2.0), node(0, 8, "dropped", -3.0)]
     assert reasons(nodes, 2, {END}) == ["limit", "ended", "worse"]
     assert finished(BeamTree(tuple(nodes)), {END}) == [1, 0]  # what ended comes first, however likely the other is
 
 
-def test_the_reasons_of_a_real_search_fit_its_fates(service: Service) -> None:
+def test_reasons_of_real_search_match_outcomes(service: Service) -> None:
     fits = {"kept": {"kept"}, "finished": {"ended", "limit"}, "dropped": {"worse", "late_end", "over"}}
     for beam in (2, 5):
         for values in search(service, beam_size=beam)["nodes"]:
             assert values[9] in fits[values[8]]
 
 
-def test_every_reason_and_fate_has_words() -> None:
+def test_every_reason_and_outcome_has_phrases() -> None:
     for language in LANGUAGES:
         for reason in ("kept", "stranded", "ended", "limit", "worse", "late_end", "over"):
             assert phrases(language)[f"decoding_reason_{reason}"]
@@ -148,14 +148,14 @@ def test_every_reason_and_fate_has_words() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_figures_speak_the_language_of_the_page(service: Service, theme: str, language: str) -> None:
+def test_figures_use_page_language(service: Service, theme: str, language: str) -> None:
     asked = {"request": {"text": BEER, "beam_size": 3}, "theme": theme, "language": language}
     bars = probabilities_function(service)(asked)["figure"]
     said = [each["text"] for each in bars["layout"]["annotations"][:2]]
     assert said == [phrases(language)[f"figure_probabilities_{part}"] for part in ("probability", "others")]
 
 
-def test_a_figure_leaves_its_title_to_the_page_and_takes_less_room() -> None:
+def test_page_figure_has_no_title_and_is_compact() -> None:
     look = parse_style(LOOK)
     translation = translation_of(("a", "b"), ("c", "d", "e"))
     figure = figure_json("probabilities", look, translation)
@@ -163,7 +163,7 @@ def test_a_figure_leaves_its_title_to_the_page_and_takes_less_room() -> None:
     assert 24 <= figure["layout"]["margin"]["t"] < 70
 
 
-def test_bars_are_the_probabilities_of_the_pass_that_captures_attention(service: Service) -> None:
+def test_bars_match_captured_probabilities(service: Service) -> None:
     figure = probabilities_function(service)({"request": {"text": BEER, "beam_size": 3}, **LOOK})["figure"]
     tokens = service.translate(service.check({"text": BEER, "beam_size": 3})).target_tokens
     assert figure["data"][0]["x"] == pytest.approx([token.probability for token in tokens])
@@ -188,7 +188,7 @@ LOOKS = [
     ("server", "changed", "field", "word"),
     [(search_function, *each) for each in REQUESTS] + [(probabilities_function, *each) for each in (*REQUESTS, *LOOKS)],
 )
-def test_what_makes_no_sense_is_refused_by_name(
+def test_invalid_values_are_rejected_by_name(
     service: Service, server: Any, changed: dict[str, Any], field: str, word: str
 ) -> None:
     with pytest.raises(PageError) as error:
@@ -198,7 +198,7 @@ def test_what_makes_no_sense_is_refused_by_name(
     assert (told["what"], told["field"], told["word"]) == ("error", field, word)
 
 
-def test_the_tab_runs_alone() -> None:
+def test_tab_runs_standalone() -> None:
     async def made() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
         return build_page(Settings(model="toy"), {"decoding": build})
 

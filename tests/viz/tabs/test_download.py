@@ -1,4 +1,4 @@
-"""What the browser hears while a model of the Hub comes."""
+"""Progress messages of model downloads."""
 
 from __future__ import annotations
 
@@ -62,9 +62,7 @@ def look(fetching: Downloads, **values: Any) -> str:
     return found
 
 
-def test_where_the_hub_is_away_the_page_hears_it_and_that_it_is_back(
-    fetching: Downloads, hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hub_status_is_reported_and_recovers(fetching: Downloads, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
     monkeypatch.setattr(reach.time, "monotonic", lambda: clock[0])
     assert look(fetching) == ""
@@ -85,13 +83,13 @@ def test_where_the_hub_is_away_the_page_hears_it_and_that_it_is_back(
     assert look(fetching) == ""  # by itself, at a later visit
 
 
-def test_where_no_model_of_the_hub_is_allowed_it_is_not_looked_for(hub: Hub, tmp_path: Path) -> None:
+def test_hub_is_not_contacted_if_disallowed(hub: Hub, tmp_path: Path) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
     assert look(Downloads(Service(Settings(models_folder=tmp_path / "models", models=())))) == ""
     assert hub.looks == 0
 
 
-def test_an_offer_says_what_would_come_and_fetches_nothing(fetching: Downloads, hub: Hub) -> None:
+def test_offer_describes_download_without_starting_it(fetching: Downloads, hub: Hub) -> None:
     size = sum(path.stat().st_size for path in (MODELS / "toy").iterdir())
     told = offer(fetching, TOY)
     commit = hub.repositories[TOY].references["main"]
@@ -106,7 +104,7 @@ def test_an_offer_says_what_would_come_and_fetches_nothing(fetching: Downloads, 
 @pytest.mark.parametrize(
     ("name", "word"), [("someone/else", "model_not_allowed"), ("../toy", "model_not_allowed"), (7, "hub_bad_id")]
 )
-def test_what_may_not_be_asked_for_is_not(fetching: Downloads, hub: Hub, name: Any, word: str) -> None:
+def test_disallowed_model_is_rejected(fetching: Downloads, hub: Hub, name: Any, word: str) -> None:
     told = offer(fetching, name)
     assert (told["what"], told["field"], told["word"]) == ("error", "model", word)
     (message,) = messages_of(fetching, name=name)
@@ -114,7 +112,7 @@ def test_what_may_not_be_asked_for_is_not(fetching: Downloads, hub: Hub, name: A
     assert hub.asked == []
 
 
-def test_a_page_that_is_open_can_learn_what_others_fetched(fetching: Downloads) -> None:
+def test_open_page_can_list_downloads_of_others(fetching: Downloads) -> None:
     def told() -> list[tuple[str, bool]]:
         return [(each["name"], each["downloaded"]) for each in fetching.list_models({})]
 
@@ -123,7 +121,7 @@ def test_a_page_that_is_open_can_learn_what_others_fetched(fetching: Downloads) 
     assert told() == [("toy", True), (TOY, True)]
 
 
-def test_a_tab_that_is_asked_for_a_model_that_is_not_here_says_so(fetching: Downloads, hub: Hub) -> None:
+def test_tab_request_for_missing_model_is_rejected(fetching: Downloads, hub: Hub) -> None:
     asked = {"model": TOY, "theme": "light", "language": "en", "length": 7}
     with pytest.raises(PageError) as caught:
         encoding_json(fetching.service, asked)
@@ -132,7 +130,7 @@ def test_a_tab_that_is_asked_for_a_model_that_is_not_here_says_so(fetching: Down
     assert encoding_json(fetching.service, asked)["length"] == 7
 
 
-def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: Downloads) -> None:
+def test_download_streams_progress_then_models(fetching: Downloads) -> None:
     messages = list(messages_of(fetching, name=TOY))
     *progress, last = messages
     assert {each["what"] for each in progress} == {"fetching"}
@@ -143,7 +141,7 @@ def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: Downl
     assert [(each["name"], each["downloaded"]) for each in last["models"]] == [("toy", True), (TOY, True)]
 
 
-def test_who_leaves_ends_it_and_keeps_what_came(fetching: Downloads, hub: Hub) -> None:
+def test_cancelled_download_keeps_partial_files(fetching: Downloads, hub: Hub) -> None:
     messages: list[dict[str, Any]] = []
     stop = Event()
     hub.going.clear()
@@ -159,7 +157,7 @@ def test_who_leaves_ends_it_and_keeps_what_came(fetching: Downloads, hub: Hub) -
     assert list(messages_of(fetching, name=TOY))[-1]["what"] == "fetched"
 
 
-def test_a_listener_who_goes_away_ends_it(fetching: Downloads, hub: Hub) -> None:
+def test_disconnect_cancels_download(fetching: Downloads, hub: Hub) -> None:
     hub.cuts = [11]  # of the weights: there are messages before they are here
     listening = messages_of(fetching, name=TOY)
     next(listening)
@@ -188,7 +186,7 @@ def test_two_visitors_share_one_download(fetching: Downloads, hub: Hub) -> None:
     assert hub.bodies(WEIGHTS) == [None]
 
 
-def test_our_own_faults_say_so_and_show_nothing(
+def test_internal_errors_are_reported_without_details(
     fetching: Downloads, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any) -> None:
@@ -201,7 +199,7 @@ def test_our_own_faults_say_so_and_show_nothing(
     assert "secret" in caplog.text
 
 
-def test_an_address_fetches_one_model_at_a_time(fetching: Downloads) -> None:
+def test_one_download_per_address(fetching: Downloads) -> None:
     one, two = Visitor("203.0.113.5", "one"), Visitor("203.0.113.5", "two")
     other = Visitor("198.51.100.7", "one")
     with fetching._claim_download(one, TOY):

@@ -1,4 +1,4 @@
-"""How heads align the pairs of a file, as the page asks for it."""
+"""Alignment of the pairs of a gold file by all heads, as requested by the page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def service() -> Service:
     return Service(Settings(model="toy"))
 
 
-def test_a_file_of_links_is_counted_for_every_head_in_both_readings(service: Service) -> None:
+def test_gold_links_are_counted_for_every_head_and_shift(service: Service) -> None:
     told = links_function(service)({"model": "toy", "rows": [PAIR, PAIR]})
     assert {tuple(head[:3]) for head in told["heads"]} == {
         (layer, head, shift) for layer in range(2) for head in range(4) for shift in (0, 1)
@@ -36,20 +36,20 @@ def test_a_file_of_links_is_counted_for_every_head_in_both_readings(service: Ser
         assert 0 <= right_and_sure <= right <= 4
 
 
-def test_a_table_in_the_other_direction_is_turned(service: Service) -> None:
+def test_gold_table_of_other_direction_is_reversed(service: Service) -> None:
     english = [PAIR[1], PAIR[0], "0-0 1-1 2-2 3?3"]
     count = links_function(service)
     assert count({"model": "toy", "rows": [english], "turned": True}) == count({"model": "toy", "rows": [PAIR]})
 
 
 @pytest.mark.parametrize("rows", [None, [], [PAIR] * 5, [["a", "b"]], [["a", "b", 3]], [[*PAIR[:2], "0-9"]]])
-def test_links_that_make_no_sense_are_refused(service: Service, rows: Any) -> None:
+def test_invalid_links_are_rejected(service: Service, rows: Any) -> None:
     with pytest.raises(PageError) as error:
         links_function(service)({"model": "toy", "rows": rows})
     assert error.value.word == "bad_links"
 
 
-def test_the_summarise_effects_of_a_word_are_those_of_the_model(service: Service) -> None:
+def test_word_effects_match_model(service: Service) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy"}
     answer = effects_function(service)({"request": request, "place": 2})
     heads = answer["strongest"]
@@ -63,13 +63,13 @@ def test_the_summarise_effects_of_a_word_are_those_of_the_model(service: Service
 
 
 @pytest.mark.parametrize("place", [None, -1, 99, "0", True])
-def test_effects_of_a_word_that_is_not_there_are_refused(service: Service, place: Any) -> None:
+def test_effects_of_missing_word_are_rejected(service: Service, place: Any) -> None:
     with pytest.raises(PageError):
         effects_function(service)({"request": {"text": "ich mochte ein bier", "model": "toy"}, "place": place})
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_maps_of_effects_are_those_of_the_model(service: Service, kind: Kind) -> None:
+def test_effect_maps_match_model(service: Service, kind: Kind) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy"}
     maps = decode_array(effect_maps_function(service)({"request": request, "kind": kind})["effects"])
     translation = service.translate(service.check(request))

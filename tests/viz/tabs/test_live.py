@@ -1,4 +1,4 @@
-"""What comes of a sentence while it is typed: a greedy answer after all others, or word that others come first."""
+"""Live requests: greedy answers after all other requests, or a busy message."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def messages(widget: TranslateWidget, **values: Any) -> list[dict[str, Any]]:
     return [json.loads(message) for message in asked(widget, **values)]
 
 
-def test_a_live_answer_is_greedy_and_comes_alone(
+def test_live_answer_is_greedy_without_progress(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL", 0)
@@ -51,18 +51,18 @@ def test_a_live_answer_is_greedy_and_comes_alone(
 
 
 @pytest.mark.parametrize(("full", "beam_size"), [(True, 4), (False, 1), ("yes", 1)])
-def test_a_full_live_answer_keeps_the_options(translate_widget: TranslateWidget, full: Any, beam_size: int) -> None:
+def test_full_live_answer_uses_options(translate_widget: TranslateWidget, full: Any, beam_size: int) -> None:
     (answer,) = messages(translate_widget, text=TYPED, full=full)  # still without messages of progress
     assert answer["request"]["options"]["beam_size"] == beam_size
 
 
 @pytest.mark.parametrize("live", [False, None, 1, "yes"])
-def test_only_true_is_live(translate_widget: TranslateWidget, live: Any) -> None:
+def test_only_true_enables_live(translate_widget: TranslateWidget, live: Any) -> None:
     answer = messages(translate_widget, text=TYPED, live=live)[-1]
     assert answer["request"]["options"]["beam_size"] > 1
 
 
-def test_others_come_first_and_that_is_told(
+def test_live_yields_to_other_requests_and_reports_it(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0.05)
@@ -72,7 +72,7 @@ def test_others_come_first_and_that_is_told(
     assert service.line.is_idle()
 
 
-def test_a_live_answer_gives_way_within_a_step(
+def test_live_answer_yields_within_one_step(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
@@ -93,7 +93,7 @@ def test_a_live_answer_gives_way_within_a_step(
     places[0].release()
 
 
-def test_a_newer_sentence_stops_the_older_one_within_a_step(
+def test_newer_sentence_cancels_older_one_within_one_step(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
@@ -114,19 +114,19 @@ def test_a_newer_sentence_stops_the_older_one_within_a_step(
     assert [each["turn"] for each in newer] == [2]
 
 
-def test_what_cannot_be_translated_is_a_message(translate_widget: TranslateWidget) -> None:
+def test_untranslatable_text_returns_message(translate_widget: TranslateWidget) -> None:
     (message,) = messages(translate_widget, text="x" * 501)
     assert (message["what"], message["word"]) == ("error", "too_long")
 
 
-def test_a_closing_server_is_busy(
+def test_stopping_server_reports_busy(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service.line, "closed", True)
     assert [each["what"] for each in messages(translate_widget, text=TYPED)] == ["busy"]
 
 
-def test_of_two_requests_that_begin_in_the_wrong_order_the_later_one_goes_on(translate_widget: TranslateWidget) -> None:
+def test_out_of_order_requests_keep_the_later_one(translate_widget: TranslateWidget) -> None:
     later = asked(translate_widget, text="Ein Kind spielt im Garten.", turn=9)
     with translate_widget._replace_job("one", 9) as stop:
         assert messages(translate_widget, text="Ein Kind spielt", turn=8) == []
@@ -136,9 +136,7 @@ def test_of_two_requests_that_begin_in_the_wrong_order_the_later_one_goes_on(tra
     assert [each["what"] for each in found] == ["answer"]
 
 
-def test_an_older_request_that_begins_late_leaves_the_newer_ones_place(
-    translate_widget: TranslateWidget, service: Service
-) -> None:
+def test_late_older_request_does_not_replace_newer_one(translate_widget: TranslateWidget, service: Service) -> None:
     with translate_widget._replace_job("one", 9), service.line.enqueue_live(VISITOR.get()) as newer:
         assert messages(translate_widget, text="Ein Kind spielt", turn=8) == []
         assert not newer.cancelled

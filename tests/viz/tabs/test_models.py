@@ -1,4 +1,4 @@
-"""The Models tab: cards as data, and nothing in them that a browser could run."""
+"""The Models tab: cards as data without executable markup."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cards() -> dict[str, dict[str, Any]]:
     return {card["name"]: card for card in found}
 
 
-def test_all_models_are_there_translators_first_and_the_usual_one_before_all(cards: dict[str, Any]) -> None:
+def test_models_are_listed_with_default_translator_first(cards: dict[str, Any]) -> None:
     names = list(cards)
     assert names[0] == "de-en"
     assert cards["de-en"]["default"] is True
@@ -60,7 +60,7 @@ def test_all_models_are_there_translators_first_and_the_usual_one_before_all(car
     assert {path.parent.name for path in MODELS.glob("*/config.json")} == set(names)
 
 
-def test_a_card_tells_sizes_licence_scores_limits_and_how_it_learnt(cards: dict[str, Any]) -> None:
+def test_card_has_sizes_licence_scores_limits_and_training(cards: dict[str, Any]) -> None:
     card = cards["de-en"]
     assert card["languages"] == ["de", "en"]
     assert card["parameters"] > 9_000_000
@@ -78,13 +78,13 @@ def test_a_card_tells_sizes_licence_scores_limits_and_how_it_learnt(cards: dict[
     assert all(len(each["values"]) == len(curve["steps"]) for each in curve["series"])
 
 
-def test_the_first_paragraph_is_told_once(cards: dict[str, Any]) -> None:
+def test_first_paragraph_is_not_repeated(cards: dict[str, Any]) -> None:
     for card in cards.values():
         (summary,) = card["summary"]
         assert summary not in card["introduction"]
 
 
-def test_no_html_of_a_card_becomes_an_element() -> None:
+def test_html_in_card_is_escaped() -> None:
     nodes = [node for section in sections(HOSTILE) for node in walk(section.blocks)]
     assert {node["tag"] for node in nodes} <= {
         "p",
@@ -109,7 +109,7 @@ def test_no_html_of_a_card_becomes_an_element() -> None:
         assert written in whole
 
 
-def test_a_card_is_cut_at_its_headings_but_not_within_code() -> None:
+def test_card_is_split_at_headings_outside_code() -> None:
     card = "---\nlanguage: de\n---\n# title\n\none\n\n## A\n\n```\n## not a heading\n```\n\n### B\n\ntwo\n\n## C\n"
     found = sections(card)
     assert [section.title for section in found] == ["", "A", "C"]
@@ -118,13 +118,13 @@ def test_a_card_is_cut_at_its_headings_but_not_within_code() -> None:
     assert found[1].blocks[0]["inside"] == ["## not a heading"]
 
 
-def test_numbers_of_a_table_stand_at_its_end() -> None:
+def test_numeric_columns_are_right_aligned() -> None:
     (table,) = blocks("| a | b |\n| --- | ---: |\n| 1 | 2 |")
     cells = [node for node in walk([table]) if node["tag"] in ("th", "td")]
     assert [cell.get("end", False) for cell in cells] == [False, True, False, True]
 
 
-def test_a_curve_is_read_from_the_table_of_steps() -> None:
+def test_curve_is_parsed_from_step_table() -> None:
     found = training_curve(
         blocks("| step | loss | bleu a |\n| --- | --- | --- |\n| 1,000 | 2.5 | 7 |\n| 2000 | 1.5 | 11 |")
     )
@@ -144,11 +144,11 @@ def test_a_curve_is_read_from_the_table_of_steps() -> None:
         "| step |\n| --- |",
     ],
 )
-def test_where_no_steps_are_counted_there_is_no_curve(table: str) -> None:
+def test_no_curve_without_steps(table: str) -> None:
     assert training_curve(blocks(table)) is None
 
 
-def test_scores_and_goals_are_read_from_the_table_of_tests() -> None:
+def test_scores_and_goals_are_parsed_from_test_table() -> None:
     lines = ["| long ones, 1,000 | 89.5% | 86% |", "| few | 1,000 | |", "| none | – | 1 |"]
     table = "\n".join(["before", "", "| test | accuracy | goal |", "| --- | ---: | ---: |", *lines])
     assert find_test_scores(blocks(table)) == {
@@ -163,11 +163,11 @@ def test_scores_and_goals_are_read_from_the_table_of_tests() -> None:
 @pytest.mark.parametrize(
     "table", ["no table", "| file | bytes |\n| --- | --- |\n| a | 1 |", "| test | a |\n| --- | --- |\n| x | – |"]
 )
-def test_where_no_test_is_named_there_are_no_scores(table: str) -> None:
+def test_no_scores_without_tests(table: str) -> None:
     assert find_test_scores(blocks(table)) is None
 
 
-def test_every_shipped_model_that_was_tested_is_drawn_by_its_own_numbers(cards: dict[str, Any]) -> None:
+def test_bundled_models_show_their_own_scores(cards: dict[str, Any]) -> None:
     for name, card in cards.items():
         if name == "toy":
             continue
@@ -190,7 +190,7 @@ def test_every_shipped_model_that_was_tested_is_drawn_by_its_own_numbers(cards: 
         ({}, None),
     ],
 )
-def test_plain_answers_that_nobody_has_read_yet_are_no_wrong_ones(
+def test_unlabelled_plain_answers_do_not_count_as_wrong(
     tmp_path: Path, plain: dict[str, int], shown: dict[str, int] | None
 ) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "new")
@@ -212,7 +212,7 @@ def test_plain_answers_that_nobody_has_read_yet_are_no_wrong_ones(
         "nothing",
     ],
 )
-def test_odd_measurements_of_a_third_party_leave_its_card_without_the_picture(tmp_path: Path, measured: Any) -> None:
+def test_malformed_third_party_measurements_are_ignored(tmp_path: Path, measured: Any) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "odd")
     (tmp_path / "odd" / "reliability.json").write_text(json.dumps({"measured": measured}), encoding="utf-8")
     (tmp_path / "odd" / "README.md").write_text("# odd\n\n## Scores\n\n| test | a |\n| --- | --- |\n| x | nan |\n")
@@ -230,23 +230,23 @@ def test_odd_measurements_of_a_third_party_leave_its_card_without_the_picture(tm
         ("Nothing is said.", ""),
     ],
 )
-def test_the_licence_is_found_where_a_card_tells_it(said: str, licence: str) -> None:
+def test_licence_is_parsed_from_card(said: str, licence: str) -> None:
     assert find_licence(said) == licence
 
 
-def test_a_model_without_a_card_is_listed_all_the_same(tmp_path: Path) -> None:
+def test_model_without_card_is_listed(tmp_path: Path) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "bare")
     (tmp_path / "bare" / "README.md").unlink()
     (card,) = cards_json(Service(Settings(models_folder=tmp_path)))
     assert (card["name"], card["licence"], card["summary"], card["sections"]) == ("bare", "", [], [])
 
 
-def test_lists_within_lists_end_somewhere() -> None:
+def test_list_nesting_is_limited() -> None:
     deep = "\n".join("  " * depth + "- x" for depth in range(200))
     json.dumps(blocks(deep))
 
 
-def test_every_known_section_and_measure_has_words() -> None:
+def test_known_sections_and_measures_have_phrases() -> None:
     from headlight.viz.figure_phrases import LANGUAGES, phrases
 
     for language in LANGUAGES:
@@ -254,9 +254,7 @@ def test_every_known_section_and_measure_has_words() -> None:
             assert f"models_section_{name}" in phrases(language)
 
 
-def test_models_of_the_hub_come_last_and_have_their_card_once_they_are_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hub_models_are_last_and_have_cards_when_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
     settings = Settings(models_folder=tmp_path / "models", models=("a/opus-mt-fr-en", "b/opus-mt-es-en"))
     files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}

@@ -1,4 +1,4 @@
-"""The Positions tab: what is drawn of each encoding is the model's own arithmetic, and nothing is drawn of chance."""
+"""The Positions tab: figures match the model's arithmetic, and untrained encodings are not drawn."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def unpacked(numbers: dict[str, str]) -> FloatArray:
 
 
 @pytest.mark.parametrize("encoding", POSITIONS)
-def test_every_encoding_of_the_registry_answers_in_both_languages_and_themes(service: Service, encoding: str) -> None:
+def test_every_encoding_renders_in_both_languages_and_themes(service: Service, encoding: str) -> None:
     for language in ("en", "zh"):
         for theme in ("light", "dark"):
             asked = ASKED | {"encoding": encoding, "language": language, "theme": theme}
@@ -48,7 +48,7 @@ def test_every_encoding_of_the_registry_answers_in_both_languages_and_themes(ser
             assert (answer["figure"] is None) == (encoding in ("none", "learned"))
 
 
-def test_the_models_own_encoding_comes_first_and_is_taken_where_none_is_named(service: Service) -> None:
+def test_model_encoding_is_first_and_default(service: Service) -> None:
     answer = encoding_json(service, ASKED)
     own = translator_of(service, "toy").model.config.positions
     assert answer["encoding"] == answer["own"] == answer["choices"][0] == own
@@ -56,7 +56,7 @@ def test_the_models_own_encoding_comes_first_and_is_taken_where_none_is_named(se
 
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary", "alibi"])
-def test_the_numbers_drawn_are_those_of_the_models_own_code(service: Service, encoding: str) -> None:
+def test_displayed_numbers_match_model_code(service: Service, encoding: str) -> None:
     config = replace(translator_of(service, "toy").model.config, positions=encoding)
     expected = make_positions(config, one_way=False).as_array(LENGTH).numpy()
     figure = encoding_json(service, ASKED | {"encoding": encoding})["figure"]
@@ -66,7 +66,7 @@ def test_the_numbers_drawn_are_those_of_the_models_own_code(service: Service, en
         np.testing.assert_allclose(unpacked(figure["data"][1]["z"]), expected @ expected.T, atol=1e-5)
 
 
-def test_untrained_numbers_are_never_drawn(service: Service) -> None:
+def test_untrained_encodings_are_not_drawn(service: Service) -> None:
     config = translator_of(service, "toy").model.config
     assert encoding_json(service, ASKED | {"encoding": "learned"})["form"] == "untrained"
     assert encoding_array(config, "learned", LENGTH).size == 0
@@ -76,7 +76,7 @@ def test_untrained_numbers_are_never_drawn(service: Service) -> None:
     assert buckets[0, 5, 6] == config.relative_buckets // 2 + 1  # the other side begins anew
 
 
-def test_a_model_that_learnt_its_positions_shows_them(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learned_positions_are_shown(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     config = replace(translator_of(service, "toy").model.config, positions="learned", max_length=11)
     learnt = make_positions(config, one_way=False)
 
@@ -97,7 +97,7 @@ def test_a_model_that_learnt_its_positions_shows_them(service: Service, monkeypa
 
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary"])
-def test_each_wave_begins_anew_after_its_period(service: Service, encoding: str) -> None:
+def test_waves_are_periodic(service: Service, encoding: str) -> None:
     config = replace(translator_of(service, "toy").model.config, rotary_base=500.0)
     table = encoding_array(config, encoding, 97)
     lengths = periods(config, encoding)
@@ -110,7 +110,7 @@ def test_each_wave_begins_anew_after_its_period(service: Service, encoding: str)
         assert min(np.abs(wave - np.sin(angles)).max(), np.abs(wave - np.cos(angles)).max()) < 1e-4
 
 
-def test_closed_waves_and_an_offset_belong_to_the_models_own_encoding_alone(service: Service) -> None:
+def test_only_model_encoding_has_closed_waves_and_offset(service: Service) -> None:
     own = {"positions": "sinusoidal_halves", "closed_waves": True, "position_offset": 2}
     config = replace(translator_of(service, "toy").model.config, **own)
     plain = replace(config, closed_waves=False, position_offset=0)
@@ -129,14 +129,14 @@ def test_encodings_without_waves_have_no_period(service: Service) -> None:
     assert [periods(config, name) for name in ("none", "learned", "alibi", "relative")] == [None] * 4
 
 
-def test_a_picture_is_made_once_and_is_closed_to_writing(service: Service) -> None:
+def test_encoding_arrays_are_cached_and_read_only(service: Service) -> None:
     config = translator_of(service, "toy").model.config
     first = encoding_array(config, "alibi", 7)
     assert encoding_array(config, "alibi", 7) is first
     assert not first.flags.writeable
 
 
-def test_buckets_are_read_out_as_whole_numbers_in_the_pages_language(service: Service) -> None:
+def test_buckets_are_formatted_as_integers(service: Service) -> None:
     asked = ASKED | {"encoding": "relative"}
     english = encoding_json(service, asked)["figure"]["data"][0]["hovertemplate"]
     chinese = encoding_json(service, asked | {"language": "zh"})["figure"]["data"][0]["hovertemplate"]
@@ -161,13 +161,13 @@ def test_buckets_are_read_out_as_whole_numbers_in_the_pages_language(service: Se
         ({"length": None}, "length", "not_whole"),
     ],
 )
-def test_what_a_browser_sends_is_checked(service: Service, wrong: dict[str, Any], field: str, word: str) -> None:
+def test_browser_values_are_validated(service: Service, wrong: dict[str, Any], field: str, word: str) -> None:
     with pytest.raises(PageError) as caught:
         encoding_json(service, ASKED | wrong)
     assert (caught.value.field, caught.value.word) == (field, word)
 
 
-def test_the_tab_is_built_without_loading_a_model() -> None:
+def test_building_tab_loads_no_model() -> None:
     fresh = Service(Settings(model="toy"))
     assert isinstance(build(fresh, CallTable(threads=1)), gr.HTML)
     assert fresh.loaded.cache.keys() == []

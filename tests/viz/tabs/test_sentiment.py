@@ -1,4 +1,4 @@
-"""The Sentiment tab: what it sends adds up to the verdict, and every head's numbers are the model's."""
+"""The Sentiment tab: contributions sum to the log-odds, and heads match the model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def answer_to(service: Service, text: str, model: str = "") -> dict[str, Any]:
     return values
 
 
-def test_shares_and_bias_sum_to_the_log_odds(service: Service) -> None:
+def test_contributions_and_bias_sum_to_log_odds(service: Service) -> None:
     answer = answer_to(service, TEXT)
     assert len(answer["shares"]) == len(answer["tokens"])
     odds, probability = answer["log_odds"][1], answer["probabilities"][1]
@@ -56,21 +56,21 @@ def test_a_word_did_what_the_judge_says_less_without_it(service: Service) -> Non
     assert positive[place] > 0.1
 
 
-def test_tokens_stand_where_the_text_has_them(service: Service) -> None:
+def test_token_offsets_match_text(service: Service) -> None:
     answer = answer_to(service, TEXT)
     for token in answer["tokens"][:-1]:
         assert answer["text"][token["start"] : token["end"]].strip() == token["text"].strip()
     assert answer["tokens"][-1]["special"] is True
 
 
-def test_short_reviews_come_with_every_weight(service: Service) -> None:
+def test_short_reviews_include_all_weights(service: Service) -> None:
     answer = answer_to(service, TEXT)
     attention = service.classify(TEXT).attention
     assert answer["attention"]["shape"] == list(attention.shape)
     np.testing.assert_allclose(decoded(answer["attention"]), attention, atol=NEAR)
 
 
-def test_what_a_head_looks_at_on_average_is_the_mean_of_its_rows(service: Service) -> None:
+def test_average_attention_is_mean_of_rows(service: Service) -> None:
     answer = answer_to(service, TEXT)
     attention = service.classify(TEXT).attention
     received = np.array(answer["received"])
@@ -79,7 +79,7 @@ def test_what_a_head_looks_at_on_average_is_the_mean_of_its_rows(service: Servic
     np.testing.assert_allclose(received.sum(axis=-1), 1, atol=1e-4)
 
 
-def test_long_reviews_come_with_averages_alone(service: Service) -> None:
+def test_long_reviews_include_only_averages(service: Service) -> None:
     few, many = ("dull " * count for count in (MAX_TOKENS - 1, MAX_TOKENS))
     short, long = answer_to(service, few), answer_to(service, many)
     assert len(short["tokens"]) == MAX_TOKENS
@@ -91,23 +91,23 @@ def test_long_reviews_come_with_averages_alone(service: Service) -> None:
     assert len(json.dumps(long)) < 100_000
 
 
-def test_a_text_too_long_to_read_whole_says_so(service: Service) -> None:
+def test_truncated_text_is_reported(service: Service) -> None:
     assert answer_to(service, "dull " * 700)["shortened"] is True
     assert answer_to(service, TEXT)["shortened"] is False
 
 
 @pytest.mark.parametrize("review", REVIEWS, ids=lambda review: str(review.name))
-def test_every_example_is_read_whole_and_has_a_name(service: Service, review: Any) -> None:
+def test_examples_are_not_truncated_and_have_names(service: Service, review: Any) -> None:
     assert answer_to(service, review.text)["shortened"] is False
     assert all(f"sentiment_example_{review.name}" in phrases(language) for language in LANGUAGES)
 
 
-def test_the_negation_among_the_examples_is_one_that_the_model_gets_wrong(service: Service) -> None:
+def test_negation_example_is_misclassified(service: Service) -> None:
     text = next(review.text for review in REVIEWS if review.name == "negation")
     assert service.classify(text).verdict == "positive"
 
 
-def test_every_class_has_words_in_every_language(service: Service) -> None:
+def test_every_class_has_phrases_in_every_language(service: Service) -> None:
     for name in service.classify(TEXT).classes:
         for language in LANGUAGES:
             assert {f"sentiment_class_{name}", f"sentiment_toward_{name}"} <= set(phrases(language))
@@ -128,13 +128,13 @@ def test_every_class_has_words_in_every_language(service: Service) -> None:
         ({"text": "good", "model": "../sentiment"}, "unknown_model"),
     ],
 )
-def test_what_a_browser_sends_is_checked(service: Service, values: dict[str, Any], word: str) -> None:
+def test_browser_values_are_validated(service: Service, values: dict[str, Any], word: str) -> None:
     with pytest.raises(PageError) as caught:
         classify(service, values)
     assert (caught.value.field, caught.value.word) == ("model" if "model" in values else "text", word)
 
 
-def test_hostile_text_comes_back_as_text(service: Service) -> None:
+def test_hostile_text_is_returned_as_text(service: Service) -> None:
     answer = answer_to(service, "<img src=x onerror=alert(1)> ${alert(1)} {{this}}")
     assert "<img src=x onerror=alert(1)>" in answer["text"]
 
@@ -159,7 +159,7 @@ def name_of(judge: Judge) -> str:
     return judge.name
 
 
-def test_classifiers_of_the_models_folder_are_listed_and_the_shipped_one_judges_first(several: Service) -> None:
+def test_classifiers_are_listed_with_bundled_one_as_default(several: Service) -> None:
     assert [(each["name"], each["linear"], each["downloaded"]) for each in classifiers(several)] == [
         ("sentiment", True, True),
         ("feelings", False, True),
@@ -170,7 +170,7 @@ def test_classifiers_of_the_models_folder_are_listed_and_the_shipped_one_judges_
 
 
 @pytest.mark.parametrize(("model", "count"), [("feelings", 3), ("moods", 5)])
-def test_a_classifier_of_any_number_of_classes_judges(several: Service, model: str, count: int) -> None:
+def test_any_number_of_classes_is_supported(several: Service, model: str, count: int) -> None:
     values = {"text": TEXT, "model": model}
     answer = json.loads(json.dumps(judgement_json(*classify(several, values)), allow_nan=False))
     judgement = several.classify(TEXT, model)
@@ -184,7 +184,7 @@ def test_a_classifier_of_any_number_of_classes_judges(several: Service, model: s
         assert TEXT[token["start"] : token["end"]].strip() == token["text"].strip()
 
 
-def test_words_that_a_vocabulary_lacks_are_named_by_their_places(several: Service) -> None:
+def test_unknown_words_are_reported_by_position(several: Service) -> None:
     text = "The film was 龘 lovely ☃."
     answer = answer_to(several, text, "feelings")
     assert [answer["tokens"][place]["text"] for place in answer["unknown"]] == ["龘", "☃"]
@@ -199,7 +199,7 @@ def label_of(judge: Judge, token_id: int) -> str:
     return judge.tokenizer.label(token_id)
 
 
-def test_erasing_waits_for_a_second_call_where_it_is_much_work(several: Service) -> None:
+def test_expensive_erasure_needs_second_call(several: Service) -> None:
     values = {"text": TEXT, "model": "feelings"}
     judgement, erased = classify(several, values, most_work=0)
     answer = judgement_json(judgement, erased)
@@ -209,7 +209,7 @@ def test_erasing_waits_for_a_second_call_where_it_is_much_work(several: Service)
     assert judgement_json(judgement, ErasureEffects(None, 2 * MAX_WORK))["erasable"] is False
 
 
-def test_a_text_longer_than_the_models_positions_is_read_at_both_ends(several: Service) -> None:
+def test_text_beyond_position_limit_keeps_both_ends(several: Service) -> None:
     first, last = "wonderful " * 30, "dull " * 30
     judgement = several.classify(f"{first}{last}".strip(), "feelings")
     most = 61  # positions

@@ -1,4 +1,4 @@
-"""What the browser hears while the model writes, and the answer that is there before anybody asks."""
+"""Messages of a streaming translation, and the stored first answer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def numbers(answer: dict[str, Any], kind: str) -> np.ndarray:
     return decoded(answer["attention"][kind], causal=kind == "decoder")
 
 
-def test_the_last_message_is_the_answer(translate_widget: TranslateWidget, service: Service) -> None:
+def test_last_message_is_the_answer(translate_widget: TranslateWidget, service: Service) -> None:
     messages = ask(translate_widget, text=SENTENCE, turn=7)
     assert [each["what"] for each in messages[:-1]] == ["progress"] * (len(messages) - 1)
     assert messages[-1]["what"] == "answer"
@@ -80,7 +80,7 @@ def test_the_last_message_is_the_answer(translate_widget: TranslateWidget, servi
     assert messages[-1]["model"]["source"] == "de"
 
 
-def test_gradios_queue_hears_the_same(translate_widget: TranslateWidget) -> None:
+def test_gradio_queue_streams_same_messages(translate_widget: TranslateWidget) -> None:
     straight, queued = (
         way(translate_widget, text=SENTENCE, turn=7)[-1] | {"seconds": 0, "cached": True}
         for way in (ask, ask_through_queue)
@@ -88,7 +88,7 @@ def test_gradios_queue_hears_the_same(translate_widget: TranslateWidget) -> None
     assert straight == queued
 
 
-def test_an_answer_too_large_for_gradios_queue_is_fetched_by_its_name(
+def test_large_queue_answer_is_fetched_by_name(
     translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (*_, whole) = ask(translate_widget, text=SENTENCE, turn=1)
@@ -107,7 +107,7 @@ def test_an_answer_too_large_for_gradios_queue_is_fetched_by_its_name(
         assert collect(name)["word"] == "no_answer"
 
 
-def test_of_answers_that_nobody_fetches_the_oldest_leave() -> None:
+def test_oldest_unfetched_answers_are_dropped() -> None:
     parcels = DeferredAnswers(limit_bytes=10)
     names = [parcels.store(text * 4) for text in "abc"]
     with pytest.raises(PageError):
@@ -130,14 +130,14 @@ def test_of_answers_that_nobody_fetches_the_oldest_leave() -> None:
         ({"text": SENTENCE, "colour": "red"}, "colour", "unknown_name"),
     ],
 )
-def test_faults_are_messages_with_their_field(
+def test_error_messages_name_field(
     translate_widget: TranslateWidget, values: dict[str, Any], field: str, word: str
 ) -> None:
     (message,) = ask(translate_widget, **values)
     assert (message["what"], message["field"], message["word"]) == ("error", field, word)
 
 
-def test_our_own_faults_say_so_and_show_nothing(
+def test_internal_errors_are_reported_without_details(
     translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(values: Any, *, model_defaults: bool) -> None:
@@ -150,7 +150,7 @@ def test_our_own_faults_say_so_and_show_nothing(
     assert "secret" in caplog.text
 
 
-def test_a_new_request_stops_the_visitors_last_one_and_nobody_elses(translate_widget: TranslateWidget) -> None:
+def test_new_request_cancels_only_same_visitors_request(translate_widget: TranslateWidget) -> None:
     with (
         translate_widget._replace_job("one") as first,
         translate_widget._replace_job("two") as other,
@@ -166,7 +166,7 @@ def test_a_new_request_stops_the_visitors_last_one_and_nobody_elses(translate_wi
         assert "one" not in translate_widget._running
 
 
-def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(translate_widget: TranslateWidget) -> None:
+def test_idle_visitors_are_forgotten(translate_widget: TranslateWidget) -> None:
     for number in range(20):
         assert ask(translate_widget, f"visitor {number}", text=" ")[-1]["word"] == "blank_text"
         translate_widget.stop(SimpleNamespace(session_hash=f"other {number}"))  # type: ignore[arg-type]
@@ -176,7 +176,7 @@ def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(translate_widget: Tr
 @pytest.mark.parametrize(
     "request_", [None, 7, "", "null", "[1]", "[" * 100_000, '{"turn":' + "9" * 5000 + "}"], ids=str
 )
-def test_what_is_no_request_is_told_so(translate_widget: TranslateWidget, request_: Any) -> None:
+def test_malformed_request_is_rejected(translate_widget: TranslateWidget, request_: Any) -> None:
     event: Any = SimpleNamespace(request=request_)
     visitor: Any = SimpleNamespace(session_hash="one")
     message, _ = collect(translate_widget.stream_through_gradio(event, visitor))
@@ -184,11 +184,11 @@ def test_what_is_no_request_is_told_so(translate_widget: TranslateWidget, reques
 
 
 @pytest.mark.parametrize("turn", [10**4000, -(10**4000), "7", [1], None, True, 2.5])
-def test_an_odd_turn_is_no_part_of_the_message(translate_widget: TranslateWidget, turn: Any) -> None:
+def test_invalid_turn_is_not_echoed(translate_widget: TranslateWidget, turn: Any) -> None:
     assert with_request_number('{"what":"progress"}', turn) == '{"what":"progress"}'
 
 
-def test_a_stopped_request_has_no_answer(translate_widget: TranslateWidget) -> None:
+def test_cancelled_request_has_no_answer(translate_widget: TranslateWidget) -> None:
     stop = Event()
     stop.set()
     values = default_request(translate_widget.service) | {
@@ -197,7 +197,7 @@ def test_a_stopped_request_has_no_answer(translate_widget: TranslateWidget) -> N
     assert list(translate_widget._messages(values, stop, lambda translation: None)) == []
 
 
-def test_what_ends_says_nothing_over_the_news_of_a_later_request(
+def test_ended_request_does_not_overwrite_later_messages(
     translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     messages = ['{"what":"progress","text":"A"}', '{"what":"progress","text":"A dog"}', '{"what":"answer"}']
@@ -218,9 +218,7 @@ def test_what_ends_says_nothing_over_the_news_of_a_later_request(
     assert later[-2:] == [f'{{"turn":4,{messages[-1][1:]}', gr.skip()]
 
 
-def test_the_browser_knows_models_examples_and_limits_beforehand(
-    translate_widget: TranslateWidget, service: Service
-) -> None:
+def test_page_contains_models_examples_and_limits(translate_widget: TranslateWidget, service: Service) -> None:
     config = translate_widget.config()
     names = [each["name"] for each in config["models"]]
     assert names[0] == service.default
@@ -231,14 +229,14 @@ def test_the_browser_knows_models_examples_and_limits_beforehand(
     assert {row["name"]: row["high"] for row in config["options"]}["beam_size"] == 10
 
 
-def test_every_example_is_one_that_its_model_can_read(service: Service) -> None:
+def test_every_example_is_readable_by_its_model(service: Service) -> None:
     known = {card.name for card in service.models()}
     for example in EXAMPLES:
         if example.model in known:
             assert service.check({"text": example.text, "model": example.model})
 
 
-def test_the_kept_first_answer_is_what_the_page_says_today(service: Service) -> None:
+def test_stored_first_answer_is_current(service: Service) -> None:
     kept = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
     assert kept["key"] == first_answer_key(service), "Weights, request or answers have changed: `make first`."
     assert load_first_answer(service) == kept["answer"]
@@ -263,7 +261,7 @@ def test_the_kept_first_answer_is_what_the_page_says_today(service: Service) -> 
 
 
 @pytest.mark.parametrize(("change", "remains"), [({"seconds": -1.0}, True), ({"text": "Another."}, False)])
-def test_a_first_answer_that_only_took_another_time_stays_as_it_is(
+def test_first_answer_with_other_duration_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], remains: bool
 ) -> None:
     kept, file = FIRST_ANSWER_FILE.read_bytes(), tmp_path / "first.json"
@@ -299,7 +297,7 @@ def kinds_of(value: Any) -> Any:
     ],
     ids=["field", "weights", "model", "option", "other_option", "numbers", "roles", "sentence", "revision"],
 )
-def test_a_first_answer_made_otherwise_is_not_used(
+def test_outdated_first_answer_is_not_used(
     service: Service, monkeypatch: pytest.MonkeyPatch, change: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     kept = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))

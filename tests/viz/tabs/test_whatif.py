@@ -1,4 +1,4 @@
-"""What if: the page hears what the model does under the changes, and how it then scores the words of the original."""
+"""What if: translations under interventions, and scores of the original words."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ask(service: Service, interventions: Any, request: Any = FIRST) -> dict[str,
     return values
 
 
-def test_the_page_the_api_and_code_give_one_answer(service: Service) -> None:
+def test_page_api_and_python_agree(service: Service) -> None:
     told = ask(service, [OFF])
     code = translator_of(service).translate(BEER, interventions=[OFF])
     asked = service.translate(service.check(FIRST | {"interventions": [OFF]}))
@@ -55,7 +55,7 @@ def test_the_page_the_api_and_code_give_one_answer(service: Service) -> None:
     assert told["answer"]["request"]["interventions"] == [OFF]
 
 
-def test_the_words_of_the_original_are_scored_before_and_under_the_change(service: Service) -> None:
+def test_original_words_are_scored_with_and_without_interventions(service: Service) -> None:
     told = ask(service, [OFF])
     plain = translator_of(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
@@ -75,7 +75,7 @@ def test_the_words_of_the_original_are_scored_before_and_under_the_change(servic
     assert held_ids == list(ids)
 
 
-def test_a_swapped_word_of_the_sentence_changes_a_word_of_the_translation(service: Service) -> None:
+def test_swapped_source_word_changes_translation(service: Service) -> None:
     start = BEER.index("bier")
     told = ask(service, [{"action": "swap", "start": start, "end": start + 4, "text": "cola"}])
     assert told["answer"]["source_text"] == BEER.replace("bier", "cola")
@@ -84,7 +84,7 @@ def test_a_swapped_word_of_the_sentence_changes_a_word_of_the_translation(servic
     assert 0 < told["chrf"] < 100
 
 
-def test_a_change_that_does_nothing_changes_nothing(service: Service) -> None:
+def test_neutral_intervention_has_no_effect(service: Service) -> None:
     told = ask(service, [{"action": "scale", "kind": "cross", "amount": 1}])
     assert told["after"] == pytest.approx(told["before"], abs=1e-5)
     assert told["chrf"] == 100
@@ -101,11 +101,11 @@ def test_a_change_that_does_nothing_changes_nothing(service: Service) -> None:
         ([{"action": "erase", "start": 0, "end": len(BEER)}], "nothing_left"),
     ],
 )
-def test_a_change_that_cannot_be_made_is_said(service: Service, interventions: Any, word: str) -> None:
+def test_invalid_intervention_is_reported(service: Service, interventions: Any, word: str) -> None:
     assert ask(service, interventions)["word"] == word
 
 
-def test_a_request_that_is_none_is_said(service: Service) -> None:
+def test_invalid_request_is_reported(service: Service) -> None:
     assert ask(service, [OFF], request=None)["word"] == "not_names"
     assert ask(service, [OFF], request={"model": "toy"})["word"] == "missing"
 
@@ -116,9 +116,7 @@ def measured(service: Service, **values: Any) -> dict[str, Any]:
     return found
 
 
-def test_importance_comes_batch_by_batch_until_every_part_is_measured(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_importance_is_measured_in_batches(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 5)
     config = translator_of(service).model.config
     losses: list[dict[str, Any]] = []
@@ -138,7 +136,7 @@ def test_importance_comes_batch_by_batch_until_every_part_is_measured(
 
 
 @pytest.mark.parametrize("first", [-1, 9999, "all", None])
-def test_importance_begins_nowhere_else(service: Service, first: Any) -> None:
+def test_importance_start_is_validated(service: Service, first: Any) -> None:
     assert measured(service, first=first)["word"] == "not_whole"
 
 
@@ -148,9 +146,7 @@ def heard(function: Any, **values: Any) -> dict[str, Any]:
     return found
 
 
-def test_interactions_come_batch_by_batch_as_the_loss_of_both(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interactions_are_measured_in_batches(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 7)
     part = {"kind": "cross", "layer": 0, "head": 1}
     losses: list[dict[str, Any]] = []
@@ -178,11 +174,11 @@ def test_interactions_come_batch_by_batch_as_the_loss_of_both(
         ({"kind": "cross", "layer": 0}, "not_whole"),
     ],
 )
-def test_interactions_of_no_head_are_refused(service: Service, part: Any, word: str) -> None:
+def test_interactions_without_head_are_rejected(service: Service, part: Any, word: str) -> None:
     assert heard(interactions_function(service), part=part)["word"] == word
 
 
-def test_the_first_change_is_where_the_model_first_writes_something_else(service: Service) -> None:
+def test_first_change_is_first_differing_translation(service: Service) -> None:
     parts = [part for part in importance.all_parts(translator_of(service).model.config) if part.head is not None]
     order = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in parts]
     told = {"found": None, "next": 1, "all": 1}
@@ -199,11 +195,11 @@ def test_the_first_change_is_where_the_model_first_writes_something_else(service
 
 
 @pytest.mark.parametrize("order", [None, [], [{"kind": "cross"}], "all"])
-def test_an_order_of_other_heads_is_refused(service: Service, order: Any) -> None:
+def test_invalid_head_order_is_rejected(service: Service, order: Any) -> None:
     assert heard(pruning_search_function(service), order=order)["word"] == "wrong_type"
 
 
-def test_a_model_with_a_curve_tells_it_and_its_answers_stay_cached(service: Service, tmp_path: Path) -> None:
+def test_pruning_curve_is_returned_and_cached(service: Service, tmp_path: Path) -> None:
     assert heard(pruning_curve_function(service))["curve"] is None
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     refresh_checksums(tmp_path / "toy")
@@ -224,7 +220,7 @@ def test_a_model_with_a_curve_tells_it_and_its_answers_stay_cached(service: Serv
     assert (told["corpus"], told["sentences"], told["ranked_on"]) == ("mini.tsv", 200, 50)
 
 
-def test_a_visitor_with_everything_off_changes_nothing_for_another(service: Service) -> None:
+def test_interventions_do_not_affect_other_visitors(service: Service) -> None:
     """Two at once, neither answered from a cache; what each hears is what it hears alone."""
     everything = [{"action": "remove", "kind": kind} for kind in KINDS]
     requests = [FIRST | {"beam_size": width, "length_penalty": 0.25} for width in (1, 2, 3)]

@@ -1,4 +1,4 @@
-"""Why: every number of the explanation is the model's own, and they add up to the weight."""
+"""Why: explanations match the model and add up to the weight."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def translation_of(service: Any, text: str = SENTENCES[0]) -> Translation:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_products_over_the_divisor_plus_the_bias_are_the_score(tiny: OneModel, kind: Kind) -> None:
+def test_scaled_products_plus_bias_equal_score(tiny: OneModel, kind: Kind) -> None:
     translation = translation_of(tiny)
     for layer in range(translation.attention.of(kind).shape[0]):
         found = compute_head(tiny, translation, kind, layer, 4)  # type: ignore[arg-type]
@@ -95,7 +95,7 @@ def test_products_over_the_divisor_plus_the_bias_are_the_score(tiny: OneModel, k
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_softmax_of_a_row_of_scores_is_its_weights(tiny: OneModel, kind: Kind) -> None:
+def test_softmax_of_scores_equals_weights(tiny: OneModel, kind: Kind) -> None:
     translation = translation_of(tiny)
     found = compute_head(tiny, translation, kind, 1, 3)  # type: ignore[arg-type]
     for row in range(len(found.map.rows)):
@@ -106,7 +106,7 @@ def test_the_softmax_of_a_row_of_scores_is_its_weights(tiny: OneModel, kind: Kin
         assert steps["allowed"] == found.map.allowed[row].tolist()
 
 
-def test_a_masked_key_has_a_score_but_no_power_and_no_weight(tiny: OneModel) -> None:
+def test_masked_key_has_score_but_zero_weight(tiny: OneModel) -> None:
     found = compute_head(tiny, translation_of(tiny), "decoder", 0, 0)  # type: ignore[arg-type]
     steps = softmax_steps(found, 1)
     assert steps["allowed"][:4] == [True, True, False, False]
@@ -115,7 +115,7 @@ def test_a_masked_key_has_a_score_but_no_power_and_no_weight(tiny: OneModel) -> 
     assert sum(steps["weights"]) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_bias_is_told_of_where_positions_add_one_and_nowhere_else() -> None:
+def test_bias_is_reported_only_for_biased_positions() -> None:
     alibi = OneModel(tiny_translator(positions="alibi"))
     translation = translation_of(alibi)
     one_way = compute_head(alibi, translation, "decoder", 1, 2)  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def test_a_bias_is_told_of_where_positions_add_one_and_nowhere_else() -> None:
     assert compute_head(plain, translation_of(plain), "encoder", 1, 2).bias is None  # type: ignore[arg-type]
 
 
-def test_only_the_probes_of_the_layer_that_is_asked_for_are_watched() -> None:
+def test_only_probes_of_requested_layer_are_watched() -> None:
     tiny = OneModel(tiny_translator())
     translation = translation_of(tiny)
     compute_head(tiny, translation, "cross", 2, 1)  # type: ignore[arg-type]
@@ -134,7 +134,7 @@ def test_only_the_probes_of_the_layer_that_is_asked_for_are_watched() -> None:
     assert tiny.asked[-1].target == tuple(token.id for token in translation.target_tokens)
 
 
-def test_looking_closer_changes_no_weight(service: Service) -> None:
+def test_explanation_does_not_change_weights(service: Service) -> None:
     translation = service.translate(service.check({"text": BEER, "beam_size": 3}))
     found = compute_head(service, translation, "cross", 0, 1)
     again = service.translate(
@@ -144,7 +144,7 @@ def test_looking_closer_changes_no_weight(service: Service) -> None:
     np.testing.assert_allclose(again.attention.cross, translation.attention.cross, atol=1e-6)
 
 
-def test_powers_that_would_have_too_many_digits_or_too_few_are_taken_from_the_largest() -> None:
+def test_exponentials_are_shifted_by_maximum_if_extreme() -> None:
     tiny = OneModel(tiny_translator())
     found = compute_head(tiny, translation_of(tiny), "cross", 1, 2)  # type: ignore[arg-type]
     plain = softmax_steps(found, 1)
@@ -159,13 +159,13 @@ def test_powers_that_would_have_too_many_digits_or_too_few_are_taken_from_the_la
 # ---------------------------------------------------------------- which keys have a line
 
 
-def test_each_key_has_a_line_where_they_are_few_or_all_are_asked_for() -> None:
+def test_all_keys_are_listed_if_few_or_requested() -> None:
     weights = np.linspace(0, 1, MAX_LINES + 3).astype(np.float32)
     assert visible_keys(weights[:MAX_LINES], None, every=False) == list(range(MAX_LINES))
     assert visible_keys(weights, 1, every=True) == list(range(MAX_LINES + 3))
 
 
-def test_of_many_keys_the_chosen_one_and_the_strongest_have_a_line() -> None:
+def test_selected_and_strongest_of_many_keys_are_listed() -> None:
     weights = np.linspace(0, 1, MAX_LINES + 3).astype(np.float32)
     assert visible_keys(weights, None, every=False) == list(range(3, MAX_LINES + 3))
     assert visible_keys(weights, 1, every=False) == [1, *range(4, MAX_LINES + 3)]
@@ -178,7 +178,7 @@ def unpacked(sent: Mapping[str, Any]) -> np.ndarray:
     return np.frombuffer(base64.b64decode(sent["numbers"]), dtype="<f4").reshape(sent["shape"])
 
 
-def test_the_products_of_each_key_add_up_to_its_score_and_all_powers_to_the_row(service: Service) -> None:
+def test_products_sum_to_score_and_exponentials_to_row_total(service: Service) -> None:
     text = call_json(row_function(service), {"request": {"text": BEER}, **PAIR})
     answer = json.loads(text)
     query, keys = unpacked(answer["query"]), unpacked(answer["keys"])
@@ -193,7 +193,7 @@ def test_the_products_of_each_key_add_up_to_its_score_and_all_powers_to_the_row(
 
 
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
-def test_what_keys_write_adds_up_to_what_the_head_adds_to_the_logit(tiny: OneModel, kind: Kind) -> None:
+def test_key_contributions_sum_to_head_contribution(tiny: OneModel, kind: Kind) -> None:
     translation = translation_of(tiny)
     layer, head, row = 1, 3, 2
     written = tuple(token.id for token in translation.target_tokens)
@@ -214,7 +214,7 @@ def test_what_keys_write_adds_up_to_what_the_head_adds_to_the_logit(tiny: OneMod
     assert answer["moved_by_all"] == pytest.approx(own.effects[0], abs=1e-5)
 
 
-def test_the_tokens_that_a_head_lifts_most_gain_what_silencing_it_costs_them() -> None:
+def test_lifted_tokens_match_ablation() -> None:
     """In a model whose last norm is the only one after the head, at the scale of the whole run."""
     tiny = OneModel(tiny_translator(norm_first=True, final_norm=True))
     translation, layer, head, row = tiny.one.translate(SENTENCES[0], target="The dog is here."), 2, 1, 3
@@ -236,13 +236,13 @@ def test_the_tokens_that_a_head_lifts_most_gain_what_silencing_it_costs_them() -
     assert [label for label, _ in answer["lifted"]] == labels
 
 
-def test_heads_of_the_encoder_move_no_logit(service: Service) -> None:
+def test_encoder_heads_have_no_logit_contribution(service: Service) -> None:
     answer = stream_function(service)({"request": {"text": BEER}, **PAIR, "kind": "encoder"})
     assert answer["moved"] is None
     assert unpacked(answer["total"]).any()
 
 
-def test_of_a_long_sentence_the_weakest_keys_share_one_line_that_still_adds_up(service: Service) -> None:
+def test_weakest_keys_are_collapsed_and_sums_are_preserved(service: Service) -> None:
     text = " ".join([BEER] * 14)
     asked = {"request": {"text": text}, **PAIR, "column": None}
     folded, whole = stream_function(service)(asked), stream_function(service)(asked | {"every": True})
@@ -275,9 +275,7 @@ def test_of_a_long_sentence_the_weakest_keys_share_one_line_that_still_adds_up(s
         ({"request": {"text": BEER, "capture": ["*"]}}, "capture", "unknown_name"),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(
-    service: Service, changed: dict[str, Any], field: str, word: str
-) -> None:
+def test_invalid_values_are_rejected_by_name(service: Service, changed: dict[str, Any], field: str, word: str) -> None:
     asked = {"request": {"text": BEER}, **PAIR} | changed
     for function in (row_function(service), stream_function(service)):
         with pytest.raises(PageError) as error:
@@ -285,7 +283,7 @@ def test_what_makes_no_sense_is_refused_by_name(
         assert (error.value.field, error.value.word) == (field, word)
 
 
-def test_a_cell_is_looked_for_in_its_own_kind(service: Service) -> None:
+def test_cell_is_validated_against_its_kind(service: Service) -> None:
     translation = service.translate(service.check({"text": BEER}))
     rows, columns = translation.attention.cross.shape[2:]
     last = {**PAIR, "row": rows - 1, "column": columns - 1}
@@ -302,9 +300,7 @@ def test_a_cell_is_looked_for_in_its_own_kind(service: Service) -> None:
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_parts_sent_are_those_of_the_model_and_open_into_what_a_head_read(
-    tiny: OneModel, kind: Kind, side: str
-) -> None:
+def test_score_parts_match_model_and_expand(tiny: OneModel, kind: Kind, side: str) -> None:
     values = {"request": {"text": SENTENCES[0]}} | PAIR | {"kind": kind, "row": 3, "column": 1, "side": side}
     answer = tiny.one.translate(SENTENCES[0])
     own = score_parts(tiny.one, answer, Cell(kind, 1, 2, 3, 1), side)  # type: ignore[arg-type]
@@ -332,7 +328,7 @@ def test_the_parts_sent_are_those_of_the_model_and_open_into_what_a_head_read(
         ({"column": 99}, "not_whole"),
     ],
 )
-def test_a_score_of_no_cell_is_refused(tiny: OneModel, changes: dict[str, Any], word: str) -> None:
+def test_score_parts_without_cell_are_rejected(tiny: OneModel, changes: dict[str, Any], word: str) -> None:
     values = {"request": {"text": SENTENCES[0]}, "side": "key"} | PAIR | changes
     for function in (score_function, measure_function):
         with pytest.raises(PageError) as refused:

@@ -1,4 +1,4 @@
-"""One word: methods, curves and parts as the browser hears them, and what it may not send."""
+"""The Word tab: methods, curves and parts in the browser's format, and validation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def hear(function: Callable[[Mapping[str, Any]], dict[str, Any]], **values: Any)
 
 
 @pytest.mark.parametrize("method", ["average", "rollout", "alti", "input_gradient", "erasure"])
-def test_the_page_hears_what_code_gives(service: Service, method: str) -> None:
+def test_page_scores_match_python(service: Service, method: str) -> None:
     told = hear(method_function(service), method=method)
     translation = service.translate(service.check(FIRST))
     expected = attribute(attribution_query(translator_of(service), translation, [1]), method).scores
@@ -58,7 +58,7 @@ def test_the_page_hears_what_code_gives(service: Service, method: str) -> None:
     assert told["ms"] >= 0
 
 
-def test_methods_that_are_known_are_compared(service: Service) -> None:
+def test_known_methods_are_compared(service: Service) -> None:
     first = hear(method_function(service), method="average")
     second = hear(method_function(service), method="maximum", known={"average": first["scores"]})
     tau, overlap = second["agrees"]["average"]
@@ -68,7 +68,7 @@ def test_methods_that_are_known_are_compared(service: Service) -> None:
     assert again["agrees"]["average"][1] == 1
 
 
-def test_the_chosen_head_is_the_one_that_is_read(service: Service) -> None:
+def test_head_method_uses_selected_head(service: Service) -> None:
     told = hear(method_function(service), method="head", layer=0, head=1)
     translation = service.translate(service.check(FIRST))
     assert told["head"] == [0, 1]
@@ -76,7 +76,7 @@ def test_the_chosen_head_is_the_one_that_is_read(service: Service) -> None:
     assert sum(told["scores"]) == pytest.approx(float(row.sum()), abs=1e-4)
 
 
-def test_a_curve_comes_in_an_order_or_by_chance(service: Service) -> None:
+def test_curve_uses_ranking_or_random_order(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
     question = attribution_query(translator_of(service), translation, [1])
     order = list(reversed(removable_words(translation)))
@@ -87,7 +87,7 @@ def test_a_curve_comes_in_an_order_or_by_chance(service: Service) -> None:
     assert chance == pytest.approx(erasure_curve(question, random_orders(question)[2]), abs=1e-4)
 
 
-def test_the_parts_of_a_logit_sum_to_it(service: Service) -> None:
+def test_logit_parts_sum_to_logit(service: Service) -> None:
     told = hear(inside_function(service), token=1)
     translation = service.translate(service.check(FIRST))
     assert len(told["layers"][0]) == len(translation.target_tokens)
@@ -105,7 +105,7 @@ def test_the_parts_of_a_logit_sum_to_it(service: Service) -> None:
         {"known": {"guess": []}}, {"known": [1]}, {"known": {"average": ["1"]}}, {"known": {"average": [1]}},
     ],
 )  # fmt: skip
-def test_odd_questions_are_refused_in_words(service: Service, values: dict[str, Any]) -> None:
+def test_invalid_questions_are_rejected_with_message(service: Service, values: dict[str, Any]) -> None:
     told = hear(method_function(service), **({"method": "average"} | values))
     assert told["what"] == "error"
     assert told["word"] != "our_fault"
@@ -114,15 +114,13 @@ def test_odd_questions_are_refused_in_words(service: Service, values: dict[str, 
 @pytest.mark.parametrize(
     "values", [{"order": [0]}, {"order": "all"}, {"order": [0, 0]}, {"chance": 99}, {"chance": None}]
 )
-def test_odd_orders_are_refused_in_words(service: Service, values: dict[str, Any]) -> None:
+def test_invalid_orders_are_rejected_with_message(service: Service, values: dict[str, Any]) -> None:
     told = hear(erasure_curve_function(service), **values)
     assert told["what"] == "error"
     assert told["word"] != "our_fault"
 
 
-def test_a_flow_counts_for_each_token_of_the_word_and_too_large_a_one_is_refused_in_words(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flow_limit_counts_tokens_and_is_reported(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     translation = service.translate(service.check(FIRST))
     graph = (
         len(attention_rollout._build_graph(attention_rollout.mixing_of_attention(translation.attention), 1).ends) // 2
@@ -133,7 +131,7 @@ def test_a_flow_counts_for_each_token_of_the_word_and_too_large_a_one_is_refused
     assert (told["what"], told["word"], told["values"]["edges"]) == ("error", "flow_too_long", graph)
 
 
-def test_gradients_that_take_too_long_end_before_the_round_that_would() -> None:
+def test_slow_gradients_stop_before_time_limit() -> None:
     translator = Translator.load("toy", device="cpu")
     translation = translator.translate(FIRST["text"])
     hasty = integrated_gradients(translator, translation, [1], seconds=0.0)
@@ -142,9 +140,7 @@ def test_gradients_that_take_too_long_end_before_the_round_that_would() -> None:
     assert np.isfinite(hasty.scores).all()
 
 
-def test_what_integrated_gradients_miss_is_told_with_what_they_should_add_up_to(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_integrated_gradients_report_gap_and_total(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     translation = service.translate(service.check(FIRST))
     monkeypatch.setattr(attribution, "MAX_SECONDS", 0.0)  # one round, however fast the machine is
     told = hear(method_function(service), method="integrated")
@@ -163,7 +159,7 @@ def test_what_integrated_gradients_miss_is_told_with_what_they_should_add_up_to(
     assert hear(method_function(service), method="erasure")["gap"] is None
 
 
-def test_what_was_measured_of_other_weights_is_not_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_of_other_weights_are_ignored(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = weights_digest(MODELS / "toy")
     monkeypatch.setattr(attribution, "_read", lambda name: {"weights": weights, "name": name})
     assert hear(faithfulness_function(service))["report"] == {"weights": weights, "name": "toy"}
@@ -172,20 +168,20 @@ def test_what_was_measured_of_other_weights_is_not_told(service: Service, monkey
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh", "fr-en"])
-def test_what_was_measured_of_a_shipped_translator_is_told(name: str) -> None:
+def test_bundled_model_report_is_returned(name: str) -> None:
     report = attribution.stored_report(Service(Settings()), name)
     assert report is not None
     assert report["sentences"] >= 199
 
 
-def test_every_method_has_its_words() -> None:
+def test_every_method_has_phrases() -> None:
 
     for method in METHODS:
         assert f"method_{method}" in phrases("en")
         assert f"method_{method}_says" in phrases("zh")
 
 
-def test_the_account_that_the_page_hears_is_the_models(service: Service) -> None:
+def test_account_matches_model(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
     token = translation.target_tokens[1]
     others = [other for other in token.alternatives if other.id != token.id]
@@ -204,6 +200,6 @@ def test_the_account_that_the_page_hears_is_the_models(service: Service) -> None
 @pytest.mark.parametrize(
     "values", [{"place": None}, {"place": 99}, {"place": 1, "rival": -1}, {"place": 1, "rival": "x"}]
 )
-def test_accounts_that_make_no_sense_are_refused(service: Service, values: dict[str, Any]) -> None:
+def test_invalid_accounts_are_rejected(service: Service, values: dict[str, Any]) -> None:
     with pytest.raises(PageError):
         account_function(service)({"request": FIRST, **values})

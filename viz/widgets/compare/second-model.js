@@ -57,7 +57,7 @@ export function secondRequest(config, translation, second) {
   const model = secondModel(config, translation, second);
   const back = comparisonMode(config, translation, second) === 'back';
   const request = { text: back ? translation.text : query.text, model: model.name };
-  // Ignore the reverse weight for greedy search, where it has no effect.
+  // Ignore the reverse weight for greedy search, because it has no effect.
   const names = changeable().filter((name) => name !== 'back_weight' || query.beam_size > 1);
   for (const name of names) if (query[name] !== defaults[name]) request[name] = query[name];
   const beam =

@@ -1,5 +1,5 @@
-// Which head aligns words best: a reader draws links between the words of both sentences, and every head of cross-attention is
-// scored against them, in both readings of a row.
+// Alignment finder: the visitor links words of both sentences, and every cross-attention head is scored against the links, both
+// by the row that writes a word and by the next row, which reads it.
 
 import { isShiftedHead } from '../core/default-head.js';
 import { make, replace, svg } from '../core/dom.js';
@@ -15,7 +15,7 @@ const MAX_LISTED = 12;
 
 export class AlignmentFinder {
   /**
-   * `view`: the view of heads in which a head opens.
+   * `view`: the head view that shows a selected head.
    * @param {import('../core/server.js').Server} server
    */
   constructor(server, view) {
@@ -23,7 +23,7 @@ export class AlignmentFinder {
     this.file = new GoldFile(server, (head) => this.show(head));
     this.by = 'words';
     this.gold = new Map();
-    this.source = null; // the source word that waits for its partner
+    this.source = null; // the source word to be linked
     this.all = false;
     this.translation = null; // the translation that the links belong to
     this.summary = make('summary', {});
@@ -33,7 +33,7 @@ export class AlignmentFinder {
     this.lines = svg('svg', { 'aria-hidden': 'true' });
     this.board = make('div', { class: 'link-board' }, this.rows[0], this.lines, this.rows[1]);
     this.name = make('span', {});
-    this.field = make('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', dir: 'ltr', oninput: () => this.pasted() });
+    this.field = make('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', dir: 'ltr', oninput: () => this.parseLinks() });
     const button = (onclick) => make('button', { type: 'button', class: 'link', onclick });
     this.take = button(() => this.useHeadLinks());
     this.copy = button(() => this.copyLinks());
@@ -88,7 +88,7 @@ export class AlignmentFinder {
     this.drawTable();
   }
 
-  pasted() {
+  parseLinks() {
     const { gold, fault, entry } = readPharaoh(this.field.value, this.sources.length, this.targets.length);
     const counts = { sources: this.sources.length, targets: this.targets.length };
     this.error.textContent = fault ? t(fault, { entry, ...counts }) : '';
@@ -106,7 +106,7 @@ export class AlignmentFinder {
     this.drawTable();
   }
 
-  /** The links of the head on show, in the reading that fits the drawn ones better. */
+  /** Links of the displayed head, by the next row if the head is shifted. */
   ownLinks() {
     const { layer, head } = this.view.updateSelection();
     const map = state.translation.map('cross', layer, head);
@@ -145,7 +145,7 @@ export class AlignmentFinder {
     this.name.textContent = t('finder_links', { unit: t(`finder_${this.by}`) });
     this.field.placeholder = '0-0 1-2p';
     const unit = (by) =>
-      make('button', { type: 'button', 'aria-pressed': String(by === this.by), onclick: () => this.count(by) }, t(`finder_by_${by}`));
+      make('button', { type: 'button', 'aria-pressed': String(by === this.by), onclick: () => this.setUnits(by) }, t(`finder_by_${by}`));
     this.units.setAttribute('aria-label', t('finder_units'));
     replace(this.units, ...UNITS.map(unit));
     const crossed = state.kind === 'cross';
@@ -159,8 +159,8 @@ export class AlignmentFinder {
     this.drawTable();
   }
 
-  /** Words or tokens: links of one mean nothing to the other. */
-  count(by) {
+  /** Switches between words and tokens. This clears the links, which cannot be converted. */
+  setUnits(by) {
     if (by === this.by) return;
     this.by = by;
     [this.gold, this.source, this.field.value] = [new Map(), null, ''];
@@ -216,9 +216,9 @@ export class AlignmentFinder {
   }
 
   drawTable() {
-    const none = !this.gold.size;
-    this.table.hidden = this.more.hidden = none;
-    if (none) return;
+    const isEmpty = !this.gold.size;
+    this.table.hidden = this.more.hidden = isEmpty;
+    if (isEmpty) return;
     const ranked = rankHeads(state.translation, this.sources, this.targets, this.gold);
     const names = ['head', 'reading', 'rate', 'precision', 'recall', 'weight'];
     const head = make(

@@ -6,10 +6,10 @@ import { formatSigned, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
 const SPEEDS = [0.5, 1, 2, 4];
-const LISTED = 6; // candidates of a step
-const TAIL = 16; // characters of a candidate's path
+const MAX_LISTED = 6; // candidates per step
+const MAX_PATH_LENGTH = 16; // characters
 
-/** The nodes of the translation, and its first searched token: a forced prefix was not searched. */
+/** Tree nodes of the translation, and the index of its first searched token, which follows a forced prefix. */
 function findPath(nodes, target) {
   for (const from of target.keys()) {
     const chosen = new Set();
@@ -25,8 +25,8 @@ function findPath(nodes, target) {
 }
 
 /**
- * The candidates of the step that writes a token, best first: text of the path, score, outcome, whether it was chosen.
- * @param {any} translation with its tree
+ * Candidates of the step that writes a token, best first: text of the path, score, outcome, and whether it was chosen.
+ * @param {any} translation with its search tree
  * @param {number} token
  */
 export function listCandidates({ tree, target }, token) {
@@ -34,25 +34,25 @@ export function listCandidates({ tree, target }, token) {
   const { chosen, from } = findPath(nodes, target);
   const end = target.at(-1);
   const tokenText = ({ id, text }) => (end.special && id === end.id ? ` ${end.label}` : text);
-  const reads = (place) => (place < 0 ? '' : reads(nodes[place].parent) + tokenText(nodes[place]));
+  const pathText = (place) => (place < 0 ? '' : pathText(nodes[place].parent) + tokenText(nodes[place]));
   return nodes
     .map((node, place) => ({ ...node, place, chosen: chosen.has(place) }))
     .filter(({ step }) => step === nodes[0].step + token - from)
     .sort((one, other) => other.score - one.score)
-    .map(({ place, score, outcome, chosen: own }) => ({ reads: reads(place).trim(), score, outcome, chosen: own }));
+    .map(({ place, score, outcome, chosen: own }) => ({ text: pathText(place).trim(), score, outcome, chosen: own }));
 }
 
-/** Only the end of a long path: what came before is written above. */
-const truncateStart = (text) => (text.length > TAIL ? `…${text.slice(-TAIL)}` : text);
+/** Keeps the end of a long path, because its start is shown above. */
+const truncateStart = (text) => (text.length > MAX_PATH_LENGTH ? `…${text.slice(-MAX_PATH_LENGTH)}` : text);
 
 export class CandidatePanel {
-  /** `pace(speed)` sets the speed. */
-  constructor(pace) {
+  /** `setSpeed(speed)`: called when the visitor selects a speed. */
+  constructor(setSpeed) {
     this.title = make('h3', {});
     this.name = make('span', {});
     this.speed = make('select', {}, ...SPEEDS.map((speed) => make('option', { value: speed }, `${speed} ×`)));
     this.speed.value = '1';
-    this.speed.addEventListener('change', () => pace(Number(this.speed.value)));
+    this.speed.addEventListener('change', () => setSpeed(Number(this.speed.value)));
     this.alternatives = make('div', { class: 'rows' });
     this.beam = make('h3', {});
     this.candidates = make('div', { class: 'rows' });
@@ -70,10 +70,16 @@ export class CandidatePanel {
     const language = translation.model.target;
     this.name.textContent = t('player_speed');
     replace(this.title, ...fillElements(t('player_writes'), { token: make('b', {}, make('bdi', { lang: language }, token.label)) }));
-    const row = (own, text, bar, number, says = '') => {
+    const row = (own, text, bar, number, outcome = '') => {
       const line = make('i', { style: `width:${(100 * bar).toFixed(1)}%` });
       const name = make('span', { title: text }, make('bdi', { lang: language }, text || '␣'));
-      return make('div', { class: own ? 'own' : '' }, name, says ? make('span', {}, says) : make('span', { class: 'bar' }, line), number);
+      return make(
+        'div',
+        { class: own ? 'own' : '' },
+        name,
+        outcome ? make('span', {}, outcome) : make('span', { class: 'bar' }, line),
+        number,
+      );
     };
     const numeric = (text) => make('span', { class: 'numeric' }, text);
     const options = token.alternatives?.length ? token.alternatives : [[token.label, token.id, token.probability ?? 1]];
@@ -84,13 +90,13 @@ export class CandidatePanel {
     );
     const candidates = listCandidates(translation, written - 1);
     this.beam.textContent = candidates.length ? t('player_beam', { beam: translation.request.options.beam_size }) : t('player_alone');
-    const tokenText = (outcome) => t(`decoding_outcome_${outcome}`);
+    const outcomeText = (outcome) => t(`decoding_outcome_${outcome}`);
     replace(
       this.candidates,
       ...candidates
-        .slice(0, LISTED)
-        .map(({ reads, score, outcome, chosen }) =>
-          row(chosen, truncateStart(reads), 0, numeric(formatSigned(score, 2)), tokenText(outcome)),
+        .slice(0, MAX_LISTED)
+        .map(({ text, score, outcome, chosen }) =>
+          row(chosen, truncateStart(text), 0, numeric(formatSigned(score, 2)), outcomeText(outcome)),
         ),
     );
   }

@@ -25,7 +25,7 @@ export function mountDeskPointer(view, open) {
   root?.addEventListener('click', (event) => {
     if (event.target === field && field?.selectionStart !== field?.selectionEnd) return; // text was selected
     const [row, column] = at(event);
-    if (row !== null && row === state.row) return; // the second click on a written word offers others
+    if (row !== null && row === state.row) return; // a second click on a target word opens its alternatives
     const before = pins();
     if (row !== null) view.does.onPin(row, null);
     else if (column !== null) view.does.onPin(...cellOfColumn(view.view, column, state.row));

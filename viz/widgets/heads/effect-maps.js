@@ -1,5 +1,5 @@
-// The view Effect: what each cell did for the word that its row writes, in nats, predicted by one backward pass per
-// word. A row of the encoder serves all words, so its cells have their effect on the whole translation.
+// Effect view: the effect of each cell on the word that its row writes, in nats, predicted by one backward pass per
+// word. Encoder rows affect all words, so their cells show the effect on the whole translation.
 
 import { decodeArray } from '../core/base64-arrays.js';
 import { callLatest } from '../core/boot.js';
@@ -12,7 +12,7 @@ import { TranslationSource } from '../headview/translation-source.js';
 export class EffectMaps {
   /**
    * @param {import('../core/server.js').Server} server
-   * @param {() => void} redraw called when effects have arrived
+   * @param {() => void} redraw called when effects are loaded
    */
   constructor(server, redraw) {
     this.server = server;
@@ -29,7 +29,7 @@ export class EffectMaps {
     return `${state.kind} ${JSON.stringify(state.translation.requestValues())}`;
   }
 
-  /** Load the effects of the shown kind if the view needs them. */
+  /** Loads the effects of the displayed kind if the view needs them. */
   draw() {
     const needed = state.view === 'effect' && !this.tensors.has(this.key);
     this.note.textContent = needed ? t('effect_loading') : '';
@@ -52,8 +52,8 @@ export class EffectMaps {
   }
 
   /**
-   * The effects of a view's cells; sums of tokens for words, and of all heads for a mean. Null if they are not loaded, and
-   * for a maximum, which has none.
+   * Effects of a view's cells, summed over the tokens of words and, for a mean, over heads. Null if they are not loaded,
+   * or for a maximum, which has no effects.
    */
   cells({ kind, layer, head, rows, columns }) {
     const tensor = kind === state.kind ? this.tensors.get(this.key) : null;

@@ -38,7 +38,7 @@ export function mountExportMenu(server) {
     if (yes) fill();
     button.setAttribute('aria-expanded', String(yes));
   };
-  const tell = (text) => {
+  const showToast = (text) => {
     toast.textContent = text;
     toast.hidden = false;
     clearTimeout(hiding);
@@ -64,7 +64,7 @@ export function mountExportMenu(server) {
       button.focus();
     }
   });
-  const take = async (form) => {
+  const runAction = async (form) => {
     open(false);
     button.focus();
     if (form in EXTERNAL_ACTIONS) {
@@ -75,17 +75,17 @@ export function mountExportMenu(server) {
       if (form in COPIED) await copyText(CLIPBOARD_TEXTS[form]());
       else if (form === 'gif') await saveAnimation();
       else await save(form, server);
-      tell(form in COPIED ? t(COPIED[form]) : t('saved', { form: formatName(form) }));
+      showToast(form in COPIED ? t(COPIED[form]) : t('saved', { form: formatName(form) }));
     } catch (error) {
       console.warn(error);
-      tell(faultText(error, 'not_saved'));
+      showToast(faultText(error, 'not_saved'));
     }
   };
 
   const fill = () => {
     const item = (form) => {
       const [name, description] = [make('b', {}, formatName(form)), make('span', {}, t(`form_${form}_says`))];
-      return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, name, description);
+      return make('button', { type: 'button', role: 'menuitem', onclick: () => runAction(form) }, name, description);
     };
     const group = ([name, forms]) => {
       const title = make('h3', { id: `export-${name}` }, t(`export_${name}`));
@@ -108,9 +108,9 @@ export function mountExportMenu(server) {
 function keepInWindow(menu) {
   menu.style.cssText = `max-width:${document.body.clientWidth - 2 * EDGE}px`;
   const { left, bottom } = menu.getBoundingClientRect();
-  const [up, onward] = [bottom + EDGE - innerHeight, EDGE - left];
+  const [up, right] = [bottom + EDGE - innerHeight, EDGE - left];
   if (up > 0) menu.style.marginTop = `${-up}px`;
-  if (onward > 0) menu.style.right = `${-onward}px`;
+  if (right > 0) menu.style.right = `${-right}px`;
 }
 
 const formatName = (form) => (hasPhrase(`form_${form}`) ? t(`form_${form}`) : form.toUpperCase());
@@ -121,12 +121,12 @@ const formatName = (form) => (hasPhrase(`form_${form}`) ? t(`form_${form}`) : fo
  */
 function pythonOfShown(translation) {
   const query = translation.requestValues();
-  const chosen = translation.hypotheses.some(({ reverse_score: score }) => score !== null);
-  const wayBack = chosen ? translation.way_back : '';
-  const again = chosen && !wayBack ? { ...query, prefix: null, target: translation.target.map(({ id }) => id) } : query;
-  const plain = Object.fromEntries(FIELDS.request.filter(({ option }) => option).map((row) => [row.name, row.default]));
-  const look = { kind: state.kind, ...shownHead(state) };
-  return pythonSnippet(again, look, { ...plain, ...translation.model.python_defaults }, wayBack);
+  const isReranked = translation.hypotheses.some(({ reverse_score: score }) => score !== null);
+  const reverseModel = isReranked ? translation.way_back : '';
+  const request = isReranked && !reverseModel ? { ...query, prefix: null, target: translation.target.map(({ id }) => id) } : query;
+  const defaults = Object.fromEntries(FIELDS.request.filter(({ option }) => option).map((row) => [row.name, row.default]));
+  const selection = { kind: state.kind, ...shownHead(state) };
+  return pythonSnippet(request, selection, { ...defaults, ...translation.model.python_defaults }, reverseModel);
 }
 
 const CLIPBOARD_TEXTS = {

@@ -1,4 +1,4 @@
-// The player as a moving picture: each frame one word more, drawn in this browser, in the colours of the page.
+// Exports the player as an animated GIF: one frame per word, rendered in the browser with the page's colours.
 
 import { state } from '../core/state.js';
 import { shownHead } from '../core/store.js';
@@ -10,19 +10,19 @@ import { headName } from '../parts/head-names.js';
 import { rowOfToken, writtenSize } from '../headview/unwritten.js';
 import { rowEnds } from './player.js';
 
-const FRAME_MS = 650; // milliseconds of a word
-const LAST_FRAME_MS = 2600; // of the whole translation
-const [NARROW, WIDE] = [9, 34]; // pixels of a cell
-const MAP = 720; // pixels of a map at most, as long as its cells are not too narrow
-const [LABEL, TWO_WORDS] = [132, 228]; // pixels for the names of rows, and for names of two words
+const FRAME_MS = 650; // milliseconds per word
+const LAST_FRAME_MS = 2600; // milliseconds of the last frame, which shows the whole translation
+const [MIN_CELL, MAX_CELL] = [9, 34]; // pixels
+const MAX_MAP_WIDTH = 720; // pixels; long sentences exceed it, because cells have a minimum width
+const [LABEL, TWO_WORDS] = [132, 228]; // width of the row names in pixels; TWO_WORDS: names of two words
 const MARGIN = 24;
-const [TITLE, TEXT, ABOVE] = [34, 34, 108]; // pixels of the head's name, of each line of the translation, of the columns' names
+const [TITLE, TEXT, ABOVE] = [34, 34, 108]; // heights in pixels: head's name, line of the translation, column names
 const FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", sans-serif';
-const MOST_PIXELS = 60_000_000; // of all frames: a long translation grows by several words at a time
+const MAX_PIXELS = 60_000_000; // of all frames; frames of a long translation add several words
 
 const font = (context, size, weight = 400) => (context.font = `${weight} ${size}px ${FONT}`);
 
-/** The bytes of a GIF of the current view, and its file name. */
+/** Renders the current view. Returns the file name and the parts of the file. */
 export async function renderGif() {
   const { translation } = state;
   const head = nearestHead(translation, state.kind, shownHead(state));
@@ -33,22 +33,22 @@ export async function renderGif() {
   Object.assign(canvas, { width: sheet.width, height: sheet.height });
   const frames = [];
   const words = rowEnds(translation, state);
-  const every = Math.ceil((words.length * sheet.width * sheet.height) / MOST_PIXELS);
-  const stops = words.filter((_, place) => (words.length - 1 - place) % every === 0);
+  const interval = Math.ceil((words.length * sheet.width * sheet.height) / MAX_PIXELS);
+  const stops = words.filter((_, place) => (words.length - 1 - place) % interval === 0);
   for (const [place, count] of stops.entries()) {
     const last = place === stops.length - 1;
     drawFrame(context, sheet, { translation, map, count: last ? null : count, token: count - 1 });
     frames.push({ pixels: context.getImageData(0, 0, sheet.width, sheet.height).data, delay: last ? LAST_FRAME_MS : FRAME_MS });
-    await new Promise((done) => setTimeout(done)); // the page stays alive meanwhile
+    await new Promise((done) => setTimeout(done)); // keeps the page responsive
   }
   const part = (number) => (typeof number === 'number' ? number + 1 : number);
   const name = `headlight-${state.kind}-${part(head.layer)}-${part(head.head)}.gif`;
   return { name, parts: encodeGif(frames, sheet.width, sheet.height) };
 }
 
-/** Where everything is: the same in each frame. */
+/** Layout of all frames. */
 function computeLayout(context, translation, { rows, columns }) {
-  const cell = Math.max(NARROW, Math.min(WIDE, Math.floor(MAP / columns.length)));
+  const cell = Math.max(MIN_CELL, Math.min(MAX_CELL, Math.floor(MAX_MAP_WIDTH / columns.length)));
   const names = rows.some(({ read }) => read) ? TWO_WORDS : LABEL;
   const width = Math.max(480, 2 * MARGIN + names + columns.length * cell);
   font(context, 22);
@@ -57,7 +57,7 @@ function computeLayout(context, translation, { rows, columns }) {
   return { cell, width, lines, top, left: MARGIN + names, height: top + rows.length * cell + MARGIN };
 }
 
-/** The translation in lines, each of pieces {text, until}: a piece is there once more than `until` tokens are written. */
+/** Wraps the translation into lines of pieces {text, until}; a piece is visible if more than `until` tokens are written. */
 function wrap(context, { target, text }, width) {
   const lines = [[]];
   let [end, used] = [0, 0];
@@ -78,7 +78,7 @@ function wrap(context, { target, text }, width) {
 
 function drawFrame(context, sheet, { translation, map, count, token }) {
   const { width, height } = sheet;
-  const there = writtenSize(translation, map, count);
+  const visible = writtenSize(translation, map, count);
   context.fillStyle = colour('ground');
   context.fillRect(0, 0, width, height);
   context.textBaseline = 'alphabetic';
@@ -87,8 +87,8 @@ function drawFrame(context, sheet, { translation, map, count, token }) {
   context.fillStyle = colour('ink');
   context.fillText(headName(map.layer, map.head), MARGIN, MARGIN + 14);
   drawText(context, sheet, count === null ? Number.POSITIVE_INFINITY : count, token);
-  drawCells(context, sheet, map, there);
-  drawNames(context, sheet, map, there, count === null ? null : rowOfToken(map, token));
+  drawCells(context, sheet, map, visible);
+  drawNames(context, sheet, map, visible, count === null ? null : rowOfToken(map, token));
 }
 
 function drawText(context, { lines }, count, token) {
@@ -104,10 +104,10 @@ function drawText(context, { lines }, count, token) {
   }
 }
 
-function drawCells(context, { cell, left, top }, map, there) {
+function drawCells(context, { cell, left, top }, map, visible) {
   const { rows, columns, weights } = map;
   const gap = cell >= 13 ? 1 : 0;
-  for (let row = 0; row < there.rows; row++) {
+  for (let row = 0; row < visible.rows; row++) {
     const most = state.scale === 'row' ? rowMaximum(map, row) : 1;
     for (let column = 0; column < columns.length; column++) {
       const weight = weights[row * columns.length + column];
@@ -117,16 +117,17 @@ function drawCells(context, { cell, left, top }, map, there) {
     }
   }
   context.fillStyle = colour('ground');
-  if (there.rows < rows.length) context.fillRect(left, top + there.rows * cell, columns.length * cell, (rows.length - there.rows) * cell);
+  if (visible.rows < rows.length)
+    context.fillRect(left, top + visible.rows * cell, columns.length * cell, (rows.length - visible.rows) * cell);
 }
 
-function drawNames(context, { cell, left, top }, { rows, columns }, there, lit) {
+function drawNames(context, { cell, left, top }, { rows, columns }, visible, lit) {
   const size = Math.min(14, cell);
   const shorten = (text) => ([...text].length > 13 ? `${[...text].slice(0, 12).join('')}…` : text);
   context.textAlign = 'right';
   context.textBaseline = 'middle';
   for (const [row, item] of rows.entries()) {
-    if (row >= there.rows) break;
+    if (row >= visible.rows) break;
     font(context, size, row === lit ? 700 : 400);
     context.fillStyle = colour(row === lit ? 'accent' : 'ink');
     const [name, middle] = [shorten(item.label), top + (row + 0.5) * cell];
@@ -141,10 +142,10 @@ function drawNames(context, { cell, left, top }, { rows, columns }, there, lit) 
   context.textAlign = 'left';
   context.fillStyle = colour('ink-2');
   for (const [column, { label }] of columns.entries()) {
-    if (column >= there.columns) break;
+    if (column >= visible.columns) break;
     const centre = left + (column + 0.5) * cell;
     if (isUpright(label)) drawUpright(context, shorten(label), { centre, bottom: top - 8, size });
-    else drawTurned(context, shorten(label), centre, top - 8);
+    else drawRotated(context, shorten(label), centre, top - 8);
   }
   if (lit === null) return;
   context.strokeStyle = colour('accent');
@@ -152,7 +153,7 @@ function drawNames(context, { cell, left, top }, { rows, columns }, there, lit) 
   context.strokeRect(left - 1, top + lit * cell - 1, columns.length * cell + 1, cell + 1);
 }
 
-function drawTurned(context, text, centre, bottom) {
+function drawRotated(context, text, centre, bottom) {
   context.save();
   context.translate(centre, bottom);
   context.rotate(-Math.PI / 2);
@@ -160,7 +161,7 @@ function drawTurned(context, text, centre, bottom) {
   context.restore();
 }
 
-/** One character below the other, as many as there is room for; the last one stands on the bottom. */
+/** Draws characters vertically, aligned to the bottom. Long texts are truncated. */
 function drawUpright(context, text, { centre, bottom, size }) {
   const line = 1.1 * size;
   const most = Math.floor((ABOVE - 8) / line);

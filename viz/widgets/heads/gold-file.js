@@ -10,10 +10,10 @@ import { FilePicker } from '../parts/filepicker.js';
 import { shortName } from '../parts/head-names.js';
 
 const PAIRS_PER_CALL = 4; // pairs per request, so that other visitors are served in between
-const MAX_PAIRS = 200; // pairs of a file
+const MAX_PAIRS = 200; // pairs per file
 const MAX_LISTED = 8;
 
-/** Parse a table whose first line names two languages and `links`. Null if it is not such a table. */
+/** Parse a table whose first line names two languages and `links`. Null for other text. */
 export function parseTable(text, model) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const [names, ...rows] = lines.filter((line) => line.trim()).map((line) => line.split('\t'));
@@ -28,12 +28,15 @@ export function parseTable(text, model) {
 }
 
 const EMPTY = [0, 0, 0, 0];
-const plus = (one, other) => one.map((count, place) => count + other[place]);
+const addCounts = (one, other) => one.map((count, place) => count + other[place]);
 const errorRate = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - (rightAndSure + right) / (linked + sure) : 0);
 
-/** Heads by their rate on every other pair, with rate, precision and recall on the rest. `counts`: by head, of each pair. */
+/**
+ * Ranks heads by their error rate on the even pairs; `rate`, `precision` and `recall` are of the odd pairs. `counts`: link
+ * counts of each pair, per head.
+ */
 export function chooseAndTest(counts) {
-  const half = (pairs, odd) => pairs.filter((_, place) => place % 2 === odd).reduce(plus, EMPTY);
+  const half = (pairs, odd) => pairs.filter((_, place) => place % 2 === odd).reduce(addCounts, EMPTY);
   const results = [...counts.values()].map(({ layer, head, shift, pairs }) => {
     const [chosen, rest] = [half(pairs, 0), half(pairs, 1)];
     const [linked, sure, rightAndSure, right] = rest;
@@ -54,7 +57,7 @@ export class GoldFile {
     this.counts = new Map();
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
-    this.picker = new FilePicker('.tsv,.txt,text/plain', (file) => this.take(file));
+    this.picker = new FilePicker('.tsv,.txt,text/plain', (file) => this.evaluate(file));
     this.progress = make('p', { class: 'quiet', role: 'status' });
     this.stop = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => (this.turn += 1) });
     this.error = make('p', { class: 'error', role: 'alert' });
@@ -73,7 +76,7 @@ export class GoldFile {
     this.element.addEventListener('dragover', (event) => event.preventDefault());
     this.element.addEventListener('drop', (event) => {
       event.preventDefault();
-      this.take(event.dataTransfer.files[0]);
+      this.evaluate(event.dataTransfer.files[0]);
     });
     this.table.addEventListener('click', (event) => {
       const { layer, head } = event.target.closest('button')?.dataset ?? {};
@@ -89,18 +92,18 @@ export class GoldFile {
     if (this.counts.size) this.drawTable();
   }
 
-  async take(file) {
+  async evaluate(file) {
     if (!file) return;
     const turn = ++this.turn;
     const { model } = state.translation;
     const text = await file.text();
     if (turn !== this.turn) return;
-    const read = parseTable(text, model);
+    const table = parseTable(text, model);
     this.counts = new Map();
     this.table.hidden = true;
-    this.error.textContent = read ? '' : t('gold_file_no_table', { source: model.source, target: model.target });
-    if (!read) return;
-    const { rows, turned } = read;
+    this.error.textContent = table ? '' : t('gold_file_no_table', { source: model.source, target: model.target });
+    if (!table) return;
+    const { rows, turned } = table;
     this.stop.hidden = false;
     try {
       for (let done = 0; done < rows.length && turn === this.turn; done += PAIRS_PER_CALL) {

@@ -11,13 +11,13 @@ import { t } from '../core/i18n.js';
 import { listMeasures } from '../parts/measures.js';
 import { headName } from '../parts/head-names.js';
 
-const STABLE_FROM = 0.75; // of the sentences a steady head keeps its role in
-const LOW_ENTROPY = 0.35; // of its maximum: below, a row's entropy is low
+const STABLE_FROM = 0.75; // share of sentences in which a stable head keeps its role
+const LOW_ENTROPY = 0.35; // relative entropy of a row
 const HIGH_ENTROPY = 0.7;
 
 /**
- * The sentences of the paragraph, as keys of phrases with their values. `here`: role, share and measures in this sentence;
- * `late`: it is read one word late; `corpus`: the head's record over the corpus, or nothing; `count`: its sentences.
+ * Sentences of the paragraph as phrase keys with values. `here`: role, share and measures in this sentence, and whether the
+ * head is shifted (`late`); `corpus`: the head's record over the corpus, if available; `count`: sentences of the corpus.
  */
 export function paragraph(here, corpus, count) {
   const sentences = [];
@@ -88,13 +88,13 @@ export class HeadExplanation {
     const corpus = report?.heads[kind]?.[layer]?.[head];
     const late = isShiftedHead(translation, { kind, layer, head });
     const here = { role, share, late, measures: listMeasures(translation, kind)[layer][head] };
-    const say = ([phrase, values]) =>
+    const sentenceText = ([phrase, values]) =>
       t(phrase, {
         ...values,
         head: headName(layer, head),
         role: values.role && t(`${phrase === 'explain_otherwise' ? 'chip' : 'role'}_${values.role}`),
       });
-    const parts = paragraph(here, corpus, report?.sentences).map(say);
+    const parts = paragraph(here, corpus, report?.sentences).map(sentenceText);
     const unknown = this.known.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
     replace(this.text, joinSentences([...parts, unknown].filter(Boolean)));
     const examples = (corpus?.role === 'unclear' ? [] : (corpus?.examples ?? [])).filter((number) => report.texts[number]);
@@ -106,7 +106,7 @@ export class HeadExplanation {
     return this.element;
   }
 
-  /** The sentence, with this head chosen in it. */
+  /** Translates an example sentence and keeps this head selected. */
   go(number) {
     const { translation, kind } = state;
     const text = this.known.get(translation.model.name).texts[number];

@@ -1,4 +1,4 @@
-// "Does this word need this head?": the word's probability with and without the head, and what is written without it.
+// "Does this word need this head?": the word's probability with and without the head, and the translation without it.
 
 import { callLatest } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';

@@ -1,4 +1,4 @@
-// All heads of a kind as a table, with every measure of them in this sentence; any column sorts it.
+// Sortable table of a kind's heads, with their roles and all measures in this sentence.
 
 import { make, isNarrow, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -10,22 +10,22 @@ import { shortName } from '../parts/head-names.js';
 const HEAD = 'head';
 const ROLE = 'role';
 
-/** Heads in the order of a column: numbers from the greatest on, names from the first on; `turned` the other way round. */
-export function sortHeads(heads, column, turned) {
+/** Sorts heads by a column: numbers descending, names ascending; the opposite if `reversed`. */
+export function sortHeads(heads, column, reversed) {
   const value = (each) => (column === HEAD ? -(each.layer * 1e3 + each.head) : each.measures[column]);
   const rank = (each) => (value(each) === value(each) ? value(each) : -Infinity);
   const compare = (one, other) =>
     column === ROLE ? one.role.localeCompare(other.role) || other.share - one.share : rank(other) - rank(one) || 0;
   const sorted = [...heads].sort(compare);
-  return turned ? sorted.reverse() : sorted;
+  return reversed ? sorted.reverse() : sorted;
 }
 
 export class HeadTable {
-  /** `view`: the view of heads in which a head opens. */
+  /** `view`: the head view that shows a selected head. */
   constructor(view) {
     this.view = view;
     this.column = HEAD;
-    this.turned = false;
+    this.reversed = false;
     this.summary = make('summary', {});
     this.description = make('p', { class: 'quiet' });
     this.pickName = make('span', {});
@@ -46,14 +46,14 @@ export class HeadTable {
     }
   }
 
-  /** By another column, or the same one the other way round. */
+  /** Sorts by a column, or reverses the order if the table is sorted by it. */
   sort(column) {
-    this.turned = column === this.column && !this.turned;
+    this.reversed = column === this.column && !this.reversed;
     this.column = column;
     this.draw();
   }
 
-  /** On a phone there are three columns: the head, its role, and the measure that was chosen. */
+  /** Columns after head and role: all measures, or on a narrow screen the selected one. */
   get columns() {
     const names = measureNames(state.translation, state.kind);
     if (!isNarrow()) return names;
@@ -67,7 +67,7 @@ export class HeadTable {
     this.element.hidden = !names.length;
     if (!this.element.open || !names.length) return;
     const measures = listMeasures(translation, kind);
-    if (![HEAD, ROLE, ...names].includes(this.column)) [this.column, this.turned] = [HEAD, false];
+    if (![HEAD, ROLE, ...names].includes(this.column)) [this.column, this.reversed] = [HEAD, false];
     const heads = measures.flatMap((each, layer) =>
       each.map((values, head) => {
         const [role, share] = translation.roles[kind][layer][head];
@@ -96,13 +96,13 @@ export class HeadTable {
           ...this.columns.map((name) => this.title(name, t(`measure_${name}`))),
         ),
       ),
-      make('tbody', {}, ...sortHeads(heads, this.column, this.turned).map((each) => this.row(each))),
+      make('tbody', {}, ...sortHeads(heads, this.column, this.reversed).map((each) => this.row(each))),
     );
     if (focused) this.focus(focused);
   }
 
   title(column, name) {
-    const order = column !== this.column ? null : (column === HEAD || column === ROLE) !== this.turned ? 'ascending' : 'descending';
+    const order = column !== this.column ? null : (column === HEAD || column === ROLE) !== this.reversed ? 'ascending' : 'descending';
     const about = { scope: 'col', 'aria-sort': order, class: column === HEAD || column === ROLE ? 'name' : null };
     const description = column === HEAD || column === ROLE ? null : t(`measure_${column}_says`);
     return make('th', about, make('button', { type: 'button', data: { column }, title: description }, name));

@@ -1,4 +1,4 @@
-// See: kinds, wall, one head large, comparison, questions. It gets the numbers once; only open questions ask the server.
+// The See view: kinds, wall, selected head, comparison and questions. Numbers are loaded once; only open questions send requests.
 
 import { make, isNarrow } from '../core/dom.js';
 import { isEmbedded } from '../core/embed.js';
@@ -53,8 +53,8 @@ const getElements = (...parts) => parts.filter(Boolean).map(({ element }) => ele
 /** @param {{ element: HTMLElement, server?: import('../core/server.js').Server }} mounted a saved page has no server */
 export async function mount({ element, server }) {
   await ready;
-  if (server) await formMounted; // its elements hold the headline, the ribbons and the player
-  if (isNarrow()) set({ fit: false }); // on a phone the whole map of a long sentence would have cells of two pixels
+  if (server) await formMounted; // its elements contain the headline, the ribbons and the player
+  if (isNarrow()) set({ fit: false }); // on a phone, maps of long sentences would have cells of two pixels
   element.classList.add('explorer');
   element.tabIndex = -1;
   const open = () => state.tab === 'heads' && Boolean(state.translation);
@@ -98,7 +98,7 @@ export async function mount({ element, server }) {
   const explain = server && new HeadExplanation(server, view);
   if (effects) view.maps.element.before(effects.element);
   const parts = [colouring, links, ...questions, chips, explain, table, finder].filter(Boolean);
-  // A saved page has the numbers of the measures, and no server for the rest.
+  // A saved page contains the measures, but the other parts need a server.
   view.wallElement.append(links.element);
   const twoModels = make('button', { type: 'button', class: 'link two-models', onclick: () => set({ tab: 'beside' }) });
   const second = server && document.getElementById('panel-beside') ? twoModels : null;
@@ -142,7 +142,7 @@ export async function mount({ element, server }) {
     effects?.draw();
     if (isEffect === (state.view === 'effect')) return;
     isEffect = !isEffect;
-    redrawAll(); // the wall has other colours
+    redrawAll(); // the wall's colours change
   });
   on(['busy'], () => element.classList.toggle('busy', state.busy));
   draw();

@@ -13,7 +13,7 @@ import { sumEffects } from '../headview/highlights.js';
 import { markedCell, weightsOfCell } from './marked-cell.js';
 
 const MAX_LISTED = 4;
-const STRONG_FROM = 0.5; // weight of a link that counts as made
+const STRONG_FROM = 0.5; // minimum weight for a head to make the link
 
 export class LinkHeads {
   constructor(view) {
@@ -60,7 +60,7 @@ export class LinkHeads {
     }
   }
 
-  /** The wall shows the cell's effect in every head, in hundredths of a nat. */
+  /** Colours the wall by the cell's effect in each head, labelled in hundredths of a nat. */
   colourByEffect({ row, column }) {
     const { source, grid } = this.view;
     for (const button of grid.buttons()) {

@@ -13,7 +13,7 @@ export function markedCell(view, { row, column }) {
 }
 
 /**
- * Every head of a kind with its weight for a cell of `view`, in the order of the wall. Only that cell is computed, unless
+ * All heads of a kind with their weights for a cell of `view`, in the order of the wall. Computes only that cell, unless
  * rows are rescaled.
  */
 export function weightsOfCell(source, view, showing, { row, column }) {

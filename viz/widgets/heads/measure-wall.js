@@ -1,4 +1,4 @@
-// The wall by a measure: each head is one colour and one number instead of its map.
+// Colours the head wall by a measure: each tile shows a colour and a number instead of a map.
 
 import { make, replace } from '../core/dom.js';
 import { set, state } from '../core/state.js';
@@ -9,14 +9,14 @@ import { measureNames, listMeasures, measureScale } from '../parts/measures.js';
 
 const MAPS = 'maps';
 
-/** A number as short as a tile: ".98", "2.1". */
+/** Formats a number for a tile: ".98", "2.1". */
 export function formatTile(value, unit) {
   if (value !== value) return '–';
   return unit === 'share' ? value.toFixed(2).replace(/^0/, '') : value.toFixed(1);
 }
 
 export class MeasureWall {
-  /** `view`: the view of heads whose wall it is. */
+  /** `view`: the head view whose wall is coloured. */
   constructor(view) {
     this.view = view;
     this.name = make('span', {});
@@ -26,7 +26,7 @@ export class MeasureWall {
     this.element = make('div', { class: 'colouring' }, make('label', {}, this.name, this.menu), this.legend, this.description);
   }
 
-  /** The measure that a kind has: another kind's is kept for it. */
+  /** The selected measure, or maps if the current kind lacks it. */
   get measure() {
     return measureNames(state.translation, state.kind).includes(state.measure) ? state.measure : MAPS;
   }

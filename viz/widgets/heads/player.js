@@ -1,4 +1,4 @@
-// The player: the translation appears token by token, and the row of the word being written is lit in every part at once.
+// Player: shows the translation token by token and highlights the row of the current word in all parts.
 
 import { prefersReducedMotion, icon, make, isTextField } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
@@ -6,7 +6,7 @@ import { axes } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { rowOfToken } from '../headview/unwritten.js';
 
-const WORD_MS = 650; // milliseconds a word
+const WORD_MS = 650; // milliseconds per word
 const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
@@ -15,7 +15,7 @@ export function rowEnds(translation, showing) {
   const { rows } = axes(translation, 'cross', showing);
   const stops = rows.map(({ places }) => places.at(-1) + 1);
   const all = translation.target.length;
-  return stops.at(-1) === all ? stops : [...stops.slice(0, -1), all]; // a hidden end comes with the last word
+  return stops.at(-1) === all ? stops : [...stops.slice(0, -1), all]; // a hidden end token appears with the last word
 }
 
 /** Selection after `count` tokens: the row of the last one; none at the end. */
@@ -51,9 +51,9 @@ export class Player {
     return this.timer !== 0;
   }
 
-  // ---------------------------------------------------------------- what happens
+  // ---------------------------------------------------------------- playback
 
-  /** With reduced motion each press is one word. */
+  /** With reduced motion, each press advances by one word. */
   toggle() {
     if (this.playing) this.pause();
     else if (prefersReducedMotion()) this.step();
@@ -81,7 +81,7 @@ export class Player {
     if (this.playing) this.play();
   }
 
-  /** One word on; from the whole translation to its first word. */
+  /** Advances by one word; after the last one, restarts at the first. */
   step() {
     const stops = rowEnds(state.translation, state);
     const next = stops.find((stop) => stop > (state.written ?? 0)) ?? state.translation.target.length;
@@ -93,7 +93,7 @@ export class Player {
     set(selectionAt(state.translation, state, count));
   }
 
-  /** The whole translation again. */
+  /** Ends playback and shows the whole translation. */
   end() {
     this.pause();
     set({ written: null });

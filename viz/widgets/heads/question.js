@@ -1,11 +1,11 @@
-// A question beside the map; one is open at a time. Its answer is computed by the server while it is open, for the current
-// selection.
+// Questions next to the map, of which one is open at a time. While a question is open, the server computes its answer for the
+// current selection.
 
 import { make } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { on, set, state } from '../core/state.js';
 
-const DEBOUNCE_MS = 250; // a selection is requested after it has been stable for this long
+const DEBOUNCE_MS = 250; // time without a change of the selection before a request is sent
 
 export class Question {
   /**
@@ -25,32 +25,32 @@ export class Question {
       else if (state.question === name) set({ question: '' });
       onToggle();
     });
-    const follow = () => {
+    const updateOpen = () => {
       this.element.open = state.question === name;
     };
-    on(['question'], follow);
-    follow();
+    on(['question'], updateOpen);
+    updateOpen();
   }
 
-  /** Show the question for the current selection; subclasses ask for the answer. */
+  /** Draws the question for the current selection; subclasses request the answer. */
   draw() {}
 
   /**
-   * Ask for the answer to `key` if the question is open.
+   * Requests the answer to `key` if the question is open.
    * @template Answer
    * @param {string} key
-   * @param {(signal: AbortSignal) => Promise<Answer>} ask
+   * @param {(signal: AbortSignal) => Promise<Answer>} request
    * @param {(answer: Answer) => void} show
-   * @param {string} loadingText what is being computed
+   * @param {string} loadingText shown until the answer arrives
    */
-  load(key, ask, show, loadingText) {
+  load(key, request, show, loadingText) {
     clearTimeout(this.timer);
     if (!this.element.open) this.latest.cancel();
     if (!this.element.open || key === this.latest.shownKey) return;
     this.loadingNote.textContent = loadingText;
     this.body.classList.add('loading');
     const load = async () => {
-      await this.latest.load(key, ask, show);
+      await this.latest.load(key, request, show);
       if (!this.body.classList.contains('loading')) this.loadingNote.textContent = '';
     };
     this.timer = setTimeout(load, this.latest.shownKey ? DEBOUNCE_MS : 0);

@@ -1,4 +1,4 @@
-// Ribbons on the desk: what the shown head attends to, drawn between the two sentences, or as arcs along one of them.
+// Ribbons on the desk: the displayed head's attention, as curves between the two sentences or as arcs along one of them.
 
 import { signedLevel } from '../core/effect-scale.js';
 import { replace, svg } from '../core/dom.js';
@@ -6,7 +6,7 @@ import { desk, deskWords } from '../parts/desk.js';
 import { effectiveHighlight, getHighlight } from '../headview/highlights.js';
 
 const MIN_WEIGHT = 0.15; // smaller weights get no ribbon
-const MIN_LEVEL = 0.27; // of an effect: 0.03 nats
+const MIN_LEVEL = 0.27; // minimum level of an effect's ribbon: 0.03 nats
 const MAX_RIBBONS = 160; // more would only be a grey area
 const ARC = 0.8; // height of an arc, relative to the height of the area
 
@@ -42,7 +42,7 @@ export class Ribbons {
     this.redraw();
   }
 
-  /** Draws with the last measured places: another head leaves the words where they are, and layout costs most. */
+  /** Draws at the last measured positions. A change of head does not move words, and measuring is slow. */
   redraw() {
     const { view: visible, source, store } = this.view;
     if (!visible) return replace(/** @type {any} */ (this.picture));
@@ -65,7 +65,7 @@ export class Ribbons {
     return undefined;
   }
 
-  /** The cells with a ribbon, the highlighted ones last, so that they lie on top. */
+  /** The cells with a ribbon, the highlighted ones last, so that they are drawn on top. */
   cells({ weights, effects = null, columns, rows }, now) {
     const lit = now.rows || now.columns;
     const cells = [];

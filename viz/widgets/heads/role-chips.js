@@ -1,5 +1,5 @@
-// What heads do in this sentence: a chip for each role. A click outlines the heads that have it and opens the strongest; more
-// clicks step through them, and after the last one nothing is outlined.
+// Chips for the roles of heads in this sentence. A click outlines the heads with a role and opens the strongest; further clicks
+// step through them, and a click after the last one removes the outlines.
 
 import { make, replace, svg, isTextField } from '../core/dom.js';
 import { set, state } from '../core/state.js';
@@ -7,7 +7,7 @@ import { sameHead } from '../core/store.js';
 import { t } from '../core/i18n.js';
 import { headName } from '../parts/head-names.js';
 
-/** The order of the chips, and of each a picture of three rows and columns. */
+/** Roles in the order of the chips, with the cells of their 3 × 3 icons. */
 const PICTURES = {
   aligns: '100010001',
   behind: '000100010',
@@ -27,7 +27,7 @@ const PICTURES = {
   unclear: '202020220',
 };
 
-/** The heads of each role in this sentence, the strongest first; roles that no head has are left out. */
+/** Heads per role in this sentence, strongest first; roles without heads are omitted. */
 export function headsByRole(translation, kind) {
   const roles = new Map();
   for (let layer = 0; layer < translation.layers(kind); layer++) {
@@ -40,19 +40,19 @@ export function headsByRole(translation, kind) {
   return new Map(Object.keys(PICTURES).flatMap((role) => (roles.has(role) ? [[role, roles.get(role)]] : [])));
 }
 
-/** Which head is open after another press: the next one, or -1 after the last. */
+/** Index of the head that the next press opens; -1 after the last. */
 export const nextIndex = (heads, at) => (at + 1 < heads.length ? at + 1 : -1);
 
 export class RoleChips {
   /** `view`: the head view whose wall shows the outlines; `open()`: whether the tab is visible. */
   constructor(view, open) {
     this.view = view;
-    this.at = -1; // place of the open head among those of the role
+    this.at = -1; // index of the open head among the role's heads
     /** @type {Map<string, any[]>} */
     this.roles = new Map();
-    this.translation = null; // the translation whose roles these are
+    this.translation = null; // the translation of `roles`
     this.kind = '';
-    this.shownKey = ''; // of the chips on display
+    this.shownKey = ''; // key of the displayed chips
     this.name = make('span', { class: 'quiet' });
     this.list = make('span', { class: 'list-of-chips', role: 'group' });
     this.status = make('span', { class: 'hidden-text', role: 'status' });
@@ -92,7 +92,7 @@ export class RoleChips {
     return this.roles.has(state.role) ? state.role : null;
   }
 
-  /** Another sentence or kind has other roles. */
+  /** Draws the chips, with new roles after a change of sentence or kind. */
   draw() {
     const { translation, kind } = state;
     if (this.translation !== translation || this.kind !== kind) {

@@ -1,6 +1,6 @@
 // The current view as snippets: an iframe for another page, and equivalent Python.
 
-const SIZE = { width: 760, height: 720 }; // pixels of a frame
+const SIZE = { width: 760, height: 720 }; // pixels of the iframe
 const ESCAPED = { '&': '&amp;', '"': '&quot;', '<': '&lt;', '>': '&gt;' };
 const escapeHtml = (text) => text.replace(/[&"<>]/g, (sign) => ESCAPED[sign]);
 
@@ -21,15 +21,15 @@ export function toPythonLiteral(value) {
 
 /**
  * Python code that reproduces the displayed map; options at their defaults are omitted.
- * `asked` is the translation's request with all options; `wayBack` is the reverse model that reranked it, if any.
+ * The first argument is the translation's request with all options; `reverseModel` reranked it, if given.
  */
-export function pythonSnippet({ model, text, ...options }, { kind, layer, head }, defaults = {}, wayBack = '') {
+export function pythonSnippet({ model, text, ...options }, { kind, layer, head }, defaults = {}, reverseModel = '') {
   // A forced translation needs no search options, and `back_weight` without a reverse model is an error.
-  const isSaid = (name) => !(name in defaults && options.target) && (name !== 'back_weight' || wayBack);
+  const isIncluded = (name) => !(name in defaults && options.target) && (name !== 'back_weight' || reverseModel);
   const differs = ([name, value]) => value !== null && value !== undefined && value !== '' && value !== defaults[name];
-  const changed = Object.entries(options).filter(([name, value]) => isSaid(name) && differs([name, value]) && String(value));
+  const changed = Object.entries(options).filter(([name, value]) => isIncluded(name) && differs([name, value]) && String(value));
   const arguments_ = [toPythonLiteral(text), ...changed.map(([name, value]) => `${name}=${toPythonLiteral(value)}`)];
-  if (wayBack && !options.target) arguments_.push(`way_back=Translator.load(${toPythonLiteral(wayBack)})`);
+  if (reverseModel && !options.target) arguments_.push(`way_back=Translator.load(${toPythonLiteral(reverseModel)})`);
   const place = [layer, head].filter((each) => typeof each === 'number');
   const map =
     typeof layer === 'number' && (typeof head === 'number' || head === 'mean')

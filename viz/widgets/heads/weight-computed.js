@@ -27,7 +27,7 @@ export class WeightComputed extends Question {
     const single = typeof layer === 'number' && typeof head === 'number';
     this.element.hidden = !cell || !single;
     if (!cell || !single) return;
-    const row = view.rows[cell.row].places[0]; // of a whole word, the first token's row
+    const row = view.rows[cell.row].places[0]; // for a whole word, the row of its first token
     const weights = translation.map(kind, layer, head);
     const places = view.columns[cell.column].places;
     const own = places.map((place) => weights.weights[row * weights.columns + place]);
@@ -66,7 +66,7 @@ export class WeightComputed extends Question {
           const name = make('bdi', {}, keys[place].label);
           return line(
             name,
-            threeDecimals(scores[place]), // fewer would not give the printed exponential
+            threeDecimals(scores[place]), // rounded further, the exponential would not match
             large(powers[place]),
             threeDecimals(weights[place]),
             place === chosen ? 'chosen' : '',

@@ -18,7 +18,7 @@ export class WordEffects extends Question {
   /**
    * @param {import('../core/server.js').Server} server
    * @param {any} view
-   * @param {() => void} redraw draws the wall as it is without the effects
+   * @param {() => void} redraw restores the wall
    */
   constructor(server, view, redraw) {
     super('word-effects', redraw);
@@ -39,7 +39,7 @@ export class WordEffects extends Question {
     const cell = visible && kind !== 'encoder' ? markedCell(visible, state) : null;
     this.element.hidden = !cell;
     if (!cell) return;
-    const [place] = visible.rows[cell.row].places; // of a whole word, the first token
+    const [place] = visible.rows[cell.row].places; // for a whole word, its first token
     replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, source.name(visible, 'rows', [cell.row])) }));
     const query = { request: translation.requestValues(), place };
     const key = JSON.stringify(query);

@@ -14,14 +14,14 @@ import { columnClass } from '../parts/column-name.js';
 import { headName } from '../parts/head-names.js';
 import { rowName } from '../parts/row-name.js';
 
-const MAX_WORDS = 32; // words of a side that fit on paper
-const MIN_MARGIN = 0.3; // lead of the strongest weight of a row that is visible in print
-const QUESTIONS_PER_MAP = 3; // questions about a map
+const MAX_WORDS = 32; // words per side that fit on paper
+const MIN_MARGIN = 0.3; // lead of a row's strongest weight that is visible in print
+const QUESTIONS_PER_MAP = 3; // maximum
 const DISPLAY_OPTIONS = { words: true, special: true, rescale: false };
 
 /**
- * The first rows of a map whose strongest word is clearly visible: `{query, key, weight}`. For a head that is read one word
- * `late`, the query is the word above the row.
+ * The first rows of a map whose strongest word is clearly visible: `{query, key, weight}`. For a shifted head
+ * (`late`), the query is the word of the row above.
  */
 export function clearRows({ rows, columns, weights }, late = false) {
   const exercises = rows.slice(0, MAX_WORDS).map((query, row) => {
@@ -36,7 +36,7 @@ export function clearRows({ rows, columns, weights }, late = false) {
   return exercises.filter(Boolean).slice(0, QUESTIONS_PER_MAP);
 }
 
-/** Printing from Heads gives the worksheet; the page is restored afterwards. */
+/** Prints the worksheet instead of the page if `open()` is true. */
 export function printSheets(open) {
   let sheet = null;
   addEventListener('beforeprint', () => {
@@ -56,9 +56,9 @@ function buildWorksheet() {
     each === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, each),
   );
   const maps = looks.map((look) => view(translation, look.kind, look.layer, look.head, DISPLAY_OPTIONS));
-  const queryToken = maps.map((map) => clearRows(map, isShiftedHead(translation, map)));
+  const exercises = maps.map((map) => clearRows(map, isShiftedHead(translation, map)));
   let number = 0;
-  const numbered = queryToken.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
+  const numbered = exercises.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
   const name = make('p', { class: 'pupil' }, t('sheet_name'));
   const sentence = (text, lang) => make('p', { class: 'said', lang, dir: 'auto' }, text);
   const about = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];

@@ -8,10 +8,10 @@ export function defaultActions(store) {
     choose: (head, _event = null) => store.set({ ...head, preview: null }),
     onHover: (row, column) => store.set({ hoverRow: row, hoverColumn: column }),
     onPin: (row, column) => {
-      const again = row === store.state.row && column === store.state.column;
-      store.set({ ...NO_SELECTION, row: again ? null : row, column: again ? null : column });
+      const isPinned = row === store.state.row && column === store.state.column;
+      store.set({ ...NO_SELECTION, row: isPinned ? null : row, column: isPinned ? null : column });
     },
-    held: () => store.state,
-    letGo: () => store.set(NO_SELECTION),
+    getPins: () => store.state,
+    clearPins: () => store.set(NO_SELECTION),
   };
 }

@@ -5,18 +5,18 @@ import { WEIGHT_ERROR, formatCertain, errorBound, argMax, signed, threeDecimals 
 import { t } from '../core/i18n.js';
 import { hasAny, highlightWeights, combinedWeights, sumEffects } from './highlights.js';
 
-const LETTER_PX = 10.7; // mean width of a letter of the headline in its usual type
-const SMALLER = 1.25; // letters that fit a line in the type of class `long`, per letter in the usual type
-const MIN_EFFECT = 0.005; // nats; a smaller effect is none
+const LETTER_PX = 10.7; // mean width of a headline letter at the default size
+const SMALLER = 1.25; // letters per line at the size of class `long`, relative to the default size
+const MIN_EFFECT = 0.005; // nats; smaller effects are reported as none
 
-/** Width in Latin letters: an East Asian character is as wide as two. */
+/** Width in Latin letters; East Asian characters count as two. */
 const displayWidth = (text) => text.length + (text.match(/[\u2e80-\uffdc]/g)?.length ?? 0);
 
 /** Returns the function that updates the sentence. */
 export function mountDescription(element) {
   element.classList.add('sentence');
 
-  let letters = Number.POSITIVE_INFINITY; // that fit a line
+  let letters = Number.POSITIVE_INFINITY; // per line
   new ResizeObserver(() => {
     letters = element.clientWidth / LETTER_PX;
     fit(displayWidth(element.textContent));
@@ -27,7 +27,7 @@ export function mountDescription(element) {
   };
 
   /** `now`: highlighted rows and columns; `other`: A of a comparison. */
-  return function say(source, view, now, other = null) {
+  return function describe(source, view, now, other = null) {
     const idle = () => [t(isTouch() ? 'readout_tap' : 'readout_idle')];
     const lit = () => (other ? differenceText(source, other, view, now) : attentionText(source, view, now));
     replace(element, ...(hasAny(now) ? lit() : idle()));

@@ -38,7 +38,7 @@ const HIGHLIGHT_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'written']
  * - `forms`: available view modes;
  * - `redraws`: more fields of the store that trigger a redraw; `open()`: whether the view is visible;
  * - `does`: overrides default actions: `choose(head, event)` (keys have no event), `onHover(row, column)`,
- *   `onPin(row, column)`, `letGo()`, and `held()`, which returns the pins. The host then calls `highlight(marks)`;
+ *   `onPin(row, column)`, `clearPins()`, and `getPins()`. The host then calls `highlight(marks)`;
  * - `hosts`: elements outside the view: `sentence`, which describes the highlight, and `strips`, the sentences' words;
  * - `shortKinds()`: whether kinds have short names, followed by their number of heads;
  * - `heading`: tag of the head's name; `wallName()` and `mapName(name)`: accessible names of wall and map.
@@ -90,7 +90,7 @@ class HeadView {
       else if (names.some((name) => HEAD_FIELDS.includes(name))) this.onHeadChanged(names);
       else this.highlight();
     };
-    this.leaves = [
+    this.subscriptions = [
       store.on([...everything, ...HEAD_FIELDS, ...HIGHLIGHT_FIELDS], changed),
       onPage(['theme', 'language', 'beamer'], () => this.draw()),
     ];
@@ -269,7 +269,7 @@ class HeadView {
 
   /** Moves the pin by `step` rows or columns. */
   movePin(axis, step) {
-    const { row, column } = this.does.held();
+    const { row, column } = this.does.getPins();
     const from = { row, column }[axis];
     const place = from === null ? 0 : Math.max(0, Math.min(this.view[`${axis}s`].length - 1, from + step));
     if (place !== from) this.does.onPin(...Object.values({ row, column, [axis]: place }));
@@ -282,14 +282,14 @@ class HeadView {
 
   /** Clears the pins, or ends the comparison if no word is pinned. */
   clearPins() {
-    const { row, column } = this.does.held();
-    if (row !== null || column !== null || !this.store.state.pinned) this.does.letGo();
+    const { row, column } = this.does.getPins();
+    if (row !== null || column !== null || !this.store.state.pinned) this.does.clearPins();
     else this.store.set({ pinned: null });
   }
 
   /** Removes the view and its listeners. */
   destroy() {
-    for (const leave of this.leaves) leave();
+    for (const unsubscribe of this.subscriptions) unsubscribe();
     this.observer.disconnect();
     this.maps.clear();
     this.element.remove();

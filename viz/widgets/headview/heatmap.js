@@ -134,7 +134,7 @@ export class Heatmap {
     this.labels.draw(this.view, { cellWidth, cellHeight, columnHeight, tiny });
     const counts = { rows: this.view.rows.length, columns: this.view.columns.length };
     const names = { beside: this.labelWidth(), above: columnHeight };
-    this.inView.say(this.presentationSizes?.scrolls ? { ...counts, ...names, cellWidth, cellHeight } : null);
+    this.inView.update(this.presentationSizes?.scrolls ? { ...counts, ...names, cellWidth, cellHeight } : null);
   }
 
   /** Updates the cells, with a new Plotly figure if `full`, else only with new values. */

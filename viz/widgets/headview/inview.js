@@ -22,7 +22,7 @@ export class InView {
   }
 
   /** `sizes`: counts and pixel sizes of cells and labels; null hides the note. */
-  say(sizes) {
+  update(sizes) {
     this.sizes = sizes;
     this.element.hidden = !sizes;
     this.draw();

@@ -41,9 +41,9 @@ export class NumberTable {
 
   renderVisible() {
     const { rows } = this.views[0];
-    const sight = Math.ceil((this.element.clientHeight || 600) / HEIGHT);
+    const visibleCount = Math.ceil((this.element.clientHeight || 600) / HEIGHT);
     const first = Math.max(0, Math.floor(this.element.scrollTop / HEIGHT) - OVERSCAN_ROWS);
-    const last = Math.min(rows.length, first + sight + 2 * OVERSCAN_ROWS);
+    const last = Math.min(rows.length, first + visibleCount + 2 * OVERSCAN_ROWS);
     if (this.filled === `${first} ${last}`) return;
     this.filled = `${first} ${last}`;
     const space = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * HEIGHT}px` });

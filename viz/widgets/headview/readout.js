@@ -22,7 +22,7 @@ export function mountReadout(element) {
 function readoutText(source, view, now, missing) {
   if (missing) return { words: [missing] };
   const rest = source.rest?.(view);
-  if (!hasAny(now) && rest) return { value: fourDecimals(rest[argMax(rest)]), words: source.restSays(view, argMax(rest)) };
+  if (!hasAny(now) && rest) return { value: fourDecimals(rest[argMax(rest)]), words: source.restText(view, argMax(rest)) };
   if (!hasAny(now)) return { words: [t(isTouch() ? 'readout_tap' : 'readout_idle')] };
   const lit = highlightWeights(view, now);
   const rows = now.rows ?? [argMax(lit.rows)];

@@ -15,8 +15,8 @@ export function mountTokenStrips(element) {
   function draw(sentences) {
     if (parts.map(({ side }) => side).join() !== sentences.map(({ side }) => side).join()) build(sentences);
     for (const [place, { language, tokens, text, idle, long = SCROLL_FROM_TOKENS }] of sentences.entries()) {
-      const { who, strip } = parts[place];
-      if (who) who.textContent = languageName(language);
+      const { heading, strip } = parts[place];
+      if (heading) heading.textContent = languageName(language);
       strip.lang = language;
       strip.dir = RIGHT_TO_LEFT.has(language) ? 'rtl' : 'ltr';
       strip.classList.toggle('long', tokens.length > long);
@@ -28,10 +28,10 @@ export function mountTokenStrips(element) {
   function build(sentences) {
     parts = sentences.map(({ side, named }) => ({
       side,
-      who: named ? make('div', { class: 'who' }) : null,
+      heading: named ? make('div', { class: 'who' }) : null,
       strip: make('div', { class: 'strip', data: { side } }),
     }));
-    replace(element, ...parts.flatMap(({ who, strip }) => [who, strip]));
+    replace(element, ...parts.flatMap(({ heading, strip }) => [heading, strip]));
   }
 
   return {

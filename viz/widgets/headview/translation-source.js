@@ -20,7 +20,7 @@ import { rowName } from '../parts/row-name.js';
  *   `rowVerb(view, row)`;
  * - optional `looks(view, rows, columns)`: sentence about two words, for heads that are shifted by one row;
  * - optional `longName(view, axis, places)`: the name, with a row's input word;
- * - optional `rest(view)`, `restSays(view, place)`: column weights and their text, shown if nothing is highlighted;
+ * - optional `rest(view)`, `restText(view, place)`: column weights and their text, shown if nothing is highlighted;
  * - optional `isMasked(view, axis, places)`: whether all words at these places are masked.
  */
 export class TranslationSource {

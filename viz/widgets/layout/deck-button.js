@@ -22,7 +22,7 @@ export function deckButton() {
   };
   const button = make(
     'button',
-    { type: 'button', class: 'round deck-door', onclick: () => withDeck((deck) => deck.open()) },
+    { type: 'button', class: 'round deck-button', onclick: () => withDeck((deck) => deck.open()) },
     icon(18, ICON),
   );
   const followLink = (hash) => hasDeck(hash) && withDeck((deck) => deck.follow(hash));
@@ -38,12 +38,12 @@ export function deckButton() {
   };
   on(['savedViews', 'language'], draw);
   draw();
-  set({ savedViews: counted() });
+  set({ savedViews: countSavedViews() });
   followLink(location.hash);
   return button;
 }
 
-function counted() {
+function countSavedViews() {
   try {
     return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '[]').length || 0;
   } catch {

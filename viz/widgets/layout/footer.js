@@ -10,10 +10,10 @@ import { t } from '../core/i18n.js';
 
 const GRADIO = '.gradio-container footer .show-api'; // opens Gradio's API page; the page's style hides this button
 
-const openPanel = () => /** @type {HTMLElement | null} */ (document.querySelector(GRADIO))?.click();
+const openApiPage = () => /** @type {HTMLElement | null} */ (document.querySelector(GRADIO))?.click();
 
 /** Open the tab that compares attention with other attribution methods. */
-function openDoubt() {
+function openComparison() {
   set({ tab: 'word' });
   document.getElementById('panel-word')?.scrollIntoView({ block: 'start' });
 }
@@ -22,9 +22,9 @@ function openDoubt() {
 export async function mount({ element, props }) {
   await ready;
   const note = make('p', {});
-  const comparisonLink = make('button', { type: 'button', class: 'link doubt', onclick: openDoubt });
+  const comparisonLink = make('button', { type: 'button', class: 'link doubt', onclick: openComparison });
   const licence = make('p', { class: 'licence' });
-  const apiLink = make('button', { type: 'button', class: 'link', onclick: openPanel });
+  const apiLink = make('button', { type: 'button', class: 'link', onclick: openApiPage });
   element.classList.add('last-line');
   element.append(note, licence);
   if (hasServer()) element.append(apiLink); // not on a saved page

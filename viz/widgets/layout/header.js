@@ -9,7 +9,7 @@ import { switchTheme } from '../core/theme.js';
 import { setLanguage, t } from '../core/i18n.js';
 import { mountTerms } from '../parts/terms.js';
 import { deckButton } from './deck-button.js';
-import { notebookDoor } from './notebook-door.js';
+import { notebookButton } from './notebook-button.js';
 import { mountViews } from './views.js';
 import { Tour, isDone, mountOffer } from './tour.js';
 
@@ -50,7 +50,7 @@ export async function mount({ element, props = {} }) {
     /** @type {HTMLElement | null} */ (document.querySelector('.explorer'))?.focus();
   });
   element.classList.add('top');
-  const right = make('div', { class: 'right' }, offer, hasServer() ? notebookDoor() : null, languages, deckButton(), help, theme);
+  const right = make('div', { class: 'right' }, offer, hasServer() ? notebookButton() : null, languages, deckButton(), help, theme);
   const brand = make('div', { class: 'brand' }, make('h1', {}, 'Headlight'), tagline);
   element.append(skip, mark, brand, views, right);
   const choose = (language) => {

@@ -6,8 +6,8 @@ import { t } from '../core/i18n.js';
 import { cardPosition, fitsBelow, boundingBox, fitsBeside, scrollOffset, isVisible } from './popover-position.js';
 
 const STORAGE_KEY = 'headlight-start';
-const one = (selector) => document.querySelector(`#panel-heads ${selector}`);
-const row = () => one('.rows .label.chosen') ?? one('.rows .label');
+const find = (selector) => document.querySelector(`#panel-heads ${selector}`);
+const row = () => find('.rows .label.chosen') ?? find('.rows .label');
 const across = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
 
 /** Targets of the steps. If a target and the card do not fit the window together, only the last part of the target is used. */
@@ -16,22 +16,22 @@ const STEPS = [
   {
     name: 'row',
     parts: () => [row()],
-    also: () => across(row()?.getBoundingClientRect(), one('.plane')?.getBoundingClientRect()),
+    also: () => across(row()?.getBoundingClientRect(), find('.plane')?.getBoundingClientRect()),
   },
-  { name: 'head', parts: () => [one('.wall-grid [aria-selected=true]') ?? one('.wall-grid .thumb')] },
-  { name: 'kinds', parts: () => [one('.kinds .choices')] },
+  { name: 'head', parts: () => [find('.wall-grid [aria-selected=true]') ?? find('.wall-grid .thumb')] },
+  { name: 'kinds', parts: () => [find('.kinds .choices')] },
   { name: 'try', parts: () => [document.querySelector('.tabs')] },
 ];
 
 // Events that the tour blocks, so that hover opens no terms or heads under the card. Clicks still work.
 const POINTER_EVENTS = ['pointerover', 'pointerenter', 'pointermove', 'mouseover', 'mouseenter', 'mousemove'];
-const TOUCHED = new Set(['head', 'try']); // steps whose text has a variant for touch screens
+const TOUCH_STEPS = new Set(['head', 'try']); // steps whose text has a variant for touch screens
 
-let here = false; // whether the tour was finished during this visit
+let doneThisVisit = false;
 
 /** Whether the tour was finished or dismissed. Without localStorage, the next visit offers it again. */
 export function isDone() {
-  if (here) return true;
+  if (doneThisVisit) return true;
   try {
     return localStorage.getItem(STORAGE_KEY) !== null;
   } catch {
@@ -39,12 +39,12 @@ export function isDone() {
   }
 }
 
-function markDone(how) {
-  here = true;
+function markDone(outcome) {
+  doneThisVisit = true;
   try {
-    localStorage.setItem(STORAGE_KEY, how);
+    localStorage.setItem(STORAGE_KEY, outcome);
   } catch {
-    // `here` is enough for this visit.
+    // `doneThisVisit` applies until the page is closed.
   }
 }
 
@@ -107,7 +107,7 @@ export class Tour {
     this.card.dataset.step = name;
     this.count.textContent = t('start_count', { number: this.place + 1, count: STEPS.length });
     this.title.textContent = t(`start_${name}_title`);
-    this.text.textContent = t(isTouch() && TOUCHED.has(name) ? `start_${name}_says_touch` : `start_${name}_says`);
+    this.text.textContent = t(isTouch() && TOUCH_STEPS.has(name) ? `start_${name}_says_touch` : `start_${name}_says`);
     this.skip.textContent = t('start_skip');
     this.back.textContent = t('start_back');
     this.learn.textContent = t('start_learn');
@@ -149,14 +149,14 @@ export class Tour {
     /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();
   }
 
-  close(how) {
+  close(outcome) {
     if (!this.open) return;
     cancelAnimationFrame(this.frame);
     const hasFocus = this.card.contains(document.activeElement);
     this.place = -1;
     this.card.hidden = true;
     this.ring.hidden = true;
-    markDone(how);
+    markDone(outcome);
     this.closed();
     if (hasFocus && this.opener?.isConnected) this.opener.focus(); // also scrolls the opener into view
   }

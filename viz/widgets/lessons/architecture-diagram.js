@@ -32,9 +32,9 @@ const PARTS = {
 };
 /** SVG paths: the streams, the residual connections, the encoder's memory, and the feedback of the output. */
 const STREAMS = ['M58 417V84', 'M172 417V84'];
-const AROUND = ['M58 332H3V182H9', 'M58 166H3V122H52', 'M172 346H226V304H178', 'M172 280H226V236H178', 'M172 208H226V162H178'];
+const RESIDUAL = ['M58 332H3V182H9', 'M58 166H3V122H52', 'M172 346H226V304H178', 'M172 280H226V236H178', 'M172 208H226V162H178'];
 const MEMORY = ['M107 84H115V256H123', 'M118 252l5 4-5 4'];
-const AGAIN = ['M221 84H232V406H222', 'M227 402l-5 4 5 4'];
+const FEEDBACK = ['M221 84H232V406H222', 'M227 402l-5 4 5 4'];
 const SUMS = [
   [LEFT, 122],
   [RIGHT, 304],
@@ -62,9 +62,9 @@ export function largeDiagram({ steps, now, layers, sides, go, titles }) {
     [RIGHT, t('lesson_part_decoder'), sides[1]],
   ])
     diagram.append(svg('text', { x, y: 44, class: 'side' }, name), svg('text', { x, y: 60, class: 'quiet' }, language));
-  for (const d of [...STREAMS, ...AROUND]) line(d);
+  for (const d of [...STREAMS, ...RESIDUAL]) line(d);
   for (const d of MEMORY) line(d, highlighted === 'd.cross');
-  for (const d of AGAIN) line(d, highlighted === 'd.next');
+  for (const d of FEEDBACK) line(d, highlighted === 'd.next');
   for (const [x, y] of SUMS)
     diagram.append(svg('circle', { cx: x, cy: y, r: 6 }), svg('path', { d: `M${x - 3} ${y}h6M${x} ${y - 3}v6`, class: 'way' }));
   diagram.append(svg('rect', { x: 9, y: 208, width: 98, height: 116, rx: 5, class: 'opened' }));

@@ -3,9 +3,9 @@
 const MAX_RESULTS = 60; // least recently loaded results are deleted
 
 export class ExperimentCache {
-  /** `ask(values)`: the server call for `{ request, lesson, step, set }`. */
-  constructor(ask) {
-    this.ask = ask;
+  /** `request(values)`: the server call for `{ request, lesson, step, set }`. */
+  constructor(request) {
+    this.request = request;
     this.cache = new Map();
     this.runs = false;
     this.waiting = null;
@@ -35,7 +35,7 @@ export class ExperimentCache {
     }
     this.runs = true;
     try {
-      const answer = await this.ask({ request: translation.requestValues(), lesson, step, set });
+      const answer = await this.request({ request: translation.requestValues(), lesson, step, set });
       this.cache.set(key, answer);
       for (const oldKey of [...this.cache.keys()].slice(0, -MAX_RESULTS)) this.cache.delete(oldKey);
       return answer;

@@ -7,7 +7,7 @@ import { cssColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { valueColour } from '../parts/tooltip.js';
 import { AllTerms } from './glossary.js';
-import { lessonStatus, score, stays } from './progress.js';
+import { isPersistent, lessonStatus, score } from './progress.js';
 import { maxAbs } from './tensor-cache.js';
 
 const TICK = 'M2.5 6.5L5 9l4.500-6';
@@ -45,7 +45,7 @@ export class LessonList {
     const guesses = all ? [t('lesson_guesses', { right, all })] : [];
     this.title.textContent = t('lesson_title');
     this.description.textContent = t('lesson_says');
-    const storageNote = t(stays() ? 'lesson_stays_here' : 'lesson_stays_for_now');
+    const storageNote = t(isPersistent() ? 'lesson_stays_here' : 'lesson_stays_for_now');
     this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, storageNote].join(' · ');
     this.first.textContent = t('lesson_first_steps');
     this.saved.textContent = t('saved_views');

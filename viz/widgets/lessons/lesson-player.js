@@ -18,7 +18,7 @@ import { formatValue, resolveValues } from './control-values.js';
 import { StepView } from './step-view.js';
 import { TensorCache } from './tensor-cache.js';
 
-const PAUSE = 120; // debounce of an experiment's controls in milliseconds
+const DEBOUNCE_MS = 120; // of an experiment's controls
 const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // milliseconds during playback
 
 /** @param {import('../core/server.js').Server} server */
@@ -260,7 +260,7 @@ class LessonPlayer {
 
   /** Wait while a control is in use. Returns false if a newer `show` has started. */
   async debounce(turn) {
-    if (this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    if (this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
     return turn === this.turn;
   }
 

@@ -5,7 +5,7 @@ const KEY = 'headlight-learn';
 let visit = null; // progress of this visit if localStorage is blocked, as in a cross-site iframe
 
 /** Whether the progress is stored beyond this visit. */
-export function stays() {
+export function isPersistent() {
   try {
     localStorage.getItem(KEY);
     return visit === null;
@@ -35,9 +35,9 @@ function write(changes) {
 /** Status of a lesson: undefined, `begun` or `done`. */
 export const lessonStatus = (lesson) => read().done[lesson];
 
-export function setLessonStatus(lesson, how) {
+export function setLessonStatus(lesson, status) {
   const { done } = read();
-  if (done[lesson] !== 'done' && done[lesson] !== how) write({ done: { ...done, [lesson]: how } });
+  if (done[lesson] !== 'done' && done[lesson] !== status) write({ done: { ...done, [lesson]: status } });
 }
 
 /** Record the first guess at a question; later guesses do not count. */

@@ -28,7 +28,7 @@ class SentenceTensors {
 export const LOGITS = 'decoder.output.logits';
 
 export class TensorCache {
-  /** `ask(values)`: the server call for `{ request, names }`. */
+  /** `request(values)`: the server call for `{ request, names }`. */
   constructor(ask) {
     this.ask = ask;
     this.sentences = new Map();

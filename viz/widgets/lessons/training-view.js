@@ -7,7 +7,7 @@ import { LossCurve } from './loss-curve.js';
 import { RunView } from './run-view.js';
 import { TrainingRun, isRight } from './training-run.js';
 
-const FRAME = 150; // milliseconds per snapshot
+const FRAME_MS = 150; // per snapshot
 const QUEUE_PHRASES = ['lesson_train_begins', 'lesson_train_waits_one']; // by the number of runs ahead in the queue
 
 export class TrainingView {
@@ -100,7 +100,7 @@ export class TrainingView {
       if (this.place < last) this.place = prefersReducedMotion() && !this.run.isRunning ? last : this.place + 1;
       if (this.run.isRunning || this.place < last) this.play();
       this.draw();
-    }, FRAME);
+    }, FRAME_MS);
   }
 
   showSnapshot(place) {

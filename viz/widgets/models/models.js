@@ -5,7 +5,7 @@ import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { faultText, languageName, t } from '../core/i18n.js';
-import { HubAway, look } from '../parts/hubaway.js';
+import { HubAway, checkHub } from '../parts/hubaway.js';
 import { byPair, kindName, pairName, formatSize } from '../parts/model-names.js';
 import { curves, plainSentencesBar, reliabilityChart, scoresChart } from './charts.js';
 
@@ -41,11 +41,11 @@ class ModelsTab {
     on(['translation'], () => this.mark());
     on(['hubAway'], () => this.cards && state.tab === 'models' && this.draw());
     on(['tab', 'language', 'fetched'], (changed) => {
-      if (changed.includes('tab') && state.tab === 'models') look();
+      if (changed.includes('tab') && state.tab === 'models') checkHub();
       if (changed.includes('fetched')) this.cards = null;
       this.open();
     });
-    if (state.tab === 'models') look();
+    if (state.tab === 'models') checkHub();
     this.open();
   }
 

@@ -37,6 +37,6 @@ export function roleText(translation, kind, layer, head) {
   const plain = name === 'unclear' || name === 'spreads';
   const phrase = plain ? 'role_plain' : name === 'behind' ? 'role_says_late' : 'role_says';
   const words = fillElements(t(phrase, { share: twoDecimals(share) }), { name: make('b', {}, t(`role_${name}`)) });
-  // Where the line is short, the second sentence disappears as a whole.
+  // On a short line the second sentence is hidden as a whole.
   return [make('span', {}, ...words), ' ', make('span', {}, t('role_spread', { spread: spread.toFixed(1) }))];
 }

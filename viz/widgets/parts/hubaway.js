@@ -7,16 +7,16 @@ import { t } from '../core/i18n.js';
 export class HubAway {
   constructor() {
     this.description = make('p', { role: 'status' });
-    this.again = make('button', { type: 'button', class: 'link', onclick: () => look(true) });
-    this.element = make('div', { class: 'hub-away', hidden: true }, this.description, this.again);
+    this.retry = make('button', { type: 'button', class: 'link', onclick: () => checkHub(true) });
+    this.element = make('div', { class: 'hub-away', hidden: true }, this.description, this.retry);
   }
 
   draw() {
     this.element.hidden = !state.hubAway;
     this.description.textContent = state.hubAway ? t('hub_away', { host: state.hubAway }) : '';
-    this.again.textContent = t('offer_again');
+    this.retry.textContent = t('offer_again');
   }
 }
 
 /** Requests a check whether the Hub can be reached; `again`: whether the visitor pressed the button. */
-export const look = (again = false) => dispatchEvent(new CustomEvent('headlight-hub', { detail: { again } }));
+export const checkHub = (again = false) => dispatchEvent(new CustomEvent('headlight-hub', { detail: { again } }));

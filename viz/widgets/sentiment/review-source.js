@@ -111,7 +111,7 @@ export class ReviewSource {
     return view.average;
   }
 
-  restSays(view, place) {
+  restText(view, place) {
     return fillElements(t('sentiment_gets'), this.token(view, 'columns', [place]));
   }
 

@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { desk } from '../parts/desk.js';
-import { changesSay, changesText } from './interventions.js';
+import { changesLabel, changesText } from './interventions.js';
 
 const AS_LIKELY = 0.005; // nats; smaller changes are shown as equally likely
 const EXPONENT_FROM = 1e6; // larger factors are shown as powers of ten
@@ -21,7 +21,7 @@ export class ChangedSentence {
   /** Show the pending interventions; the previous result stays visible until the new one arrives. */
   wait(changes, translation) {
     if (!changes.length) return this.clear();
-    desk().change.textContent = changesSay(changes, translation.source_text);
+    desk().change.textContent = changesLabel(changes, translation.source_text);
     desk().root?.classList.add('changing');
     return undefined;
   }

@@ -1,9 +1,9 @@
-// The maps of a changed translation, and the wall that changes them.
+// Source of the maps under interventions.
 
 import { t } from '../core/i18n.js';
 import { TranslationSource } from '../headview/translation-source.js';
 
-/** Heads that are off have no pattern. Means are always there: a click on one changes a whole layer. */
+/** Heads that are off have no map. Means are always included, because a click on one changes a whole layer. */
 export class ChangedSource extends TranslationSource {
   wallLayout(kind, showing) {
     return super.wallLayout(kind, { ...showing, averages: true }).map((row) => row.filter(({ head }) => head !== 'max'));

@@ -113,7 +113,7 @@ export class SourceWords {
 
   draw(translation) {
     // An answer for the same translation keeps the menu open.
-    if (this.chosen && this.translation !== translation) this.ask(null);
+    if (this.chosen && this.translation !== translation) this.openMenu(null);
     this.translation = translation;
     this.title.textContent = t('whatif_words');
     this.description.textContent = t('whatif_words_say');
@@ -125,7 +125,7 @@ export class SourceWords {
       ...listWords(translation).map((word) => {
         const intervention = list.find((each) => each.start === word.first && each.end === word.last);
         const act = () =>
-          intervention ? replaceIntervention((each) => each.start === word.first && each.end === word.last) : this.ask(word);
+          intervention ? replaceIntervention((each) => each.start === word.first && each.end === word.last) : this.openMenu(word);
         const about = {
           type: 'button',
           class: intervention ? `source-word ${intervention.action}` : 'source-word',
@@ -138,7 +138,7 @@ export class SourceWords {
   }
 
   /** Open the menu of a word; close it for `null`. */
-  ask(word) {
+  openMenu(word) {
     this.chosen = word;
     this.asks.hidden = !word;
     if (!word) return;
@@ -167,7 +167,7 @@ export class SourceWords {
 
   addInputChange(action, more = {}) {
     const { first, last } = this.chosen;
-    this.ask(null);
+    this.openMenu(null);
     replaceIntervention((each) => each.start < last && each.end > first, { action, start: first, end: last, ...more });
   }
 }

@@ -149,7 +149,7 @@ export class Importance {
     const tiles = [tile('maps', t('whatif_maps')), tile('losses', t('whatif_losses'))];
     if (this.one) tiles.push(tile('interactions', t('whatif_interactions', { head: headName(this.one) })));
     reconcile(this.choice, ...tiles);
-    this.progress.textContent = this.progressSays();
+    this.progress.textContent = this.progressText();
     if (this.translation) this.predicted.draw(this.translation, single.known, headKey);
     this.paint();
     this.changed();
@@ -169,7 +169,7 @@ export class Importance {
         : '';
   }
 
-  progressSays() {
+  progressText() {
     const { single, both, tiles } = this;
     const measurement = tiles === 'interactions' ? both : single;
     if (measurement.fault) return measurement.fault;

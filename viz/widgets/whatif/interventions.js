@@ -18,9 +18,9 @@ export const BRUSHES = [
   { name: 'borrow' },
 ];
 const HEAD_ACTIONS = new Set(['remove', 'uniform', 'previous', 'next', 'same', 'temperature', 'scale', 'copy', 'borrow']);
-const LONGEST_TEXT = 32; // maximum characters of another sentence on a chip
-const MOST_NAMED = 3; // maximum interventions named while the model computes
-const MOST_IN_HEADLINE = 2; // maximum interventions named in the headline
+const MAX_TEXT_LENGTH = 32; // characters of another sentence on a chip
+const MAX_NAMED = 3; // maximum interventions named while the model computes
+const MAX_IN_HEADLINE = 2; // maximum interventions named in the headline
 const UNDO_LIMIT = 100; // undo steps
 
 /** @typedef {{ text: string, sentence: string }} Step interventions as text, with their sentence */
@@ -146,7 +146,7 @@ export function replaceIntervention(matches, intervention = null) {
 export const characterOffset = (text, place) => [...text.slice(0, place)].length;
 
 /** The heads of an intervention as text: "Cross L1·H4"; after another one of its kind "L3·H3". */
-function placeSays(intervention, sameKind = false) {
+function placeText(intervention, sameKind = false) {
   const [layer, head] = headIndices(intervention);
   if (layer === null && head === null) return t(`whatif_all_${intervention.kind}`);
   const place =
@@ -158,7 +158,7 @@ function placeSays(intervention, sameKind = false) {
 
 /** Short text of an intervention for its chip. */
 export function interventionText(intervention, sentence) {
-  if (HEAD_ACTIONS.has(intervention.action)) return t('whatif_chip', { what: placeSays(intervention), how: effectText(intervention) });
+  if (HEAD_ACTIONS.has(intervention.action)) return t('whatif_chip', { what: placeText(intervention), how: effectText(intervention) });
   if (['mask', 'erase', 'swap'].includes(intervention.action)) {
     const word = [...sentence].slice(intervention.start, intervention.end).join('');
     return t(`whatif_did_${intervention.action}`, { word, text: intervention.text ?? '' });
@@ -173,7 +173,7 @@ export function interventionText(intervention, sentence) {
 }
 
 /** Text of the interventions: "without Cross L1·H4", or the chip texts; long lists are truncated. */
-export function changesSay(list, sentence) {
+export function changesLabel(list, sentence) {
   const off = list.every((each) => each.action === 'remove');
   return t(off ? 'whatif_without' : 'whatif_with', { changes: headNames(list, sentence) });
 }
@@ -182,15 +182,15 @@ export function changesSay(list, sentence) {
 export function changesText(list, sentence) {
   const off = list.every((each) => each.action === 'remove');
   const heads = off && list.every(isHead);
-  const short = list.length <= MOST_IN_HEADLINE;
+  const short = list.length <= MAX_IN_HEADLINE;
   const changes = short ? headNames(list, sentence) : t(heads ? 'change_heads' : 'change_several', { count: list.length });
   return off && (short || heads) ? t('change_off', { changes }) : changes;
 }
 
 function headNames(list, sentence) {
-  const named = list.slice(0, MOST_NAMED);
+  const named = list.slice(0, MAX_NAMED);
   const off = list.every((each) => each.action === 'remove');
-  const name = (each, place) => (off ? placeSays(each, each.kind === named[place - 1]?.kind) : interventionText(each, sentence));
+  const name = (each, place) => (off ? placeText(each, each.kind === named[place - 1]?.kind) : interventionText(each, sentence));
   const description = named.map(name).join(t('list_comma'));
   const more = list.length - named.length;
   return more ? t('whatif_and_more', { changes: description, count: more }) : description;
@@ -200,7 +200,7 @@ function headNames(list, sentence) {
 export function effectText(intervention) {
   const from =
     intervention.action === 'copy' ? t('whatif_head', { layer: intervention.from_layer + 1, head: intervention.from_head + 1 }) : '';
-  const text = intervention.text?.length > LONGEST_TEXT ? `${intervention.text.slice(0, LONGEST_TEXT)}…` : (intervention.text ?? '');
+  const text = intervention.text?.length > MAX_TEXT_LENGTH ? `${intervention.text.slice(0, MAX_TEXT_LENGTH)}…` : (intervention.text ?? '');
   return t(`whatif_did_${actionName(intervention)}`, { amount: intervention.amount ?? '', from, text });
 }
 

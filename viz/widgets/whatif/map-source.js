@@ -8,7 +8,7 @@ import { t } from '../core/i18n.js';
 export class MapSource {
   constructor(store) {
     this.store = store;
-    this.from = make('select', { onchange: () => this.tell('') });
+    this.from = make('select', { onchange: () => this.showError('') });
     this.text = make('input', { type: 'text', maxlength: 300, spellcheck: 'false' });
     this.copies = make('label', {});
     this.borrows = make('label', {});
@@ -35,7 +35,7 @@ export class MapSource {
     this.text.lang = translation.model.source;
     reconcile(this.copies, `${t('whatif_copy_from')} `, this.from);
     reconcile(this.borrows, make('span', {}, t('whatif_borrow_from')), this.text);
-    this.tell(this.why);
+    this.showError(this.why);
   }
 
   /** List all heads of the kind; the selected head comes first. */
@@ -56,18 +56,18 @@ export class MapSource {
     this.listed = kind;
   }
 
-  tell(why) {
-    this.why = why;
-    const description = why || (this.brush === 'copy' ? 'whatif_copy_says' : 'whatif_borrow_says');
+  showError(key) {
+    this.why = key;
+    const description = key || (this.brush === 'copy' ? 'whatif_copy_says' : 'whatif_borrow_says');
     this.description.textContent = t(description);
-    this.description.classList.toggle('refused', Boolean(why));
+    this.description.classList.toggle('refused', Boolean(key));
   }
 
   /** The selected source for this head; null or empty if it is invalid. */
   choice({ layer, head }) {
     if (this.brush === 'borrow') {
       const text = this.text.value.trim();
-      this.tell(text ? '' : 'whatif_borrow_first');
+      this.showError(text ? '' : 'whatif_borrow_first');
       if (!text) this.text.focus();
       return text;
     }
@@ -80,7 +80,7 @@ export class MapSource {
         : fromLayer === layer && fromHead === head
           ? 'whatif_copy_same'
           : '';
-    this.tell(why);
+    this.showError(why);
     return why ? null : { layer: fromLayer, head: fromHead };
   }
 }

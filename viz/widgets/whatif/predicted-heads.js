@@ -1,5 +1,5 @@
-// The heads that the sentence needs most: predicted for all heads by one backward pass, and what was measured. Once all
-// heads are measured, a point for each shows how well the prediction ranks them.
+// The most important heads for the sentence: predicted losses of all heads by one backward pass, next to measured ones.
+// Once all heads are measured, a scatter plot shows how well the prediction ranks them.
 
 import { callLatest } from '../core/boot.js';
 import { make, replace, svg } from '../core/dom.js';
@@ -11,7 +11,7 @@ import { cssColour, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 
 const MAX_LISTED = 5;
-const [SIZE, MARGIN] = [190, 30]; // pixels of the point cloud and of its margins
+const [SIZE, MARGIN] = [190, 30]; // pixels: scatter plot and its margins
 
 /** Spearman's ρ: the correlation of two lists' ranks, with mean ranks for ties. */
 export function spearman(first, second) {
@@ -88,7 +88,7 @@ export class PredictedHeads {
       ...(best.length ? [make('div', { class: 'names' }, ...names)] : []),
       ...best.map((head) => this.bar(head, size(head) / most)),
     );
-    if (all) this.drawCloud(this.heads.map((head) => [head.predicted, measured(head)]));
+    if (all) this.drawScatterPlot(this.heads.map((head) => [head.predicted, measured(head)]));
     else replace(this.cloud);
   }
 
@@ -107,8 +107,8 @@ export class PredictedHeads {
     );
   }
 
-  /** A point per head: predicted across, measured up, both by the square root; on the diagonal both are equal. */
-  drawCloud(points) {
+  /** Scatter plot of the heads: predicted (x) and measured (y) losses on square-root axes, with the diagonal. */
+  drawScatterPlot(points) {
     const rank = spearman(
       points.map(([predicted]) => predicted),
       points.map(([, measured]) => measured),

@@ -30,7 +30,7 @@ export class Pruning {
     this.description = make('p', { class: 'quiet' });
     this.count = make('b', { class: 'numeric' });
     this.point = make('p', { class: 'quiet numeric' });
-    this.slider = make('input', { type: 'range', min: 0, step: 1, value: 0, oninput: () => this.read(), onchange: () => this.prune() });
+    this.slider = make('input', { type: 'range', min: 0, step: 1, value: 0, oninput: () => this.drawText(), onchange: () => this.prune() });
     this.beside = make('p', { class: 'quiet' });
     this.orders = make('div', { class: 'segments', role: 'group' });
     this.find = make('button', { type: 'button', class: 'link', onclick: () => (this.running ? this.stop() : this.look()) });
@@ -72,14 +72,14 @@ export class Pruning {
     if (key !== this.key) {
       [this.key, this.request] = [key, translation.requestValues()];
       this.by = 'corpus'; // the previous sentence's losses do not apply
-      this.forget();
+      this.reset();
     }
     this.fetch(translation.model.name);
     this.title.textContent = t('whatif_needs');
     this.drawControls();
   }
 
-  forget() {
+  reset() {
     this.turn += 1;
     [this.running, this.first, this.looked, this.fault] = [false, null, 0, ''];
   }
@@ -116,7 +116,7 @@ export class Pruning {
     const one = (name) => {
       const pick = () => {
         this.by = name;
-        this.forget();
+        this.reset();
         this.drawControls();
       };
       return make('button', { type: 'button', 'aria-pressed': String(name === this.by), onclick: pick }, t(`whatif_order_${name}`));
@@ -125,12 +125,12 @@ export class Pruning {
     reconcile(this.orders, one('corpus'), one('sentence'));
     this.find.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_find_change');
     this.find.hidden = this.first !== null;
-    this.searchStatus.textContent = this.foundSays();
+    this.searchStatus.textContent = this.searchText();
     this.plot.hidden = this.source.hidden = !this.curve;
-    this.read();
+    this.drawText();
   }
 
-  foundSays() {
+  searchText() {
     if (this.fault) return this.fault;
     if (this.first) return t('whatif_first_change', { count: this.first });
     if (this.first === 0) return t('whatif_never_changes');
@@ -149,7 +149,7 @@ export class Pruning {
   }
 
   /** Text for the slider position, updated while dragging. */
-  read() {
+  drawText() {
     const count = Number(this.slider.value);
     const all = Number(this.slider.max);
     this.count.textContent = t('whatif_prune', { count, all });
@@ -232,7 +232,7 @@ export class Pruning {
     const { all, wide } = this.scale;
     const share = ((event.clientX - this.plot.getBoundingClientRect().left) / pageZoom() - LEFT) / (wide - LEFT - RIGHT);
     this.slider.value = String(Math.round(Math.max(0, Math.min(1, share)) * all));
-    this.read();
+    this.drawText();
     this.prune();
   }
 

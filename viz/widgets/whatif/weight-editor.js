@@ -88,7 +88,7 @@ export class WeightEditor {
     this.description.textContent = t('whatif_drag', { row: view.rows[row].label, column: view.columns[column].label });
     for (const element of [this.slider, this.knob]) element.setAttribute('aria-label', this.description.textContent);
     this.knob.title = t('whatif_drag_knob');
-    this.tell(weight);
+    this.showAmount(weight);
     this.place();
   }
 
@@ -103,7 +103,7 @@ export class WeightEditor {
   }
 
   /** Show the weight, and the remainder for the other keys, in the slider, the knob and the text. */
-  tell(amount) {
+  showAmount(amount) {
     this.amount = amount;
     this.slider.value = amount;
     this.reading.textContent = twoDecimals(amount);
@@ -113,7 +113,7 @@ export class WeightEditor {
 
   /** Preview the row on the map; the model runs on release. */
   preview(amount) {
-    this.tell(amount);
+    this.showAmount(amount);
     const { view, cell } = this;
     const width = view.columns.length;
     const weights = view.weights.slice();

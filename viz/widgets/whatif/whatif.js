@@ -1,5 +1,5 @@
-// The view Change: change heads, layers, positions or words and translate again. Left: the wall, which switches heads.
-// Middle: the effect on each word, or one head's map before, after, and as a difference. Right: all changes.
+// The Change view: change heads, layers, positions or words and translate again. Left: the wall, which switches heads.
+// Middle: the effect on each word, or a head's map before and after and their difference. Right: all interventions.
 
 import { Translation } from '../core/translation.js';
 import { callLatest } from '../core/boot.js';
@@ -37,10 +37,10 @@ import { WeightEditor } from './weight-editor.js';
 import { Pruning } from './pruning.js';
 import { ErrorNote } from './error-note.js';
 
-const PAUSE = 150; // debounce in milliseconds
+const DEBOUNCE_MS = 150;
 const SIDES = ['before', 'changed'];
 const PANES = ['words', 'map'];
-const SHOWN = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
+const DISPLAY_FIELDS = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
 
 /** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
@@ -87,13 +87,13 @@ class WhatIfTab {
     this.buildWall();
     this.buildMiddle();
     this.buildChanges();
-    this.store.on([...SHOWN, 'side', 'brush', 'answer', 'pane'], () => this.open() && this.draw());
+    this.store.on([...DISPLAY_FIELDS, 'side', 'brush', 'answer', 'pane'], () => this.open() && this.draw());
     this.store.on(['row', 'column', 'layer', 'head', 'preview'], () => this.open() && this.drawHead());
     mountKeyboard(() => (this.open() ? this.heads : null));
     document.addEventListener('keydown', (event) => this.press(event));
   }
 
-  /** The wall with its actions above it, and what concerns layers and all heads below it. */
+  /** The wall, with the actions above it and the controls of layers and all heads below it. */
   buildWall() {
     this.description = make('p', { class: 'quiet' });
     this.brushes = new Brushes(this.store);
@@ -125,7 +125,7 @@ class WhatIfTab {
     this.heads.element.append(this.middle);
   }
 
-  /** The result in one number, the list of changes, and more to try. */
+  /** The result as one number, the list of interventions, and examples. */
   buildChanges() {
     this.chips = new InterventionChips();
     this.tries = new TryList(() => exampleInterventions(state.translation, this.before));
@@ -172,7 +172,7 @@ class WhatIfTab {
       key,
       async (signal) => {
         const { turn } = this.latest;
-        await new Promise((done) => setTimeout(done, PAUSE)); // debounce slider drags
+        await new Promise((done) => setTimeout(done, DEBOUNCE_MS)); // debounce slider drags
         if (turn !== this.latest.turn) return null;
         try {
           return await callLatest(this.server.answer_changed, { request, interventions: changes }, null, null, signal);

@@ -4,7 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { formatSigned, signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { factorText } from './changed-sentence.js';
-import { changesSay } from './interventions.js';
+import { changesLabel } from './interventions.js';
 
 const MIN_DIFFERENCE = 0.1; // nats; smaller changes are not highlighted
 
@@ -30,7 +30,7 @@ export class WordComparison {
 
   /** Pending state while the model computes. */
   wait(changes, translation) {
-    this.outcome.textContent = changes.length ? changesSay(changes, translation.source_text) : '';
+    this.outcome.textContent = changes.length ? changesLabel(changes, translation.source_text) : '';
   }
 
   /** Draw the server's result; without a result, draw the unchanged translation. */

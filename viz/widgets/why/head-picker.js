@@ -12,7 +12,7 @@ export class HeadPicker {
   constructor(leave) {
     this.leave = leave;
     this.kinds = make('div', { class: 'segments', role: 'group' });
-    const [previous, next] = stepButtons(leaf);
+    const [previous, next] = stepButtons(stepHead);
     this.previous = previous;
     this.next = next;
     this.layer = make('select', { onchange: () => set({ layer: place(this.layer.value) }) });
@@ -54,7 +54,7 @@ export class HeadPicker {
 }
 
 /** Select the head `step` positions further; an average counts as the first head. */
-function leaf(step) {
+function stepHead(step) {
   const { translation, kind } = state;
   const heads = translation.heads(kind);
   const [layer, head] = [state.layer, state.head].map((each) => (typeof each === 'number' ? each : 0));

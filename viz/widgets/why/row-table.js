@@ -20,7 +20,7 @@ export class RowTable {
   }
 
   /** Show the server's answer for the row of `query`; `to` is the position of the selected key. */
-  draw(answer, to, query, keys, querySays) {
+  draw(answer, to, query, keys, queryText) {
     const { width } = answer;
     const products = answer.own.map((_, at) => answer.query.map((each, dimension) => each * answer.keys[at * width + dimension]));
     const most = colourLimit(products, 0.75);
@@ -48,7 +48,7 @@ export class RowTable {
     const focused = this.table.contains(document.activeElement);
     replace(
       this.table,
-      make('thead', { role: 'rowgroup' }, queryLine(answer, query, querySays, numbers.length), headLine(numbers)),
+      make('thead', { role: 'rowgroup' }, queryLine(answer, query, queryText, numbers.length), headLine(numbers)),
       make('tbody', { role: 'rowgroup' }, ...lines),
       make('tfoot', { role: 'rowgroup' }, total),
     );

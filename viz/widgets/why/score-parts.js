@@ -1,5 +1,5 @@
-// Why a head looks at a key: its score above the average of the row, as a sum over everything that wrote into the key, or
-// into the query. A part of a head opens into the words that the head read.
+// Decomposes a score: its difference from the row's average, as a sum over all components that wrote into the key, or into
+// the query. A head's part expands to the words that the head attended to.
 
 import { formatEffect, formatSigned, threeDecimals } from '../core/map-view.js';
 import { callLatest } from '../core/boot.js';
@@ -7,14 +7,14 @@ import { fillElements, make, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { t } from '../core/i18n.js';
 
-const LISTED = 6; // parts with a row of their own, unless all are shown
-const NAMED = 3; // parts that the sentence adds up
-const EXPLAINS_FROM = 0.5; // share of the score from which the named parts are the reason
+const MAX_LISTED = 6; // parts with a separate row, unless all are shown
+const MAX_NAMED = 3; // parts named in the sentence
+const EXPLAINS_FROM = 0.5; // minimum share of the score for the named parts to explain it
 const MIN_SCORE = 0.05; // smaller scores have no shares
 const GROUPS = ['word', 'place', 'heads', 'networks', 'biases'];
 const GROUP_OF = { word: 'word', position: 'place', distance: 'place', head: 'heads', network: 'networks', biases: 'biases' };
 
-/** Sums per group, in the order of `GROUPS`; groups without parts are left out. */
+/** Sums per group, in the order of `GROUPS`; groups without parts are omitted. */
 export function groupSums(parts) {
   return GROUPS.flatMap((group) => {
     const own = parts.filter(({ writer }) => GROUP_OF[writer] === group);
@@ -23,7 +23,7 @@ export function groupSums(parts) {
 }
 
 /** Share of the score that the largest parts explain. */
-export const shareOfFirst = (parts, score) => parts.slice(0, NAMED).reduce((all, { value }) => all + value, 0) / score;
+export const shareOfFirst = (parts, score) => parts.slice(0, MAX_NAMED).reduce((all, { value }) => all + value, 0) / score;
 
 const percent = (share) => `${Math.round(100 * share)}%`.replace('-', '−');
 
@@ -69,7 +69,7 @@ export class ScoreParts {
     if (!same) [this.answer, this.all] = [null, false];
     this.cell = cell;
     this.drawSides();
-    if (this.answer) this.draw(); // in another language
+    if (this.answer) this.draw(); // in the current language
     return this.load();
   }
 
@@ -134,7 +134,7 @@ export class ScoreParts {
     replace(this.sides, button('key'), button('query'));
   }
 
-  /** The token whose vector is taken apart: the key, or the token from whose state the query is computed. */
+  /** The token whose vector is decomposed: the key, or the token from whose state the query is computed. */
   tokenName(side = this.side) {
     const { translation, kind, row, column } = this.cell;
     const token = side === 'key' ? translation.columns(kind)[column] : translation.previousToken(kind, row);
@@ -149,10 +149,10 @@ export class ScoreParts {
     replace(this.sentence, ...this.sentenceParts(shares));
     this.drawBar(groupSums(parts), shares);
     this.drawTable(shares);
-    this.more.hidden = parts.length <= LISTED;
+    this.more.hidden = parts.length <= MAX_LISTED;
     this.more.textContent = t(this.all ? 'score_fewer' : 'score_all', { count: parts.length });
     this.test.hidden = false;
-    this.test.textContent = t('score_test', { count: NAMED });
+    this.test.textContent = t('score_test', { count: MAX_NAMED });
   }
 
   sentenceParts(shares) {
@@ -161,7 +161,7 @@ export class ScoreParts {
     const values = { score: formatSigned(Math.abs(score), 2) };
     const beginning = fillElements(t(score < 0 ? 'score_below' : 'score_above', values), { key });
     if (!shares) return beginning;
-    const first = parts.slice(0, NAMED);
+    const first = parts.slice(0, MAX_NAMED);
     const share = shareOfFirst(parts, score);
     const isReason = share >= EXPLAINS_FROM && share <= 2 - EXPLAINS_FROM;
     const named = isReason
@@ -170,7 +170,11 @@ export class ScoreParts {
           .sort((one, other) => Math.abs(other.value) - Math.abs(one.value))
           .map(({ group, value }) => [value, t(`score_group_${group}`)]);
     const list = named.map(([value, name]) => t('score_share', { share: percent(value / score), name })).join(t('list_comma'));
-    const conclusion = t(isReason ? 'score_explain' : 'score_explain_little', { named: NAMED, count: parts.length, share: percent(share) });
+    const conclusion = t(isReason ? 'score_explain' : 'score_explain_little', {
+      named: MAX_NAMED,
+      count: parts.length,
+      share: percent(share),
+    });
     return [...beginning, t('score_list', { list }), ' ', make('b', {}, conclusion)];
   }
 
@@ -195,7 +199,7 @@ export class ScoreParts {
   drawTable(shares) {
     const { score, parts } = this.answer;
     const most = Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9);
-    const visible = this.all ? parts : parts.slice(0, LISTED);
+    const visible = this.all ? parts : parts.slice(0, MAX_LISTED);
     const rest = parts.slice(visible.length);
     const sum = rest.reduce((all, { value }) => all + value, 0);
     const share = (value) => (shares ? percent(value / score) : '');

@@ -1,1 +1,1 @@
-"""What the words of each lesson say of the numbers, one file a lesson: a function for each claim, by its name."""
+"""Claims of the lessons' texts, one file per lesson: a function per claim."""

@@ -1,4 +1,4 @@
-"""One head or many, and why √d_k."""
+"""The lesson on heads: claims about several heads and √d_k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks: what the words say of taking them away, computed again with other means."""
+"""The lesson on masks: claims, checked with an independent computation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Famous mistakes: what the words say of each, in a trained model and in a toy that is trained with it."""
+"""The lesson on mistakes: claims, in a trained model and in a toy trained with the mistake."""
 
 from __future__ import annotations
 

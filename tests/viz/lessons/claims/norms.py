@@ -1,4 +1,4 @@
-"""Batch norm or layer norm, number by number."""
+"""The lesson on batch norm and layer norm: its numbers."""
 
 from __future__ import annotations
 

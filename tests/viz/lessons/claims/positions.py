@@ -1,4 +1,4 @@
-"""Where a token stands, and what is lost without it."""
+"""The lesson on positions: claims about positions and their removal."""
 
 from __future__ import annotations
 

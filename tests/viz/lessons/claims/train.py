@@ -1,4 +1,4 @@
-"""Train it while you watch: what its words say of real runs."""
+"""The training lesson: claims about real runs."""
 
 from __future__ import annotations
 

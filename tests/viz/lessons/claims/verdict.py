@@ -1,4 +1,4 @@
-"""Beyond translation: what the classifier's words say, judged again."""
+"""The lesson on classification: claims, checked with an independent computation."""
 
 from __future__ import annotations
 

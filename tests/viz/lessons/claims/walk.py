@@ -1,4 +1,4 @@
-"""The walk, number by number."""
+"""The walkthrough: its claims and numbers."""
 
 from __future__ import annotations
 

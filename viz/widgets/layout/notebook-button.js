@@ -12,9 +12,9 @@ const CODE = [
 ].join('\n');
 const PICTURE = { tile: 34, gap: 3, columns: 8, rows: 3 };
 
-/** A button and its panel. */
-export function notebookDoor() {
-  const name = make('summary', {});
+/** Creates the button and its panel. */
+export function notebookButton() {
+  const summary = make('summary', {});
   const title = make('h2', {});
   const description = make('p', {});
   const picture = make('canvas', { 'aria-hidden': 'true' });
@@ -22,7 +22,7 @@ export function notebookDoor() {
   const copy = make('button', { type: 'button', class: 'link' });
   const status = make('span', { class: 'quiet', role: 'status' });
   const panel = make('div', { class: 'notebook-panel' }, title, description, picture, code, make('p', {}, copy, ' ', status));
-  const element = make('details', { class: 'notebook-door' }, name, panel);
+  const element = make('details', { class: 'notebook-button' }, summary, panel);
   copy.addEventListener('click', async () => {
     try {
       await copyText(CODE);
@@ -39,13 +39,13 @@ export function notebookDoor() {
     if (event.key !== 'Escape' || !element.open) return;
     event.stopPropagation();
     element.open = false;
-    name.focus();
+    summary.focus();
   });
   document.addEventListener('pointerdown', ({ target }) => {
     if (!element.contains(/** @type {Node} */ (target))) element.open = false;
   });
   const draw = () => {
-    name.textContent = t('notebook');
+    summary.textContent = t('notebook');
     title.textContent = t('notebook_title');
     description.textContent = t('notebook_says');
     copy.textContent = t('notebook_copy');
@@ -55,7 +55,7 @@ export function notebookDoor() {
   return element;
 }
 
-/** Draw the heads of the wall on the picture of a notebook. */
+/** Draws thumbnails of the head wall as a picture of the notebook widget. */
 function drawWall(picture) {
   const { tile, gap, columns, rows } = PICTURE;
   const maps = [...document.querySelectorAll('#panel-heads .wall-grid .thumb canvas')].filter(
