@@ -9,7 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.effects import effect_maps, summarise_effects
+from headlight.model.experiments.effects import effect_maps, measured_effects, summarise_effects
+from headlight.model.experiments.importance import AttentionPart
+from headlight.model.experiments.reasons import other_candidates
 from headlight.model.experiments.scan import scan
 from headlight.model.records import Intervention, Translation
 from headlight.viz.tabs import VIEWS
@@ -163,6 +165,29 @@ def test_word_effects_list_predicted_and_measured_values(
     expect(listed.nth(1)).to_have_attribute("aria-pressed", "true")
     page.click(".word-effects summary")
     expect(page.locator(".wall-grid [data-value]")).to_have_count(0)
+
+
+@pytest.mark.journey
+def test_word_effects_compare_with_a_rival_and_measure_the_shown_head(
+    page: Page, example: Translation, translator: Translator
+) -> None:
+    row = state(page, "row")
+    token = example.target_tokens[row]
+    rival = other_candidates(token)[0]
+    page.click(".word-effects summary")
+    bars = page.locator(".word-effects .bars button")
+    expect(bars).to_have_count(5)
+    page.locator(".word-effects .rivals").get_by_role("button", name=rival.text.strip(), exact=True).click()
+    summary = summarise_effects(translator, example, row, 5, rival.id)
+    tile = page.locator('.wall-grid [data-layer="0"][data-head="0"]')
+    expect(tile).to_have_attribute("data-value", re.compile(rf"^.?{abs(100 * summary.heads['cross'][0, 0]):.0f}$"))
+    listed = {(head.kind, head.layer, head.head) for head in summary.strongest}
+    other = next(head for head in range(8) if ("cross", 0, head) not in listed)
+    page.click(f'.wall-grid button[data-layer="0"][data-head="{other}"]')
+    expect(bars).to_have_count(6)
+    part = AttentionPart("cross", 0, other)
+    (measured,) = measured_effects(translator, example, row, [(part,)], rival.id)
+    expect(bars.last.locator(".numeric").nth(1)).to_have_text(f"{measured:+.2f}".replace("-", "−"))
 
 
 @pytest.mark.journey

@@ -396,6 +396,7 @@ declare module 'messages' {
     measure_importance: Call<any>;
     measure_interactions: Call<any>;
     measure_score: Call<any>;
+    measured_effect: Call<any>;
     model_cards: Call<any>;
     more_training: Call<any>;
     position_encoding: Call<any>;

@@ -8,7 +8,12 @@ from types import MappingProxyType
 from headlight.model.commands.heads import count_heads
 from headlight.model.experiments import queries
 from headlight.model.experiments.account import word_account
-from headlight.model.experiments.effects import effect_maps, sentence_head_effects, summarise_effects
+from headlight.model.experiments.effects import (
+    effect_maps,
+    measured_effects,
+    sentence_head_effects,
+    summarise_effects,
+)
 from headlight.model.experiments.importance import all_ablation_losses
 from headlight.model.experiments.logit_lens import decompose_logit, logit_lens
 from headlight.model.experiments.mask_removal import (
@@ -36,6 +41,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             back_translate,
             all_ablation_losses,
             summarise_effects,
+            measured_effects,
             scan,
             word_account,
             score_parts,

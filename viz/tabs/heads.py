@@ -14,14 +14,16 @@ import gradio as gr
 from headlight.model.checkpoints.base64_arrays import encode_array
 from headlight.model.commands.heads import count_heads
 from headlight.model.errors import CommandError
-from headlight.model.experiments.effects import EffectSummary, effect_maps, summarise_effects
+from headlight.model.experiments.effects import EffectSummary, effect_maps, measured_effects, summarise_effects
+from headlight.model.experiments.importance import AttentionPart
 from headlight.model.measures.alignment import AlignmentCounts, parse_links
 from headlight.model.measures.trace_records import Float64Array
-from headlight.model.records import KINDS
+from headlight.model.records import KINDS, Translation
 from headlight.model.text.gold_links import AlignedPair, parse_segmented
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.export.files import Exporter
 from headlight.viz.field_values import check_choice, check_int
+from headlight.viz.request_fields import parse_selection
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.head_roles import roles_function
@@ -34,7 +36,7 @@ PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get 
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     calls.add(Exporter(service).export, links_function(service))
-    calls.add(effects_function(service), effect_maps_function(service))
+    calls.add(effects_function(service), measured_effect_function(service), effect_maps_function(service))
     calls.add(roles_function(service), computes=False)
     return widget("heads/heads-tab", "explorer")
 
@@ -58,18 +60,46 @@ def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
 
 
 def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the estimated effect of every head on a written word, and the largest ones measured."""
+    """Call: the predicted effect of every head on a word, or on its lead over a rival; the largest are measured."""
 
     def strongest_effects(values: Mapping[str, Any]) -> dict[str, Any]:
-        translation = service.translate(service.check(values.get("request")))
-        place = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
+        translation, place, rival = _parse_word(service, values)
         summary: EffectSummary = service.run_on_translator(
-            translation.request.model, summarise_effects, translation, place, MAX_LISTED
+            translation.request.model, summarise_effects, translation, place, MAX_LISTED, rival
         )
         heads = {kind: effects.round(4).tolist() for kind, effects in summary.heads.items()}
         return {"heads": heads, "strongest": [asdict(head) for head in summary.strongest]}
 
     return strongest_effects
+
+
+def measured_effect_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Call: the effect of one head, measured by a run without it."""
+
+    def measured_effect(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation, place, rival = _parse_word(service, values)
+        kind = parse_selection({"kind": values.get("kind")}, service.settings).kind
+        layers, heads = translation.attention.of(kind).shape[:2]
+        layer, head = (
+            check_int(name, values.get(name), low=0, high=count - 1)
+            for name, count in (("layer", layers), ("head", heads))
+        )
+        part = AttentionPart(kind, layer, head)
+        (effect,) = service.run_on_translator(
+            translation.request.model, measured_effects, translation, place, [(part,)], rival
+        )
+        return {"measured": round(effect, 6)}
+
+    return measured_effect
+
+
+def _parse_word(service: Service, values: Mapping[str, Any]) -> tuple[Translation, int, int | None]:
+    """Validate the requested word of a translation and its rival, a token ID or None."""
+    translation = service.translate(service.check(values.get("request")))
+    place = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
+    last = service.model_info(translation.request.model).model.config.target_vocabulary - 1
+    rival = None if values.get("rival") is None else check_int("rival", values["rival"], low=0, high=last)
+    return translation, place, rival
 
 
 def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

@@ -14,7 +14,13 @@ from headlight.viz.errors import PageError
 from headlight.viz.lessons.lesson_session import decode_array
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.heads import MAX_LISTED, effect_maps_function, effects_function, links_function
+from headlight.viz.tabs.heads import (
+    MAX_LISTED,
+    effect_maps_function,
+    effects_function,
+    links_function,
+    measured_effect_function,
+)
 
 PAIR = ["ich mochte ein bier", "i want a beer .", "0-0 1-1 2-2 3?3"]
 
@@ -60,6 +66,24 @@ def test_word_effects_match_model(service: Service) -> None:
         np.testing.assert_allclose(answer["heads"][kind], effects, atol=1e-4)
     assert len(heads) == MAX_LISTED
     assert heads[0]["predicted"] != 0
+
+
+def test_effects_against_a_rival_match_the_model(service: Service) -> None:
+    request = {"text": "ich mochte ein bier", "model": "toy"}
+    translation = service.translate(service.check(request))
+    query = {"request": request, "place": 2, "rival": 5}
+    own = service.run_on_translator("toy", summarise_effects, translation, 2, MAX_LISTED, 5)
+    assert effects_function(service)(query)["strongest"] == [asdict(head) for head in own.strongest]
+    first = own.strongest[0]
+    head = {"kind": first.kind, "layer": first.layer, "head": first.head}
+    assert measured_effect_function(service)(query | head)["measured"] == pytest.approx(first.measured, abs=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [{"rival": -1}, {"rival": 10**6}, {"head": 99}, {"layer": None}, {"kind": "self"}])
+def test_a_measured_effect_needs_a_head_and_a_token(service: Service, wrong: dict[str, Any]) -> None:
+    query = {"request": {"text": "ich mochte ein bier", "model": "toy"}, "place": 2, "rival": 5}
+    with pytest.raises(PageError):
+        measured_effect_function(service)(query | {"kind": "cross", "layer": 0, "head": 1} | wrong)
 
 
 @pytest.mark.parametrize("place", [None, -1, 99, "0", True])

@@ -1,5 +1,6 @@
 // "Which heads wrote this word?": the heads with the largest effect on it, predicted by one backward pass and measured
-// by a run without each head. While the question is open, the wall shows every head's effect.
+// by a run without each head. While the question is open, the wall shows every head's effect, and the shown head is measured,
+// too. The effect is on the word's log probability or on its lead over a rival.
 
 import { callLatest } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
@@ -14,6 +15,9 @@ import { Question } from './question.js';
 import { colourTile, resetTile } from './measure-wall.js';
 import { markedCell } from './marked-cell.js';
 
+const SURE_FROM = 0.9; // probability from which only the lead over a rival shows what a head does
+const MAX_RIVALS = 3;
+
 export class WordEffects extends Question {
   /**
    * @param {import('../core/server.js').Server} server
@@ -26,11 +30,19 @@ export class WordEffects extends Question {
     this.heads = null; // the effects of all heads by kind
     this.server = server;
     this.view = view;
+    this.word = ''; // key of the translation and the word
+    /** @type {number | null} */
+    this.rival = null; // token ID
+    /** @type {Map<string, number>} */
+    this.measured = new Map(); // measured effects of heads that are not among the strongest
+    this.rivals = make('div', { class: 'rivals', role: 'group' });
     this.list = make('div', { class: 'bars' });
-    this.list.addEventListener('click', (event) => {
-      const { kind, layer, head } = event.target.closest('button')?.dataset ?? {};
-      if (kind) set({ ...(kind === state.kind ? {} : { kind, row: null, column: null }), layer: Number(layer), head: Number(head) });
-    });
+    this.shown = make('div', { class: 'bars' }); // the shown head
+    for (const bars of [this.list, this.shown])
+      bars.addEventListener('click', (event) => {
+        const { kind, layer, head } = event.target.closest('button')?.dataset ?? {};
+        if (kind) set({ ...(kind === state.kind ? {} : { kind, row: null, column: null }), layer: Number(layer), head: Number(head) });
+      });
   }
 
   draw() {
@@ -41,9 +53,17 @@ export class WordEffects extends Question {
     if (!cell) return;
     const [place] = visible.rows[cell.row].places; // for a whole word, its first token
     replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, source.name(visible, 'rows', [cell.row])) }));
-    const query = { request: translation.requestValues(), place };
+    const request = translation.requestValues();
+    const word = JSON.stringify([request, place]);
+    if (word !== this.word) [this.word, this.rival] = [word, defaultRival(translation.target[place])];
+    this.query = { request, place, rival: this.rival };
+    const { query } = this;
     const key = JSON.stringify(query);
-    if (key !== this.latest.shownKey) this.heads = null;
+    if (key !== this.latest.shownKey) {
+      this.heads = null;
+      this.measured.clear();
+    }
+    this.drawRivals(translation.target[place]);
     this.load(
       key,
       (signal) => callLatest(this.server.strongest_effects, query, null, null, signal),
@@ -53,8 +73,24 @@ export class WordEffects extends Question {
     this.mark();
   }
 
+  /** Buttons for the rival: none, or one of the likeliest other tokens. */
+  drawRivals(token) {
+    const button = (id, name) => {
+      const onclick = () => {
+        this.rival = id;
+        this.draw();
+      };
+      return make('button', { type: 'button', 'aria-pressed': String(id === this.rival), onclick }, name);
+    };
+    const others = rivalsOf(token).map(([label, id]) => button(id, make('bdi', {}, label)));
+    this.rivals.hidden = !others.length;
+    this.rivals.setAttribute('aria-label', t('account_rivals'));
+    replace(this.rivals, make('span', { class: 'quiet' }, t('effects_against')), button(null, t('effects_no_rival')), ...others);
+  }
+
   show({ heads, strongest }) {
     this.heads = heads;
+    this.strongest = strongest;
     const most = Math.max(...strongest.flatMap(({ predicted, measured }) => [predicted, measured].map(Math.abs)), 1e-9);
     const names = [t('effects_head'), '', t('effects_predicted'), t('effects_measured')];
     replace(
@@ -66,16 +102,18 @@ export class WordEffects extends Question {
       this.element.open = false;
     };
     const back = make('button', { type: 'button', class: 'link', onclick: close }, t('link_heads_back'));
-    replace(this.body, make('p', { class: 'quiet' }, t('effects_says')), this.list, back);
+    const description = make('p', { class: 'quiet' }, t(this.rival === null ? 'effects_says' : 'effects_says_lead'));
+    replace(this.body, this.rivals, description, this.list, this.shown, back);
     this.mark();
   }
 
   bar({ kind, layer, head, predicted, measured }, most) {
     const fill = make('i', {
-      style: `width:${((100 * Math.abs(measured)) / most).toFixed(1)}%`,
+      style: `width:${((100 * Math.abs(measured || 0)) / most).toFixed(1)}%`,
     });
     const name = kind === 'cross' ? shortName({ layer, head }) : `${t(`kind_${kind}_short`)} ${shortName({ layer, head })}`;
-    const numbers = [predicted, measured].map((value) => make('span', { class: 'numeric' }, formatEffect(value)));
+    const number = (value) => make('span', { class: 'numeric' }, Number.isNaN(value) ? '…' : formatEffect(value));
+    const numbers = [predicted, measured].map(number);
     return make(
       'button',
       { type: 'button', data: { kind, layer, head, sign: Math.sign(measured) } },
@@ -85,10 +123,40 @@ export class WordEffects extends Question {
     );
   }
 
-  /** Marks the shown head, if it is listed, and colours bars and wall. */
+  /** Measures the shown head, unless it is among the strongest. */
+  async measureShown() {
+    const { kind, layer, head } = this.view.updateSelection();
+    const place = { kind: kind ?? state.kind, layer, head };
+    const predicted = this.heads?.[state.kind]?.[layer]?.[head];
+    const isListed = this.strongest?.some((each) => each.kind === state.kind && sameHead(each, place));
+    if (!this.element.open || predicted === undefined || isListed) return replace(this.shown);
+    const [key, { query }] = [`${state.kind} ${layer} ${head}`, this];
+    if (!this.measured.has(key)) {
+      this.measured.set(key, NaN);
+      try {
+        const answer = await callLatest(
+          this.server.measured_effect,
+          { ...query, kind: state.kind, layer, head },
+          () => query === this.query,
+        );
+        if (query !== this.query || !answer) return undefined;
+        this.measured.set(key, answer.measured);
+      } catch {
+        this.measured.delete(key);
+        return undefined;
+      }
+      return this.mark();
+    }
+    const measured = this.measured.get(key) ?? NaN;
+    const most = Math.max(...(this.strongest ?? []).map((each) => Math.abs(each.measured)), Math.abs(measured) || 0, 1e-9);
+    return replace(this.shown, this.bar({ kind: state.kind, layer, head, predicted, measured }, most));
+  }
+
+  /** Marks the shown head, and colours bars and wall. */
   mark() {
     if (this.element.open && this.heads) this.colourWall(this.heads[state.kind]);
-    for (const button of this.list.querySelectorAll('button')) {
+    this.measureShown();
+    for (const button of this.element.querySelectorAll('.bars button')) {
       const { sign } = button.dataset;
       button.querySelector('i').style.background = cssColour(scaleColour('difference', effectLevel(Number(sign)))); // the theme may have changed
       const here = { layer: Number(button.dataset.layer), head: Number(button.dataset.head) };
@@ -106,3 +174,9 @@ export class WordEffects extends Question {
     }
   }
 }
+
+/** The likeliest other tokens of a step, [label, id, probability] each. */
+const rivalsOf = (token) => (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, MAX_RIVALS);
+
+/** The rival that is chosen at first: the likeliest other token if the model is sure of the word. */
+const defaultRival = (token) => (token.probability >= SURE_FROM ? (rivalsOf(token)[0]?.[1] ?? null) : null);
