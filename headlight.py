@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headlight.model.core.config import TransformerConfig
     from headlight.model.core.probes import watch
     from headlight.model.core.transformer import Transformer
+    from headlight.model.experiments.patching import patching
     from headlight.model.experiments.reasons import account, effects, score_parts
     from headlight.model.experiments.scan import scan
     from headlight.model.recordings.recording import Recording
@@ -47,6 +48,7 @@ _HOMES = {
     "effects": "headlight.model.experiments.reasons",
     "figure": "headlight.viz.notebook.plot",
     "lesson": "headlight.viz.lessons.lesson_session",
+    "patching": "headlight.model.experiments.patching",
     "record": "headlight.viz.notebook.display",
     "scan": "headlight.model.experiments.scan",
     "score_parts": "headlight.model.experiments.reasons",
@@ -68,6 +70,7 @@ __all__ = [
     "effects",
     "figure",
     "lesson",
+    "patching",
     "record",
     "scan",
     "score_parts",

@@ -29,6 +29,7 @@ COMMANDS = {
     "importance": "measure what a translation loses without each head, layer and kind of attention",
     "effects": "measure how much each head supported a written word",
     "scan": "find what stands out in a translation, and test it",
+    "patch": "find which state or head of a sentence brings its word back in another",
     "faithfulness": "measure how faithful each attribution method is for a model",
     "heads": "measure how well each cross-attention head aligns words",
     "steadiness": "measure what each head does over many sentences, and how consistently",

@@ -15,6 +15,7 @@ import pytest
 
 from headlight.model.errors import NoMemoryError, RequestError, TranslatableError
 from headlight.model.experiments.attribution import attribute, attribution_query
+from headlight.model.experiments.patching import patching
 from headlight.model.experiments.reasons import find_rival, find_token
 from headlight.model.experiments.score_parts import Cell, score_parts
 from headlight.model.experiments.trace import run_trace
@@ -95,6 +96,11 @@ def vectors_of_two_widths() -> object:
     return neurons(np.zeros(3), np.zeros(5), token, token, weight=0.1, theme=THEMES["light"])
 
 
+def patch_sentences(first: str, second: str) -> object:
+    translator = tiny_translator()
+    return patching(translator, *(translator.translate(text, max_length=9) for text in (first, second)))
+
+
 def languages() -> Any:
     from headlight.model.text.languages import Language, Languages
 
@@ -127,6 +133,8 @@ CAUSES: dict[str, Callable[[], object]] = {
     "bad_line": lambda: tiny_translator().translate_lines([TEXT, "\ud800"]),
     "masked_cell": lambda: score_parts(*tiny_answer(), Cell("decoder", 0, 0, 0, 3), "key"),
     "no_such_token": lambda: find_token(tiny_answer()[1].source_tokens, "xyzzy"),
+    "unequal_lengths": lambda: patch_sentences("Ja.", "Das Kind trinkt Wasser."),
+    "equal_translations": lambda: patch_sentences("Ja.", "Ja."),
     "empty_rival": lambda: find_rival(tiny_translator().target_tokenizer, ""),
     "blank_text": ask(text=" "),
     "blank_words": ask(target=" "),

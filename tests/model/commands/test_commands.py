@@ -19,6 +19,7 @@ from headlight.model.commands.main import COMMANDS, main
 from headlight.model.commands.translate import join_lines
 from headlight.model.experiments.effects import measured_effects, word_effects
 from headlight.model.experiments.importance import AttentionPart
+from headlight.model.experiments.patching import patching
 from headlight.model.experiments.scan import scan
 from headlight.model.records import KINDS
 from headlight.model.translate.translator import Translator
@@ -359,6 +360,24 @@ def test_scan_prints_a_sentence_for_each_finding(
         "text": answer.text,
         "findings": [finding.values(language) for finding in findings],
     }
+
+
+def test_patch_prints_shares_by_state_and_head(
+    folder: str, translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ["Ich trinke ein Bier.", "Ich trinke ein Tier."]
+    pair = [translator.translate(text, max_length=9) for text in texts]
+    chosen = ["--model", folder, "--device", "cpu", "--max-length", "9"]
+    result = patching(translator, *pair)
+    assert main(["patch", *texts, *chosen, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert np.array(values["states"]) == pytest.approx(result.states, abs=1e-4)
+    assert (values["word"], values["place"]) == (result.word, result.place)
+    assert main(["patch", *texts, *chosen]) == 0
+    printed = capsys.readouterr().out
+    assert f"leads “{result.other_word}” by {result.lead:+.2f}" in printed
+    assert main(["patch", texts[0], "Ja.", *chosen]) == 2
+    assert "Patching needs equally many" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

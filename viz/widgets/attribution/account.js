@@ -5,7 +5,7 @@ import { axes, formatEffect, threeDecimals, twoDecimals } from '../core/map-view
 import { callLatest } from '../core/boot.js';
 import { fillElements, isNarrow, make, replace, svg } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
-import { languageName, t } from '../core/i18n.js';
+import { languageName, sentenceGap, t } from '../core/i18n.js';
 
 const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels of the staircase, of the names below it, of the numbers above it
 const GAP = 0.8; // empty steps between two groups
@@ -119,7 +119,7 @@ export class Account {
       const own = groups.filter(({ sum }) => (side === 'rival') === sum < 0);
       if (!own.length) return [];
       const parts = own.map(({ key }) => t(`${key}_part`, this.languages())).join(t('list_comma'));
-      return [t('sentence_gap'), ...fillElements(t(`account_for_${side}`, { parts }), names())];
+      return [sentenceGap(), ...fillElements(t(`account_for_${side}`, { parts }), names())];
     });
   }
 

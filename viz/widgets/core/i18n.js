@@ -15,6 +15,9 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
 
+/** The space between two sentences; Chinese has none. */
+export const sentenceGap = () => (state.language === 'zh' ? '' : ' ');
+
 export const hasPhrase = (key) => key in (tables[state.language] ?? tables.en);
 
 /** The first supported language of the browser, else English. */

@@ -37,8 +37,8 @@ export class WordEffects extends Question {
     this.measured = new Map(); // measured effects of heads that are not among the strongest
     this.rivals = make('div', { class: 'rivals', role: 'group' });
     this.list = make('div', { class: 'bars' });
-    this.shown = make('div', { class: 'bars' }); // the shown head
-    for (const bars of [this.list, this.shown])
+    this.shownBar = make('div', { class: 'bars' }); // the shown head
+    for (const bars of [this.list, this.shownBar])
       bars.addEventListener('click', (event) => {
         const { kind, layer, head } = event.target.closest('button')?.dataset ?? {};
         if (kind) set({ ...(kind === state.kind ? {} : { kind, row: null, column: null }), layer: Number(layer), head: Number(head) });
@@ -82,7 +82,7 @@ export class WordEffects extends Question {
       };
       return make('button', { type: 'button', 'aria-pressed': String(id === this.rival), onclick }, name);
     };
-    const others = rivalsOf(token).map(([label, id]) => button(id, make('bdi', {}, label)));
+    const others = otherTokens(token).map(([label, id]) => button(id, make('bdi', {}, label)));
     this.rivals.hidden = !others.length;
     this.rivals.setAttribute('aria-label', t('account_rivals'));
     replace(this.rivals, make('span', { class: 'quiet' }, t('effects_against')), button(null, t('effects_no_rival')), ...others);
@@ -103,7 +103,7 @@ export class WordEffects extends Question {
     };
     const back = make('button', { type: 'button', class: 'link', onclick: close }, t('link_heads_back'));
     const description = make('p', { class: 'quiet' }, t(this.rival === null ? 'effects_says' : 'effects_says_lead'));
-    replace(this.body, this.rivals, description, this.list, this.shown, back);
+    replace(this.body, this.rivals, description, this.list, this.shownBar, back);
     this.mark();
   }
 
@@ -129,7 +129,7 @@ export class WordEffects extends Question {
     const place = { kind: kind ?? state.kind, layer, head };
     const predicted = this.heads?.[state.kind]?.[layer]?.[head];
     const isListed = this.strongest?.some((each) => each.kind === state.kind && sameHead(each, place));
-    if (!this.element.open || predicted === undefined || isListed) return replace(this.shown);
+    if (!this.element.open || predicted === undefined || isListed) return replace(this.shownBar);
     const [key, { query }] = [`${state.kind} ${layer} ${head}`, this];
     if (!this.measured.has(key)) {
       this.measured.set(key, NaN);
@@ -149,7 +149,7 @@ export class WordEffects extends Question {
     }
     const measured = this.measured.get(key) ?? NaN;
     const most = Math.max(...(this.strongest ?? []).map((each) => Math.abs(each.measured)), Math.abs(measured) || 0, 1e-9);
-    return replace(this.shown, this.bar({ kind: state.kind, layer, head, predicted, measured }, most));
+    return replace(this.shownBar, this.bar({ kind: state.kind, layer, head, predicted, measured }, most));
   }
 
   /** Marks the shown head, and colours bars and wall. */
@@ -176,7 +176,7 @@ export class WordEffects extends Question {
 }
 
 /** The likeliest other tokens of a step, [label, id, probability] each. */
-const rivalsOf = (token) => (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, MAX_RIVALS);
+const otherTokens = (token) => (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, MAX_RIVALS);
 
 /** The rival that is chosen at first: the likeliest other token if the model is sure of the word. */
-const defaultRival = (token) => (token.probability >= SURE_FROM ? (rivalsOf(token)[0]?.[1] ?? null) : null);
+const defaultRival = (token) => (token.probability >= SURE_FROM ? (otherTokens(token)[0]?.[1] ?? null) : null);

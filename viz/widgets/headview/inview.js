@@ -1,7 +1,7 @@
 // Note on the visible rows and columns of a map that scrolls in presentation mode.
 
 import { make } from '../core/dom.js';
-import { t } from '../core/i18n.js';
+import { sentenceGap, t } from '../core/i18n.js';
 
 /** First and last visible of `count` cells, counted from 1, in `room` pixels from `start`. Half-visible cells count. */
 export function visibleRange(start, room, cell, count) {
@@ -35,6 +35,6 @@ export class InView {
     const down = visibleRange(scrollTop, clientHeight - above - this.element.offsetHeight, cellHeight, rows);
     const across = visibleRange(scrollLeft, clientWidth - beside, cellWidth, columns);
     const texts = [isCut(down) ? t('map_rows_in_view', down) : '', isCut(across) ? t('map_columns_in_view', across) : ''];
-    this.element.textContent = texts.filter(Boolean).join(t('sentence_gap'));
+    this.element.textContent = texts.filter(Boolean).join(sentenceGap());
   }
 }

@@ -2,7 +2,7 @@
 
 import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, threeDecimals } from '../core/map-view.js';
-import { languageName, t } from '../core/i18n.js';
+import { languageName, sentenceGap, t } from '../core/i18n.js';
 import { desk } from '../parts/desk.js';
 import { reliabilityLine } from '../parts/reliability.js';
 import { Findings } from './findings.js';
@@ -180,9 +180,7 @@ export class TranslationPanel {
     this.reasons.hidden = !this.note.hasChildNodes(); // a model without a grade has nothing to open
     const { grade, probability, reasons = [] } = reliability ?? {};
     const measured = grade && probability !== null ? t('reliable_measured', { right: Math.round(100 * probability) }) : '';
-    this.measured.textContent = [measured, grade && !reasons.length ? t('reliable_no_reasons') : '']
-      .filter(Boolean)
-      .join(t('sentence_gap'));
+    this.measured.textContent = [measured, grade && !reasons.length ? t('reliable_no_reasons') : ''].filter(Boolean).join(sentenceGap());
     const back = reliability?.back;
     this.back.hidden = !back && !wayBack; // show the line before its text arrives
     this.back.title = back ?? '';

@@ -1,0 +1,146 @@
+"""Activation patching of a minimal pair: which state or head of one sentence brings its word back in another.
+
+Two sentences of equal length differ in a word, and their translations first differ at some word. The second sentence
+runs again with one activation replaced by that of the first sentence: the residual stream of the encoder at one layer
+and token, or the output of one head. The lead of the first sentence's word over the second's then moves from its value
+in the second run (share 0) towards that in the first run (share 1) (Meng et al. 2022, arXiv:2202.05262; Wang et al.
+2022, arXiv:2211.00593).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.probes import watch
+from headlight.model.core.transformer import attention_path
+from headlight.model.errors import RequestError
+from headlight.model.experiments.importance import batch_size
+from headlight.model.experiments.scoring import forced_logits
+from headlight.model.measures.trace_records import Float64Array
+from headlight.model.records import KINDS, Kind, Translation
+from headlight.model.translate.translator import Translator
+
+
+@dataclass(frozen=True)
+class Patching:
+    """The share of the lead that each patch restores. Shares below 0 or above 1 are possible."""
+
+    place: int  # of the first word that differs
+    word: str
+    other_word: str
+    lead: float  # of `word` over `other_word` in logits, in the first sentence
+    other_lead: float  # the same in the second sentence
+    states: Float64Array  # [1 + layers, tokens]: the encoder's residual stream, before the first layer and after each
+    heads: dict[Kind, Float64Array]  # kind → [layers, heads]
+
+
+class _Patch(NamedTuple):
+    """A part of an activation `[batch, tokens or heads, …]` that is replaced."""
+
+    probe: str
+    position: int  # of the token or the head
+
+
+def patching(translator: Translator, translation: Translation, other: Translation) -> Patching:
+    """Patch activations of `translation` into `other`, one at a time, and return the restored shares.
+
+    Raises:
+        RequestError: the sentences have different numbers of tokens, or no word of their translations differs.
+    """
+    place = _first_difference(translation, other)
+    config, tokens = translator.model.config, len(other.source_tokens)
+    state_probes = _state_probes(config)
+    states = [_Patch(probe, token) for probe in state_probes for token in range(tokens)]
+    head_paths = [f"{attention_path(kind, layer)}.mixed" for kind in KINDS for layer in range(config.layer_count(kind))]
+    heads = [_Patch(path, head) for path in head_paths for head in range(config.heads)]
+    with torch.inference_mode():
+        with (
+            translator.intervention_context(translation.request)(),
+            watch(translator.model, *state_probes, *head_paths) as seen,
+        ):
+            logits = forced_logits(translator, translation, place + 1, 1)
+        ids = (translation.target_tokens[place].id, other.target_tokens[place].id)
+        lead = float(_lead(logits, place, ids))
+        other_lead, *leads = _patched_leads(
+            translator, other, place, ids, [(), *((patch,) for patch in (*states, *heads))], seen
+        )
+    shares: Float64Array = (np.array(leads) - other_lead) / (lead - other_lead)
+    return Patching(
+        place=place,
+        word=translation.target_tokens[place].text.strip(),
+        other_word=other.target_tokens[place].text.strip(),
+        lead=lead,
+        other_lead=other_lead,
+        states=shares[: len(states)].reshape(len(state_probes), tokens),
+        heads=_heads_by_kind(config, shares[len(states) :]),
+    )
+
+
+def _first_difference(translation: Translation, other: Translation) -> int:
+    lengths = [len(each.source_tokens) for each in (translation, other)]
+    if lengths[0] != lengths[1]:
+        raise RequestError("unequal_lengths", field="text", first=lengths[0], second=lengths[1])
+    ids = [[token.id for token in each.target_tokens] for each in (translation, other)]
+    for place, (own, theirs) in enumerate(zip(*ids, strict=False)):
+        if own != theirs:
+            return place
+    raise RequestError("equal_translations", field="text")
+
+
+def _state_probes(config: TransformerConfig) -> list[str]:
+    layers = range(config.layer_count("encoder"))
+    return ["encoder.embedding.stream", *(f"encoder.layers.{layer}.around_feed_forward.stream" for layer in layers)]
+
+
+def _patched_leads(
+    translator: Translator,
+    other: Translation,
+    place: int,
+    ids: tuple[int, int],
+    rows: Sequence[tuple[_Patch, ...]],
+    seen: Mapping[str, Tensor],
+) -> Iterator[float]:
+    """Run the second sentence with the patches of each row, and yield the leads."""
+    count = batch_size(translator.model.config, other)
+    for start in range(0, len(rows), count):
+        batch = rows[start : start + count]
+        probes = sorted({patch.probe for patches in batch for patch in patches})
+
+        def edit(value: Tensor, name: str, batch: Sequence[tuple[_Patch, ...]] = batch) -> Tensor:
+            patched = value.clone()
+            for row, patches in enumerate(batch):
+                for patch in patches:
+                    if patch.probe == name:
+                        patched[row, patch.position] = seen[name][0, patch.position]
+            return patched
+
+        with translator.intervention_context(other.request)():
+            if probes:
+                with watch(translator.model, *probes, edit=edit):
+                    logits = forced_logits(translator, other, place + 1, len(batch))
+            else:
+                logits = forced_logits(translator, other, place + 1, len(batch))
+        yield from _lead(logits, place, ids).tolist()
+
+
+def _lead(logits: Tensor, place: int, ids: tuple[int, int]) -> Tensor:
+    """Return the lead of the first token over the second at a place, `[rows]`."""
+    wide = logits[:, place].double()
+    return wide[:, ids[0]] - wide[:, ids[1]]
+
+
+def _heads_by_kind(config: TransformerConfig, shares: Float64Array) -> dict[Kind, Float64Array]:
+    tables: dict[Kind, Float64Array] = {}
+    start = 0
+    for kind in KINDS:
+        shape = (config.layer_count(kind), config.heads)
+        tables[kind] = shares[start : start + shape[0] * shape[1]].reshape(shape)
+        start += shape[0] * shape[1]
+    return tables
