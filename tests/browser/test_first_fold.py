@@ -85,7 +85,7 @@ def test_shifted_head_is_labelled(page: Page) -> None:
     assert sentence.endswith(f"next comes {word}.")
     listed = " ".join(page.inner_text(".explorer .list h3").split())
     assert listed.startswith(f"{above} → {word} looks at")
-    expect(page.locator("#panel-heads")).to_contain_text("Remembers the word just translated, so read it one word late")
+    expect(page.locator("#panel-heads")).to_contain_text("Remembers the word just translated: read it one word late")
     page.click(".explain summary")
     expect(page.locator(".explain .explained")).to_contain_text("tells of the word above")
 
@@ -156,7 +156,7 @@ def test_nothing_overflows_narrow_window(visit: Visit, widths: tuple[int, ...]) 
 
 def test_parts_are_stacked_on_phone(visit: Visit) -> None:
     page = visit(width=360, height=780, has_touch=True)
-    within = (".turn", ".segments", ".plane", ".kinds", ".wall-grid", ".link-heads", ".question", ".list", ".tools")
+    within = (".turn", ".plane", ".segments", ".kinds", ".wall-grid", ".link-heads", ".question", ".list", ".tools")
     parts = [".tabs", ".translate", ".headline", *(f"#panel-heads {part}" for part in within)]
     tops = [top(page, part) for part in parts]
     assert tops == sorted(tops), dict(zip(parts, tops, strict=True))
