@@ -220,7 +220,8 @@ export class Heatmap {
     const [mapWidth, mapHeight] = this.size;
     const [left, top] = isColumn ? [first * this.cellWidth, 0] : [0, first * this.cellHeight];
     const [width, height] = isColumn ? [count * this.cellWidth, mapHeight] : [mapWidth, count * this.cellHeight];
-    band.style.cssText = `left:${left - 1}px;top:${top - 1}px;width:${width + 1}px;height:${height + 1}px`;
+    // A transform, because a moved `left` or `top` counts as a shift of the layout.
+    band.style.cssText = `transform:translate(${left - 1}px,${top - 1}px);width:${width + 1}px;height:${height + 1}px`;
   }
 
   /** Scrolls the highlighted row or column and its largest cell into view. */
