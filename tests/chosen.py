@@ -1,7 +1,7 @@
-"""A sentence: the search's best translation by `de-en` lacks a word that the one has which both models choose.
+"""Sentences whose best translation by `de-en` changes with reranking.
 
-And one where the way back hides what a change does: without this head the search's best translation is worse than the
-one that both models choose.
+For `SENTENCE`, only the reranked translation has the word `CHOSEN`. For `BROKEN`, reranking hides the effect of an
+intervention: with the head `OFF` removed, the best hypothesis of the search is worse than the reranked one.
 """
 
 SENTENCE = "Moritz spielt Geige und Annika Schlagzeug."

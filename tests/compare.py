@@ -1,4 +1,4 @@
-"""One helper that compares two tensors and says where they differ most."""
+"""Compare two tensors; the error shows the largest difference."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from torch import Tensor
 
 
 def assert_close(actual: Tensor, expected: Tensor, *, within: float = 1e-5, of: str = "result") -> None:
-    """|actual − expected| ≤ within · (1 + |expected|) everywhere; NaN equals nothing."""
+    """|actual − expected| ≤ within · (1 + |expected|) everywhere; NaN is never equal."""
     assert actual.shape == expected.shape, f"{of}: shape {list(actual.shape)}, but {list(expected.shape)} expected"
     if not actual.numel():
         return
-    given, wanted = actual.detach().double().cpu(), expected.detach().double().cpu()
-    gaps = ((given - wanted).abs() / (1 + wanted.abs())).nan_to_num(nan=torch.inf)
-    gaps = torch.where(given == wanted, 0.0, gaps)  # equal infinities
+    actual_numbers, expected_numbers = actual.detach().double().cpu(), expected.detach().double().cpu()
+    gaps = ((actual_numbers - expected_numbers).abs() / (1 + expected_numbers.abs())).nan_to_num(nan=torch.inf)
+    gaps = torch.where(actual_numbers == expected_numbers, 0.0, gaps)  # equal infinities
     worst = int(gaps.argmax())
     if gaps.flatten()[worst] <= within:
         return
@@ -21,5 +21,5 @@ def assert_close(actual: Tensor, expected: Tensor, *, within: float = 1e-5, of: 
     wrong = int((gaps > within).sum())
     raise AssertionError(
         f"{of}: {wrong:,} of {gaps.numel():,} numbers are off by more than {within:g}; the most at {place}: "
-        f"{given.flatten()[worst]:.8g} instead of {wanted.flatten()[worst]:.8g}"
+        f"{actual_numbers.flatten()[worst]:.8g} instead of {expected_numbers.flatten()[worst]:.8g}"
     )

@@ -1,6 +1,6 @@
-"""What each test costs in CPU seconds, its processes and browser included; the slowest are listed at the end.
+"""CPU seconds of each test, including its processes and browser; the slowest are listed at the end.
 
-The tier of a test is decided by this number, because wall time mostly says how busy the machine is.
+This number decides the tier of a test, because wall time depends mostly on the load of the machine.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-LISTED = 5
+LIST_LENGTH = 5
 PROC = Path("/proc")
 
 
 def processes_below(pid: int) -> Iterator[int]:
-    """The processes that this one started, and those that they started."""
+    """The descendants of a process."""
     for children in PROC.glob(f"{pid}/task/*/children"):
         try:
             pids = children.read_text(encoding="ascii").split()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         for child in map(int, pids):
             yield child
@@ -30,7 +30,7 @@ def processes_below(pid: int) -> Iterator[int]:
 
 
 def cpu_seconds() -> float:
-    """Of this process, the processes that it waited for and, on Linux, those that still run."""
+    """CPU seconds of this process, of its finished children and, on Linux, of its running descendants."""
     times = os.times()
     total = sum(times[:4])
     ticks = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
@@ -39,12 +39,12 @@ def cpu_seconds() -> float:
             fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         except OSError:
             continue
-        total += sum(map(int, fields[11:15])) / ticks  # its own, and those of its processes that ended
+        total += sum(map(int, fields[11:15])) / ticks  # of the process and its finished children
     return total
 
 
 class CpuSeconds:
-    """The plugin. Workers measure; whoever prints adds up."""
+    """The pytest plugin. Workers measure; the main process sums and prints."""
 
     def __init__(self, config: pytest.Config) -> None:
         printing = not hasattr(config, "workerinput")
@@ -61,7 +61,10 @@ class CpuSeconds:
     def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
         report = yield
         now = cpu_seconds()
-        report.cpu_seconds, self.before = max(0.0, now - self.before), now  # a process may end unseen
+        report.cpu_seconds, self.before = (
+            max(0.0, now - self.before),
+            now,
+        )  # never negative: a process may end between two measurements
         return report
 
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -72,6 +75,8 @@ class CpuSeconds:
                 file.write(f"{report.nodeid}\t{report.when}\t{seconds:.2f}\n")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        terminalreporter.section(f"slowest {LISTED} of {len(self.totals)}: {sum(self.totals.values()):.0f} CPU seconds")
-        for nodeid in sorted(self.totals, key=self.totals.__getitem__, reverse=True)[:LISTED]:
+        terminalreporter.section(
+            f"slowest {LIST_LENGTH} of {len(self.totals)}: {sum(self.totals.values()):.0f} CPU seconds"
+        )
+        for nodeid in sorted(self.totals, key=self.totals.__getitem__, reverse=True)[:LIST_LENGTH]:
             terminalreporter.line(f"{self.totals[nodeid]:7.1f} s  {nodeid}")

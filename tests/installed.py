@@ -1,4 +1,4 @@
-"""Headlight as users install it: built, and put into an empty environment that borrows the packages beside it."""
+"""Headlight as users install it: a wheel in an empty environment that uses the packages of this Python."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def outside(**more: str) -> dict[str, str]:
-    """The environment of somebody who has no checkout."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HEADLIGHT", "PIP_"))}
-    return kept | {"PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"} | more
+    """Environment variables without settings of this checkout."""
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HEADLIGHT", "PIP_"))
+    }
+    return inherited | {"PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"} | more
 
 
 def quiet(command: list[str | Path], cwd: Path, **more: str) -> str:
-    """What a command prints; where it fails, the test shows what it said."""
+    """Run a command and return its output; on failure, the assertion shows all output."""
     words = [str(part) for part in command]
-    ran = subprocess.run(words, cwd=cwd, env=outside(**more), capture_output=True, encoding="utf-8", check=False)
-    assert ran.returncode == 0, f"{words}: {ran.returncode}\n{ran.stdout}\n{ran.stderr}"
-    return ran.stdout
+    process = subprocess.run(words, cwd=cwd, env=outside(**more), capture_output=True, encoding="utf-8", check=False)
+    assert process.returncode == 0, f"{words}: {process.returncode}\n{process.stdout}\n{process.stderr}"
+    return process.stdout
 
 
 def build(folder: Path, form: str = "wheel", root: Path = ROOT) -> Path:
-    """A wheel or a source archive of a working tree, by the build backend itself: nothing is fetched."""
+    """A wheel or a source archive of a working tree, by the build backend itself, without network."""
     code = f"import sys, hatchling.build as backend; print(backend.build_{form}(sys.argv[1]))"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / quiet([sys.executable, "-c", code, folder], root).split()[-1]
 
 
 class Environment:
-    """A virtual environment with the packages that this Python has, none of them copied, and Headlight."""
+    """A virtual environment that uses the packages of this Python through a `.pth` file."""
 
     def __init__(self, folder: Path) -> None:
         quiet([sys.executable, "-m", "venv", "--without-pip", folder], folder.parent)
@@ -50,62 +52,62 @@ class Environment:
         self.python = self.scripts / ("python.exe" if os.name == "nt" else "python")
         own = quiet([self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder).strip()
         places = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
-        Path(own, "borrowed.pth").write_text("\n".join(places), encoding="utf-8")
+        Path(own, "packages.pth").write_text("\n".join(places), encoding="utf-8")
 
     def install(self, what: str | Path) -> None:
-        """By pip, from what is here: no registry is asked, and the packages it needs are borrowed."""
+        """Install with pip, offline and without dependencies."""
         pip = [sys.executable, "-m", "pip", "--python", self.python, "install", "--quiet", "--no-deps", "--no-index"]
         quiet([*pip, "--no-build-isolation", "--force-reinstall", what], self.folder, PIP_CONFIG_FILE=os.devnull)
 
     def command(self, name: str) -> Path:
-        """Where a command of the environment is."""
+        """The path of a command of the environment."""
         return self.python if name == "python" else next(self.scripts.glob(f"{name}*"))
 
     def run(self, *words: str) -> str:
-        """A command of the environment, in its own folder, far from the checkout."""
+        """Run a command of the environment outside the checkout."""
         return quiet([self.command(words[0]), *words[1:]], self.folder)
 
 
 @contextmanager
 def served_at(home: Environment | Path, *words: str) -> Iterator[str]:
-    """The page, served by a command of an environment, or by this Python in a folder, until the block ends."""
+    """Serve the page by a command of an environment, or by this Python in a folder, until the block ends."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     first = home.command(words[0]) if isinstance(home, Environment) else Path(sys.executable)
     folder = home.folder if isinstance(home, Environment) else home
-    with (folder / "said.txt").open("w+", encoding="utf-8") as said:
+    with (folder / "output.txt").open("w+", encoding="utf-8") as output:
         process = subprocess.Popen(
             [str(first), *words[1:]],
             cwd=folder,
             env=outside(HEADLIGHT_PORT=str(port)),
-            stdout=said,
+            stdout=output,
             stderr=subprocess.STDOUT,
         )
         try:
-            _wait(process, f"http://127.0.0.1:{port}/", folder / "said.txt")
+            _wait(process, f"http://127.0.0.1:{port}/", folder / "output.txt")
             yield f"http://127.0.0.1:{port}/"
         finally:
             process.terminate()
             process.wait(60)
 
 
-def _wait(process: subprocess.Popen[bytes], url: str, said: Path) -> None:
+def _wait(process: subprocess.Popen[bytes], url: str, output: Path) -> None:
     for _ in range(1200):
-        assert process.poll() is None, said.read_text(encoding="utf-8")
+        assert process.poll() is None, output.read_text(encoding="utf-8")
         try:
             if httpx.get(url, timeout=30).status_code == 200:
                 return
         except httpx.TransportError:
             time.sleep(0.2)
-    raise AssertionError(f"no page came: {said.read_text(encoding='utf-8')}")
+    raise AssertionError(f"The page did not start: {output.read_text(encoding='utf-8')}")
 
 
 def answers(url: str) -> dict[str, Any]:
-    """What the page's `/translate` says of a sentence, as a program asks it."""
+    """The response of the endpoint `/translate` for a German sentence."""
     client = Client(url, verbose=False)
     try:
-        found: dict[str, Any] = client.predict("Wo ist der Bahnhof?", api_name="/translate")
-        return found
+        response: dict[str, Any] = client.predict("Wo ist der Bahnhof?", api_name="/translate")
+        return response
     finally:
         client.close()

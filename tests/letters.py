@@ -1,4 +1,4 @@
-"""Maps as the page reads them: letters back into weights."""
+"""Decode attention maps as the page does: letters to weights."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 from headlight.viz.service.weight_encoding import LEVELS, alphabet
 
-NEAR = 1.01 / LEVELS  # a letter stands for the middle of at most two cells
+NEAR = 1.01 / LEVELS  # a letter encodes at most two levels
 
 
 def decoded(values: dict[str, Any], *, causal: bool = False) -> np.ndarray:
-    """The middle of the cells that each letter stands for, in the shape of the maps."""
+    """The mean of the values that each letter encodes, in the shape of the maps."""
     signs, first, count = np.unique(alphabet(), return_index=True, return_counts=True)
     middles = dict(zip(map(chr, signs.tolist()), ((first + count / 2) / LEVELS).tolist(), strict=True))
-    found = [middles[letter] for letter in values["letters"]]
+    weights = [middles[letter] for letter in values["letters"]]
     if not causal:
-        return np.array(found).reshape(values["shape"])
+        return np.array(weights).reshape(values["shape"])
     maps = np.zeros(values["shape"])
-    maps[..., np.tri(*values["shape"][-2:], dtype=bool)] = np.reshape(found, (*values["shape"][:2], -1))
+    maps[..., np.tri(*values["shape"][-2:], dtype=bool)] = np.reshape(weights, (*values["shape"][:2], -1))
     return maps

@@ -1,4 +1,4 @@
-"""The peak of memory while models load, in a process of its own."""
+"""Measure the peak memory of loading a model in a separate process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def status(field):  # bytes
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
 
-load_checkpoint(sys.argv[1])  # a small one first: what libraries take for themselves is not the model's
+load_checkpoint(sys.argv[1])  # load a small model first: memory of the libraries does not count
 for folder in sys.argv[2:]:
     gc.collect()
     try:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew; elsewhere it only looks higher
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak; on failure the measured peak is only higher
     except OSError:
         pass
     before = status("VmRSS")
@@ -34,7 +34,7 @@ for folder in sys.argv[2:]:
 assert "torch._dynamo" not in sys.modules, "loading must not load the compiler: it takes a second"
 """
 
-PUT_TO_USE = """
+TRANSLATE = """
 import sys
 from pathlib import Path
 from headlight.model.translate import prepared
@@ -45,7 +45,7 @@ def status(field):  # bytes
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 small, folder, prepared.ALWAYS = sys.argv[1], sys.argv[2], int(sys.argv[3])
-Translator.load(small, device="cpu").translate("a")  # what libraries take for themselves is not the model's
+Translator.load(small, device="cpu").translate("a")  # memory of the libraries does not count
 try:
     Path("/proc/self/clear_refs").write_text("5")
 except OSError:
@@ -62,7 +62,7 @@ needs_proc = pytest.mark.skipif(
 
 
 class Load(NamedTuple):
-    """Bytes of one model: its weights, how much the process grew at the peak, what it held before."""
+    """Bytes of one model: its weights, the growth of the process at its peak, and its size before."""
 
     weights: int
     peak: int
@@ -70,12 +70,12 @@ class Load(NamedTuple):
 
 
 def measure_loading(small: Path, folders: Sequence[Path]) -> list[Load]:
-    """One after the other in one process, after a small one that does not count."""
-    return [Load(*numbers) for numbers in _measured(MEASURE, small, *folders)]
+    """Load the models one after the other in one process, after a small model that does not count."""
+    return [Load(*numbers) for numbers in _run_program(MEASURE, small, *folders)]
 
 
 class Use(NamedTuple):
-    """Bytes of a model put to use: its own weights, how much the process grew at the peak, the copies it made."""
+    """Bytes of a model in use: its weights, the growth of the process at its peak, and its packed copies."""
 
     weights: int
     peak: int
@@ -83,12 +83,12 @@ class Use(NamedTuple):
 
 
 def measure_use(small: Path, folder: Path, always: int) -> Use:
-    """A translator is loaded and writes a word; `always`: bytes that copies may take of any model."""
-    return Use(*_measured(PUT_TO_USE, small, folder, always)[0])
+    """Load a translator and translate one word; `always` is the number of bytes that any model's copies may use."""
+    return Use(*_run_program(TRANSLATE, small, folder, always)[0])
 
 
-def _measured(program: str, *arguments: object) -> list[list[int]]:
-    # A fixed threshold makes malloc give large blocks back at once, so that one load does not use what another left.
+def _run_program(program: str, *arguments: object) -> list[list[int]]:
+    # With a fixed threshold, malloc returns large blocks to the system: no load reuses memory of the previous one.
     result = subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)],
         check=True, capture_output=True, text=True, env={"MALLOC_MMAP_THRESHOLD_": "65536", "PYTHONPATH": "."},

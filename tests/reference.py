@@ -1,6 +1,6 @@
-"""PyTorch's own modules with our weights: what attention, layers and the whole Transformer are compared with.
+"""PyTorch's modules with our weights, as references for attention, layers and the whole Transformer.
 
-`Pair` says which of our parameters lies where in theirs; weights are copied and gradients compared along the pairs.
+A `Pair` maps one of our parameters to its rows in a reference's parameter, to copy weights and compare gradients.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def transformer_reference(ours: Transformer) -> nn.Transformer:
         "norm_first": config.norm_first,
         "batch_first": True,
     }
-    encoder = nn.TransformerEncoder(  # made by hand only to be spared a warning about nested tensors
+    encoder = nn.TransformerEncoder(  # built explicitly to avoid a warning about nested tensors
         nn.TransformerEncoderLayer(**common),
         config.encoder_layers,
         nn.LayerNorm(config.d_model, eps=config.norm_epsilon),
@@ -110,7 +110,7 @@ def _copy(pairs: Iterator[Pair]) -> None:
 
 
 def assert_same_gradients(pairs: Iterator[Pair], *, within: float = 1e-5) -> int:
-    """Compare along the pairs, relative to the largest of each; how many numbers were compared."""
+    """Compare gradients, relative to the largest of each parameter; return the number of values compared."""
     compared = 0
     for name, ours, theirs, rows in pairs:
         assert ours.grad is not None, f"{name} got no gradient"

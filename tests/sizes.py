@@ -17,12 +17,12 @@ D_FF = 19
 POSITION_WIDTH = 23
 SOURCE_VOCABULARY = 29
 TARGET_VOCABULARY = 31
-D_MODEL = HEADS * HEAD_WIDTH  # PyTorch's modules know no other head width
+D_MODEL = HEADS * HEAD_WIDTH  # PyTorch's modules require this head width
 
 
 def small_config(**fields: Any) -> TransformerConfig:
     """A configuration of these sizes, without dropout."""
-    chosen: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "source_vocabulary": SOURCE_VOCABULARY,
         "target_vocabulary": TARGET_VOCABULARY,
         "d_model": D_MODEL,
@@ -32,7 +32,7 @@ def small_config(**fields: Any) -> TransformerConfig:
         "decoder_layers": DECODER_LAYERS,
         "dropout": 0.0,
     }
-    return TransformerConfig(**(chosen | fields))
+    return TransformerConfig(**(defaults | fields))
 
 
 def tiny_config(**fields: Any) -> TransformerConfig:

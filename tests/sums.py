@@ -1,4 +1,4 @@
-"""The tool that checks SHA256SUMS: of GNU, or the one that Macs and Git for Windows have."""
+"""The command that checks SHA256SUMS: GNU's `sha256sum`, or `shasum` on macOS and in Git for Windows."""
 
 from __future__ import annotations
 

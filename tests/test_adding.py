@@ -1,6 +1,6 @@
-"""What is added where: in a copy of the code, a new option, palette, encoding, measure, lesson, step and family.
+"""A new option, palette, encoding, measure, lesson, step or model family needs few edits, tried in a copy of the code.
 
-Words apart (both tables), and the first answer, which `make first` makes anew after a new option.
+Not counted: phrases in both languages, and the stored first answer, which `make first` updates after a new option.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ LESSON = {
         ("LESSONS: tuple[Lesson, ...] = (WALK,", "LESSONS: tuple[Lesson, ...] = (GREETING, WALK,"),
     ],
 }
-A_STEP = {
+NEW_STEP = {
     "viz/lessons/norms.py": [
         (
             "    steps=(\n",
@@ -103,8 +103,8 @@ from headlight.viz.lessons.experiment import Experiment
 from headlight.viz.lessons.lesson import Code, Figure, Lesson, Step, TensorView
 
 
-def count(given):
-    rows = range(1, given.values["rows"] + 1)
+def count(inputs):
+    rows = range(1, inputs.values["rows"] + 1)
     bars = BarChart(Phrase("open"), list(map(str, rows)), list(map(float, rows)))
     return ExperimentResult((bars,), {"all": sum(rows)})
 
@@ -137,7 +137,7 @@ MEASURE = {
         ),
     ],
 }
-# A family that writes as Marian does, under another name and with one field called otherwise.
+# A family that equals Marian except for its name and the name of one field.
 FAMILY = {
     "model/families/__init__.py": [
         ('    "marian": ', '    "marianne": "headlight.model.families.marianne",\n    "marian": ')
@@ -201,9 +201,9 @@ assert len(browser_theme()["dark"]["scales"]["ink"]) == len(colour_scale("ink", 
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.positions import encoding_json
-asked = {"model": "toy", "encoding": "counted", "length": 7, "theme": "light", "language": "en"}
-found = encoding_json(Service(Settings()), asked)
-assert "counted" in found["choices"] and found["form"] == "table" and found["figure"] is not None
+values = {"model": "toy", "encoding": "counted", "length": 7, "theme": "light", "language": "en"}
+response = encoding_json(Service(Settings()), values)
+assert "counted" in response["choices"] and response["form"] == "table" and response["figure"] is not None
 """,
     ),
     "measure": (
@@ -226,8 +226,8 @@ sent = json.loads(answer_json(service, service.translate(service.check(default_r
 unit, scale, letters = sent["measures"]["cross"]["second"]
 assert (unit, scale, len(letters)) == ("share", 1, answer.attention.cross[:, :, 0, 0].size)
 assert parse_selection({{"measure": "second"}}, Settings()).measure == "second"
-asked = {{"text": "ich", "model": "toy", "kind": "cross", "layer": 0, "head": 0}}
-assert 0 <= Endpoints(service).attention(asked)["measures"]["second"] <= 1
+values = {{"text": "ich", "model": "toy", "kind": "cross", "layer": 0, "head": 0}}
+assert 0 <= Endpoints(service).attention(values)["measures"]["second"] <= 1
 check_measures(["second"])
 """,
     ),
@@ -236,10 +236,10 @@ check_measures(["second"])
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The code and our smallest model, elsewhere."""
-    unwanted = shutil.ignore_patterns("__pycache__")
+    """A copy of the code and the smallest model."""
+    ignore = shutil.ignore_patterns("__pycache__")
     for folder in ("model", "viz", "assets/words", "assets/pictures", TOY):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=unwanted)
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignore)
     for file in ("headlight.py", "assets/models/hub.json"):
         shutil.copy(ROOT / file, tmp_path / file)
     return tmp_path
@@ -254,48 +254,55 @@ def change(folder: Path, changes: dict[str, list[tuple[str, str]]]) -> None:
         (folder / file).write_text(text, encoding="utf-8")
 
 
-# One process carries out all of them: to import the code takes longer than to use it.
-EACH = """
+# One process runs all cases, because importing the code takes most of the time.
+RUN_ALL = """
 import json, sys, traceback
-for name, works in json.loads(sys.argv[1]).items():
+for name, script in json.loads(sys.argv[1]).items():
     try:
-        exec(works, {})
+        exec(script, {})
         print(json.dumps([name, ""]))
     except Exception:
         print(json.dumps([name, traceback.format_exc()]))
 """
 
 
-def faults_in(folder: Path) -> dict[str, str]:
-    """What goes wrong with each of the cases with the code of this folder; "" where nothing does."""
-    works = json.dumps({name: case[2] for name, case in CASES.items()})
-    ran = subprocess.run([sys.executable, "-c", EACH, works], cwd=folder, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return dict(json.loads(line) for line in ran.stdout.splitlines())
+def case_errors(folder: Path) -> dict[str, str]:
+    """The traceback of each case with the code of a folder; "" if it passes."""
+    scripts = json.dumps({name: case[2] for name, case in CASES.items()})
+    process = subprocess.run(
+        [sys.executable, "-c", RUN_ALL, scripts], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr
+    return dict(json.loads(line) for line in process.stdout.splitlines())
 
 
 @pytest.mark.slow
-def test_something_new_touches_few_files(copy: Path) -> None:
+def test_additions_change_few_files(copy: Path) -> None:
     for name, (changes, most, _) in CASES.items():
         assert len(changes) <= most, name
         change(copy, changes)
-    assert faults_in(copy) == dict.fromkeys(CASES, "")
-    assert all(faults_in(ROOT).values())  # it was not there
+    assert case_errors(copy) == dict.fromkeys(CASES, "")
+    assert all(case_errors(ROOT).values())  # every case fails without the addition
 
 
 @pytest.mark.slow
-def test_a_lesson_is_a_file_a_line_and_its_words_and_a_step_an_entry_and_its_words(copy: Path) -> None:
+def test_new_lesson_and_new_step_need_few_edits(copy: Path) -> None:
     (copy / "viz/lessons/greeting.py").write_text(GREETING, encoding="utf-8")
     change(copy, LESSON)
-    change(copy, A_STEP)
+    change(copy, NEW_STEP)
     for language in ("en", "zh"):
         path = copy / "assets/words" / f"{language}.json"
-        said = {"name": "Greeting", "promise": "…", "look_title": "Looking back", "look_words": "It looks back."}
-        said |= {"count_title": "Counting", "count_words": "{all} pairs.", "control_rows": "rows", "say_open": "open"}
-        more = {f"lesson_greeting_{key}": f"{text} {language}" for key, text in said.items()}
+        phrases = {"name": "Greeting", "promise": "…", "look_title": "Looking back", "look_words": "It looks back."}
+        phrases |= {
+            "count_title": "Counting",
+            "count_words": "{all} pairs.",
+            "control_rows": "rows",
+            "say_open": "open",
+        }
+        more = {f"lesson_greeting_{key}": f"{text} {language}" for key, text in phrases.items()}
         more |= {"lesson_norms_again_title": f"Once more {language}", "lesson_norms_again_words": "{count} tokens."}
         path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | more), encoding="utf-8")
-    works = """
+    script = """
 from headlight.viz.service.service import Service
 from headlight.viz.lessons.experiment_server import experiment_function
 from headlight.viz.lessons.tensors import tensors_function
@@ -310,35 +317,37 @@ norms = next(lesson for lesson in read_lessons({}) if lesson["name"] == "norms")
 assert norms["steps"][0]["name"] == "again" and norms["steps"][0]["formula"] == "n = @count"
 assert b"Once more zh" in content("lessons.js")
 assert b"Looking back zh" in content("lessons.js") and b"Looking back zh" not in content("headlight.js")
-asked = {"request": {"text": "ich", "model": "toy"}, "names": [show["path"] for show in first["picture"]]}
+values = {"request": {"text": "ich", "model": "toy"}, "names": [show["path"] for show in first["picture"]]}
 service = Service(Settings())
-assert len(tensors_function(service)(asked)["tensors"]) == 1
+assert len(tensors_function(service)(values)["tensors"]) == 1
 assert first["steps"][1]["experiment"]["controls"][0]["form"] == "slider"
-wanted = {"request": asked["request"], "lesson": "greeting", "step": "count", "set": {"rows": 3}}
-found = experiment_function(service)(wanted)
-assert found["numbers"] == {"all": "6"} and found["figures"][0]["values"] == [1, 2, 3]
+run = {"request": values["request"], "lesson": "greeting", "step": "count", "set": {"rows": 3}}
+result = experiment_function(service)(run)
+assert result["numbers"] == {"all": "6"} and result["figures"][0]["values"] == [1, 2, 3]
 """
-    ran = subprocess.run([sys.executable, "-c", works], cwd=copy, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    process = subprocess.run([sys.executable, "-c", script], cwd=copy, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.mark.slow
-def test_a_family_is_a_file_and_a_line(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_new_family_needs_one_file_and_one_line(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     from tests.model.families.folders import marian  # here, because it imports transformers
 
-    theirs = marian(tmp_path_factory.mktemp("theirs") / "marianne")
-    expected = Translator.load(theirs, device="cpu").translate("Ich trinke ein Bier.", beam_size=3).text
-    values = json.loads((theirs / "config.json").read_text(encoding="utf-8"))
+    model_folder = marian(tmp_path_factory.mktemp("theirs") / "marianne")
+    expected = Translator.load(model_folder, device="cpu").translate("Ich trinke ein Bier.", beam_size=3).text
+    values = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
     values |= {"model_type": "marianne", "width": values.pop("d_model")}
-    (theirs / "config.json").write_text(json.dumps(values), encoding="utf-8")
+    (model_folder / "config.json").write_text(json.dumps(values), encoding="utf-8")
     with pytest.raises(ModelError, match="marianne"):
-        Translator.load(theirs, device="cpu")
+        Translator.load(model_folder, device="cpu")
     (copy / "model/families/marianne.py").write_text(MARIANNE, encoding="utf-8")
     change(copy, FAMILY)
-    works = f"""
+    script = f"""
 from headlight import Translator
-print(Translator.load({str(theirs)!r}, device="cpu").translate("Ich trinke ein Bier.", beam_size=3).text)
+print(Translator.load({str(model_folder)!r}, device="cpu").translate("Ich trinke ein Bier.", beam_size=3).text)
 """
-    ran = subprocess.run([sys.executable, "-c", works], cwd=copy, capture_output=True, encoding="utf-8", check=False)
-    assert ran.stdout.removesuffix("\n") == expected, ran.stderr
+    process = subprocess.run(
+        [sys.executable, "-c", script], cwd=copy, capture_output=True, encoding="utf-8", check=False
+    )
+    assert process.stdout.removesuffix("\n") == expected, process.stderr
     assert expected.strip()

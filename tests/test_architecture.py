@@ -1,7 +1,7 @@
-"""Imports run downward: app → viz → model, and within both floors from room to room as `ROOMS` lists them.
+"""Imports run downward: app → viz → model, and within both in the order of `ROOMS`.
 
-A file belongs to the first room that fits its path. It may import its own room, every room below, and of other
-packages those that its room names. Late imports count, and so do modules that are named as text.
+A file belongs to the first room whose pattern matches its path. It may import its own room, every room below it, and
+the third-party packages that its room lists. Imports within functions count, and so do module names in strings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# From the top of the house to its cellar: a room, and the packages that it may import beside the standard library.
+# From the highest to the lowest layer: a room, and the third-party packages that it may import.
 ROOMS = {
     "headlight.py": "",
     "viz/run_command.py": "",
@@ -64,14 +64,14 @@ ROOMS = {
     "model/phrases.py": "",
     "model/__init__.py": "",
 }
-# Within a room, too, the evening's reading goes one way.
-READING = ("masks", "positions", "attention", "blocks", "transformer", "classifier")
+# The reading order of model/core: a module never imports a later one.
+READING_ORDER = ("masks", "positions", "attention", "blocks", "transformer", "classifier")
 
 
 def files() -> list[str]:
-    """Every Python file of the house, by its path from the root."""
-    found = [ROOT / "app.py", ROOT / "headlight.py", *(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]
-    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+    """The path of every Python file of the app, relative to the root."""
+    paths = [ROOT / "app.py", ROOT / "headlight.py", *(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]
+    return sorted(path.relative_to(ROOT).as_posix() for path in paths)
 
 
 def sources() -> dict[str, str]:
@@ -79,7 +79,7 @@ def sources() -> dict[str, str]:
 
 
 def module(path: str) -> str:
-    """What a file is imported as."""
+    """The module name of a file."""
     name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     return name if name == "headlight" else f"headlight.{name}"
 
@@ -90,19 +90,19 @@ def room(path: str) -> str | None:
 
 @functools.cache
 def nodes(source: str) -> list[ast.AST]:
-    """What code consists of; most of it is asked for many times."""
+    """The syntax nodes of source code; cached, because most files are read several times."""
     return list(ast.walk(ast.parse(source)))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _forgotten() -> Iterator[None]:
-    """All nodes take more than 100 MB: no test after these has to carry them."""
+def _clear_cache() -> Iterator[None]:
+    """Free the nodes, more than 100 MB, after these tests."""
     yield
     nodes.cache_clear()
 
 
 def imports(source: str, path: str) -> Iterator[str]:
-    """What code imports, wherever in it, as dotted names; from packages, the names that are taken, too."""
+    """All imports of source code as dotted names, including the names that are imported from modules."""
     for node in nodes(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -116,17 +116,17 @@ def imports(source: str, path: str) -> Iterator[str]:
                 yield str(first.value)
 
 
-def beginnings(source: str) -> Iterator[str]:
-    """How names begin that code makes of parts and imports: `import_module(f"headlight.model.{name}")`."""
+def dynamic_import_prefixes(source: str) -> Iterator[str]:
+    """Constant prefixes of dynamic imports: `import_module(f"headlight.model.{name}")`."""
     for node in nodes(source):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
-            whole = node.args[0] if node.args else None
-            if isinstance(whole, ast.JoinedStr) and isinstance(whole.values[0], ast.Constant):
-                yield str(whole.values[0].value)
+            argument = node.args[0] if node.args else None
+            if isinstance(argument, ast.JoinedStr) and isinstance(argument.values[0], ast.Constant):
+                yield str(argument.values[0].value)
 
 
 def named_modules(source: str, modules: Iterable[str]) -> Iterator[str]:
-    """What code can import by a name that it holds as text: a whole one, or the beginning of one in an f-string."""
+    """Modules that source code names in strings: complete names, or the prefix of an f-string."""
     texts = {node.value for node in nodes(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     yield from (name for name in modules if "." in name and name in texts)
     for call in nodes(source):
@@ -136,61 +136,66 @@ def named_modules(source: str, modules: Iterable[str]) -> Iterator[str]:
             yield from (name for name in modules if starts and name.startswith(starts))
 
 
-def needs(sources: dict[str, str]) -> dict[str, set[str]]:
-    """Which of these files each file imports, early or late."""
+def import_graph(sources: dict[str, str]) -> dict[str, set[str]]:
+    """The files that each file imports, at the top or within functions."""
     paths = {module(path): path for path in sources}
     graph: dict[str, set[str]] = {}
     for path, source in sources.items():
         names = {*imports(source, path), *named_modules(source, paths)}
         # `from a.b import c`: c is a module, or a name in a.b.
-        found = {name if name in paths else name.rpartition(".")[0] for name in names}
-        graph[path] = {paths[name] for name in found if name in paths} - {path}
+        imported = {name if name in paths else name.rpartition(".")[0] for name in names}
+        graph[path] = {paths[name] for name in imported if name in paths} - {path}
     return graph
 
 
-def upward(graph: dict[str, set[str]]) -> list[str]:
-    """Every import that goes to a higher room, and every file that has no room."""
+def upward_imports(graph: dict[str, set[str]]) -> list[str]:
+    """Imports of a higher room, and files without a room."""
     order = list(ROOMS)
-    found = [f"{path} has no room: give it one in tests/test_architecture.py" for path in graph if room(path) is None]
-    for path, needed in graph.items():
-        here = room(path)
-        for other in needed:
-            there = room(other)
-            # The package itself holds public names only, which load late: whoever stands below it may ask its version.
-            if here and there and there != "headlight.py" and order.index(there) < order.index(here):
-                found.append(f"{path} imports {other}, which is above it")
-    return sorted(found)
+    errors = [f"{path} has no room: give it one in tests/test_architecture.py" for path in graph if room(path) is None]
+    for path, imported in graph.items():
+        own_room = room(path)
+        for other in imported:
+            other_room = room(other)
+            # headlight.py only has lazy public names, so every room may import it, for example for its version.
+            if (
+                own_room
+                and other_room
+                and other_room != "headlight.py"
+                and order.index(other_room) < order.index(own_room)
+            ):
+                errors.append(f"{path} imports {other}, which is above it")
+    return sorted(errors)
 
 
-def strangers(path: str, source: str) -> list[str]:
-    """Imports of packages that the room of a file does not name, and of our floors without the package's name."""
+def disallowed_imports(path: str, source: str) -> list[str]:
+    """Imports of packages that a file's room does not list, and of `model` or `viz` without `headlight.`."""
     allowed = {*(ROOMS.get(room(path) or "") or "").split(), *sys.stdlib_module_names, "headlight", "__future__"}
-    found = {name for name in imports(source, path) if name.partition(".")[0] not in allowed}
-    return sorted(found | {text for text in beginnings(source) if text.startswith(("model.", "viz."))})
+    names = {name for name in imports(source, path) if name.partition(".")[0] not in allowed}
+    return sorted(names | {text for text in dynamic_import_prefixes(source) if text.startswith(("model.", "viz."))})
 
 
 def test_imports_run_downward_only() -> None:
-    assert upward(needs(sources())) == []
+    assert upward_imports(import_graph(sources())) == []
 
 
 @pytest.mark.parametrize("path", files())
-def test_a_room_imports_only_the_packages_that_it_names(path: str) -> None:
-    assert strangers(path, (ROOT / path).read_text(encoding="utf-8")) == []
+def test_rooms_import_only_listed_packages(path: str) -> None:
+    assert disallowed_imports(path, (ROOT / path).read_text(encoding="utf-8")) == []
 
 
-def test_no_two_files_need_each_other() -> None:
-    graph = needs(sources())
+def test_imports_have_no_cycles() -> None:
+    graph = import_graph(sources())
     assert "model/core/masks.py" in graph["model/core/attention.py"]
-    assert "model/commands/train.py" in graph["model/commands/main.py"]  # imported when it is called
-    assert "model/families/t5.py" in graph["model/families/__init__.py"]  # imported when a folder of its own comes
-    del graph["headlight.py"]  # its names load late, and each from below
+    assert "model/commands/train.py" in graph["model/commands/main.py"]  # imported within a function
+    assert "model/families/t5.py" in graph["model/families/__init__.py"]  # imported for folders of this family
+    del graph["headlight.py"]  # its names are imported lazily
     graphlib.TopologicalSorter(graph).prepare()
 
 
-def test_the_evenings_reading_goes_one_way() -> None:
-    graph = needs(sources())
-    for place, name in enumerate(READING):
-        later = {f"model/core/{other}.py" for other in READING[place + 1 :]}
+def test_core_modules_follow_reading_order() -> None:
+    graph = import_graph(sources())
+    for place, name in enumerate(READING_ORDER):
+        later = {f"model/core/{other}.py" for other in READING_ORDER[place + 1 :]}
         assert not later & graph[f"model/core/{name}.py"]
 
 
@@ -207,12 +212,12 @@ def test_the_evenings_reading_goes_one_way() -> None:
         ("viz/novelty.py", "import math"),
     ],
 )
-def test_an_import_that_goes_upward_would_be_found(path: str, source: str) -> None:
-    assert upward(needs({**sources(), path: source}))
+def test_upward_imports_are_detected(path: str, source: str) -> None:
+    assert upward_imports(import_graph({**sources(), path: source}))
 
 
 @pytest.mark.parametrize(
-    ("path", "source", "stranger"),
+    ("path", "source", "package"),
     [
         ("model/core/masks.py", "import gradio as gr", "gradio"),
         ("model/training/loop.py", "import plotly.express", "plotly.express"),
@@ -227,17 +232,17 @@ def test_an_import_that_goes_upward_would_be_found(path: str, source: str) -> No
         ("viz/figure_phrases.py", "import_module(f'viz.figures.{name}')", "viz.figures."),
     ],
 )
-def test_a_strange_package_would_be_found(path: str, source: str, stranger: str) -> None:
-    assert strangers(path, source) == [stranger]
+def test_disallowed_packages_are_detected(path: str, source: str, package: str) -> None:
+    assert disallowed_imports(path, source) == [package]
 
 
-def test_a_circle_would_be_found() -> None:
-    circle = {"viz/tabs/a.py": "from headlight.viz.tabs.b import B", "viz/tabs/b.py": "def f():\n    from . import a"}
+def test_import_cycles_are_detected() -> None:
+    cycle = {"viz/tabs/a.py": "from headlight.viz.tabs.b import B", "viz/tabs/b.py": "def f():\n    from . import a"}
     with pytest.raises(graphlib.CycleError):
-        graphlib.TopologicalSorter(needs(circle)).prepare()
+        graphlib.TopologicalSorter(import_graph(cycle)).prepare()
 
 
-def test_no_room_is_empty_and_no_package_named_in_vain() -> None:
+def test_rooms_have_files_and_use_listed_packages() -> None:
     used: dict[str, set[str]] = {pattern: set() for pattern in ROOMS}
     for path, source in sources().items():
         used[room(path) or ""] |= {name.partition(".")[0] for name in imports(source, path)}
@@ -248,41 +253,41 @@ def test_no_room_is_empty_and_no_package_named_in_vain() -> None:
 
 
 @pytest.mark.parametrize("folder", ["tests", "workshop", "docs"])
-def test_nothing_outside_imports_a_floor_without_the_packages_name(folder: str) -> None:
+def test_tests_and_tools_import_through_headlight(folder: str) -> None:
     for path in (ROOT / folder).rglob("*.py"):
         names = set(imports(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()))
         assert not {name for name in names if name.partition(".")[0] in ("model", "viz", "app")}, path
 
 
-# Torch takes two seconds to load: whoever needs records, settings or figures alone does not wait for it.
+# Importing torch takes two seconds, which records, settings and figures do not need.
 LIGHT = ["headlight", "headlight.model.records", "headlight.model.core.config", "headlight.model.errors"]
 
 
 def light_modules() -> list[str]:
-    """The above, and all that draws and measures."""
+    """The modules above, all figures and all measures."""
     return LIGHT + [module(path) for path in files() if path.startswith(("viz/figures/", "model/measures/"))]
 
 
-def load_in_turn(names: Iterable[str], heavy: Iterable[str]) -> str:
-    """Load modules one after the other in a new process; what each is the first to bring along of what is heavy."""
+def heavy_imports(names: Iterable[str], heavy: Iterable[str]) -> str:
+    """Import modules one after the other in a new process; return the heavy packages that each loads first."""
     code = f"""
 import sys, importlib
 for name in {list(names)}:
     before = set(sys.modules)
     importlib.import_module(name)
-    found = sorted({set(heavy)} & (set(sys.modules) - before))
-    if found:
-        print(name, *found)
+    loaded = sorted({set(heavy)} & (set(sys.modules) - before))
+    if loaded:
+        print(name, *loaded)
 """
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
-def test_what_needs_no_tensors_does_not_load_torch() -> None:
-    assert load_in_turn(light_modules(), {"torch", "gradio", "transformers"}) == ""
+def test_light_modules_do_not_import_torch() -> None:
+    assert heavy_imports(light_modules(), {"torch", "gradio", "transformers"}) == ""
 
 
-def test_a_module_that_loads_something_heavy_would_be_named() -> None:
-    found = load_in_turn(["headlight.viz.figure_phrases", "headlight.viz.figures.heatmap"], {"plotly"})
-    assert found == "headlight.viz.figures.heatmap plotly\n"
+def test_heavy_imports_are_detected() -> None:
+    output = heavy_imports(["headlight.viz.figure_phrases", "headlight.viz.figures.heatmap"], {"plotly"})
+    assert output == "headlight.viz.figures.heatmap plotly\n"

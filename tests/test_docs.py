@@ -1,4 +1,4 @@
-"""The documents tell the truth: every command runs, every link leads somewhere, every setting is in its table."""
+"""Documents: their commands run, their links work, and every setting is in the table of settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 class Command(NamedTuple):
-    """A line of a block, taken apart."""
+    """A parsed command line."""
 
     variables: dict[str, str]
     words: list[str]
@@ -48,7 +48,7 @@ def text_of(path: Path) -> str:
 
 
 def commands_of(text: str) -> Iterator[Command]:
-    """Every line of a block without a language that begins like a command."""
+    """The command lines of code blocks that have no language or are shell scripts."""
     for language, block in BLOCK.findall(text):
         for line in block.splitlines():
             if language in ("", "sh") and COMMAND.match(line):
@@ -73,17 +73,17 @@ def taken_apart(line: str) -> Command:
 WITH_COMMANDS = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS if any(commands_of(text_of(path)))]
 
 
-def test_there_are_documents_with_commands() -> None:
+def test_commands_are_extracted_from_documents() -> None:
     assert {"README.md", "docs/models.md", "docs/training.md", "docs/deploying.md"} <= set(WITH_COMMANDS)
     assert sum(len(list(commands_of(text_of(ROOT / path)))) for path in WITH_COMMANDS) > 25
-    assert taken_apart("A_B=1 headlight translate 'x y' < in > out  # said") == (
+    assert taken_apart("A_B=1 headlight translate 'x y' < in > out  # comment") == (
         {"A_B": "1"}, ["headlight", "translate", "x y"], "in", "out",
     )  # fmt: skip
 
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with all that the documents' commands name, and a Hub of our own."""
+    """A folder with all files that commands in documents name, and a local Hub."""
     folder = tmp_path / "workplace"
     folder.mkdir()
     for part in ("recipes", "corpora"):
@@ -102,9 +102,9 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "distilbert/distilbert-base-uncased-finetuned-sst-2-english": distilbert(tmp_path / "sst-2"),
     }
     with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
-        for name, made in models.items():
+        for name, model_folder in models.items():
             hub.repositories[name] = Repository()
-            hub.repositories[name].push({path.name: path.read_bytes() for path in made.iterdir()})
+            hub.repositories[name].push({path.name: path.read_bytes() for path in model_folder.iterdir()})
         monkeypatch.chdir(folder)
         yield folder
 
@@ -113,26 +113,26 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * name.endswith("training.md")) for name in WITH_COMMANDS]
 )
-def test_every_command_of_a_document_runs(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_document_commands_run(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if "models/nllb" in text_of(ROOT / name):
         nllb(workplace / "models" / "nllb")
     monkeypatch.setattr(common, "_confirm", lambda plan: True)
-    monkeypatch.setattr(data, "download_dataset", lambda found, folder, say: None)
+    monkeypatch.setattr(data, "download_dataset", lambda dataset, folder, report: None)
     for command in commands_of(text_of(ROOT / name)):
-        obeyed(command, monkeypatch)
+        run_or_check(command, monkeypatch)
 
 
-def obeyed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run it, or, of what would change this machine, hold every word of it against the file that it speaks of."""
+def run_or_check(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a command; if it would change this machine, check its words against the files that it refers to."""
     match command.words:
-        case ["headlight", "serve", *words]:  # a cluster is started by tests of its own
+        case ["headlight", "serve", *words]:  # other tests start a cluster
             parser = argparse.ArgumentParser()
             serve_command.add(parser)
             assert serve_command.parse_replicas(parser.parse_args(words).replicas)
-        case ["headlight", "space", *words]:  # nothing is sent
+        case ["headlight", "space", *words]:  # uploads nothing
             assert headlight.main(["space", "--dry-run", *words]) == 0
         case ["headlight" | "python", *_] if "headlight" in command.words[:3]:
-            ours(command, monkeypatch)
+            run_headlight(command, monkeypatch)
         case ["python", "-m", "pip", "install", *words]:
             installable(words)
         case ["python", "-m", "pytest", *words]:
@@ -155,17 +155,17 @@ def obeyed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
             assert words[0] in ("build", "run")
             assert all(f"EXPOSE {word.partition(':')[2]}" in dockerfile for word in words if re.match(r"\d+:", word))
         case ["git", *_]:
-            pass  # of a reader's own repository
+            pass  # for the reader's own repository
         case _:
-            raise AssertionError(f"nobody knows what {command.words} does")
+            raise AssertionError(f"unknown command: {command.words}")
 
 
-def ours(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def run_headlight(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     words = command.words[command.words.index("headlight") + 1 :]
     with ExitStack() as stack, monkeypatch.context() as patch:
         for variable, value in command.variables.items():
             patch.setenv(variable, value)
-        # The page itself is served by tests of the installation; here it is what it would be told.
+        # tests/test_installed.py serves the page; here only its settings are read.
         patch.setattr(run_command.runpy, "run_module", lambda *name, **more: read_settings())
         patch.setattr("sys.stdin", stack.enter_context(Path(command.source or "sentences.txt").open(encoding="utf-8")))
         if command.target:
@@ -176,26 +176,26 @@ def ours(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def installable(words: list[str]) -> None:
-    """What `pip install` is given: this folder, one of its extras, a list that is here, or an address."""
+    """Check arguments of `pip install`: this folder, one of its extras, an existing list, or an address."""
     extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
     if words[:1] == ["-r"]:
         assert (ROOT / words[1]).is_file()
-    elif found := re.fullmatch(r"\.(?:\[(\w+)\])?", words[-1]):
-        assert found[1] is None or found[1] in extras
+    elif match := re.fullmatch(r"\.(?:\[(\w+)\])?", words[-1]):
+        assert match[1] is None or match[1] in extras
     elif words[0] == "torch":
         assert words[1:] == ["--index-url", CPU_INDEX]
     else:
         assert words[-1].startswith("git+")
 
 
-def test_a_command_that_does_not_exist_would_be_found(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_commands_are_detected(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for line in ("headlight sing", "make coffee", "pip install '.[tea]'", "python none.py", "docker brew ."):
         with pytest.raises((AssertionError, SystemExit, ModelError)):
-            obeyed(taken_apart(line), monkeypatch)
+            run_or_check(taken_apart(line), monkeypatch)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_every_link_leads_to_a_file_or_a_heading(path: Path) -> None:
+def test_links_point_to_existing_files_and_headings(path: Path) -> None:
     for link in LINK.findall(text_of(path)):
         place, _, heading = link.partition("#")
         if re.match(r"https?:|mailto:", link):
@@ -207,17 +207,17 @@ def test_every_link_leads_to_a_file_or_a_heading(path: Path) -> None:
 
 
 def anchor(title: str) -> str:
-    """A heading as an address, as GitHub writes it."""
+    """The anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def test_the_readme_leads_to_every_document_once() -> None:
+def test_readme_links_to_every_document_once() -> None:
     links = LINK.findall(text_of(ROOT / "README.md"))
     for path in sorted((ROOT / "docs").glob("*.md")):
         assert links.count(path.relative_to(ROOT).as_posix()) == 1, path.name
 
 
-def test_every_setting_is_in_its_table() -> None:
+def test_every_setting_is_in_settings_table() -> None:
     table = text_of(ROOT / "docs" / "deploying.md").partition("## Settings")[2]
     files = [ROOT / "app.py", *(path for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py"))]
     used = {name for path in files for name in re.findall(r"HEADLIGHT_[A-Z_]*[A-Z]", text_of(path))}

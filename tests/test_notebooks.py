@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, and what they display is a view that needs no network."""
+"""The notebooks run completely and display views that need no network."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 VIEWS = {"first_look": 1, "bert_and_gpt": 3, "vision_transformer": 2, "interventions": 2, "survey": 1}
 
 
-def test_there_are_five_without_outputs() -> None:
+def test_notebooks_are_stored_without_outputs() -> None:
     assert {path.stem for path in NOTEBOOKS} == set(VIEWS)
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")], path.name
 
 
-# Zeromq's sockets and the kernel's process end with the loop that the client makes, and Python hears of it later.
+# ZeroMQ sockets and the kernel process are closed with the client's event loop, after Python's resource check.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import nbformat  # here, because these two take seconds that each collection of tests would pay
+def test_notebook_runs_and_displays_views(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbformat  # imported late: both take seconds, which would slow down every collection
     from nbclient import NotebookClient
 
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
@@ -40,8 +40,10 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         notebook, timeout=None, store_widget_state=False, resources={"metadata": {"path": tmp_path}}
     )
     asyncio.run(client.async_execute())
-    shown = [output for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
-    views = [output["data"]["text/html"] for output in shown if "srcdoc=" in str(output["data"].get("text/html"))]
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    views = [output["data"]["text/html"] for output in outputs if "srcdoc=" in str(output["data"].get("text/html"))]
     assert len(views) == VIEWS[path.stem]
-    assert all("widget-view+json" in " ".join(each["data"]) for each in shown if each["data"].get("text/html") in views)
+    assert all(
+        "widget-view+json" in " ".join(each["data"]) for each in outputs if each["data"].get("text/html") in views
+    )
     assert not [view for view in views if "https://" in view.split("srcdoc=")[0]]

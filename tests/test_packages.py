@@ -1,4 +1,4 @@
-"""The image's packages: the lock names all of them, with hashes, and agrees with what the app asks for."""
+"""The lock file of the image: complete, with hashes, and consistent with requirements.txt."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-PINNED = re.compile(r"^([a-z0-9][a-z0-9-]*)==([^ ;]+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
+PIN = re.compile(r"^([a-z0-9][a-z0-9-]*)==([^ ;]+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
 
 
 def plain(name: str) -> str:
-    """A package's name as registries compare it."""
+    """A package name in its normalised form."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def locked() -> dict[str, str]:
-    return {name: version for name, version, _ in PINNED.findall(LOCK)}
+    return {name: version for name, version, _ in PIN.findall(LOCK)}
 
 
 def wanted() -> dict[str, str]:
@@ -27,30 +27,30 @@ def wanted() -> dict[str, str]:
     return {plain(pair[0]): pair[1] for pair in pairs if pair[0]}
 
 
-def test_the_lock_has_what_the_app_asks_for_in_the_same_versions() -> None:
+def test_lock_has_required_versions() -> None:
     assert wanted()
     assert {name: locked().get(name) for name in wanted()} == wanted()
 
 
 @pytest.mark.parametrize("name", ["fastapi", "starlette", "uvicorn", "pillow", "httpx2", "pydantic"])
-def test_what_comes_along_is_pinned_too(name: str) -> None:
+def test_indirect_dependencies_are_pinned(name: str) -> None:
     assert name in locked()
 
 
-def test_nothing_is_in_the_lock_but_pins_with_hashes() -> None:
-    rest = PINNED.sub("", LOCK)
+def test_lock_has_only_pins_with_hashes() -> None:
+    rest = PIN.sub("", LOCK)
     assert [line for line in rest.splitlines() if line and not line.startswith("#")] == []
-    assert len(locked()) == len(PINNED.findall(LOCK)) > 50
-    for telling in ("://", "@", "--index", "--find-links", ".org", ".com"):
-        assert telling not in LOCK
+    assert len(locked()) == len(PIN.findall(LOCK)) > 50
+    for fragment in ("://", "@", "--index", "--find-links", ".org", ".com"):
+        assert fragment not in LOCK
 
 
-def test_the_image_installs_nothing_else() -> None:
+def test_image_installs_only_the_lock() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     installs = re.findall(r"pip install .*", dockerfile)
     assert installs == [
         "pip install --no-cache-dir --require-hashes -r requirements.lock",
-        "pip install --no-cache-dir -r cluster.txt; \\",  # where it is asked for
+        "pip install --no-cache-dir -r cluster.txt; \\",  # only for clusters
     ]
     assert "FROM python:3.12-" in dockerfile
     assert "Python 3.12 on Linux" in LOCK.splitlines()[0]

@@ -1,4 +1,4 @@
-"""What surrounds the code: workflows, forms for reports, hooks, citation, version."""
+"""Project files: workflows, issue forms, hooks, citation, version."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def steps() -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_has_the_form_that_github_reads(path: Path) -> None:
+def test_workflow_has_valid_structure(path: Path) -> None:
     workflow = read(path)
-    # YAML 1.1 reads the key `on` as a truth.
+    # YAML 1.1 parses the key `on` as True.
     assert set(workflow) - {True} <= {"name", "permissions", "concurrency", "env", "jobs"}
     assert set(workflow[True]) == TRIGGERS[path.stem]
     assert workflow["permissions"] == {"contents": "read"}
@@ -61,17 +61,19 @@ def test_a_workflow_has_the_form_that_github_reads(path: Path) -> None:
             assert set(step) <= {"name", "run", "uses", "with", "env"}
             assert re.fullmatch(r"(actions/[\w-]+@v\d+|pypa/gh-action-pypi-publish@release/v1)",
                                 step.get("uses", "actions/none@v1"))  # fmt: skip
-    used = set(re.findall(r"\$\{\{ ([\w.-]+) \}\}", path.read_text(encoding="utf-8")))
-    given = {f"matrix.{key}" for job in workflow["jobs"].values() for key in job.get("strategy", {}).get("matrix", {})}
-    assert used <= given | {"github.ref", "vars.SPACE", "secrets.HF_TOKEN"}
+    variables = set(re.findall(r"\$\{\{ ([\w.-]+) \}\}", path.read_text(encoding="utf-8")))
+    matrix_variables = {
+        f"matrix.{key}" for job in workflow["jobs"].values() for key in job.get("strategy", {}).get("matrix", {})
+    }
+    assert variables <= matrix_variables | {"github.ref", "vars.SPACE", "secrets.HF_TOKEN"}
 
 
-def test_a_release_is_published_without_a_token_by_a_job_that_runs_nothing_of_ours() -> None:
+def test_release_job_publishes_without_token_or_project_code() -> None:
     workflow = read(ROOT / ".github" / "workflows" / "release.yml")
     assert workflow[True] == {"push": {"tags": ["v*"]}}
     build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
     runs = [step["run"] for step in build["steps"] if "run" in step]
-    assert runs == ['make tag TAG="$GITHUB_REF_NAME"', "make dist"]  # nothing is built of another version
+    assert runs == ['make tag TAG="$GITHUB_REF_NAME"', "make dist"]  # the tag must match the version
     assert (publish["needs"], publish["permissions"]) == ("build", {"id-token": "write"})
     assert [step["uses"].partition("@")[0] for step in publish["steps"]] == [
         "actions/download-artifact", "pypa/gh-action-pypi-publish",
@@ -82,21 +84,21 @@ def test_a_release_is_published_without_a_token_by_a_job_that_runs_nothing_of_ou
 @pytest.mark.parametrize(
     ("tag", "code"), [(f"v{headlight.__version__}", 0), (headlight.__version__, 2), ("v9.9.9", 2), ("v'; false; '", 2)]
 )
-@pytest.mark.skipif(os.name == "nt", reason="make, which releases are built with, is not there")
-def test_a_tag_has_to_name_the_version(tag: str, code: int) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="releases are built with make, which Windows lacks")
+def test_release_tag_must_match_version(tag: str, code: int) -> None:
     command = ["make", "-s", "tag", f"TAG={tag}", f"BIN={Path(sys.executable).parent}"]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
-    assert ran.returncode == code, ran.stderr
-    assert code == 0 or f"The tag is {tag!r}, but headlight.py has version" in ran.stderr
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert process.returncode == code, process.stderr
+    assert code == 0 or f"The tag is {tag!r}, but headlight.py has version" in process.stderr
 
 
-def test_a_space_is_sent_where_the_repository_names_one() -> None:
+def test_space_is_uploaded_only_if_configured() -> None:
     (job,) = read(ROOT / ".github" / "workflows" / "space.yml")["jobs"].values()
     assert job["if"] == "vars.SPACE != ''"
     assert job["steps"][-1]["env"] == {"SPACE": "${{ vars.SPACE }}", "HF_TOKEN": "${{ secrets.HF_TOKEN }}"}
 
 
-def test_every_python_is_tried_on_every_machine() -> None:
+def test_matrix_covers_supported_pythons_and_systems() -> None:
     (matrix,) = (job["strategy"]["matrix"] for path in WORKFLOWS for job in read(path)["jobs"].values()
                  if "strategy" in job)  # fmt: skip
     low, high = re.findall(r"3\.(\d+)", PROJECT["requires-python"])
@@ -105,7 +107,7 @@ def test_every_python_is_tried_on_every_machine() -> None:
     assert sum(name.endswith("-arm") for name in matrix["os"]) == 1
 
 
-def test_the_commands_of_workflows_exist() -> None:
+def test_workflow_commands_exist() -> None:
     runs = [step["run"] for _, step in steps() if "run" in step]
     assert {"make check", "make test", "make test-all", "headlight --version", "python -m pip install ."} <= set(runs)
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -125,7 +127,7 @@ def test_the_commands_of_workflows_exist() -> None:
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
-def test_a_form_for_reports_has_the_form_that_github_reads(path: Path) -> None:
+def test_issue_form_has_valid_structure(path: Path) -> None:
     form = read(path)
     assert {"name", "description", "body"} <= set(form) <= {"name", "description", "labels", "body", "title"}
     ids = [each["id"] for each in form["body"]]
@@ -136,9 +138,9 @@ def test_a_form_for_reports_has_the_form_that_github_reads(path: Path) -> None:
         assert set(each) <= {"type", "id", "attributes", "validations"}
 
 
-def test_hooks_run_what_make_check_runs() -> None:
+def test_hooks_match_make_check() -> None:
     (repository,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
-    assert repository["repo"] == "local"  # the tools of .venv: their versions stand in one place
+    assert repository["repo"] == "local"  # uses the tools of .venv, so that versions are pinned once
     check = re.search(r"^check:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert check
     ids = set()
@@ -152,11 +154,11 @@ def test_hooks_run_what_make_check_runs() -> None:
 
 
 def test_messages_and_documents_name_the_distribution() -> None:
-    """PyPI's `headlight` is another project: its name in a message would bring that."""
+    """`headlight` on PyPI is another project, so instructions must not name it."""
     assert PROJECT["name"] == "headlight-attention"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    git = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     extras = set()
-    for path in listed.stdout.split("\0"):
+    for path in git.stdout.split("\0"):
         if path.endswith((".py", ".md", ".json", ".ipynb", ".yml", ".toml", ".txt", ".js")) and path != "CHANGELOG.md":
             text = (ROOT / path).read_text(encoding="utf-8")
             assert not re.search(r"(?<![\w.#-])headlight\[[a-z, ]+\](?!\.)", text), path
@@ -165,14 +167,14 @@ def test_messages_and_documents_name_the_distribution() -> None:
     assert {"notebook", "survey", "cluster", "metrics"} <= extras - {""} <= set(PROJECT["optional-dependencies"])
 
 
-def test_one_version_is_said_everywhere() -> None:
+def test_version_is_consistent() -> None:
     citation = read(ROOT / "CITATION.cff")
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert str(citation["version"]) == headings[0] == headlight.__version__
     assert "version" in PROJECT["dynamic"]  # the build reads it from headlight.py
 
 
-def test_the_citation_has_what_it_must_have() -> None:
+def test_citation_has_required_fields() -> None:
     citation = read(ROOT / "CITATION.cff")
     assert {"cff-version", "message", "title", "authors", "version", "date-released"} <= set(citation)
     assert citation["cff-version"] == "1.2.0"
@@ -181,17 +183,17 @@ def test_the_citation_has_what_it_must_have() -> None:
     assert [each["name"] for each in citation["authors"]] == [each["name"] for each in PROJECT["authors"]]
 
 
-def test_no_file_changes_its_bytes_on_another_system() -> None:
-    """Models have checksums of their text files, so Git must not touch the ends of lines."""
-    listed = subprocess.run(["git", "ls-files", "--eol"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
-    for line in listed.stdout.splitlines():
+def test_git_does_not_convert_line_endings() -> None:
+    """Text files of models have checksums, so Git must not convert line endings."""
+    git = subprocess.run(["git", "ls-files", "--eol"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    for line in git.stdout.splitlines():
         about, _, path = line.partition("\t")
         assert "attr/-text" in about, path
 
 
-def test_no_file_of_the_app_or_its_tests_is_a_link() -> None:
-    listed = subprocess.run(["git", "ls-files", "-s"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
-    links = [line.partition("\t")[2] for line in listed.stdout.splitlines() if line.startswith("120000")]
-    assert links == ["typings/headlight"]  # of mypy alone: where links do not exist, all else works
+def test_app_and_tests_have_no_symlinks() -> None:
+    git = subprocess.run(["git", "ls-files", "-s"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    links = [line.partition("\t")[2] for line in git.stdout.splitlines() if line.startswith("120000")]
+    assert links == ["typings/headlight"]  # only for mypy; everything else works without symlinks
     for path in [*ROOT.glob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]:
         assert path.name == Path(__file__).name or "typings/" not in path.read_text(encoding="utf-8"), path

@@ -30,7 +30,7 @@ ODD = re.compile(
 MAX_PER_100_WORDS = 0.5
 STRICT = {"model/core", "model/decoding", "README.md", "CONTRIBUTING.md", "docs/architecture.md"}
 MAX_PER_100_WORDS_STRICT = 0.3
-MIN_WORDS = 200  # a shorter text says too little about its style
+MIN_WORDS = 200  # too few words for a meaningful rate
 # A function is a verb, a value a noun. What something returns is its name, without "of".
 PARTICIPLES = {
     "found", "given", "told", "kept", "said", "asked", "drawn", "shown", "made", "held", "written", "begun",
@@ -81,7 +81,7 @@ ROOMS = rooms()
 
 
 @pytest.mark.parametrize("room", sorted(ROOMS))
-def test_a_room_is_in_plain_english(room: str) -> None:
+def test_prose_is_plain_english(room: str) -> None:
     prose = [line for path in ROOMS[room] for line in READERS[path.suffix](path.read_text(encoding="utf-8"))]
     words = sum(len(line.split()) for line in prose)
     odd = [line.strip() for line in prose if ODD.search(line)]
@@ -90,7 +90,7 @@ def test_a_room_is_in_plain_english(room: str) -> None:
     assert words < MIN_WORDS or 100 * hits / words <= most, "\n".join(odd)
 
 
-def test_the_patterns_find_what_they_are_for() -> None:
+def test_patterns_match_examples() -> None:
     lines = ["Nobody is told what the model says of it.", "# comes home anew, beside the others"]
     assert [len(ODD.findall(line)) for line in lines] == [4, 2]
     assert not ODD.search("The cache evicts the least recently used model.")
@@ -126,7 +126,7 @@ PUBLISHED = {
 }
 
 
-def test_nothing_is_named_by_a_participle_or_with_of() -> None:
+def test_names_are_not_participles_or_end_in_of() -> None:
     odd = Counter(
         f"{path.relative_to(ROOT)}: {name}"
         for top in CODE

@@ -1,4 +1,4 @@
-"""The README tells the truth, and so does the tree of files in docs/architecture.md."""
+"""The README's code runs, and the file tree in docs/architecture.md is complete."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 CODE = ("model", "viz", "workshop")
 LISTED = (*CODE, "assets")
-MODEL_FOLDERS = "assets/models/*"  # each is described by its card
+MODEL_FOLDERS = "assets/models/*"  # described by model cards
 ENTRY = re.compile(r"^((?:│   |    )*)(?:├── |└── )(\S+)( +\S.*)?$")
 
 
 def tree() -> dict[str, str]:
-    """Path → phrase, as the last code block of docs/architecture.md says."""
+    """Path → phrase, from the last code block of docs/architecture.md."""
     block = ARCHITECTURE.rstrip().rsplit("```", 2)[1]
     parents: list[str] = []
     entries: dict[str, str] = {}
@@ -32,52 +32,52 @@ def tree() -> dict[str, str]:
     return entries
 
 
-def test_every_path_of_the_tree_exists() -> None:
+def test_tree_paths_exist() -> None:
     assert len(tree()) > 30
     assert [path for path in tree() if not (ROOT / path).exists()] == []
 
 
-def test_every_folder_is_in_the_tree() -> None:
+def test_tree_has_every_folder() -> None:
     tracked = subprocess.run(["git", "ls-files", *LISTED], cwd=ROOT, capture_output=True, text=True, check=True)
     folders = {PurePath(file).parent for file in tracked.stdout.splitlines()}
     names = {folder.as_posix() for folder in folders if not folder.match(MODEL_FOLDERS)}
     assert sorted(names - set(tree())) == []
 
 
-def test_every_module_says_what_it_does() -> None:
+def test_every_module_has_description() -> None:
     files = [path for folder in CODE for path in (ROOT / folder).rglob("*.py") if path.name != "__init__.py"]
     assert len(files) > 100
-    silent = [path for path in files if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    undocumented = [path for path in files if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
     scripts = sorted((ROOT / "viz" / "widgets").rglob("*.js"))
-    silent += [path for path in scripts if not path.read_text(encoding="utf-8").startswith(("// ", "/**"))]
-    assert silent == []
+    undocumented += [path for path in scripts if not path.read_text(encoding="utf-8").startswith(("// ", "/**"))]
+    assert undocumented == []
 
 
-def test_everything_at_the_root_is_in_the_tree() -> None:
-    ours = {path.name for path in ROOT.iterdir() if re.match(r"[A-Za-z]", path.name) and path.suffix != ".lock"}
-    made = {"runs", "data", "build", "dist"}  # by commands; Git ignores them
-    assert sorted(ours - made - set(tree())) == []
+def test_tree_has_every_root_entry() -> None:
+    entries = {path.name for path in ROOT.iterdir() if re.match(r"[A-Za-z]", path.name) and path.suffix != ".lock"}
+    generated = {"runs", "data", "build", "dist"}  # ignored by Git
+    assert sorted(entries - generated - set(tree())) == []
 
 
-def test_every_entry_has_its_phrase() -> None:
+def test_every_tree_entry_has_phrase() -> None:
     assert [path for path, phrase in tree().items() if not phrase] == []
 
 
-def test_its_python_runs_and_says_what_its_comments_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_readme_code_runs_with_results_in_comments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL):
         exec(compile(block, "README.md", "exec"), names)  # noqa: S102 - our own README
-        for expression, promised in re.findall(
+        for expression, expected in re.findall(
             r"^(result\.text|judgement\.verdict)\b.*?# ('[^']*')", block, flags=re.MULTILINE
         ):
-            assert repr(eval(expression, names)) == promised  # noqa: S307
-    promised = re.search(r"judgement\.probability  # '\w+', ([\d.]+)", README)
-    assert promised
-    assert f"{names['judgement'].probability:.2f}" == promised[1]
+            assert repr(eval(expression, names)) == expected  # noqa: S307
+    expected = re.search(r"judgement\.probability  # '\w+', ([\d.]+)", README)
+    assert expected
+    assert f"{names['judgement'].probability:.2f}" == expected[1]
     assert not names["seen"]["decoder.layers.0.cross_attention.weights"].any()
     assert names["figure"].data[0].type == "heatmap"
 
 
-def test_it_is_short() -> None:
+def test_readme_is_short() -> None:
     assert len(README.split("---\n", 2)[2]) < 9_000  # the front matter is for the Hub alone

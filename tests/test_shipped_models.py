@@ -1,4 +1,4 @@
-"""What lies in `assets/models/`: whole, small enough to push, described by its card, and as good as the card says."""
+"""Bundled models: complete, small enough for Git, described by their cards, and as accurate as stated."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ MEGABYTE = 1_000_000
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_every_folder_loads_and_matches_its_checksums(name: str) -> None:
+def test_model_loads_and_matches_checksums(name: str) -> None:
     loaded = read_checkpoint(MODELS / name, CLASSES[kind_of_folder(MODELS / name)], verify=True)
     assert loaded.fingerprint
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_every_card_names_the_very_files_it_lies_beside(name: str) -> None:
+def test_card_lists_files_licence_and_training_command(name: str) -> None:
     card = (MODELS / name / "README.md").read_text(encoding="utf-8")
     assert markdown_file_list(MODELS / name) in card
     for part in ("licence", "python -m headlight train", "seed"):
         assert part.lower() in card.lower(), f"the card of {name} does not mention: {part}"
 
 
-def test_files_are_small_enough_for_a_plain_push() -> None:
+def test_model_files_are_small() -> None:
     sizes = {path: path.stat().st_size for path in MODELS.rglob("*") if path.is_file()}
     assert max(sizes.values()) < 10 * MEGABYTE
     assert sum(sizes.values()) < 76 * MEGABYTE
 
 
-def test_the_judge_of_films_is_small_and_right_about_plain_words() -> None:
+def test_sentiment_model_is_small_and_classifies_plain_reviews() -> None:
     folder = MODELS / "sentiment"
     assert sum(path.stat().st_size for path in folder.iterdir()) < 6 * MEGABYTE
     judge = Judge.load(folder, device="cpu")
@@ -70,7 +70,7 @@ def test_the_judge_of_films_is_small_and_right_about_plain_words() -> None:
 @pytest.mark.parametrize(
     ("text", "probability"), [("I never want to see this again.", 0.82), ("The weather was nice.", 0.97)]
 )
-def test_failures_that_the_card_admits_are_true(text: str, probability: float) -> None:
+def test_card_failures_are_reproduced(text: str, probability: float) -> None:
     card = (MODELS / "sentiment" / "README.md").read_text(encoding="utf-8")
     assert re.search(rf"{re.escape(text)}\"[^.]*?\(?0?{probability:.2f}".replace("0?0", "0"), card)
     assert Judge.load(MODELS / "sentiment", device="cpu").judge(text).probability == pytest.approx(
@@ -78,7 +78,7 @@ def test_failures_that_the_card_admits_are_true(text: str, probability: float) -
     )
 
 
-EVERYDAY = {  # with every translation that we would accept of a person
+EVERYDAY = {  # sentence: all correct translations
     "de-en": {
         "Ich trinke ein Bier.": {"I drink a beer.", "I'm drinking a beer.", "I am drinking a beer.",
                                  "I'm having a beer."},
@@ -180,7 +180,7 @@ EVERYDAY = {  # with every translation that we would accept of a person
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("name", EVERYDAY)
-def test_everyday_sentences_become_what_one_would_accept(name: str, beam_size: int) -> None:
+def test_everyday_sentences_are_translated_correctly(name: str, beam_size: int) -> None:
     assert len(EVERYDAY[name]) == 12
     translator = Translator.load(MODELS / name, "cpu")
     for sentence, accepted in EVERYDAY[name].items():
@@ -188,52 +188,54 @@ def test_everyday_sentences_become_what_one_would_accept(name: str, beam_size: i
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
-def test_translators_say_which_heads_align_words(name: str) -> None:
+def test_alignment_heads_are_ranked_with_error_ranges(name: str) -> None:
     ranked = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"]
     assert [each["chosen_by"] for each in ranked] == sorted(each["chosen_by"] for each in ranked)
     assert all(each["low"] < each["error_rate"] < each["high"] for each in ranked)
     assert {each["shift"] for each in ranked} == {0, 1}
 
 
-def test_float16_steps_choose_the_words_of_plain_float32_on_200_sentences() -> None:
+def test_float16_steps_match_float32_on_200_sentences() -> None:
     with (MODELS.parent / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
         lines = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)][:200]
     assert len(lines) == 200
-    fast, plain = (Translator.load(MODELS / "de-en", "cpu", step_weights=way) for way in ("float16", "plain"))
+    fast, plain = (Translator.load(MODELS / "de-en", "cpu", step_weights=weights) for weights in ("float16", "plain"))
     assert fast.translate_lines(lines) == plain.translate_lines(lines)
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
-def test_the_head_that_heads_json_names_aligns_words_as_it_says(name: str) -> None:
+def test_best_alignment_head_has_stated_error_rate(name: str) -> None:
     source, _, target = name.partition("-")
     first = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"][0]
-    pairs = read_links(links_table(source, target), source, target)[1::2]  # those that tell, not those that chose
+    pairs = read_links(links_table(source, target), source, target)[
+        1::2
+    ]  # the test half, not the half that selected the head
     counts = count_heads(Translator.load(MODELS / name, "cpu"), pairs)
-    chosen = HeadReading(first["layer"], first["head"], first["shift"])
-    assert sum_counts(counts[chosen]).rate == pytest.approx(first["error_rate"], abs=0.01)
-    # Other sentences chose it: here a head may do as well, but none may do clearly better.
+    best_head = HeadReading(first["layer"], first["head"], first["shift"])
+    assert sum_counts(counts[best_head]).rate == pytest.approx(first["error_rate"], abs=0.01)
+    # The head was selected on other sentences: no head may be clearly better on these.
     assert min(sum_counts(count).rate for count in counts.values()) >= first["low"]
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
-def test_the_card_tells_of_the_heads_that_heads_json_has(name: str) -> None:
-    kept = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"]
+def test_card_section_matches_heads_json(name: str) -> None:
+    heads = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"]
     table = links_table(*name.split("-"))
     sentences = len(table.read_text(encoding="utf-8").splitlines()) - 1
-    section = render_section(kept, name, table.name, sentences)
+    section = render_section(heads, name, table.name, sentences)
     assert section.strip() in (MODELS / name / "README.md").read_text(encoding="utf-8")
 
 
-def test_no_report_that_ships_is_of_other_weights_than_the_model_has() -> None:
-    """Each is kept under a digest of the weights alone: a rule that is fitted anew leaves all others as they are."""
-    kept = {path: path.parent for name in REPORTS for path in MODELS.glob(f"*/{name}")}
-    kept |= {path: MODELS / path.stem for path in FAITHFULNESS.glob("*.json")}
-    assert len(kept) == 5 * 3 + 4 + 5
-    stale = [path for path, folder in kept.items() if not is_up_to_date(path, folder)]
+def test_bundled_reports_match_model_weights() -> None:
+    """Reports have a digest of the weights only: a new reliability rule does not outdate them."""
+    reports = {path: path.parent for name in REPORTS for path in MODELS.glob(f"*/{name}")}
+    reports |= {path: MODELS / path.stem for path in FAITHFULNESS.glob("*.json")}
+    assert len(reports) == 5 * 3 + 4 + 5
+    stale = [path for path, folder in reports.items() if not is_up_to_date(path, folder)]
     assert not stale, "make measured"
 
 
-def test_a_sentence_beyond_the_model_is_flagged_and_a_plain_one_is_not() -> None:
+def test_hard_sentence_is_flagged_and_plain_one_is_not() -> None:
     translator = Translator.load(MODELS / "de-en", "cpu")
     hard = translator.translate(
         "Die Photosynthese wandelt Lichtenergie in chemische Energie um.", beam_size=4

@@ -1,4 +1,4 @@
-"""The two tiers of tests, and what each test costs."""
+"""The two tiers of tests, and the report of CPU seconds."""
 
 from __future__ import annotations
 
@@ -57,27 +57,27 @@ def test_plain():
 """
 
 
-def passed(pytester: pytest.Pytester, *words: str) -> set[str]:
+def passed_tests(pytester: pytest.Pytester, *words: str) -> set[str]:
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-v", *words)
     return {line.split()[0].partition("::")[2] for line in result.outlines if " PASSED" in line}
 
 
-def test_of_many_cases_the_first_are_fast_and_a_slow_test_is_left_out(pytester: pytest.Pytester) -> None:
+def test_slow_after_keeps_first_cases_fast(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(CASES)
-    fast = passed(pytester, "-m", "not slow")
+    fast = passed_tests(pytester, "-m", "not slow")
     assert fast == {"test_case[0]", "test_case[1]", "test_journey", "test_plain"}
-    assert passed(pytester) == fast | {"test_slow", "test_case[2]", "test_case[3]", "test_case[4]"}
+    assert passed_tests(pytester) == fast | {"test_slow", "test_case[2]", "test_case[3]", "test_case[4]"}
 
 
-def test_in_a_browser_journeys_alone_are_fast(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_journeys_are_fast_in_browser(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(CASES)
     monkeypatch.setattr(tiers, "IN_A_BROWSER", pytester.path)
-    assert passed(pytester, "-m", "not slow") == {"test_journey"}
+    assert passed_tests(pytester, "-m", "not slow") == {"test_journey"}
 
 
-def test_the_slowest_five_are_listed_with_their_cpu_seconds(pytester: pytest.Pytester) -> None:
+def test_slowest_five_tests_are_listed(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(CASES)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--cpu-seconds", "costs.txt")
@@ -89,8 +89,8 @@ def test_the_slowest_five_are_listed_with_their_cpu_seconds(pytester: pytest.Pyt
     assert max(costs.values()) > 0.1
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes that still run are read from Linux's /proc")
-def test_a_process_that_a_test_started_counts() -> None:
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="running processes are read from Linux's /proc")
+def test_cpu_seconds_include_child_processes() -> None:
     before = cpu_seconds()
     end = "import time\nwhile time.process_time() < 0.3: pass\n"
     with subprocess.Popen([sys.executable, "-c", end + "input()"], stdin=subprocess.PIPE) as process:
@@ -98,25 +98,27 @@ def test_a_process_that_a_test_started_counts() -> None:
             time.sleep(0.02)
         assert process.stdin
         process.stdin.write(b"\n")
-    assert cpu_seconds() - before >= 0.25  # of whole ticks
+    assert cpu_seconds() - before >= 0.25  # measured in whole clock ticks
 
 
-@pytest.mark.skipif(not shutil.which("make"), reason="what the Makefile runs is asked of make")
-def test_make_test_runs_the_fast_tier_and_all_of_a_part_and_gets_a_browser_where_one_is_needed() -> None:
-    def runs(*words: str) -> list[str]:
-        listed = subprocess.run(
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_make_test_selects_tiers_and_installs_browser_if_needed() -> None:
+    def pytest_commands(*words: str) -> list[str]:
+        make = subprocess.run(
             ["make", "--dry-run", "--assume-old=.venv/.dev", *words],
             cwd=ROOT,
             capture_output=True,
             text=True,
             check=True,
         )
-        return [line for line in listed.stdout.splitlines() if "-m pytest" in line or "browser.install" in line]
+        return [line for line in make.stdout.splitlines() if "-m pytest" in line or "browser.install" in line]
 
-    browser, others, page = runs("test")
-    assert "tests.browser.install" in browser
-    assert "-m 'not slow and not cluster' --ignore=tests/browser" in others
-    assert "-m 'not slow and not cluster' tests/browser" in page
-    assert [line.partition("-m ")[2] for line in runs("test", "TESTS=tests/model/core")] == ["pytest tests/model/core"]
-    assert len(runs("test", "TESTS=tests/browser/test_heads.py")) == 2
-    assert not any("slow" in line for line in runs("test-all"))
+    browser_install, other_tests, browser_tests = pytest_commands("test")
+    assert "tests.browser.install" in browser_install
+    assert "-m 'not slow and not cluster' --ignore=tests/browser" in other_tests
+    assert "-m 'not slow and not cluster' tests/browser" in browser_tests
+    assert [line.partition("-m ")[2] for line in pytest_commands("test", "TESTS=tests/model/core")] == [
+        "pytest tests/model/core"
+    ]
+    assert len(pytest_commands("test", "TESTS=tests/browser/test_heads.py")) == 2
+    assert not any("slow" in line for line in pytest_commands("test-all"))

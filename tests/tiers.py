@@ -1,8 +1,8 @@
-"""Two tiers of tests: `make test` leaves out those marked `slow`, `make test-all` runs all.
+"""Two tiers of tests: `make test` skips tests marked `slow`, `make test-all` runs all.
 
-A test is slow from 3 CPU seconds on. `slow(after=8)` marks a test of many cases: its first eight stay fast. In a
-browser nearly every test is slow, so a mark names the others: `journey`, a visitor's way through a part of the page.
-What protects a promise to users stays fast, whatever it costs.
+A test is slow from 3 CPU seconds on. `slow(after=8)` marks a test of many cases: its first eight stay fast. Browser
+tests are slow unless they are marked `journey`: the main steps of a visitor in one part of the page. Tests of
+documented promises to users are never marked slow.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ IN_A_BROWSER = Path(__file__).parent / "browser"
 
 
 def sort_into_tiers(items: list[pytest.Item]) -> None:
-    """Mark as slow what the marks in the files mean."""
+    """Mark tests as slow, according to their marks and folder."""
     cases: Counter[str] = Counter()
     for item in items:
         if IN_A_BROWSER in item.path.parents and not item.get_closest_marker("journey"):

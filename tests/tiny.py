@@ -1,8 +1,8 @@
-"""What tests of decoding translate with, the same in every run.
+"""Small deterministic models for tests of decoding.
 
-- `tiny_translator`: a Transformer with random weights that behaves like a trained one: its answers differ from sentence
-  to sentence, and some of them end. Its sizes are distinct, so that no two axes can be swapped unnoticed.
-- `Toy`: no network at all but a table of chances, small enough to count every sentence that it can write.
+- `tiny_translator`: a Transformer with random weights that behaves like a trained one: its translations differ
+  between sentences, and some of them end. Its sizes are distinct, so that no two axes can be swapped unnoticed.
+- `Toy`: a table of probabilities instead of a network, small enough to enumerate all its outputs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SENTENCES = (
     "Wo ist der Bahnhof?",
     "狗在花园里睡觉。",
     "🙂",
-)  # 13, 4, 27, 11, 12, 25, 6 tokens; greedy ends the first and the third to sixth, and the others reach their limit
+)  # 13, 4, 27, 11, 12, 25, 6 tokens; with greedy decoding, numbers 1 and 3 to 6 end, the others reach the limit
 
 
 @cache
@@ -58,8 +58,11 @@ def tokenizers() -> tuple[Tokenizer, Tokenizer]:
 
 
 def tiny_model(*, seed: int = 7, ends: float = 3.3, **fields: Any) -> Transformer:
-    """Random weights under which the next word depends on the last one and on the source, and ends now and then."""
-    chosen: dict[str, Any] = {
+    """Random weights; the next token depends on the last one and on the source, and outputs sometimes end.
+
+    `ends` is added to the bias of the end token.
+    """
+    defaults: dict[str, Any] = {
         "source_vocabulary": tokenizers()[0].vocabulary_size,
         "target_vocabulary": tokenizers()[1].vocabulary_size,
         "d_model": D_MODEL,
@@ -74,9 +77,9 @@ def tiny_model(*, seed: int = 7, ends: float = 3.3, **fields: Any) -> Transforme
         "dropout": 0.0,
     }
     torch.manual_seed(seed)
-    model = Transformer(TransformerConfig(**(chosen | fields))).eval()
+    model = Transformer(TransformerConfig(**(defaults | fields))).eval()
     with torch.no_grad():
-        for parameter in model.parameters():  # biases that are zero and norms that are one would hide mistakes
+        for parameter in model.parameters():  # zero biases and unit norms would hide mistakes
             parameter.add_(torch.randn_like(parameter), alpha=0.1)
         model.decoder.embedding.table.weight *= 3.0
         for layer in model.decoder.layers:
@@ -95,30 +98,30 @@ def tiny_translator(*, step_weights: StepWeights = "plain", **options: Any) -> T
 
 
 class Toy:
-    """Chances of the next token for each sentence and each beginning: random, but always the same."""
+    """Random but deterministic next-token probabilities for each sentence and prefix."""
 
     START, END = 0, 1
 
     def __init__(self, vocabulary: int = 4, seed: int = 0) -> None:
         self.vocabulary = vocabulary
         self.seed = seed
-        self.rows: list[int] = []  # how many rows each step was asked for
+        self.rows: list[int] = []  # number of rows of each step
 
     def log_probabilities(self, sentence: int, written: Sequence[int]) -> list[float]:
-        """What may follow: `log p` of each token."""
-        chance = random.Random(f"{self.seed} {sentence} {list(written)}")  # noqa: S311 - the same in every run
-        weights = [chance.expovariate(1.0) + 0.01 for _ in range(self.vocabulary)]
+        """`log p` of each next token."""
+        generator = random.Random(f"{self.seed} {sentence} {list(written)}")  # noqa: S311 - the same in every run
+        weights = [generator.expovariate(1.0) + 0.01 for _ in range(self.vocabulary)]
         return [math.log(weight / sum(weights)) for weight in weights]
 
     def plan(self, limits: Sequence[int], rules: Sequence[Rule] = ()) -> SearchInputs:
-        """What a search needs to write about as many sentences as there are limits."""
+        """The inputs of a search over one sentence per limit."""
         state: Any = ToyState(len(limits))
         return SearchInputs(
             self.step, state, rules, limits, self.START, frozenset({self.END}), self.vocabulary, torch.device("cpu")
         )
 
     def step(self, ids: Tensor, state: Any) -> Tensor:
-        """As a decoder does it: `[rows, 1]` ids → `[rows, 1, vocabulary]`, with the state going on."""
+        """A decoder step: `[rows, 1]` ids → `[rows, 1, vocabulary]`; updates the state."""
         assert ids.shape == (len(state.sentences), 1)
         state.written = [[*row, token] for row, token in zip(state.written, ids[:, 0].tolist(), strict=True)]
         self.rows.append(len(ids))
@@ -130,7 +133,7 @@ class Toy:
 
 
 class ToyState:
-    """As a `DecoderState`: which sentence each row is about, and what the decoder has read in it."""
+    """Like a `DecoderState`: the sentence of each row, and the tokens that the decoder has read."""
 
     def __init__(self, sentences: int) -> None:
         self.sentences = list(range(sentences))
@@ -145,12 +148,12 @@ class ToyState:
 
 
 def run_to_the_end(search: Any) -> Any:
-    """The search, when nothing is left to do."""
+    """Advance a search until it is complete, and return it."""
     while search.advance():
         pass
     return search
 
 
 def count_hooks(model: nn.Module) -> int:
-    """How many forward hooks hang at a model: none, when nobody watches."""
+    """The number of forward hooks of a model: 0 unless it is watched."""
     return sum(len(module._forward_hooks) for module in model.modules())

@@ -1,4 +1,4 @@
-"""Waiting for what other threads do, without a guess at how long it takes."""
+"""Waiting for a condition that another thread makes true."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 
-def until(holds: Callable[[], object]) -> None:
-    """Ask again until it is so; a minute is the end of all hope."""
+def until(condition: Callable[[], object]) -> None:
+    """Poll until the condition is true; fail after a minute."""
     end = time.monotonic() + 60
-    while not holds():
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Helper: the translator that a service outlines when it computes in this process."""
+"""The translator of a service that computes in this process."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from headlight.viz.service.service import Service
 
 def translator_of(service: Service, name: str = "") -> Translator:
     """The translator of this name, or the default one."""
-    found = service.model_info(name)
-    assert isinstance(found, Translator)
-    return found
+    translator = service.model_info(name)
+    assert isinstance(translator, Translator)
+    return translator

@@ -26,7 +26,7 @@ def translator() -> Translator:
 
 @pytest.fixture(scope="module")
 def answers(translator: Translator) -> list[Translation]:
-    """In one batch: what leaves it early must not mix up the trees."""
+    """Translations of one batch: sentences that finish early must not mix up the trees."""
     return translator.translate_batch(SENTENCES, beam_size=WIDTH, n_best=WIDTH, length_penalty=0.7, max_length=11)
 
 
@@ -38,7 +38,7 @@ def toy_tree(toy: Toy, width: int, limit: int) -> BeamSearch:
     return search
 
 
-def test_every_nodes_parent_was_kept_one_step_before(answers: list[Translation]) -> None:
+def test_parents_are_kept_nodes_of_previous_step(answers: list[Translation]) -> None:
     for answer in answers:
         nodes = answer.tree.nodes
         assert nodes
@@ -51,7 +51,7 @@ def test_every_nodes_parent_was_kept_one_step_before(answers: list[Translation])
                 assert node.log_probability < parent.log_probability
 
 
-def test_a_path_has_one_token_for_each_step_and_ends_with_its_node(answers: list[Translation]) -> None:
+def test_path_has_one_token_per_step(answers: list[Translation]) -> None:
     for answer in answers:
         for index, node in enumerate(answer.tree.nodes):
             path = answer.tree.path(index)
@@ -61,7 +61,7 @@ def test_a_path_has_one_token_for_each_step_and_ends_with_its_node(answers: list
                 assert path[:-1] == answer.tree.path(node.parent)
 
 
-def test_a_path_is_read_from_the_start() -> None:
+def test_path_starts_at_root() -> None:
     def node(parent: int, step: int, token: int) -> BeamNode:
         return BeamNode(parent, step, token, "", -1.0, -1.0, "kept")
 
@@ -69,42 +69,42 @@ def test_a_path_is_read_from_the_start() -> None:
     assert [tree.path(index) for index in range(5)] == [(5,), (7,), (7, 3), (5, 4), (7, 3, 9)]
 
 
-def test_scores_are_log_probabilities_divided_by_a_power_of_the_length(answers: list[Translation]) -> None:
+def test_scores_are_length_normalised(answers: list[Translation]) -> None:
     for answer in answers:
         for node in answer.tree.nodes:
             assert node.score == pytest.approx(node.log_probability / (node.step + 1) ** 0.7)
 
 
-def test_a_step_considers_twice_the_width_and_keeps_and_finishes_at_most_the_width() -> None:
-    fates = Counter[str]()
+def test_steps_limit_candidates_to_beam_width() -> None:
+    outcomes = Counter[str]()
     for seed, (width, limit) in itertools.product(range(10), ((1, 5), (2, 7), (4, 6), (5, 1))):
         search = toy_tree(Toy(6, seed), width, limit)
         last = search.trees[0][-1].step
         for step in range(last + 1):
             nodes = [node for node in search.trees[0] if node.step == step]
             counts = Counter(node.outcome for node in nodes)
-            fates += counts
+            outcomes += counts
             assert len(nodes) <= 2 * width
             assert counts["kept"] <= width
             assert counts["finished"] <= width
             assert [node.log_probability for node in nodes] == sorted(
                 (node.log_probability for node in nodes), reverse=True
             )
-            if step < last:  # whoever is kept or finishes was better than all that fall among its kind
-                kept = [rank for rank, node in enumerate(nodes) if node.outcome == "kept"]
+            if step < last:  # kept candidates rank above dropped ones
+                kept_ranks = [rank for rank, node in enumerate(nodes) if node.outcome == "kept"]
                 assert all(
-                    rank > max(kept)
+                    rank > max(kept_ranks)
                     for rank, node in enumerate(nodes)
                     if node.outcome == "dropped" and node.id != Toy.END
                 )
-                goes_on = {node.parent for node in search.trees[0] if node.step == step + 1}
-                assert goes_on <= {place for place, node in enumerate(search.trees[0]) if node.outcome == "kept"}
-            else:  # the search ended: nothing goes on
+                continued = {node.parent for node in search.trees[0] if node.step == step + 1}
+                assert continued <= {place for place, node in enumerate(search.trees[0]) if node.outcome == "kept"}
+            else:  # the last step keeps nothing
                 assert counts["kept"] == 0
-    assert set(fates) == {"kept", "finished", "dropped"}
+    assert set(outcomes) == {"kept", "finished", "dropped"}
 
 
-def test_whatever_is_finished_is_an_end_or_at_the_limit_and_the_results_are_the_best_of_it() -> None:
+def test_results_are_best_finished_nodes() -> None:
     for seed in range(10):
         limit, width = 5, 4
         search = toy_tree(Toy(4, seed), width, limit)
@@ -115,7 +115,7 @@ def test_whatever_is_finished_is_an_end_or_at_the_limit_and_the_results_are_the_
         assert scores == [node.score for node in finished[:width]]
 
 
-def test_nodes_carry_the_tables_own_chances_under_any_rule() -> None:
+def test_nodes_have_probabilities_without_rules() -> None:
     toy = Toy(4)
     with torch.inference_mode():
         search = run_to_the_end(
@@ -130,26 +130,30 @@ def test_nodes_carry_the_tables_own_chances_under_any_rule() -> None:
         assert node.log_probability == pytest.approx(sum(gains), abs=1e-5)
 
 
-def test_without_a_tree_the_search_finds_the_same() -> None:
+def test_search_without_tree_gives_same_results() -> None:
     for seed in range(5):
         with torch.inference_mode():
-            bare = run_to_the_end(BeamSearch(Toy(5, seed).plan([7, 4]), width=3, length_penalty=1.0, keep_tree=False))
-            full = run_to_the_end(BeamSearch(Toy(5, seed).plan([7, 4]), width=3, length_penalty=1.0, keep_tree=True))
-        assert bare.results == full.results
-        assert bare.trees == [[], []]
-        assert all(full.trees)
+            without_tree = run_to_the_end(
+                BeamSearch(Toy(5, seed).plan([7, 4]), width=3, length_penalty=1.0, keep_tree=False)
+            )
+            with_tree = run_to_the_end(
+                BeamSearch(Toy(5, seed).plan([7, 4]), width=3, length_penalty=1.0, keep_tree=True)
+            )
+        assert without_tree.results == with_tree.results
+        assert without_tree.trees == [[], []]
+        assert all(with_tree.trees)
 
 
 @pytest.mark.parametrize("outcome", ["kept", "finished", "dropped"])
-def test_any_node_can_be_captured_and_has_the_log_probability_that_the_tree_says(
+def test_captured_node_has_log_probability_of_tree(
     translator: Translator, answers: list[Translation], outcome: str
 ) -> None:
     for answer in answers:
-        chosen = [index for index, node in enumerate(answer.tree.nodes) if node.outcome == outcome][::7]
-        assert chosen
-        paths = [answer.tree.path(index) for index in chosen]
+        indices = [index for index, node in enumerate(answer.tree.nodes) if node.outcome == outcome][::7]
+        assert indices
+        paths = [answer.tree.path(index) for index in indices]
         requests = [translator.request(answer.request.text, target=path) for path in paths]
-        for index, path, captured in zip(chosen, paths, translator.translate_batch(requests), strict=True):
+        for index, path, captured in zip(indices, paths, translator.translate_batch(requests), strict=True):
             node = answer.tree.nodes[index]
             assert captured.stopped == "forced"
             assert tuple(token.id for token in captured.target_tokens) == path
@@ -158,9 +162,7 @@ def test_any_node_can_be_captured_and_has_the_log_probability_that_the_tree_says
             assert captured.attention.cross.sum(axis=-1) == pytest.approx(1, abs=1e-5)
 
 
-def test_hypotheses_are_sorted_and_each_as_a_target_has_its_score(
-    translator: Translator, answers: list[Translation]
-) -> None:
+def test_hypotheses_are_sorted_and_reproducible_as_targets(translator: Translator, answers: list[Translation]) -> None:
     for answer in answers:
         assert len(answer.hypotheses) == WIDTH
         assert answer.hypotheses[0].ids == tuple(token.id for token in answer.target_tokens)
@@ -175,25 +177,25 @@ def test_hypotheses_are_sorted_and_each_as_a_target_has_its_score(
             assert again.log_probability == pytest.approx(hypothesis.log_probability, abs=1e-4)
 
 
-def test_every_hypothesis_is_a_path_of_its_tree(answers: list[Translation]) -> None:
+def test_hypotheses_are_finished_paths(answers: list[Translation]) -> None:
     for answer in answers:
         finished = {answer.tree.path(i) for i, node in enumerate(answer.tree.nodes) if node.outcome == "finished"}
         assert {hypothesis.ids for hypothesis in answer.hypotheses} <= finished
 
 
-def test_node_texts_read_as_the_vocabulary_does(translator: Translator, answers: list[Translation]) -> None:
+def test_node_texts_are_vocabulary_labels(translator: Translator, answers: list[Translation]) -> None:
     for node in answers[0].tree.nodes:
         assert node.text == translator.target_tokenizer.label(node.id)
 
 
 @pytest.mark.parametrize("options", [{}, {"temperature": 1.0}, {"target": "The dog."}])
-def test_only_a_beam_has_a_tree(translator: Translator, options: dict[str, Any]) -> None:
+def test_only_beam_search_has_tree(translator: Translator, options: dict[str, Any]) -> None:
     answer = translator.translate(SENTENCES[0], **options)
     assert answer.tree == BeamTree()
     assert len(answer.hypotheses) == 1
 
 
-def test_a_forced_beginning_that_rules_forbid_keeps_its_real_chances(translator: Translator) -> None:
+def test_forced_prefix_keeps_model_probabilities(translator: Translator) -> None:
     answer = translator.translate(
         SENTENCES[0], prefix=(9, 9, 9), no_repeat=1, beam_size=WIDTH, n_best=WIDTH, max_length=7
     )

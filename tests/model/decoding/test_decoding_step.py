@@ -28,7 +28,7 @@ VOCABULARY = 7
 
 
 def forbidden(logits: Tensor) -> list[list[int]]:
-    """The tokens that each row may not write."""
+    """The forbidden tokens of each row."""
     return [torch.nonzero(row == -math.inf)[:, 0].tolist() for row in logits]
 
 
@@ -40,7 +40,7 @@ def logits_for(number: int) -> Tensor:
     return torch.arange(number * VOCABULARY, dtype=torch.float32).view(number, VOCABULARY)
 
 
-def test_never_forbids_its_tokens_in_every_row_and_leaves_the_others_alone() -> None:
+def test_forbid_tokens_masks_only_its_tokens() -> None:
     logits = logits_for(3)
     ForbidTokens([2, 5], CPU)(logits, rows([], [1], [1, 2]))
     assert forbidden(logits) == [[2, 5]] * 3
@@ -48,7 +48,7 @@ def test_never_forbids_its_tokens_in_every_row_and_leaves_the_others_alone() -> 
     assert torch.equal(logits[:, others], logits_for(3)[:, others])
 
 
-def test_never_without_tokens_forbids_nothing() -> None:
+def test_forbid_tokens_without_tokens_changes_nothing() -> None:
     logits = logits_for(2)
     ForbidTokens([], CPU)(logits, rows([], []))
     assert torch.equal(logits, logits_for(2))
@@ -58,13 +58,11 @@ def test_never_without_tokens_forbids_nothing() -> None:
     ("special", "expected"),
     [
         ({"pad_id": 0, "start_id": 1, "end_id": 2}, [0, 1]),
-        ({"pad_id": 3, "start_id": 3, "end_id": 0}, [3]),  # as Marian has it: padding begins a sentence
-        ({"pad_id": 1, "start_id": 2, "end_id": 2}, [1]),  # as BART has it: the end begins a sentence
+        ({"pad_id": 3, "start_id": 3, "end_id": 0}, [3]),  # as in Marian: padding is the start token
+        ({"pad_id": 1, "start_id": 2, "end_id": 2}, [1]),  # as in BART: the end token is the start token
     ],
 )
-def test_padding_and_start_are_never_written_but_the_end_always_may_be(
-    special: dict[str, int], expected: list[int]
-) -> None:
+def test_padding_and_start_are_forbidden_and_end_is_allowed(special: dict[str, int], expected: list[int]) -> None:
     config = small_config(**special)
     assert forbidden_sequences(config) == expected
     logits = torch.zeros(1, config.target_vocabulary)
@@ -77,11 +75,11 @@ def test_padding_and_start_are_never_written_but_the_end_always_may_be(
     ("length", "written", "expected"),
     [
         (1, [], []),
-        (1, [4, 6, 4], [4, 6]),  # no word twice
+        (1, [4, 6, 4], [4, 6]),  # no repeated token
         (2, [4], []),
-        (2, [4, 5, 4], [5]),  # "4 5" stands there already
+        (2, [4, 5, 4], [5]),  # "4 5" exists already
         (2, [4, 5, 4, 6, 4], [5, 6]),
-        (2, [4, 4], [4]),  # runs may overlap
+        (2, [4, 4], [4]),  # n-grams may overlap
         (2, [4, 5, 6], []),
         (3, [1, 2, 3, 1, 2], [3]),
         (3, [1, 2], []),
@@ -89,21 +87,19 @@ def test_padding_and_start_are_never_written_but_the_end_always_may_be(
         (4, [1, 2, 3, 1, 2], []),
     ],
 )
-def test_no_repeat_forbids_what_would_complete_a_run_for_the_second_time(
-    length: int, written: list[int], expected: list[int]
-) -> None:
+def test_no_repeat_forbids_completing_repeated_ngrams(length: int, written: list[int], expected: list[int]) -> None:
     logits = logits_for(1)
     NoRepeatNgrams(length)(logits, rows(written))
     assert forbidden(logits) == [expected]
 
 
-def test_no_repeat_looks_at_each_row_alone() -> None:
+def test_no_repeat_treats_rows_separately() -> None:
     logits = logits_for(3)
     NoRepeatNgrams(2)(logits, rows([3, 1, 3], [2, 2], [1, 3, 2]))
     assert forbidden(logits) == [[1], [2], []]
 
 
-def test_forced_leaves_one_word_until_the_beginning_is_written_then_all() -> None:
+def test_force_prefix_allows_one_token_until_prefix_ends() -> None:
     prefixes = [[5, 3], [], [6]]
     forced = ForcePrefix(prefixes)
     table: list[list[int | None]] = [[5, None, 6], [3, None, None], [None, None, None]]
@@ -114,24 +110,24 @@ def test_forced_leaves_one_word_until_the_beginning_is_written_then_all() -> Non
         assert allowed == [list(range(VOCABULARY)) if token is None else [token] for token in expected]
 
 
-def test_forced_asks_for_the_sentence_of_a_row_not_for_its_place() -> None:
+def test_force_prefix_uses_sentence_index_of_row() -> None:
     logits = logits_for(3)
     ForcePrefix([[1], [2]])(logits, [HypothesisState(1), HypothesisState(0), HypothesisState(1)])
     assert choose_best(logits, []).tolist() == [2, 1, 2]
 
 
-def test_a_forced_word_is_allowed_even_where_other_rules_forbid_it() -> None:
+def test_forced_token_overrides_other_rules() -> None:
     config = small_config()
     rules = make_rules(config, DecodingOptions(no_repeat=1), [[5, 5, config.pad_id]], CPU)
-    for written, given in (([5], 5), ([5, 5], config.pad_id)):
+    for written, token in (([5], 5), ([5, 5], config.pad_id)):
         logits = torch.zeros(1, config.target_vocabulary)
         for rule in rules:
             rule(logits, rows(written))
-        assert choose_best(logits, []).tolist() == [given]
+        assert choose_best(logits, []).tolist() == [token]
         assert torch.isfinite(logits).sum() == 1
 
 
-def test_after_the_forced_beginning_the_other_rules_still_hold() -> None:
+def test_other_rules_apply_after_prefix() -> None:
     config = small_config()
     logits = torch.zeros(1, config.target_vocabulary)
     for rule in make_rules(config, DecodingOptions(no_repeat=1), [[5, 6]], CPU):
@@ -139,7 +135,7 @@ def test_after_the_forced_beginning_the_other_rules_still_hold() -> None:
     assert forbidden(logits) == [[config.pad_id, config.start_id, 5, 6]]
 
 
-def test_rules_are_made_only_when_asked_for_and_stand_in_their_order() -> None:
+def test_rules_depend_on_options_and_are_ordered() -> None:
     def kinds(options: DecodingOptions, prefixes: list[list[int]]) -> list[type]:
         return [type(rule) for rule in make_rules(small_config(), options, prefixes, CPU)]
 
@@ -148,45 +144,45 @@ def test_rules_are_made_only_when_asked_for_and_stand_in_their_order() -> None:
     assert kinds(DecodingOptions(no_repeat=3), [[], [4]]) == [ForbidTokens, NoRepeatNgrams, ForcePrefix]
 
 
-def test_the_best_word_is_the_one_with_the_largest_logit() -> None:
+def test_choose_best_selects_largest_logit() -> None:
     logits = torch.tensor([[0.0, 3.0, 1.0], [2.0, -1.0, -5.0], [-math.inf, -4.0, -math.inf]])
     assert choose_best(logits, []).tolist() == [1, 0, 1]
 
 
-# ------------------------------------------------------------ what a model's generation defaults ask for
+# ------------------------------------------------------------ generation defaults of models
 
 
-def written_by(
-    defaults: GenerationDefaults, given: list[HypothesisState], limits: Sequence[int] = (9, 9, 9)
+def allowed_tokens(
+    defaults: GenerationDefaults, states: list[HypothesisState], limits: Sequence[int] = (9, 9, 9)
 ) -> torch.Tensor:
-    """Which tokens stay possible, `[rows, vocabulary]`."""
-    logits = torch.randn(len(given), TARGET_VOCABULARY)
+    """Whether each token is allowed, `[rows, vocabulary]`."""
+    logits = torch.randn(len(states), TARGET_VOCABULARY)
     for rule in make_rules(small_config(), DecodingOptions(), [[]], CPU, defaults, limits):
-        rule(logits, given)
+        rule(logits, states)
     return logits > FORBIDDEN
 
 
-def test_habits_decide_which_tokens_are_never_written() -> None:
+def test_generation_defaults_set_forbidden_tokens() -> None:
     config = small_config()
     assert forbidden_sequences(config) == forbidden_sequences(config, GenerationDefaults()) == [0, 1]
     assert forbidden_sequences(config, GenerationDefaults(never=())) == []
     assert forbidden_sequences(config, GenerationDefaults(never=((7,), (config.end_id,), (5, 3)))) == [7]
-    assert written_by(GenerationDefaults(never=()), [HypothesisState(0)]).all()
-    assert (~written_by(GenerationDefaults(never=((7,),)), [HypothesisState(0)])).nonzero().tolist() == [[0, 7]]
+    assert allowed_tokens(GenerationDefaults(never=()), [HypothesisState(0)]).all()
+    assert (~allowed_tokens(GenerationDefaults(never=((7,),)), [HypothesisState(0)])).nonzero().tolist() == [[0, 7]]
 
 
-def test_a_run_is_forbidden_after_its_beginning_alone() -> None:
-    allowed = written_by(GenerationDefaults(never=((4, 5, 9), (5, 8))), rows([4, 5], [5], [4, 5, 6]))
+def test_forbidden_sequence_applies_only_after_its_prefix() -> None:
+    allowed = allowed_tokens(GenerationDefaults(never=((4, 5, 9), (5, 8))), rows([4, 5], [5], [4, 5, 6]))
     assert (~allowed).nonzero().tolist() == [[0, 8], [0, 9], [1, 8]]
 
 
-def test_the_end_waits_for_the_least_length() -> None:
+def test_end_is_forbidden_below_minimum_length() -> None:
     assert (
-        ~written_by(GenerationDefaults(never=(), least_length=2), rows([4], [4, 5], [4, 5, 6]))
+        ~allowed_tokens(GenerationDefaults(never=(), least_length=2), rows([4], [4, 5], [4, 5, 6]))
     ).nonzero().tolist() == [[0, 2]]
 
 
-def test_the_last_token_before_the_limit_is_forced() -> None:
-    allowed = written_by(GenerationDefaults(never=(), forced_end=2), rows([4, 4], [4, 4], [4]), limits=(4, 3, 3))
+def test_last_token_before_limit_is_forced() -> None:
+    allowed = allowed_tokens(GenerationDefaults(never=(), forced_end=2), rows([4, 4], [4, 4], [4]), limits=(4, 3, 3))
     assert allowed.sum(dim=1).tolist() == [TARGET_VOCABULARY, 1, TARGET_VOCABULARY]
     assert allowed[1].nonzero().tolist() == [[2]]

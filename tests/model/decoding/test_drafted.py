@@ -35,8 +35,10 @@ LIMITS = [3, 9, 14, 1, 20, 14]
 Decoder = Callable[[Tensor, DecoderState], Tensor]
 
 
-def task(model: Transformer, decoder: Decoder, prefixes: list[list[int]], **options: Any) -> tuple[SearchInputs, Any]:
-    """A search's task about several sentences of different lengths, and the exact decoder that verifies."""
+def search_inputs(
+    model: Transformer, decoder: Decoder, prefixes: list[list[int]], **options: Any
+) -> tuple[SearchInputs, Any]:
+    """Search inputs for several sentences of different lengths, and the exact model that verifies drafts."""
     rows = [[token.id for token in tokenizers()[0].source_tokens(text)] for text in SENTENCES][: len(LIMITS)]
     prefixes = [*prefixes, *[[] for _ in rows[len(prefixes) :]]]
     config = model.config
@@ -51,17 +53,17 @@ def task(model: Transformer, decoder: Decoder, prefixes: list[list[int]], **opti
     return plan, partial(logits_without_capture, model, memory, state.cross)
 
 
-def exact_words(model: Transformer, prefixes: list[list[int]], **options: Any) -> list[list[int]]:
-    plan, _ = task(model, model.decoder, prefixes, **options)
+def greedy_ids(model: Transformer, prefixes: list[list[int]], **options: Any) -> list[list[int]]:
+    plan, _ = search_inputs(model, model.decoder, prefixes, **options)
     return [found[0].ids for found in run_to_the_end(SingleHypothesisSearch(plan, choose_best, scored=False)).results]
 
 
 def random_draft(vocabulary: int) -> Decoder:
-    dice = torch.Generator().manual_seed(3)
-    return lambda ids, state: torch.rand(*ids.shape, vocabulary, generator=dice)
+    generator = torch.Generator().manual_seed(3)
+    return lambda ids, state: torch.rand(*ids.shape, vocabulary, generator=generator)
 
 
-def always(word: int, vocabulary: int) -> Decoder:
+def constant_draft(word: int, vocabulary: int) -> Decoder:
     def draft(ids: Tensor, state: DecoderState) -> Tensor:
         logits = torch.zeros(*ids.shape, vocabulary)
         logits[..., word] = 5.0
@@ -70,8 +72,8 @@ def always(word: int, vocabulary: int) -> Decoder:
     return draft
 
 
-def now_and_then_wrong(model: Transformer) -> Decoder:
-    """The model itself, whose cache is read and written, with its best word taken away at every third length."""
+def sometimes_wrong_draft(model: Transformer) -> Decoder:
+    """The model itself with its cache, but without its best token at every third length."""
 
     def draft(ids: Tensor, state: DecoderState) -> Tensor:
         logits: Tensor = model.decoder(ids, state)
@@ -87,14 +89,14 @@ def drafts(model: Transformer) -> dict[str, Decoder]:
     return {
         "right": model.decoder,
         "random": random_draft(words),
-        "one word": always(words - 1, words),
-        "cut short": always(end, words),
-        "now and then wrong": now_and_then_wrong(model),
+        "one word": constant_draft(words - 1, words),
+        "cut short": constant_draft(end, words),
+        "sometimes wrong": sometimes_wrong_draft(model),
     }
 
 
 @pytest.mark.slow(after=8)
-@pytest.mark.parametrize("kind", ["right", "random", "one word", "cut short", "now and then wrong"])
+@pytest.mark.parametrize("kind", ["right", "random", "one word", "cut short", "sometimes wrong"])
 @pytest.mark.parametrize(
     ("prefixes", "options"),
     [
@@ -106,59 +108,59 @@ def drafts(model: Transformer) -> dict[str, Decoder]:
     ],
     ids=["plain", "no repeat", "forced words", "least length", "forced end"],
 )
-def test_the_result_is_the_exact_models_whatever_the_draft(
+def test_result_matches_exact_model_for_any_draft(
     kind: str, prefixes: list[list[int]], options: dict[str, Any]
 ) -> None:
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
-        plan, exact = task(model, drafts(model)[kind], prefixes, **options)
+        plan, exact = search_inputs(model, drafts(model)[kind], prefixes, **options)
         search = run_to_the_end(SpeculativeSearch(plan, exact, scored=False))
-        assert [found[0].ids for found in search.results] == exact_words(model, prefixes, **options)
+        assert [found[0].ids for found in search.results] == greedy_ids(model, prefixes, **options)
     assert not search.rows
     if kind == "right":
         assert search.verification_passes == 1
 
 
 @pytest.mark.parametrize("positions", POSITION_NAMES)
-def test_with_every_encoding_drafts_go_on_at_the_right_place(positions: str) -> None:
+def test_drafts_continue_at_correct_position_for_every_encoding(positions: str) -> None:
     with torch.inference_mode():
         model = tiny_model(positions=positions, ends=1.0)
-        plan, exact = task(model, now_and_then_wrong(model), [])
+        plan, exact = search_inputs(model, sometimes_wrong_draft(model), [])
         found = run_to_the_end(SpeculativeSearch(plan, exact, scored=False)).results
-        assert [candidates[0].ids for candidates in found] == exact_words(model, [])
+        assert [candidates[0].ids for candidates in found] == greedy_ids(model, [])
 
 
-def test_probabilities_are_those_of_the_exact_model() -> None:
+def test_probabilities_match_exact_model() -> None:
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
-        plan, exact = task(model, random_draft(model.config.target_vocabulary), [])
-        found = [candidates[0] for candidates in run_to_the_end(SpeculativeSearch(plan, exact, scored=True)).results]
+        plan, exact = search_inputs(model, random_draft(model.config.target_vocabulary), [])
+        drafted = [candidates[0] for candidates in run_to_the_end(SpeculativeSearch(plan, exact, scored=True)).results]
         plain = run_to_the_end(
-            SingleHypothesisSearch(task(model, model.decoder, [])[0], choose_best, scored=True)
+            SingleHypothesisSearch(search_inputs(model, model.decoder, [])[0], choose_best, scored=True)
         ).results
-    for candidate, (other,) in zip(found, plain, strict=True):
+    for candidate, (other,) in zip(drafted, plain, strict=True):
         assert candidate.token_log_probabilities == pytest.approx(other.token_log_probabilities, abs=1e-5)
         assert (candidate.score, candidate.ended) == (pytest.approx(other.score, abs=1e-5), other.ended)
 
 
-def test_little_memory_means_more_verification_passes_and_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_batches_need_more_passes_with_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
-        plan, exact = task(model, model.decoder, [])
+        plan, exact = search_inputs(model, model.decoder, [])
         monkeypatch.setattr(speculative, "MAX_LOGITS_PER_BATCH", 1)
         search = run_to_the_end(SpeculativeSearch(plan, exact, scored=False))
-        assert [found[0].ids for found in search.results] == exact_words(model, [])
+        assert [found[0].ids for found in search.results] == greedy_ids(model, [])
     assert search.verification_passes == len(plan.limits)
 
 
-def test_wrong_drafts_end_within_few_words_of_their_first_fault() -> None:
-    """A draft that is always wrong costs at most a short one for each word, not a whole sentence."""
-    asked = 0
+def test_wrong_drafts_stay_short() -> None:
+    """A draft that is always wrong costs a few steps per token, not a whole sentence."""
+    calls = 0
 
     def count(draft: Decoder) -> Decoder:
         def counted(ids: Tensor, state: DecoderState) -> Tensor:
-            nonlocal asked
-            asked += 1
+            nonlocal calls
+            calls += 1
             return draft(ids, state)
 
         return counted
@@ -166,39 +168,39 @@ def test_wrong_drafts_end_within_few_words_of_their_first_fault() -> None:
     with torch.inference_mode():
         model = tiny_model(ends=-50.0)
         words = model.config.target_vocabulary
-        plan, exact = task(model, count(always(words - 1, words)), [])
+        plan, exact = search_inputs(model, count(constant_draft(words - 1, words)), [])
         plan = plan._replace(limits=[400] + [1] * (len(plan.limits) - 1))
         search = SpeculativeSearch(plan, exact, scored=False)
         while search.advance() and len(search.best(0).ids) < 60:
             pass
-    assert asked < 400 + 60 * (speculative.FIRST_DRAFT_LENGTH + 2 * speculative.DRAFT_GROWTH) * 2
+    assert calls < 400 + 60 * (speculative.FIRST_DRAFT_LENGTH + 2 * speculative.DRAFT_GROWTH) * 2
 
 
-def test_what_is_drafted_can_be_read_on_the_way_and_a_wrong_word_is_replaced() -> None:
+def test_drafted_tokens_are_visible_and_replaced_if_wrong() -> None:
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
-        plan, exact = task(model, now_and_then_wrong(model), [])
+        plan, exact = search_inputs(model, sometimes_wrong_draft(model), [])
         search = SpeculativeSearch(plan, exact, scored=True)
-        lengths, seen = [0], []
+        lengths, drafts_shown = [0], []
         while search.advance():
             lengths.append(len(search.best(4).ids))
-            seen.append(list(search.best(4).ids))
+            drafts_shown.append(list(search.best(4).ids))
             assert len(search.best(4).token_log_probabilities) == len(search.best(4).ids)
         assert lengths[1:4] == [1, 2, 3]
         final = search.results[4][0].ids
     assert search.best(4).ids == final
-    assert any(words != final[: len(words)] for words in seen)  # a wrong draft was shown, and taken back
+    assert any(words != final[: len(words)] for words in drafts_shown)  # a wrong draft was visible and then replaced
 
 
-def test_beginnings_of_about_one_length_go_on_together() -> None:
+def test_hypotheses_are_grouped_by_similar_length() -> None:
     rows = [HypothesisState(sentence, [7] * length) for sentence, length in enumerate((20, 3, 11, 12, 4, 40))]
     groups = group_by_length(rows)
     assert [[len(row.ids) for row in group] for group in groups] == [[3, 4, 11], [12, 20], [40]]
     assert group_by_length([]) == []
 
 
-def test_sentences_that_fail_at_different_words_stay_one_batch_and_lose_no_verified_word() -> None:
-    """Each is wrong at a length of its own, and yet the draft behind is one; what is verified stays to be seen."""
+def test_verified_tokens_are_kept_in_one_batch() -> None:
+    """Drafts fail at different lengths; sentences stay in one batch, and verified tokens stay visible."""
 
     def draft(ids: Tensor, state: DecoderState) -> Tensor:
         logits: Tensor = model.decoder(ids, state)
@@ -209,44 +211,44 @@ def test_sentences_that_fail_at_different_words_stay_one_batch_and_lose_no_verif
 
     with torch.inference_mode():
         model = tiny_model(ends=-50.0)
-        plan, exact = task(model, draft, [])
+        plan, exact = search_inputs(model, draft, [])
         plan = plan._replace(limits=[14] * len(plan.limits))
         search, verified = SpeculativeSearch(plan, exact, scored=True), [0] * len(plan.limits)
         while search.advance():
-            made = search.verification_passes
+            passes = search.verification_passes
             for sentence in range(len(plan.limits)):
                 assert len(search.best(sentence).ids) >= verified[sentence]
-                if made:
+                if passes:
                     verified[sentence] = max(verified[sentence], len(search._best[sentence].ids))
         words = [found[0].ids for found in search.results]
         alone = run_to_the_end(
             SingleHypothesisSearch(
-                task(model, model.decoder, [])[0]._replace(limits=plan.limits), choose_best, scored=False
+                search_inputs(model, model.decoder, [])[0]._replace(limits=plan.limits), choose_best, scored=False
             )
         )
     assert words == [found[0].ids for found in alone.results]
-    assert search.verification_passes <= 5  # six sentences, each wrong at two places
+    assert search.verification_passes <= 5  # six sentences with two wrong tokens each
 
 
-@pytest.mark.parametrize("light", ["random", "one word", "cut short", "now and then wrong"])
-def test_what_a_light_drafter_gets_wrong_is_mended_whichever_goes_on(light: str) -> None:
+@pytest.mark.parametrize("light", ["random", "one word", "cut short", "sometimes wrong"])
+def test_light_drafter_errors_are_corrected(light: str) -> None:
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
-        plan, exact = task(model, model.decoder, [])
+        plan, exact = search_inputs(model, model.decoder, [])
         drafters = DraftModels(drafts(model)[light], lambda: model.decoder)
         search = run_to_the_end(SpeculativeSearch(plan, exact, drafters=drafters, scored=False))
-        assert [found[0].ids for found in search.results] == exact_words(model, [])
+        assert [found[0].ids for found in search.results] == greedy_ids(model, [])
     assert drafters.wrong > 0
-    assert search.verification_passes <= 1 + len(LIMITS)  # the light one's, and one of each group that goes on
+    assert search.verification_passes <= 1 + len(LIMITS)  # one of the light drafter, and at most one per group
 
 
-def test_a_light_drafter_goes_when_it_was_wrong_too_often_and_only_then() -> None:
+def test_light_drafter_is_replaced_after_too_many_rejections() -> None:
     light, steady = random_draft(5), random_draft(5)
     drafters = DraftModels(light, lambda: steady)
     drafters.record(light, int(MIN_REJECTIONS / MAX_REJECTION_RATE), MIN_REJECTIONS)
-    drafters.record(steady, 1, 100)  # whose faults are not the light one's
+    drafters.record(steady, 1, 100)  # rejections of the other drafter do not count
     assert drafters.current is light
-    drafters.record(light, 50, 1)  # three of 250 may be chance
+    drafters.record(light, 50, 1)  # 3 of 250 rejections are too few
     assert drafters.current is light
     drafters.record(light, 10, 4)
     assert drafters.current is steady
@@ -254,17 +256,17 @@ def test_a_light_drafter_goes_when_it_was_wrong_too_often_and_only_then() -> Non
     assert drafters.current is steady
 
 
-def test_one_fault_alone_is_no_reason() -> None:
+def test_single_rejection_keeps_light_drafter() -> None:
     light = random_draft(5)
-    drafters = DraftModels(light, lambda: pytest.fail("The steady one takes memory, too."))
+    drafters = DraftModels(light, lambda: pytest.fail("The second drafter must not be created."))
     drafters.record(light, 1, 1)
     assert drafters.current is light
 
 
-def test_a_drafter_that_is_given_up_is_gone_before_the_next_one_is_made() -> None:
+def test_replaced_drafter_is_freed_before_next_is_created() -> None:
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
-        plan, exact = task(model, model.decoder, [])
+        plan, exact = search_inputs(model, model.decoder, [])
         seen: list[Any] = []
 
         def steady() -> Any:
@@ -277,5 +279,5 @@ def test_a_drafter_that_is_given_up_is_gone_before_the_next_one_is_made() -> Non
         drafters = DraftModels(drafter, steady)
         del drafter
         search = run_to_the_end(SpeculativeSearch(plan, exact, drafters=drafters, scored=False))
-        assert [found[0].ids for found in search.results] == exact_words(model, [])
+        assert [found[0].ids for found in search.results] == greedy_ids(model, [])
     assert seen == [None]

@@ -22,8 +22,8 @@ from tests.tiny import LONGEST, SENTENCES, Toy, run_to_the_end, tiny_model, toke
 CPU = torch.device("cpu")
 
 
-class Found(NamedTuple):
-    """A finished translation of the plain search."""
+class ReferenceResult(NamedTuple):
+    """A result of the reference search."""
 
     ids: list[int]
     log_probability: float
@@ -31,12 +31,12 @@ class Found(NamedTuple):
     ended: bool
 
 
-def plain_beam(
+def reference_beam_search(
     following: Callable[[list[int]], list[float]], width: int, limit: int, end: int, penalty: float
-) -> list[Found]:
-    """A beam search of few lines: `following` gives `log p` of each next token after what is written."""
+) -> list[ReferenceResult]:
+    """A minimal beam search: `following` returns `log p` of each next token after a prefix."""
     beam: list[tuple[float, list[int]]] = [(0.0, [])]
-    found: list[Found] = []
+    results: list[ReferenceResult] = []
     for length in range(1, limit + 1):
         candidates = [
             (total + gain, [*ids, token])
@@ -49,17 +49,17 @@ def plain_beam(
         for rank, (total, ids) in enumerate(candidates):
             if ids[-1] == end or length == limit:
                 if rank < width:
-                    found.append(Found(ids, total, total / length**penalty, ids[-1] == end))
+                    results.append(ReferenceResult(ids, total, total / length**penalty, ids[-1] == end))
             elif len(beam) < width:
                 beam.append((total, ids))
-        found = sorted(found, key=lambda one: (not one.ended, -one.score))[:width]
-        if not beam or (len(found) == width and found[-1].score >= beam[0][0] / length**penalty):
+        results = sorted(results, key=lambda one: (not one.ended, -one.score))[:width]
+        if not beam or (len(results) == width and results[-1].score >= beam[0][0] / length**penalty):
             break
-    return found
+    return results
 
 
-def following_in(model: Transformer, source: list[int]) -> Callable[[list[int]], list[float]]:
-    """What may follow, by the whole decoder run anew, without padding and start."""
+def uncached_following(model: Transformer, source: list[int]) -> Callable[[list[int]], list[float]]:
+    """`log p` of each next token by the full decoder without a cache; padding and start are excluded."""
     config = model.config
     memory = model.encode(torch.tensor([source]))
 
@@ -80,7 +80,7 @@ def sources() -> list[list[int]]:
 def plan_for(
     model: Transformer, rows: Sequence[Sequence[int]], limits: Sequence[int], decoder: Any = None, **options: Any
 ) -> SearchInputs:
-    """A search's task: these sources in one batch."""
+    """Search inputs for these sources in one batch."""
     longest = max(map(len, rows))
     ids = torch.tensor([[*row, *[model.config.pad_id] * (longest - len(row))] for row in rows])
     state = model.decoder.new_state(model.encode(ids), cached=True)
@@ -108,8 +108,8 @@ def beam(plan: SearchInputs, width: int, penalty: float = 1.0) -> BeamSearch:
     return search
 
 
-class Spy:
-    """A decoder that remembers how many rows it was asked for."""
+class CountingDecoder:
+    """A decoder that records the number of rows of each step."""
 
     def __init__(self, model: Transformer) -> None:
         self.decoder = model.decoder
@@ -126,29 +126,29 @@ def model() -> Transformer:
     return tiny_model()
 
 
-# ---------------------------------------------------------------- against everything that could be written
+# ---------------------------------------------------------------- exhaustive search
 
 
-def everything(toy: Toy, sentence: int, limit: int, penalty: float) -> list[Found]:
-    """Every sentence within the limit, the best first: those that end, then those that are cut off."""
-    found = []
+def all_sentences(toy: Toy, sentence: int, limit: int, penalty: float) -> list[ReferenceResult]:
+    """All sentences within the limit, best first: finished ones, then truncated ones."""
+    results = []
     for length in range(1, limit + 1):
         for ids in itertools.product(range(toy.vocabulary), repeat=length):
             ended = ids[-1] == toy.END
             if toy.END not in ids[:-1] and (ended or length == limit):
                 gains = [toy.log_probabilities(sentence, ids[:step])[ids[step]] for step in range(length)]
-                found.append(Found(list(ids), sum(gains), sum(gains) / length**penalty, ended))
-    return sorted(found, key=lambda one: (not one.ended, -one.score))
+                results.append(ReferenceResult(list(ids), sum(gains), sum(gains) / length**penalty, ended))
+    return sorted(results, key=lambda one: (not one.ended, -one.score))
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0, 2.0])
 @pytest.mark.parametrize("vocabulary", [3, 4])
 @torch.inference_mode()
-def test_a_beam_as_wide_as_the_space_finds_every_sentence_in_order(vocabulary: int, penalty: float) -> None:
+def test_exhaustive_beam_finds_all_sentences_in_order(vocabulary: int, penalty: float) -> None:
     limit = 4
     for seed in range(3):
         toy = Toy(vocabulary, seed)
-        expected = everything(toy, 0, limit, penalty)
+        expected = all_sentences(toy, 0, limit, penalty)
         search = beam(toy.plan([limit]), width=len(expected), penalty=penalty)
         assert [candidate.ids for candidate in search.results[0]] == [one.ids for one in expected]
         for candidate, one in zip(search.results[0], expected, strict=True):
@@ -159,7 +159,7 @@ def test_a_beam_as_wide_as_the_space_finds_every_sentence_in_order(vocabulary: i
 
 @torch.inference_mode()
 def test_length_penalty_decides_between_short_and_long() -> None:
-    """Two ways to end: at once with 0.4, or by two sure steps after 0.35."""
+    """Two sentences: one ends immediately with 0.4, one takes two likely steps after 0.35."""
     a, end = 2, Toy.END
     table: dict[tuple[int, ...], list[float]] = {
         (): [0.0, 0.4, 0.35, 0.25],
@@ -185,7 +185,7 @@ def test_length_penalty_decides_between_short_and_long() -> None:
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 @torch.inference_mode()
-def test_each_sentence_of_a_batch_is_searched_as_the_plain_beam_does(width: int) -> None:
+def test_batched_beam_matches_reference_search(width: int) -> None:
     for seed in range(8):
         toy, limits = Toy(5, seed), [7, 3, 11, 1]
         search = beam(toy.plan(limits), width, penalty=0.7)
@@ -194,31 +194,31 @@ def test_each_sentence_of_a_batch_is_searched_as_the_plain_beam_does(width: int)
             def following(ids: list[int], sentence: int = sentence, toy: Toy = toy) -> list[float]:
                 return toy.log_probabilities(sentence, ids)
 
-            expected = plain_beam(following, width, limit, Toy.END, 0.7)
+            expected = reference_beam_search(following, width, limit, Toy.END, 0.7)
             assert [candidate.ids for candidate in search.results[sentence]] == [one.ids for one in expected]
 
 
-# ---------------------------------------------------------------- against the whole model run anew at each step
+# ---------------------------------------------------------------- full model at each step
 
 
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
 @pytest.mark.parametrize("positions", POSITION_NAMES)
 @torch.inference_mode()
-def test_cached_steps_equal_the_whole_decoder_run_anew(positions: str, norm_first: bool) -> None:
+def test_cached_steps_match_uncached_decoder(positions: str, norm_first: bool) -> None:
     model = tiny_model(positions=positions, norm_first=norm_first, final_norm=norm_first, ends=0.0)
     config = model.config
     ids = torch.tensor(sources()[0])[None].repeat(2, 1)
     ids[1, 5:] = config.pad_id
     memory = model.encode(ids)
-    cached, anew = model.decoder.new_state(memory, cached=True), model.decoder.new_state(memory, cached=False)
+    cached, uncached = model.decoder.new_state(memory, cached=True), model.decoder.new_state(memory, cached=False)
     written = torch.full((2, 1), config.start_id)
-    for step in range(40):  # the caches grow on the way
+    for step in range(40):  # long enough for the caches to grow
         logits = model.decoder(written[:, -1:], cached)[:, 0]
-        expected = model.decoder(written, anew)[:, -1]
+        expected = model.decoder(written, uncached)[:, -1]
         assert_close(logits, expected, of=f"logits of step {step}")
         assert torch.equal(logits.argmax(dim=-1), expected.argmax(dim=-1))
-        written = torch.cat([written, logits.topk(3).indices[:, step % 3, None]], dim=1)  # not into a loop
+        written = torch.cat([written, logits.topk(3).indices[:, step % 3, None]], dim=1)  # varied, to avoid a loop
 
 
 @pytest.mark.slow(after=2)
@@ -234,26 +234,26 @@ def test_cached_steps_equal_the_whole_decoder_run_anew(positions: str, norm_firs
     ids=str,
 )
 @torch.inference_mode()
-def test_greedy_and_beam_four_equal_a_plain_search(fields: dict[str, Any]) -> None:
+def test_greedy_and_beam_match_reference_search(fields: dict[str, Any]) -> None:
     model = tiny_model(**fields)
     rows, limits = sources(), [13] * len(SENTENCES)
     fast, wide = greedy(plan_for(model, rows, limits)), beam(plan_for(model, rows, limits), 4, penalty=0.8)
     for sentence, source in enumerate(rows):
-        following, end = following_in(model, source), model.config.end_id
-        (expected,) = plain_beam(following, 1, limits[sentence], end, 1.0)
+        following, end = uncached_following(model, source), model.config.end_id
+        (expected,) = reference_beam_search(following, 1, limits[sentence], end, 1.0)
         (candidate,) = fast.results[sentence]
         assert (candidate.ids, candidate.ended) == (expected.ids, expected.ended)
         assert candidate.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
         for hypothesis, one in zip(
-            wide.results[sentence], plain_beam(following, 4, limits[sentence], end, 0.8), strict=True
+            wide.results[sentence], reference_beam_search(following, 4, limits[sentence], end, 0.8), strict=True
         ):
             assert hypothesis.ids == one.ids
             assert hypothesis.score == pytest.approx(one.score, abs=1e-4)
 
 
 @torch.inference_mode()
-def test_greedy_of_the_tiny_model_ends_some_sentences_and_is_cut_off_in_others(model: Transformer) -> None:
-    """Else other tests would prove less than they say."""
+def test_tiny_model_finishes_some_and_truncates_other_sentences(model: Transformer) -> None:
+    """Other tests rely on both cases."""
     results = greedy(plan_for(model, sources(), [24] * len(SENTENCES))).results
     assert [candidate.ended for (candidate,) in results].count(True) == 3
     assert len({len(candidate.ids) for (candidate,) in results}) > 3
@@ -263,7 +263,7 @@ def test_greedy_of_the_tiny_model_ends_some_sentences_and_is_cut_off_in_others(m
 @pytest.mark.parametrize("seed", [2, 3, 7, 11])
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 @torch.inference_mode()
-def test_a_beam_of_one_equals_greedy(positions: str, seed: int) -> None:
+def test_beam_of_one_matches_greedy(positions: str, seed: int) -> None:
     model = tiny_model(positions=positions, seed=seed)
     limits = [LONGEST] * len(SENTENCES)
     narrow, plain = beam(plan_for(model, sources(), limits), 1), greedy(plan_for(model, sources(), limits))
@@ -279,7 +279,7 @@ def test_a_beam_of_one_equals_greedy(positions: str, seed: int) -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 3], ids=["greedy", "beam 1", "beam 3"])
 @torch.inference_mode()
-def test_a_sentence_is_searched_alone_as_in_a_batch(model: Transformer, width: int) -> None:
+def test_search_does_not_depend_on_batch(model: Transformer, width: int) -> None:
     rows, limits = sources(), [24, 5, 31, 17, 1, 29, 13]
     search = greedy if width == 0 else lambda plan: beam(plan, width)
     together = search(plan_for(model, rows, limits)).results
@@ -293,25 +293,25 @@ def test_a_sentence_is_searched_alone_as_in_a_batch(model: Transformer, width: i
 @torch.inference_mode()
 def test_finished_sentences_leave_the_batch(model: Transformer) -> None:
     limits = [24, 5, 31, 17, 1, 29, 13]
-    spy = Spy(model)
-    search = greedy(plan_for(model, sources(), limits, spy))
+    counter = CountingDecoder(model)
+    search = greedy(plan_for(model, sources(), limits, counter))
     lengths = [len(candidate.ids) for (candidate,) in search.results]
-    assert spy.rows == [sum(length > step for length in lengths) for step in range(max(lengths))]
-    assert spy.rows[0] == len(SENTENCES) > spy.rows[1] > spy.rows[-1] == 1
+    assert counter.rows == [sum(length > step for length in lengths) for step in range(max(lengths))]
+    assert counter.rows[0] == len(SENTENCES) > counter.rows[1] > counter.rows[-1] == 1
 
 
 @torch.inference_mode()
-def test_finished_sentences_of_a_large_batch_leave_a_few_at_a_time_and_change_nothing(model: Transformer) -> None:
-    """They stay until an eighth is finished; what is computed for them until then counts nowhere."""
+def test_large_batch_removes_finished_sentences_in_groups(model: Transformer) -> None:
+    """Finished sentences stay until they are an eighth of the batch, without effect on results."""
     rows = sources() * 3
-    limits = [2 + place for place in range(len(rows))]  # one is finished after each step from the second on
-    spy = Spy(model)
-    search = greedy(plan_for(model, rows, limits, spy))
+    limits = [2 + place for place in range(len(rows))]  # from the second step on, each step finishes one
+    counter = CountingDecoder(model)
+    search = greedy(plan_for(model, rows, limits, counter))
     lengths = [len(candidate.ids) for (candidate,) in search.results]
-    still_open = [sum(length > step for length in lengths) for step in range(max(lengths))]
-    assert all(there >= needed for there, needed in zip(spy.rows, still_open, strict=True))
-    assert all(needed > 7 / 8 * there for there, needed in zip(spy.rows, still_open, strict=True))
-    assert spy.rows != still_open
+    unfinished = [sum(length > step for length in lengths) for step in range(max(lengths))]
+    assert all(computed >= needed for computed, needed in zip(counter.rows, unfinished, strict=True))
+    assert all(needed > 7 / 8 * computed for computed, needed in zip(counter.rows, unfinished, strict=True))
+    assert counter.rows != unfinished
     for source, limit, (candidate,) in zip(rows, limits, search.results, strict=True):
         (alone,) = greedy(plan_for(model, [source], [limit])).results[0]
         assert alone.ids == candidate.ids
@@ -321,21 +321,21 @@ def test_finished_sentences_of_a_large_batch_leave_a_few_at_a_time_and_change_no
 @torch.inference_mode()
 def test_hypotheses_of_a_finished_sentence_leave_the_batch(model: Transformer) -> None:
     limits, width = [24, 5, 31, 17, 1, 29, 13], 3
-    spy = Spy(model)
-    together = beam(plan_for(model, sources(), limits, spy), width)
+    counter = CountingDecoder(model)
+    together = beam(plan_for(model, sources(), limits, counter), width)
     expected: list[int] = []
     for source, limit in zip(sources(), limits, strict=True):
-        alone = Spy(model)
+        alone = CountingDecoder(model)
         beam(plan_for(model, [source], [limit], alone), width)
         expected = [sum(pair) for pair in itertools.zip_longest(expected, alone.rows, fillvalue=0)]
-    assert spy.rows == expected
-    assert spy.rows[0] == len(SENTENCES)  # no sentence begins more than once
-    assert spy.rows[1] == width * (len(SENTENCES) - 1)  # one was done after one step
+    assert counter.rows == expected
+    assert counter.rows[0] == len(SENTENCES)  # one row per sentence at the first step
+    assert counter.rows[1] == width * (len(SENTENCES) - 1)  # one sentence ends after one step
     assert all(together.results)
 
 
 @torch.inference_mode()
-def test_no_step_runs_when_all_is_written() -> None:
+def test_no_step_runs_after_completion() -> None:
     for search in (
         SingleHypothesisSearch(Toy().plan([2, 3]), choose_best, scored=False),
         BeamSearch(Toy().plan([2, 3]), width=2, length_penalty=1.0, keep_tree=False),
@@ -352,7 +352,7 @@ def test_no_step_runs_when_all_is_written() -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 4])
 @torch.inference_mode()
-def test_no_sentence_is_longer_than_its_own_limit(width: int) -> None:
+def test_sentences_respect_their_own_limit(width: int) -> None:
     limits = [1, 6, 2, 13]
     for seed in range(5):
         plan = Toy(7, seed).plan(limits)
@@ -366,7 +366,7 @@ def test_no_sentence_is_longer_than_its_own_limit(width: int) -> None:
 
 
 @torch.inference_mode()
-def test_a_beam_gives_at_most_its_width_and_the_best_first_with_ends_before_what_was_cut_off() -> None:
+def test_beam_results_are_sorted_with_finished_first() -> None:
     kinds = set()
     for seed in range(20):
         (candidates,) = beam(Toy(6, seed).plan([3]), 4).results
@@ -374,16 +374,16 @@ def test_a_beam_gives_at_most_its_width_and_the_best_first_with_ends_before_what
         for first, second in itertools.pairwise(candidates):
             assert (not first.ended, -first.score) <= (not second.ended, -second.score)
         kinds.add(tuple(candidate.ended for candidate in candidates))
-    assert len(kinds) > 2  # several mixtures of the two
+    assert len(kinds) > 2  # several combinations of both
 
 
-# ---------------------------------------------------------------- rules inside a search
+# ---------------------------------------------------------------- rules in a search
 
 
 @pytest.mark.parametrize("width", [0, 1, 3])
 @torch.inference_mode()
-def test_a_forced_beginning_counts_what_the_model_gives_it(width: int) -> None:
-    """Not what rules left of it: other sentences of a batch may have other beginnings, or none."""
+def test_forced_prefix_is_scored_by_model(width: int) -> None:
+    """Rules do not change the scores; prefixes may differ between sentences of a batch."""
     toy, prefixes = Toy(5), [[2, 2, 2], [], [3, 2]]
     plan = toy.plan([6, 6, 6], [NoRepeatNgrams(1), ForcePrefix(prefixes)])
     for sentence, candidates in enumerate((beam(plan, width) if width else greedy(plan)).results):
@@ -397,7 +397,7 @@ def test_a_forced_beginning_counts_what_the_model_gives_it(width: int) -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 4])
 @torch.inference_mode()
-def test_no_repeat_holds_in_every_hypothesis(width: int) -> None:
+def test_no_repeat_applies_to_every_hypothesis(width: int) -> None:
     for seed in range(5):
         plan = Toy(4, seed).plan([12], [NoRepeatNgrams(2)])
         (candidates,) = (beam(plan, width) if width else greedy(plan)).results
@@ -407,9 +407,9 @@ def test_no_repeat_holds_in_every_hypothesis(width: int) -> None:
 
 
 @torch.inference_mode()
-def test_when_a_rule_leaves_nothing_but_the_end_every_hypothesis_ends() -> None:
+def test_hypotheses_end_if_only_end_is_allowed() -> None:
     for width in (0, 1, 4):
-        plan = Toy(4).plan([12], [NoRepeatNgrams(1)])  # three words and the end: no more than four tokens
+        plan = Toy(4).plan([12], [NoRepeatNgrams(1)])  # three different tokens and the end
         (candidates,) = (beam(plan, width) if width else greedy(plan)).results
         assert candidates
         for candidate in candidates:
@@ -417,11 +417,11 @@ def test_when_a_rule_leaves_nothing_but_the_end_every_hypothesis_ends() -> None:
             assert len(candidate.ids) <= 4
 
 
-# ---------------------------------------------------------------- between two steps
+# ---------------------------------------------------------------- intermediate results
 
 
 @torch.inference_mode()
-def test_greedy_and_sampling_never_take_back_what_is_written() -> None:
+def test_greedy_and_sampling_only_append_tokens() -> None:
     for choose in (choose_best, Sampler(DecodingOptions(temperature=1.0), 2)):
         search = SingleHypothesisSearch(Toy(9).plan([8, 8]), choose, scored=True)
         before: list[int] = []
@@ -435,29 +435,29 @@ def test_greedy_and_sampling_never_take_back_what_is_written() -> None:
 
 
 @torch.inference_mode()
-def test_without_scores_the_same_words_are_written() -> None:
+def test_unscored_search_gives_same_tokens() -> None:
     for seed in range(5):
-        silent = run_to_the_end(SingleHypothesisSearch(Toy(9, seed).plan([8, 8]), choose_best, scored=False))
+        unscored = run_to_the_end(SingleHypothesisSearch(Toy(9, seed).plan([8, 8]), choose_best, scored=False))
         scored = greedy(Toy(9, seed).plan([8, 8]))
-        assert [one.ids for (one,) in silent.results] == [one.ids for (one,) in scored.results]
-        assert all(one.token_log_probabilities == [] for (one,) in silent.results)
+        assert [one.ids for (one,) in unscored.results] == [one.ids for (one,) in scored.results]
+        assert all(one.token_log_probabilities == [] for (one,) in unscored.results)
 
 
 @torch.inference_mode()
-def test_a_beam_shows_its_leader_at_each_step_and_at_last_its_result() -> None:
+def test_beam_reports_best_hypothesis_at_each_step() -> None:
     changes = stays = 0
     for seed in range(10):
         search = BeamSearch(Toy(6, seed).plan([9]), width=3, length_penalty=1.0, keep_tree=False)
         before = list[int]()
         while search.advance():
             leader = search.best(0)
-            open_ones = [(row.log_probability / len(row.ids), row.ids) for row in search.rows]
+            running = [(row.log_probability / len(row.ids), row.ids) for row in search.rows]
             finished = [(candidate.score, candidate.ids) for candidate in search.results[0]]
-            if search.rows:  # at the end, what was cut off may have been likelier
-                assert leader.ids == max(open_ones + finished)[1]
+            if search.rows:  # in the last step, truncated hypotheses may have higher scores
+                assert leader.ids == max(running + finished)[1]
             stays += leader.ids == before
             changes += leader.ids != before and leader.ids[:-1] != before
             before = leader.ids
         assert search.best(0).ids in [candidate.ids for candidate in search.results[0]]
-    assert changes > 0  # it may change its mind
-    assert stays > 0  # and a finished one may lead while others go on
+    assert changes > 0  # the best hypothesis may change
+    assert stays > 0  # a finished hypothesis may stay best while others continue

@@ -41,27 +41,27 @@ def recipe_text(**fields: Any) -> str:
 
 
 def make_recipe(**fields: Any) -> Recipe:
-    """The same, read."""
+    """The recipe of `recipe_text`, parsed."""
     return recipe_from_json(recipe_text(**fields))
 
 
 def first_lines(folder: Path, count: int) -> Path:
-    """A copy of the first sentences of `mini.tsv`, header included; gives the folder."""
+    """Copy the header and the first sentences of `mini.tsv` into a folder, which is returned."""
     with (CORPORA / "mini.tsv").open(encoding="utf-8") as file:
         (folder / "mini.tsv").write_text("".join(itertools.islice(file, count + 1)), encoding="utf-8")
     return folder
 
 
 def random_sentences(count: int, *, seed: int = 0, weights: tuple[float, ...] = (1.0,)) -> Sentences:
-    """Pairs of any ids but the special ones, 1 to 13 long, in as many corpora as there are weights."""
-    chance = np.random.default_rng(seed)
-    rows = [chance.integers(3, VOCABULARY, chance.integers(1, 14)).tolist() for _ in range(2 * count)]
+    """Pairs of random ids without special ones, 1 to 13 long, in one corpus per weight."""
+    generator = np.random.default_rng(seed)
+    rows = [generator.integers(3, VOCABULARY, generator.integers(1, 14)).tolist() for _ in range(2 * count)]
     corpus = np.arange(count, dtype=np.int32) % len(weights)
     return Sentences(RaggedArray(rows[:count]), RaggedArray(rows[count:]), corpus, weights)
 
 
 def make_trainer(recipe: Recipe, processes: Processes | None = None) -> Trainer:
-    """A trainer of a tiny model in float32, the same weights each time."""
+    """A trainer of a tiny float32 model; the initial weights are fixed."""
     torch.manual_seed(3)
     model = Transformer(recipe.model_config(source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY))
     return Trainer(model, recipe, SPECIAL, ComputeSettings(torch.device("cpu"), "float32"), processes or Processes())

@@ -1,4 +1,4 @@
-"""One of several gloo processes: computes the gradients of a step, and the first writes them to the file named."""
+"""One of several gloo processes: computes the gradients of a step; the first process writes them to a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def write_gradients(path: Path) -> None:
     batches = plan_epoch(sentences, recipe.batching, seed=1, epoch=0)[:3]
     with process_group() as processes:
         trainer = make_trainer(recipe, processes)
-        # The last has fewer rows than there are processes.
+        # The last batch has fewer rows than there are processes.
         trainer.accumulate_gradients(sentences, [*batches, batches[0][:1]])
         sums = trainer.pop_mean_losses()
         if processes.first:

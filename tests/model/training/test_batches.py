@@ -27,21 +27,21 @@ from tests.model.training.examples import random_sentences
 BATCHING = Batching(batch_tokens=89, max_sentence_tokens=14)
 
 
-def shown(sentences: Sentences, epoch: int, seed: int = 1) -> Counter[int]:
+def row_counts(sentences: Sentences, epoch: int, seed: int = 1) -> Counter[int]:
     return Counter(int(row) for rows in plan_epoch(sentences, BATCHING, seed, epoch) for row in rows)
 
 
 @pytest.mark.parametrize("epoch", [0, 1, 7])
-def test_every_sentence_comes_exactly_once_an_epoch(epoch: int) -> None:
-    assert shown(random_sentences(101), epoch) == Counter(range(101))
+def test_epoch_has_every_sentence_once(epoch: int) -> None:
+    assert row_counts(random_sentences(101), epoch) == Counter(range(101))
 
 
-def test_weights_repeat_a_corpus_or_show_parts_in_turn() -> None:
+def test_corpus_weights_repeat_or_subsample() -> None:
     sentences = random_sentences(120, weights=(1.0, 2.0, 0.25))
     corpora = [np.flatnonzero(sentences.corpus == number).tolist() for number in range(3)]
     parts = []
     for epoch in range(4):
-        counts = shown(sentences, epoch)
+        counts = row_counts(sentences, epoch)
         assert [counts[row] for row in corpora[0]] == [1] * 40
         assert [counts[row] for row in corpora[1]] == [2] * 40
         parts.append({row for row in corpora[2] if counts[row]})
@@ -49,7 +49,7 @@ def test_weights_repeat_a_corpus_or_show_parts_in_turn() -> None:
     assert set.union(*parts) == set(corpora[2])  # a quarter each epoch: all after four
 
 
-def test_no_batch_costs_more_than_allowed_and_little_is_padding() -> None:
+def test_batches_respect_token_limit_with_little_padding() -> None:
     sentences = random_sentences(1009)
     plan = plan_epoch(sentences, BATCHING, seed=1, epoch=0)
     costs = [batch_cost(sentences, rows) for rows in plan]
@@ -58,7 +58,7 @@ def test_no_batch_costs_more_than_allowed_and_little_is_padding() -> None:
     assert real / sum(costs) > 0.9
 
 
-def test_plan_is_decided_by_seed_and_epoch_alone() -> None:
+def test_plan_depends_only_on_seed_and_epoch() -> None:
     sentences = random_sentences(101)
     plans = [
         [rows.tolist() for rows in plan_epoch(sentences, BATCHING, *key)] for key in ((1, 0), (1, 0), (1, 1), (2, 0))
@@ -68,29 +68,29 @@ def test_plan_is_decided_by_seed_and_epoch_alone() -> None:
     assert plans[0] != plans[3]
 
 
-def test_sentences_too_long_are_left_out_and_none_left_is_an_error() -> None:
+def test_too_long_sentences_are_dropped_and_empty_plan_raises() -> None:
     sentences = random_sentences(101)
     short = Batching(batch_tokens=89, max_sentence_tokens=7)
     rows = np.concatenate(plan_epoch(sentences, short, seed=1, epoch=0))
     assert 0 < len(rows) < 101
-    assert max(sentences.source.lengths[rows].max(), sentences.target.lengths[rows].max()) == 6  # and its end
+    assert max(sentences.source.lengths[rows].max(), sentences.target.lengths[rows].max()) == 6  # 7 with the end token
     with pytest.raises(TrainingError, match="max_sentence_tokens"):
         plan_epoch(sentences, Batching(batch_tokens=89, max_sentence_tokens=1), seed=1, epoch=0)
 
 
-def test_steps_go_on_from_any_position_as_if_never_stopped() -> None:
+def test_steps_resume_from_any_position() -> None:
     sentences = random_sentences(53)
     batching = Batching(batch_tokens=89, max_sentence_tokens=14, accumulate=3)
-    whole = training_steps(lambda _: sentences, batching, 1, RunProgress())
-    steps = [next(whole)[1] for _ in range(31)]
+    uninterrupted = training_steps(lambda _: sentences, batching, 1, RunProgress())
+    steps = [next(uninterrupted)[1] for _ in range(31)]
     assert steps[-1].epoch >= 2
     for number in (0, 3, 11, 29):
-        here = RunProgress(epoch=steps[number].epoch, batch=steps[number].batch)
-        _, following = next(training_steps(lambda _: sentences, batching, 1, here))
+        position = RunProgress(epoch=steps[number].epoch, batch=steps[number].batch)
+        _, following = next(training_steps(lambda _: sentences, batching, 1, position))
         assert [rows.tolist() for rows in following.rows] == [rows.tolist() for rows in steps[number + 1].rows]
 
 
-def test_batch_is_framed_and_padded_as_written_here() -> None:
+def test_batch_has_start_end_and_padding() -> None:
     sentences = Sentences(RaggedArray([[7, 8, 9], [5]]), RaggedArray([[4], [6, 3]]), np.zeros(2, np.int32), (1.0,))
     batch = make_batch(sentences, np.array([0, 1]), SpecialIds(pad=0, start=1, source_end=2, target_end=11))
     assert batch.source.tolist() == [[7, 8, 9, 2], [5, 2, 0, 0]]
@@ -110,13 +110,13 @@ def test_batch_without_padding_needs_no_mask() -> None:
     assert torch.equal(batch.source[0], batch.source[1])
 
 
-def test_validation_sees_every_pair_once() -> None:
+def test_validation_has_every_pair_once() -> None:
     sentences = random_sentences(101, weights=(0.5, 3.0))
     rows = np.concatenate(list(plan_validation_batches(sentences, 89)))
     assert sorted(rows.tolist()) == list(range(101))
 
 
-def test_ragged_rows_come_back_joined_too() -> None:
+def test_ragged_arrays_concatenate() -> None:
     rows = [[3, 4], [], [5], [6, 7, 8]]
     joined = RaggedArray.concatenate([RaggedArray(rows[:1]), RaggedArray(rows[1:])])
     assert [joined[number].tolist() for number in range(len(joined))] == rows

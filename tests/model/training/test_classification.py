@@ -16,7 +16,7 @@ from headlight.model.families.loading import load_checkpoint
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.batches import RaggedArray, Sentences
 from headlight.model.training.classification import LABEL_SCALE, ClassifierLosses, encode, make_batch, parse_probability
-from headlight.model.training.classification import make_classifier as make_fresh
+from headlight.model.training.classification import make_classifier as make_untrained
 from headlight.model.training.corpora import CorpusSpec, Pair, read_pairs
 from headlight.model.training.evaluate import read_labelled
 from headlight.model.training.initial_weights import check_start_exists, load_word_vectors
@@ -30,7 +30,7 @@ from tests.model.training.examples import SPECIAL, make_recipe, recipe_text
 from workshop.data.__main__ import main as workshop
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets"
-EACH = "multi_label_classification"
+MULTI_LABEL = "multi_label_classification"
 TOY = ASSETS / "models" / "toy"
 PRAISE = ["a warm film", "what a lovely story", "funny and wise", "I loved every minute", "a great cast"]
 COMPLAINT = ["a cold film", "what a tired story", "loud and dull", "I hated every minute", "a wasted cast"]
@@ -58,7 +58,7 @@ FIELDS: dict[str, Any] = {
 }
 
 
-def test_reviews_are_learnt_by_heart_exported_and_evaluated(
+def test_classifier_is_trained_exported_evaluated_and_labels_texts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
@@ -74,20 +74,24 @@ def test_reviews_are_learnt_by_heart_exported_and_evaluated(
     capsys.readouterr()
     assert main(["evaluate", "--model", str(folder), "--source", str(tmp_path / "reviews.tsv")]) == 0
     assert "accuracy 100.00% of 10 texts" in capsys.readouterr().out
-    long_ones = [f"1\t{'. '.join(PRAISE)}.", "0\tToo short.", f"0\t{'! '.join(COMPLAINT)}! A warm film!"]
-    (tmp_path / "long.tsv").write_text("label\ttext\n" + "".join(f"{each}\n" for each in long_ones), encoding="utf-8")
-    asked = ["judged", "long", "long.tsv", "--data", str(tmp_path), "--by", str(folder), str(folder)]
-    assert workshop(asked) == 0
+    long_reviews = [f"1\t{'. '.join(PRAISE)}.", "0\tToo short.", f"0\t{'! '.join(COMPLAINT)}! A warm film!"]
+    (tmp_path / "long.tsv").write_text(
+        "label\ttext\n" + "".join(f"{each}\n" for each in long_reviews), encoding="utf-8"
+    )
+    command = ["judged", "long", "long.tsv", "--data", str(tmp_path), "--by", str(folder), str(folder)]
+    assert workshop(command) == 0
     assert "judged/long.tsv: sentences: 10; " in capsys.readouterr().out.replace("\\", "/")
     pairs = list(read_pairs(CorpusSpec(source="judged/long.tsv", **COLUMNS), tmp_path))
-    assert [pair.source.rstrip(".!") for pair in pairs] == [text.lower() for text in PRAISE + COMPLAINT]  # each once
-    alone = judge.probabilities([pair.source for pair in pairs])
-    assert [float(pair.target) for pair in pairs] == pytest.approx([each[-1] for each in alone], abs=6e-4)
-    assert workshop([*asked, "--apart", str(tmp_path / "reviews.tsv")]) != 0  # all of them stand there
+    assert [pair.source.rstrip(".!") for pair in pairs] == [
+        text.lower() for text in PRAISE + COMPLAINT
+    ]  # without duplicates
+    probabilities = judge.probabilities([pair.source for pair in pairs])
+    assert [float(pair.target) for pair in pairs] == pytest.approx([each[-1] for each in probabilities], abs=6e-4)
+    assert workshop([*command, "--apart", str(tmp_path / "reviews.tsv")]) != 0  # excludes every sentence
     assert "No sentence" in capsys.readouterr().err
-    assert workshop([*asked, "--but-one-in", "3"]) == 0  # without the first and the fourth review
+    assert workshop([*command, "--but-one-in", "3"]) == 0  # without the first and the fourth review
     assert "judged/long.tsv: sentences: 6; " in capsys.readouterr().out.replace("\\", "/")
-    for other in (TOY, bert(tmp_path / "three"), bert(tmp_path / "each", classes=2, problem_type=EACH)):
+    for other in (TOY, bert(tmp_path / "three"), bert(tmp_path / "each", classes=2, problem_type=MULTI_LABEL)):
         assert workshop(["judged", "none", "reviews.tsv", "--data", str(tmp_path), "--by", str(other)]) != 0
     for name in ("", "../up", "a/b", str(tmp_path / "x")):
         with pytest.raises(SystemExit):
@@ -98,26 +102,26 @@ def test_reviews_are_learnt_by_heart_exported_and_evaluated(
     assert not (tmp_path / "judged" / "none.tsv").exists()
 
 
-def test_a_label_may_be_a_teachers_probability() -> None:
+def test_labels_may_be_probabilities() -> None:
     words = Tokenizer.train(PRAISE + COMPLAINT, 300, minimum_frequency=1)
     model, recipe, tokenizers = make_classifier(vocabulary=300), make_recipe(**FIELDS), Tokenizers(words, words)
     pairs = [Pair("fine", "0.25"), Pair("dull", "0"), Pair("warm", "1")]
     sentences = encode(CorpusText(pairs, [0, 0, 0], (1.0,), ""), tokenizers, recipe)
     batch = make_batch(sentences, torch.tensor([0, 1, 2]).numpy(), SPECIAL)
     assert batch.positive.tolist() == [0.25, 0, 1]
-    of_positive = torch.nn.functional.logsigmoid(model(batch.ids))
-    of_negative = torch.nn.functional.logsigmoid(-model(batch.ids))
-    expected = -(0.25 * of_positive[0] + 0.75 * of_negative[0] + of_negative[1] + of_positive[2])
+    positive_loss = -torch.nn.functional.logsigmoid(model(batch.ids))
+    negative_loss = -torch.nn.functional.logsigmoid(-model(batch.ids))
+    expected = 0.25 * positive_loss[0] + 0.75 * negative_loss[0] + negative_loss[1] + positive_loss[2]
     assert float(ClassifierLosses(model, 0.0)(batch).plain) == pytest.approx(float(expected), abs=1e-5)
 
 
 @pytest.mark.parametrize("label", ["1.5", "-0.1", "good", "", "nan"])
-def test_a_label_that_is_no_probability_is_named(label: str) -> None:
+def test_invalid_probability_label_is_reported(label: str) -> None:
     with pytest.raises(TrainingError, match=re.escape(repr(label))):
         parse_probability(label)
 
 
-def test_a_batch_holds_texts_with_their_end_and_their_labels() -> None:
+def test_batch_has_texts_with_end_token_and_labels() -> None:
     sentences = Sentences(
         RaggedArray([[5, 6, 7], [8]]), RaggedArray([[LABEL_SCALE], [0]]), torch.zeros(2).numpy(), (1.0,)
     )
@@ -127,7 +131,7 @@ def test_a_batch_holds_texts_with_their_end_and_their_labels() -> None:
     assert batch.positive.tolist() == [0, 1]
 
 
-def test_smoothing_shares_a_part_of_the_right_class_with_the_other() -> None:
+def test_label_smoothing_weights_both_classes() -> None:
     model = make_classifier()
     batch = make_batch(
         Sentences(RaggedArray([[5, 6, 7]]), RaggedArray([[LABEL_SCALE]]), torch.zeros(1).numpy(), (1.0,)),
@@ -135,13 +139,13 @@ def test_smoothing_shares_a_part_of_the_right_class_with_the_other() -> None:
         SPECIAL,
     )
     log_odds = model(batch.ids)[0]
-    of_positive, of_negative = -torch.nn.functional.logsigmoid(log_odds), -torch.nn.functional.logsigmoid(-log_odds)
+    positive_loss, negative_loss = -torch.nn.functional.logsigmoid(log_odds), -torch.nn.functional.logsigmoid(-log_odds)
     losses = ClassifierLosses(model, 0.2)(batch)
-    assert float(losses.plain) == pytest.approx(float(of_positive), abs=1e-6)
-    assert float(losses.smoothed) == pytest.approx(0.9 * float(of_positive) + 0.1 * float(of_negative), abs=1e-6)
+    assert float(losses.plain) == pytest.approx(float(positive_loss), abs=1e-6)
+    assert float(losses.smoothed) == pytest.approx(0.9 * float(positive_loss) + 0.1 * float(negative_loss), abs=1e-6)
 
 
-def test_tokens_that_are_left_out_tell_nothing_and_the_end_stays() -> None:
+def test_token_dropout_replaces_tokens_but_keeps_end() -> None:
     model = make_classifier()
     text = list(range(4, 12)) * 25
     batch = make_batch(
@@ -149,8 +153,8 @@ def test_tokens_that_are_left_out_tell_nothing_and_the_end_stays() -> None:
         torch.tensor([0]).numpy(),
         SPECIAL,
     )
-    seen: list[torch.Tensor] = []
-    model.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    inputs: list[torch.Tensor] = []
+    model.register_forward_pre_hook(lambda _, args: inputs.append(args[0]))
     losses = ClassifierLosses(model, 0.0, left_out=0.25)
     torch.manual_seed(1)
     first = losses(batch)
@@ -158,18 +162,18 @@ def test_tokens_that_are_left_out_tell_nothing_and_the_end_stays() -> None:
     again = losses(batch)
     losses(batch)
     pad = model.config.pad_id
-    gone = (seen[0] == pad) & (batch.ids != pad)
-    assert 20 < int(gone.sum()) < 80  # of 200
-    assert seen[0][~gone].equal(batch.ids[~gone])
-    assert int(seen[0][0, -1]) == SPECIAL.source_end == model.config.end_id
-    assert float(first.smoothed) == float(again.smoothed), "the same chance leaves out the same"
-    assert not seen[2].equal(seen[0]), "another step leaves out other tokens"
-    kept = torch.nn.functional.binary_cross_entropy_with_logits(model(seen[0])[0], torch.tensor(1.0))
-    assert float(first.plain) == pytest.approx(float(kept), abs=1e-6)
+    dropped = (inputs[0] == pad) & (batch.ids != pad)
+    assert 20 < int(dropped.sum()) < 80  # of 200
+    assert inputs[0][~dropped].equal(batch.ids[~dropped])
+    assert int(inputs[0][0, -1]) == SPECIAL.source_end == model.config.end_id
+    assert float(first.smoothed) == float(again.smoothed), "the same seed drops the same tokens"
+    assert not inputs[2].equal(inputs[0]), "another step drops other tokens"
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(model(inputs[0])[0], torch.tensor(1.0))
+    assert float(first.plain) == pytest.approx(float(expected), abs=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("fields", "complaint"),
+    ("fields", "message"),
     [
         ({"task": "poetry"}, "task must be one of: translation, classification"),
         ({"tokenizer": {"shared": False}}, "tokenizer.shared must be true"),
@@ -180,24 +184,24 @@ def test_tokens_that_are_left_out_tell_nothing_and_the_end_stays() -> None:
         ({"start": "a", "vectors_from": "b"}, "Set one of them"),
     ],
 )
-def test_impossible_recipes_are_refused(fields: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(TrainingError, match=complaint):
+def test_invalid_classifier_recipes_are_rejected(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
         make_recipe(**(FIELDS | fields))
 
 
-def of_the_toy(d_model: int) -> tuple[Recipe, Tokenizers, SelfAttentionClassifier]:
-    """A classifier over the toy's German vocabulary that shall begin with the toy's word vectors."""
+def toy_vector_classifier(d_model: int) -> tuple[Recipe, Tokenizers, SelfAttentionClassifier]:
+    """A classifier with the toy's German vocabulary, to be initialised with the toy's word vectors."""
     recipe = make_recipe(**(FIELDS | {"vectors_from": str(TOY), "model": FIELDS["model"] | {"d_model": d_model}}))
     tokenizer = Tokenizer.load(TOY / "source_tokenizer.json")
     tokenizers = Tokenizers(tokenizer, tokenizer)
     torch.manual_seed(0)
-    return recipe, tokenizers, make_fresh(recipe, tokenizers)
+    return recipe, tokenizers, make_untrained(recipe, tokenizers)
 
 
-def test_word_vectors_of_a_translator_keep_the_angles_between_words() -> None:
+def test_loaded_word_vectors_keep_cosine_similarities() -> None:
     known = load_checkpoint(TOY).model.state_dict()["encoder.embedding.table.weight"]
     centred = known - known.mean(dim=0)
-    recipe, tokenizers, model = of_the_toy(known.shape[1])
+    recipe, tokenizers, model = toy_vector_classifier(known.shape[1])
     random = model.embedding.table.weight.detach().clone()
     load_word_vectors(model, recipe, tokenizers)
     vectors = model.embedding.table.weight.detach()
@@ -210,10 +214,10 @@ def test_word_vectors_of_a_translator_keep_the_angles_between_words() -> None:
     assert_close(vectors.norm(dim=1), random.norm(dim=1).mean().expand(len(vectors)), within=1e-4)
 
 
-def test_fewer_numbers_keep_what_tells_most_words_apart() -> None:
+def test_smaller_width_keeps_principal_components() -> None:
     known = load_checkpoint(TOY).model.state_dict()["encoder.embedding.table.weight"]
     centred = known - known.mean(dim=0)
-    recipe, tokenizers, model = of_the_toy(16)
+    recipe, tokenizers, model = toy_vector_classifier(16)
     load_word_vectors(model, recipe, tokenizers)
     left, sizes, _ = torch.linalg.svd(centred, full_matrices=False)
     expected = torch.nn.functional.normalize(left[:, :16] * sizes[:16], dim=1)
@@ -221,8 +225,8 @@ def test_fewer_numbers_keep_what_tells_most_words_apart() -> None:
     assert_close((vectors @ vectors.T).abs(), (expected @ expected.T).abs(), within=1e-3)
 
 
-def test_word_vectors_narrower_than_the_model_or_missing_are_refused(tmp_path: Path) -> None:
-    recipe, tokenizers, model = of_the_toy(1024)
+def test_too_narrow_or_missing_word_vectors_are_rejected(tmp_path: Path) -> None:
+    recipe, tokenizers, model = toy_vector_classifier(1024)
     with pytest.raises(TrainingError, match="Lower d_model to this size"):
         load_word_vectors(model, recipe, tokenizers)
     missing = make_recipe(**(FIELDS | {"vectors_from": str(tmp_path)}))
@@ -230,23 +234,23 @@ def test_word_vectors_narrower_than_the_model_or_missing_are_refused(tmp_path: P
         check_start_exists(missing)
 
 
-def test_a_translation_needs_a_language_to_translate_into() -> None:
+def test_translation_recipe_needs_target_language() -> None:
     with pytest.raises(TrainingError, match="target_language is missing"):
         make_recipe(target_language="")
 
 
-def test_a_translation_leaves_no_token_out() -> None:
+def test_token_dropout_is_rejected_for_translation() -> None:
     with pytest.raises(TrainingError, match="left_out is for classification"):
         make_recipe(noise={"left_out": 0.1})
 
 
-def test_a_recipe_of_a_classifier_travels_as_json() -> None:
+def test_classifier_recipe_gives_configuration() -> None:
     recipe = make_recipe(**FIELDS)
     assert isinstance(recipe, Recipe)
     assert recipe.classifier_config(vocabulary=300).head_width == 8
 
 
-def test_strange_labels_are_named(tmp_path: Path) -> None:
+def test_invalid_review_tables_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "reviews.tsv"
     path.write_text("label\ttext\n1\tfine\n5\tvery fine\n", encoding="utf-8")
     with pytest.raises(TrainingError, match="contains the label '5'"):
@@ -262,20 +266,20 @@ def test_strange_labels_are_named(tmp_path: Path) -> None:
     assert main(["train", str(tmp_path / "recipe.json"), "--data", str(tmp_path), "--run", str(tmp_path / "run")]) != 0
 
 
-def test_one_file_serves_to_train_and_to_validate(tmp_path: Path) -> None:
+def test_one_in_and_but_one_in_split_a_corpus(tmp_path: Path) -> None:
     write_reviews(tmp_path / "reviews.tsv")
     columns: dict[str, Any] = {"source": "reviews.tsv", **COLUMNS}
-    whole = list(read_pairs(CorpusSpec(**columns), tmp_path))
-    kept = list(read_pairs(CorpusSpec(**columns, one_in=4), tmp_path))
-    others = list(read_pairs(CorpusSpec(**columns, but_one_in=4), tmp_path))
-    assert kept == whole[::4]
-    assert sorted(kept + others) == sorted(whole)
+    all_pairs = list(read_pairs(CorpusSpec(**columns), tmp_path))
+    validation = list(read_pairs(CorpusSpec(**columns, one_in=4), tmp_path))
+    training = list(read_pairs(CorpusSpec(**columns, but_one_in=4), tmp_path))
+    assert validation == all_pairs[::4]
+    assert sorted(validation + training) == sorted(all_pairs)
     for fields in ({"one_in": 1}, {"one_in": 2, "but_one_in": 2}, {"but_one_in": -3}):
         with pytest.raises(TrainingError, match="one_in or but_one_in"):
             CorpusSpec(**columns, **fields)
 
 
-def test_accuracy_is_told_by_kind_where_the_table_has_kinds(tmp_path: Path) -> None:
+def test_accuracy_is_reported_by_kind(tmp_path: Path) -> None:
     path = tmp_path / "reviews.tsv"
     path.write_text("label\ttext\tkind\n1\tfine\tplain\n0\tnot fine\tdenied\n1\tgood\tplain\n", encoding="utf-8")
     labelled = read_labelled(path)
@@ -285,19 +289,19 @@ def test_accuracy_is_told_by_kind_where_the_table_has_kinds(tmp_path: Path) -> N
     assert not read_labelled(path).kinds
 
 
-def test_heads_are_switched_off_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluation_reports_accuracy_without_each_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, path = ASSETS / "models" / "sentiment", ASSETS / "corpora" / "reviews.tsv"
     assert main(["evaluate", "--model", str(folder), "--source", str(path), "--heads-off"]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     config = Judge.load(folder, device="cpu").model.config
-    assert said.count("layer ") == config.layers * config.heads
-    assert all(f"{kind}: " in said for kind in ("negated", "contrasted", "intensified"))
-    whole, *without = [float(number) for number in re.findall(r"(?:accuracy |: )([\d.]+)% (?:of|\()", said)]
+    assert output.count("layer ") == config.layers * config.heads
+    assert all(f"{kind}: " in output for kind in ("negated", "contrasted", "intensified"))
+    full, *without = [float(number) for number in re.findall(r"(?:accuracy |: )([\d.]+)% (?:of|\()", output)]
     assert len(without) == config.layers * config.heads
-    assert any(accuracy != whole for accuracy in without)
+    assert any(accuracy != full for accuracy in without)
 
 
-def test_pairs_are_chosen_by_a_word_of_theirs(tmp_path: Path) -> None:
+def test_corpus_can_be_filtered_by_words(tmp_path: Path) -> None:
     (tmp_path / "all.tsv").write_text("It didn't work.\t0\nNotable.\t1\nNot it.\t0\nknots\t1\n", encoding="utf-8")
     spec = CorpusSpec(source="all.tsv", having=("not", "n't"))
     assert [pair.source for pair in read_pairs(spec, tmp_path)] == ["It didn't work.", "Not it."]

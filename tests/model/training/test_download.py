@@ -29,12 +29,12 @@ PAIRS = "Go.\tGeh.\tCC-BY 2.0\nI drink.\tIch trinke.\tCC-BY 2.0\n" * 997
 
 
 class Server(ThreadingHTTPServer):
-    """Gives `content` by name; breaks off after `limit` bytes; knows ranges or not; remembers what was asked."""
+    """Serves `content` by name, at most `limit` bytes, with or without range support; records `Range` headers."""
 
     content: dict[str, bytes]
     limit: int | None
     ranges: bool
-    asked: list[str | None]
+    range_headers: list[str | None]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -42,12 +42,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         body = self.server.content.get(self.path.strip("/"))
-        wanted = self.headers.get("Range")
-        self.server.asked.append(wanted)
+        range_header = self.headers.get("Range")
+        self.server.range_headers.append(range_header)
         if body is None:
             self.send_error(404)
             return
-        start = int(wanted.removeprefix("bytes=").split("-")[0]) if wanted and self.server.ranges else 0
+        start = int(range_header.removeprefix("bytes=").split("-")[0]) if range_header and self.server.ranges else 0
         if start >= len(body):
             self.send_error(416)
             return
@@ -65,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[Server]:
     with Server(("127.0.0.1", 0), Handler) as running:
-        running.content, running.limit, running.ranges, running.asked = {}, None, True, []
+        running.content, running.limit, running.ranges, running.range_headers = {}, None, True, []
         thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield running
@@ -73,7 +73,7 @@ def server() -> Iterator[Server]:
         thread.join()
 
 
-def zipped() -> bytes:
+def zip_archive() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("_about.txt", "licence")
@@ -81,82 +81,84 @@ def zipped() -> bytes:
     return buffer.getvalue()
 
 
-def pairs_at(server: Server, **known: object) -> PublicDataset:
+def pairs_dataset(server: Server, **known: object) -> PublicDataset:
     file = DatasetFile(f"http://127.0.0.1:{server.server_port}/deu-eng.zip", **known)  # type: ignore[arg-type]
     return PublicDataset("pairs", "sentences", "CC BY", "small", "http://page", (file,), unpack_pairs)
 
 
-def test_a_set_is_announced_fetched_and_unpacked_once(server: Server, tmp_path: Path) -> None:
-    server.content["deu-eng.zip"] = zipped()
+def test_dataset_is_downloaded_and_unpacked_once(server: Server, tmp_path: Path) -> None:
+    server.content["deu-eng.zip"] = zip_archive()
     lines: list[str] = []
-    assert download_dataset(pairs_at(server), tmp_path, lines.append) == [tmp_path / "pairs" / "deu.txt"]
+    assert download_dataset(pairs_dataset(server), tmp_path, lines.append) == [tmp_path / "pairs" / "deu.txt"]
     assert (tmp_path / "pairs" / "deu.txt").read_text(encoding="utf-8") == PAIRS
     assert "licence: CC BY" in lines[0]
     assert "size: small" in lines[0]
-    download_dataset(pairs_at(server), tmp_path, lines.append)
-    assert server.asked == [None]  # the second time nothing is fetched
+    download_dataset(pairs_dataset(server), tmp_path, lines.append)
+    assert server.range_headers == [None]  # the second call downloads nothing
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_broken_off_file_goes_on_where_it_stopped(server: Server, tmp_path: Path, ranges: bool) -> None:
-    body = zipped()
+def test_interrupted_download_resumes(server: Server, tmp_path: Path, ranges: bool) -> None:
+    body = zip_archive()
     server.content["deu-eng.zip"], server.limit, server.ranges = body, 53, ranges
     with pytest.raises(TrainingError, match=r"The connection failed.*repeat the command to resume"):
-        download_dataset(pairs_at(server), tmp_path, lambda _: None)
+        download_dataset(pairs_dataset(server), tmp_path, lambda _: None)
     assert (tmp_path / "pairs" / "deu-eng.zip.part").stat().st_size == 53
     assert not (tmp_path / "pairs" / "deu-eng.zip").exists()
     server.limit = None
-    download_dataset(pairs_at(server, digest="sha256:" + hashlib.sha256(body).hexdigest()), tmp_path, lambda _: None)
-    assert server.asked == [None, "bytes=53-"]
+    download_dataset(
+        pairs_dataset(server, digest="sha256:" + hashlib.sha256(body).hexdigest()), tmp_path, lambda _: None
+    )
+    assert server.range_headers == [None, "bytes=53-"]
     assert (tmp_path / "pairs" / "deu-eng.zip").read_bytes() == body
 
 
-def test_a_part_that_is_already_whole_is_taken(server: Server, tmp_path: Path) -> None:
-    body = zipped()
+def test_complete_partial_file_is_used(server: Server, tmp_path: Path) -> None:
+    body = zip_archive()
     server.content["deu-eng.zip"] = body
     (tmp_path / "pairs").mkdir()
     (tmp_path / "pairs" / "deu-eng.zip.part").write_bytes(body)
-    download_dataset(pairs_at(server, size=len(body)), tmp_path, lambda _: None)
-    assert server.asked == [f"bytes={len(body)}-"]
+    download_dataset(pairs_dataset(server, size=len(body)), tmp_path, lambda _: None)
+    assert server.range_headers == [f"bytes={len(body)}-"]
 
 
 @pytest.mark.parametrize(
-    ("known", "complaint"),
+    ("known", "message"),
     [({"size": 7}, "bytes instead of 7"), ({"digest": "md5:00"}, "its md5 is")],
 )
-def test_other_content_than_known_is_refused_and_removed(
-    server: Server, tmp_path: Path, known: dict[str, object], complaint: str
+def test_wrong_size_or_digest_is_rejected_and_deleted(
+    server: Server, tmp_path: Path, known: dict[str, object], message: str
 ) -> None:
-    server.content["deu-eng.zip"] = zipped()
-    with pytest.raises(TrainingError, match=complaint):
-        download_dataset(pairs_at(server, **known), tmp_path, lambda _: None)
+    server.content["deu-eng.zip"] = zip_archive()
+    with pytest.raises(TrainingError, match=message):
+        download_dataset(pairs_dataset(server, **known), tmp_path, lambda _: None)
     assert list((tmp_path / "pairs").iterdir()) == []
 
 
-def test_what_is_no_archive_is_named(server: Server, tmp_path: Path) -> None:
+def test_non_archive_is_reported(server: Server, tmp_path: Path) -> None:
     server.content["deu-eng.zip"] = b"<html>Please log in</html>"
     with pytest.raises(TrainingError, match=r"deu-eng\.zip is damaged or unexpected.*Delete it"):
-        download_dataset(pairs_at(server), tmp_path, lambda _: None)
+        download_dataset(pairs_dataset(server), tmp_path, lambda _: None)
 
 
-def test_a_moved_file_and_no_network_say_what_to_do(server: Server, tmp_path: Path) -> None:
+def test_http_and_network_errors_explain_manual_download(server: Server, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=r"returned 404.*look at http://page.*by hand"):
-        download_dataset(pairs_at(server), tmp_path, lambda _: None)
-    nowhere = DatasetFile("http://127.0.0.1:9/deu-eng.zip")  # nobody listens there
-    offline = PublicDataset("pairs", "", "", "", "http://page", (nowhere,), unpack_pairs)
+        download_dataset(pairs_dataset(server), tmp_path, lambda _: None)
+    unreachable = DatasetFile("http://127.0.0.1:9/deu-eng.zip")  # a closed port
+    offline = PublicDataset("pairs", "", "", "", "http://page", (unreachable,), unpack_pairs)
     with pytest.raises(TrainingError, match=r"a network, download http://127\.0\.0\.1:9/deu-eng\.zip on another"):
         download_dataset(offline, tmp_path, lambda _: None)
 
 
-def test_files_put_there_by_hand_are_checked_and_unpacked(tmp_path: Path) -> None:
+def test_manually_downloaded_file_is_unpacked(tmp_path: Path) -> None:
     (tmp_path / "pairs").mkdir()
-    (tmp_path / "pairs" / "deu-eng.zip").write_bytes(zipped())
-    nowhere = DatasetFile("http://127.0.0.1:9/deu-eng.zip")
-    offline = PublicDataset("pairs", "", "", "", "http://page", (nowhere,), unpack_pairs)
+    (tmp_path / "pairs" / "deu-eng.zip").write_bytes(zip_archive())
+    unreachable = DatasetFile("http://127.0.0.1:9/deu-eng.zip")
+    offline = PublicDataset("pairs", "", "", "", "http://page", (unreachable,), unpack_pairs)
     assert [path.name for path in download_dataset(offline, tmp_path, lambda _: None)] == ["deu.txt"]
 
 
-def test_gzipped_lines_are_read_to_the_end(tmp_path: Path) -> None:
+def test_truncated_gzip_is_detected(tmp_path: Path) -> None:
     (tmp_path / "a.de.gz").write_bytes(gzip.compress(b"eins\n"))
     assert check_gzip_lines(tmp_path) == [tmp_path / "a.de.gz"]
     (tmp_path / "b.de.gz").write_bytes(gzip.compress(b"eins\n" * 997)[:-9])
@@ -184,7 +186,7 @@ def test_reviews_become_labelled_lines(tmp_path: Path) -> None:
     assert len(gzip.decompress(test.read_bytes()).decode().splitlines()) == 3
 
 
-def test_every_known_set_says_licence_size_and_page() -> None:
+def test_every_dataset_has_licence_size_and_https_urls() -> None:
     for name, each in PUBLIC_SETS.items():
         assert find_dataset(name) is each
         assert each.licence

@@ -1,4 +1,4 @@
-"""Scores are sacreBLEU's, of whole files, with their signatures; a classifier's mistakes are counted by class."""
+"""Scores are corpus scores of sacreBLEU with signatures; a classifier's errors are counted by class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headlight.model.training.evaluate import confusion_matrix, evaluate_transla
 REFERENCES = ["The dog sleeps in the garden.", "She drinks a cup of tea.", "We are going home now, aren't we?"]
 
 
-def test_perfect_translations_score_a_hundred_and_are_written(tmp_path: Path) -> None:
+def test_perfect_translations_score_100_and_are_written(tmp_path: Path) -> None:
     pytest.importorskip("sacrebleu")
     path = tmp_path / "hypotheses.txt"
     scores = evaluate_translations(lambda lines: lines, REFERENCES, REFERENCES, hypotheses_path=path)
@@ -25,7 +25,7 @@ def test_perfect_translations_score_a_hundred_and_are_written(tmp_path: Path) ->
     assert "sentences/s" in str(scores)
 
 
-def test_signatures_say_cased_and_detokenised() -> None:
+def test_signatures_are_cased_and_detokenised() -> None:
     pytest.importorskip("sacrebleu")
     scores = score_translations(["the dog sleeps in the garden."], REFERENCES[:1])
     assert scores.bleu < 100
@@ -33,7 +33,7 @@ def test_signatures_say_cased_and_detokenised() -> None:
     assert scores.chrf_signature.startswith("nrefs:1|case:mixed|eff:yes|nc:6|nw:0|")
 
 
-def test_unequal_files_and_a_missing_library_are_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unequal_files_and_missing_sacrebleu_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TrainingError, match="2 translations, but 3 references"):
         score_translations(REFERENCES[:2], REFERENCES)
     for name in ("sacrebleu", "sacrebleu.metrics", "sacrebleu.metrics.bleu"):
@@ -42,13 +42,13 @@ def test_unequal_files_and_a_missing_library_are_said_plainly(monkeypatch: pytes
         score_translations(REFERENCES, REFERENCES)
 
 
-def test_test_files_are_read_whole(tmp_path: Path) -> None:
+def test_blank_lines_of_test_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.de").write_text("eins\n\nzwei\n", encoding="utf-8")
     (tmp_path / "a.en").write_text("one\n\ntwo\n", encoding="utf-8")
     assert read_test(tmp_path / "a.de", tmp_path / "a.en") == (["eins", "", "zwei"], ["one", "", "two"])
 
 
-def test_confusion_and_accuracy_by_hand() -> None:
+def test_confusion_matrix_matches_hand_computed_values() -> None:
     result = confusion_matrix([0, 0, 0, 1, 1], [0, 0, 1, 1, 0], ["negative", "positive"])
     assert result.confusion.tolist() == [[2, 1], [1, 1]]
     assert result.accuracy == pytest.approx(3 / 5)
@@ -59,8 +59,8 @@ def test_confusion_and_accuracy_by_hand() -> None:
         confusion_matrix([0, 1], [0], ["negative", "positive"])
 
 
-def test_chinese_is_scored_by_its_characters() -> None:
+def test_chinese_is_scored_by_characters() -> None:
     one_of_six_differs = score_translations(["我喜欢这本书。"], ["我喜欢那本书。"], language="zh")
-    assert one_of_six_differs.bleu > 20, "as one long word it would be all wrong"
+    assert one_of_six_differs.bleu > 20, "tokenized as one word, the score would be 0"
     assert "tok:zh" in one_of_six_differs.bleu_signature
     assert "tok:13a" in score_translations(["a b c d"], ["a b c d"], language="en").bleu_signature

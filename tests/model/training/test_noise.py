@@ -17,7 +17,7 @@ from tests.model.training.test_run import make_run
 TEXTS = [f"Heute treffen wir uns um {hour} Uhr 45 in München, nicht wahr?" for hour in range(400)]
 
 
-def test_noise_follows_from_seed_and_epoch_alone() -> None:
+def test_noise_depends_only_on_seed_and_epoch() -> None:
     first = noisy_sources(TEXTS, "de", 0.5, seed=1, epoch=0)
     assert first == noisy_sources(TEXTS, "de", 0.5, seed=1, epoch=0)
     assert first != noisy_sources(TEXTS, "de", 0.5, seed=1, epoch=1)
@@ -27,7 +27,7 @@ def test_noise_follows_from_seed_and_epoch_alone() -> None:
     assert noisy_sources(TEXTS, "de", 0.0, seed=1, epoch=0) == {}
 
 
-def test_numbers_survive_every_change() -> None:
+def test_noise_keeps_numbers() -> None:
     for row, text in noisy_sources(TEXTS, "de", 1.0, seed=1, epoch=0).items():
         assert f" {row} " in text, text
         assert " 45 " in text, text
@@ -50,35 +50,35 @@ def test_numbers_survive_every_change() -> None:
         (noise.misspell("zh"), "我已经走了", "我以经走了"),
     ],
 )
-def test_each_change_does_what_it_says(change: noise.NoiseFunction, before: str, after: str) -> None:
+def test_noise_functions_match_examples(change: noise.NoiseFunction, before: str, after: str) -> None:
     assert change(before, Random(1)) == after
 
 
-def test_a_slip_stays_within_one_word_that_is_no_name() -> None:
+def test_typo_changes_one_word_and_no_name() -> None:
     text = "Susanne Ziegler wartet in Oberhausen"
     for seed in range(40):
-        slipped = noise.typo(text, Random(seed))
-        assert slipped.replace(slipped.split()[2], "wartet") == text
-        assert slipped.split()[2][0] == "w"
-        assert sorted(set(slipped.split()[2]) - set("wartet")) == []
+        noisy = noise.typo(text, Random(seed))
+        assert noisy.replace(noisy.split()[2], "wartet") == text
+        assert noisy.split()[2][0] == "w"
+        assert sorted(set(noisy.split()[2]) - set("wartet")) == []
     assert noise.typo("Anna und Ali", Random(1)) == "Anna und Ali"
     assert noise.typo("我不知道", Random(1)) == "我不知道"
 
 
-def test_a_text_never_becomes_empty() -> None:
+def test_noise_never_empties_text() -> None:
     assert all(add_noise("?!", "en", Random(seed)) for seed in range(30))
 
 
-def test_a_language_without_a_list_is_noisy_as_latin_letters_are() -> None:
+def test_unlisted_language_gets_latin_noise() -> None:
     assert any(add_noise("Où est la gare ?", "fr", Random(seed)) != "Où est la gare ?" for seed in range(10))
 
 
-def test_a_share_above_one_is_refused() -> None:
+def test_share_above_one_is_rejected() -> None:
     with pytest.raises(TrainingError, match=r"noise\.share is 1\.5"):
         make_recipe(noise={"share": 1.5})
 
 
-def test_an_epoch_shows_noisy_sources_and_its_targets_as_they_were(tmp_path: Path) -> None:
+def test_epoch_has_noisy_sources_and_unchanged_targets(tmp_path: Path) -> None:
     run = make_run(make_recipe(noise={"share": 0.5}, steps=1), CORPORA, tmp_path)
     plain = run.data.plain
     epochs = [run.data(epoch) for epoch in (0, 1, 0)]
@@ -94,7 +94,7 @@ def test_an_epoch_shows_noisy_sources_and_its_targets_as_they_were(tmp_path: Pat
         assert epochs[0].source[row].tolist() == expected
 
 
-def test_noise_and_cutting_by_chance_go_together(tmp_path: Path) -> None:
+def test_noise_works_with_subword_dropout(tmp_path: Path) -> None:
     recipe = make_recipe(noise={"share": 1.0}, tokenizer={"vocabulary": 400, "source_dropout": 0.2}, steps=1)
     run = make_run(recipe, CORPORA, tmp_path)
     decoded = [run.tokenizers.source.decode(ids.tolist()) for ids in run.data(0).source]

@@ -14,29 +14,29 @@ CHECKS = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
 
 
 @pytest.fixture(autouse=True)
-def asked_anew() -> Iterator[None]:
+def clear_cache() -> Iterator[None]:
     bfloat16_is_faster.cache_clear()
     yield
     bfloat16_is_faster.cache_clear()
 
 
-@pytest.mark.parametrize(("seconds", "gains"), [(0.5, True), (0.9, False), (1.9, False)])
-def test_it_is_chosen_where_its_product_is_clearly_faster(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, gains: bool
+@pytest.mark.parametrize(("seconds", "expected"), [(0.5, True), (0.9, False), (1.9, False)])
+def test_bfloat16_is_selected_if_clearly_faster(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, expected: bool
 ) -> None:
-    taken = {torch.bfloat16: seconds, torch.float32: 1.0}
-    monkeypatch.setattr("headlight.model.training.processes.time_matmul", taken.__getitem__)
+    measured_seconds = {torch.bfloat16: seconds, torch.float32: 1.0}
+    monkeypatch.setattr("headlight.model.training.processes.time_matmul", measured_seconds.__getitem__)
     monkeypatch.setattr(torch.cpu, CHECKS[0], lambda: True, raising=False)
-    assert bfloat16_is_faster(CPU) is gains
+    assert bfloat16_is_faster(CPU) is expected
 
 
-def test_without_instructions_for_it_nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_processor_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headlight.model.training.processes.time_matmul", None)
     for name in CHECKS:
         monkeypatch.setattr(torch.cpu, name, lambda: False, raising=False)
     assert bfloat16_is_faster(CPU) is False
 
 
-@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
-def test_a_product_of_each_is_timed(kind: torch.dtype) -> None:
-    assert time_matmul(kind) > 0
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_matmul_is_timed_in_each_type(dtype: torch.dtype) -> None:
+    assert time_matmul(dtype) > 0

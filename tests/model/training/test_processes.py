@@ -24,13 +24,13 @@ def free_port() -> str:
 
 
 @pytest.mark.slow
-def test_two_gloo_processes_give_the_gradients_and_loss_of_one(tmp_path: Path) -> None:
-    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "OMP_NUM_THREADS": "1"}
+def test_two_processes_match_gradients_and_loss_of_one(tmp_path: Path) -> None:
+    environment = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "OMP_NUM_THREADS": "1"}
     ranks = [
         subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "tests.model.training.gradients_of_process", str(tmp_path / "two")],
             cwd=ROOT,
-            env=os.environ | shared | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
+            env=os.environ | environment | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
         )
         for rank in range(2)
     ]

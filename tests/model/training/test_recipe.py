@@ -16,17 +16,17 @@ RECIPES = sorted((Path(__file__).resolve().parents[3] / "assets" / "recipes").gl
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_shipped_recipes_are_sound_and_named_like_their_file(path: Path) -> None:
+def test_bundled_recipes_roundtrip_and_match_file_name(path: Path) -> None:
     recipe = load_recipe(path)
     assert recipe.name == path.stem
     assert recipe_from_json(recipe.to_json()) == recipe
 
 
-def test_there_are_shipped_recipes() -> None:
+def test_recipes_are_bundled() -> None:
     assert RECIPES
 
 
-def test_model_fields_reach_the_configuration() -> None:
+def test_model_fields_become_configuration() -> None:
     recipe = make_recipe(model={"d_model": 14, "heads": 7, "norm_first": True}, tokenizer={"shared": False})
     config = recipe.model_config(source_vocabulary=29, target_vocabulary=31, pad_id=5)
     assert (config.d_model, config.heads, config.norm_first, config.pad_id) == (14, 7, True, 5)
@@ -34,7 +34,7 @@ def test_model_fields_reach_the_configuration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "complaint"),
+    ("fields", "message"),
     [
         ({"sed": 1}, "recipe has unknown field(s) sed"),
         ({"optimisation": {"rate": 1.0}}, "recipe.optimisation has unknown field(s) rate"),
@@ -57,14 +57,14 @@ def test_model_fields_reach_the_configuration() -> None:
         ({"batching": {"batch_tokens": 10}}, "too few for one pair of 150 tokens"),
     ],
 )
-def test_faults_are_named(fields: dict[str, Any], complaint: str) -> None:
+def test_invalid_fields_are_reported_with_file(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(TrainingError) as caught:
         recipe_from_json(recipe_text(**fields), origin="my.json")
     assert str(caught.value).startswith("my.json: ")
-    assert complaint in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_what_is_no_json_or_no_object_is_refused() -> None:
+def test_non_object_json_is_rejected() -> None:
     for text in ("{", "[1]", json.dumps("x")):
         with pytest.raises(TrainingError):
             recipe_from_json(text)

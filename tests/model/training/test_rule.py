@@ -16,80 +16,82 @@ from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATUR
 
 
 def answer(number: int, mean: float, reference: str, back: bool = True) -> Answer:
-    """An answer whose probability is all that tells of it."""
+    """An answer whose only informative feature is its mean log-probability."""
     translation: Any = SimpleNamespace(source_text=f"Satz {number}.", text=f"Sentence {number}.", mean=mean)
     return Answer(translation, reference, BackTranslation("", ()) if back else None)
 
 
-def gathered(translation: Any, source: str, target: str, usual: float, back: BackTranslation | None = None) -> Evidence:
+def fake_evidence(
+    translation: Any, source: str, target: str, expected_length: float, back: BackTranslation | None = None
+) -> Evidence:
     return Evidence(dict.fromkeys(BACK_TRANSLATION_FEATURES if back else FEATURES, 0.0) | {"mean": translation.mean})
 
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
-    """800 answers; to chrF, which sees the reference, the likely ones are wrong."""
-    monkeypatch.setattr(fitting, "collect_evidence", gathered)
-    chance = np.random.default_rng(5)
-    means = chance.normal(size=800).tolist()
+    """800 answers; by chrF with the reference, the likely ones are wrong."""
+    monkeypatch.setattr(fitting, "collect_evidence", fake_evidence)
+    generator = np.random.default_rng(5)
+    means = generator.normal(size=800).tolist()
     return [
         answer(number, mean, "Something else, quite." if mean > 0 else f"Sentence {number}.")
         for number, mean in enumerate(means)
     ]
 
 
-def verdicts_on(answers: list[Answer]) -> dict[str, bool]:
-    """A reader who finds the likely ones right, most of the time."""
-    slips = np.random.default_rng(1).random(len(answers)) < 0.1
+def human_verdicts(answers: list[Answer]) -> dict[str, bool]:
+    """Labels that mark likely answers as right, with 10% noise."""
+    flips = np.random.default_rng(1).random(len(answers)) < 0.1
     return {
-        each.fingerprint: bool((mean_of(each.translation) > 0) != slip)
-        for each, slip in zip(answers, slips, strict=True)
+        each.fingerprint: bool((mean_feature(each.translation) > 0) != flip)
+        for each, flip in zip(answers, flips, strict=True)
     }
 
 
-def mean_of(translation: Translation) -> float:
+def mean_feature(translation: Translation) -> float:
     return float(vars(translation)["mean"])
 
 
-def test_what_was_read_outweighs_chrf_and_alone_measures(answers: list[Answer]) -> None:
-    fitted = fit_rule(answers, "de", "en", verdicts_on(answers[:400]))
-    assert fitted.measured["read"] == fitted.measured["alone"]["answers"] == 400
-    assert dict(zip(fitted.alone.features, fitted.alone.weights, strict=True))["mean"] > 1
-    assert fitted.measured["alone"]["area"] == pytest.approx(0.9, abs=0.05)
-    assert fitted.measured["alone"]["flagged_right"] == pytest.approx(0.12, abs=0.01)
-    assert fitted.with_back is not None
-    assert fitted.alone.right > fitted.alone.doubt > 0
+def test_human_verdicts_replace_chrf_labels(answers: list[Answer]) -> None:
+    rule = fit_rule(answers, "de", "en", human_verdicts(answers[:400]))
+    assert rule.measured["read"] == rule.measured["alone"]["answers"] == 400
+    assert dict(zip(rule.alone.features, rule.alone.weights, strict=True))["mean"] > 1
+    assert rule.measured["alone"]["area"] == pytest.approx(0.9, abs=0.05)
+    assert rule.measured["alone"]["flagged_right"] == pytest.approx(0.12, abs=0.01)
+    assert rule.with_back is not None
+    assert rule.alone.right > rule.alone.doubt > 0
 
 
-def test_grades_begin_where_those_that_visitors_type_say_so(answers: list[Answer]) -> None:
-    verdicts = verdicts_on(answers)
+def test_thresholds_come_from_typed_sentences(answers: list[Answer]) -> None:
+    verdicts = human_verdicts(answers)
     plain = fit_rule(answers, "de", "en", verdicts)
-    # Visitors type what the model finds easy: of the right answers to that, those below are likely ones elsewhere.
-    easy = sorted(range(800), key=lambda number: -mean_of(answers[number].translation))[: 3 * MIN_TYPED_ANSWERS]
+    # Visitors type sentences that are easy for the model, so the threshold of right answers is higher for them.
+    easy = sorted(range(800), key=lambda number: -mean_feature(answers[number].translation))[: 3 * MIN_TYPED_ANSWERS]
     typed = [replace(each, typed=number in easy) for number, each in enumerate(answers)]
-    fitted = fit_rule(typed, "de", "en", verdicts)
-    assert fitted.alone.weights == plain.alone.weights
-    assert fitted.alone.right > plain.alone.right
-    assert fitted.measured["alone"]["typed"]["answers"] == 3 * MIN_TYPED_ANSWERS
-    assert fitted.measured["alone"]["typed"]["flagged_right"] == pytest.approx(0.12, abs=0.01)
+    rule = fit_rule(typed, "de", "en", verdicts)
+    assert rule.alone.weights == plain.alone.weights
+    assert rule.alone.right > plain.alone.right
+    assert rule.measured["alone"]["typed"]["answers"] == 3 * MIN_TYPED_ANSWERS
+    assert rule.measured["alone"]["typed"]["flagged_right"] == pytest.approx(0.12, abs=0.01)
     few = [replace(each, typed=number in easy[: MIN_TYPED_ANSWERS - 1]) for number, each in enumerate(answers)]
     assert fit_rule(few, "de", "en", verdicts).alone.right == plain.alone.right
 
 
-def test_too_few_that_were_read_are_none_and_chrf_judges(answers: list[Answer]) -> None:
-    fitted = fit_rule(answers, "de", "en", verdicts_on(answers[: MIN_REVIEWED_ANSWERS - 1]))
-    assert fitted.measured["read"] == 0
-    assert fitted.measured["alone"]["answers"] == 800
-    assert "mean" not in fitted.alone.features  # it would count the wrong way
+def test_too_few_verdicts_fall_back_to_chrf(answers: list[Answer]) -> None:
+    rule = fit_rule(answers, "de", "en", human_verdicts(answers[: MIN_REVIEWED_ANSWERS - 1]))
+    assert rule.measured["read"] == 0
+    assert rule.measured["alone"]["answers"] == 800
+    assert "mean" not in rule.alone.features  # its weight would have the wrong sign
 
 
-def test_verdicts_by_chance_teach_nothing_that_is_measured(answers: list[Answer]) -> None:
+def test_random_verdicts_give_chance_area(answers: list[Answer]) -> None:
     verdicts = {each.fingerprint: number % 10 < 7 for number, each in enumerate(answers)}
-    fitted = fit_rule(answers, "de", "en", verdicts)
-    assert fitted.measured["alone"]["area"] == pytest.approx(0.5, abs=0.08)
+    rule = fit_rule(answers, "de", "en", verdicts)
+    assert rule.measured["alone"]["area"] == pytest.approx(0.5, abs=0.08)
 
 
-def test_without_a_way_back_there_is_one_rule(answers: list[Answer]) -> None:
-    alone = [Answer(each.translation, each.reference, None) for each in answers]
-    fitted = fit_rule(alone, "de", "en", verdicts_on(answers))
-    assert fitted.with_back is None
-    assert "with_back" not in fitted.measured
+def test_without_back_translations_one_rule_is_fitted(answers: list[Answer]) -> None:
+    forward_only = [Answer(each.translation, each.reference, None) for each in answers]
+    rule = fit_rule(forward_only, "de", "en", human_verdicts(answers))
+    assert rule.with_back is None
+    assert "with_back" not in rule.measured

@@ -10,7 +10,7 @@ from headlight.model.training.recipe import Optimisation
 from headlight.model.training.schedule import constant, cooldown_factor, cosine, inverse_square_root, make_schedule
 
 
-def test_inverse_square_root_is_the_published_one() -> None:
+def test_inverse_square_root_matches_paper() -> None:
     width, warmup = 512, 4000
     peak = (width * warmup) ** -0.5
     for step in (1, 1999, 4000, 4001, 100_003):
@@ -25,18 +25,18 @@ def test_cosine_warms_up_and_ends_at_zero() -> None:
     assert factors == pytest.approx([0.5, 1, (1 + slope) / 2, 0.5, (1 - slope) / 2, 0, 0])
 
 
-def test_constant_warms_up_and_stays() -> None:
+def test_constant_schedule_warms_up_and_stays() -> None:
     assert [constant(step, 4) for step in (1, 3, 4, 5, 10_007)] == [0.25, 0.75, 1, 1, 1]
 
 
-def test_cool_down_falls_by_the_square_root_at_the_very_end() -> None:
+def test_cool_down_follows_square_root() -> None:
     factors = [cooldown_factor(step, 100, 16) for step in (1, 84, 85, 88, 93, 100)]
     assert factors == pytest.approx([1, 1, 1 - 1 / 4, 1 - 2 / 4, 1 - 3 / 4, 0])
     assert cooldown_factor(100, 100, 0) == 1
 
 
 @pytest.mark.parametrize("name", ["inverse_square_root", "cosine", "constant"])
-def test_schedule_of_a_recipe_is_peak_times_factors(name: str) -> None:
+def test_schedule_is_peak_rate_times_factors(name: str) -> None:
     rate = make_schedule(Optimisation(schedule=name, peak_rate=3e-3, warmup_steps=5), last=50, cool_down_steps=10)
     assert rate(5) == pytest.approx(3e-3)
     assert rate(2) == pytest.approx(3e-3 * 2 / 5)

@@ -17,7 +17,7 @@ from tests.model.training.examples import make_recipe
 from tests.model.training.test_run import make_run
 
 WORDS = ("我们", "的", "那", "本", "书", "在", "桌子", "上", "狗", "孩子", "学习", "，", "。", "Python", " ", "3")
-PAIRS = ("的那", "狗在", "在桌", "书在")  # they stand side by side more often than most words do
+PAIRS = ("的那", "狗在", "在桌", "书在")  # frequent pairs across word boundaries
 SENTENCES = [
     "我们的那本书在桌子上。",
     "孩子的那本书在桌子上。",
@@ -26,8 +26,8 @@ SENTENCES = [
 ] * 9
 
 
-def words(text: str) -> Iterator[str]:
-    """A segmenter of the words above: the longest first."""
+def segment_words(text: str) -> Iterator[str]:
+    """Segment into the words above, the longest match first."""
     while text:
         word = max((word for word in (*WORDS, text[0]) if text.startswith(word)), key=len)
         text = text[len(word) :]
@@ -36,30 +36,30 @@ def words(text: str) -> Iterator[str]:
 
 @pytest.fixture
 def jieba(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = SimpleNamespace(cut=words, setLogLevel=lambda level: None)
+    fake = SimpleNamespace(cut=segment_words, setLogLevel=lambda level: None)
     monkeypatch.setitem(sys.modules, "jieba", fake)
 
 
-def entries(tokenizer: Tokenizer) -> set[str]:
+def vocabulary_labels(tokenizer: Tokenizer) -> set[str]:
     return {tokenizer.label(token_id) for token_id in range(tokenizer.vocabulary_size)}
 
 
 @pytest.mark.usefixtures("jieba")
-def test_merges_learnt_within_words_do_not_cross_their_borders() -> None:
+def test_segmented_merges_do_not_cross_word_boundaries() -> None:
     segment = find_segmenter(["zh"])
     assert segment is not None
     plain = Tokenizer.train(SENTENCES, 600)
     within = Tokenizer.train(SENTENCES, 600, segment=segment)
-    assert entries(plain) & set(PAIRS)
-    assert not entries(within) & set(PAIRS)
-    assert {"我们", "桌子", "孩子", "学习"} <= entries(within)
-    kept, there = boundary_recall(within, SENTENCES, segment)
-    assert kept == there == 9 * (7 + 7 + 8 + 7)  # no border is counted that a sign shows
-    assert boundary_recall(plain, SENTENCES, segment)[0] < there
+    assert vocabulary_labels(plain) & set(PAIRS)
+    assert not vocabulary_labels(within) & set(PAIRS)
+    assert {"我们", "桌子", "孩子", "学习"} <= vocabulary_labels(within)
+    preserved, total = boundary_recall(within, SENTENCES, segment)
+    assert preserved == total == 9 * (7 + 7 + 8 + 7)  # boundaries at punctuation do not count
+    assert boundary_recall(plain, SENTENCES, segment)[0] < total
 
 
 @pytest.mark.usefixtures("jieba")
-def test_the_segmenter_is_not_needed_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trained_vocabulary_needs_no_segmenter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Tokenizer.train(SENTENCES, 600, segment=find_segmenter(["zh"])).save(tmp_path / "tokenizer.json")
     monkeypatch.setitem(sys.modules, "jieba", None)
     loaded = Tokenizer.load(tmp_path / "tokenizer.json")
@@ -72,7 +72,7 @@ def test_languages_with_spaces_need_no_segmenter() -> None:
     assert find_segmenter(["de", "en"]) is None
 
 
-def test_a_missing_segmenter_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_segmenter_error_names_requirements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jieba", None)
     segment = find_segmenter(["zh"])
     assert segment is not None
@@ -82,7 +82,7 @@ def test_a_missing_segmenter_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.usefixtures("jieba")
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_recipe_asks_for_words(tmp_path: Path, shared: bool) -> None:
+def test_recipe_can_segment_words(tmp_path: Path, shared: bool) -> None:
     lines = [f"{line}\tThis is sentence {number}.\n" for number, line in enumerate(SENTENCES)]
     (tmp_path / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
     recipe = make_recipe(
@@ -90,14 +90,12 @@ def test_a_recipe_asks_for_words(tmp_path: Path, shared: bool) -> None:
         tokenizer={"vocabulary": 600, "segmented": True, "shared": shared}, steps=1,
     )  # fmt: skip
     run = make_run(recipe, tmp_path, tmp_path / "run")
-    assert not entries(run.tokenizers.source) & set(PAIRS)
-    assert "桌子" in entries(run.tokenizers.source)
+    assert not vocabulary_labels(run.tokenizers.source) & set(PAIRS)
+    assert "桌子" in vocabulary_labels(run.tokenizers.source)
 
 
 @pytest.mark.usefixtures("jieba")
-def test_the_command_learns_within_words_and_measures_borders(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tokenizer_command_segments_and_measures_boundaries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, output = tmp_path / "text.zh", tmp_path / "tokenizer.json"
     text.write_text("".join(f"{line}\n" for line in SENTENCES), encoding="utf-8")
     assert main(["tokenizer", str(text), "--size", "600", "--segment", "zh", "--output", str(output)]) == 0

@@ -30,32 +30,32 @@ def train(trainer: Trainer, steps: int) -> None:
 
 
 @pytest.mark.parametrize("optimisation", [{"ema_decay": 0.9}, {"ema_decay": 0.0, "weight_decay": 0.1, "clip": 0.0}])
-def test_a_resumed_trainer_ends_with_the_weights_of_an_unbroken_one(
-    tmp_path: Path, optimisation: dict[str, float]
-) -> None:
+def test_resumed_trainer_matches_uninterrupted_one(tmp_path: Path, optimisation: dict[str, float]) -> None:
     recipe = with_dropout(
         optimisation=optimisation, batching={"batch_tokens": 211, "accumulate": 2, "max_sentence_tokens": 97}
     )
-    whole, broken, resumed = (make_trainer(recipe) for _ in range(3))
-    train(whole, 13)
-    train(broken, 6)
+    uninterrupted, interrupted, resumed = (make_trainer(recipe) for _ in range(3))
+    train(uninterrupted, 13)
+    train(interrupted, 6)
     path = tmp_path / "step-00000006.safetensors"
-    checkpoints.save_checkpoint(path, broken.tensors(), broken.progress, {})
+    checkpoints.save_checkpoint(path, interrupted.tensors(), interrupted.progress, {})
     groups, progress, _ = checkpoints.load_checkpoint(path)
     resumed.restore(groups, progress)
     train(resumed, 13)
-    for (name, tensor), other in zip(whole.average.tensors().items(), resumed.average.tensors().values(), strict=True):
+    for (name, tensor), other in zip(
+        uninterrupted.average.tensors().items(), resumed.average.tensors().values(), strict=True
+    ):
         assert torch.equal(tensor, other), name
-    assert whole.pop_mean_losses() == resumed.pop_mean_losses()
+    assert uninterrupted.pop_mean_losses() == resumed.pop_mean_losses()
 
 
-def test_a_checkpoint_of_another_model_is_refused() -> None:
+def test_checkpoint_of_another_model_is_rejected() -> None:
     other = make_trainer(make_recipe(model=MODEL | {"d_ff": 29}))
     with pytest.raises(TrainingError, match="a different model from the recipe"):
         make_trainer(make_recipe()).restore(other.tensors(), other.progress)
 
 
-def test_accumulated_batches_give_the_gradient_of_their_mean_over_tokens() -> None:
+def test_accumulated_gradient_is_mean_over_tokens() -> None:
     recipe = make_recipe()
     plan = plan_epoch(SENTENCES, recipe.batching, seed=1, epoch=0)[:3]
     trainer = make_trainer(recipe)
@@ -72,14 +72,14 @@ def test_accumulated_batches_give_the_gradient_of_their_mean_over_tokens() -> No
         assert_close(parameter.grad, sum(each[number] for each in alone) / words)  # type: ignore[arg-type]
 
 
-def test_a_loss_that_is_no_number_stops_with_advice() -> None:
+def test_nan_loss_stops_with_advice() -> None:
     trainer = make_trainer(make_recipe())
     trainer.sums[1] = math.nan
     with pytest.raises(TrainingError, match=r"training has diverged\. Lower optimisation\.peak_rate"):
         trainer.pop_mean_losses()
 
 
-def test_running_average_is_worked_out_by_hand_and_swapped_only_inside_the_block() -> None:
+def test_moving_average_matches_formula_and_swaps_temporarily() -> None:
     layer = torch.nn.Linear(1, 1, bias=False)
     with torch.no_grad():
         layer.weight.fill_(1.0)
@@ -98,7 +98,7 @@ def test_running_average_is_worked_out_by_hand_and_swapped_only_inside_the_block
     assert layer.weight.item() == 3.0
 
 
-def test_byte_dropout_drops_the_share_it_should_and_keeps_the_mean() -> None:
+def test_byte_dropout_has_requested_rate_and_keeps_mean() -> None:
     dropout = ByteDropout(0.25)
     x = torch.ones(997, 101)
     y = dropout(x)
@@ -108,7 +108,7 @@ def test_byte_dropout_drops_the_share_it_should_and_keeps_the_mean() -> None:
     assert torch.equal(dropout.eval()(x), x)
 
 
-def test_byte_dropout_passes_gradients_only_where_it_kept() -> None:
+def test_byte_dropout_gradient_is_zero_at_dropped_values() -> None:
     x = torch.randn(13, 17, requires_grad=True)
     y = ByteDropout(0.5)(x)
     y.sum().backward()
@@ -116,7 +116,7 @@ def test_byte_dropout_passes_gradients_only_where_it_kept() -> None:
     assert torch.equal(x.grad, torch.where(y == 0, 0.0, 2.0))
 
 
-def test_random_bytes_are_even_and_follow_the_seed() -> None:
+def test_random_bytes_are_uniform_and_seeded() -> None:
     torch.manual_seed(5)
     bytes_ = random_bytes(100_003, torch.device("cpu"))
     counts = torch.bincount(bytes_.int(), minlength=256)

@@ -13,47 +13,47 @@ from headlight.model.training.human_verdicts import fingerprint, read_verdicts
 DIRECTIONS = ("de-en", "en-de", "zh-en", "en-zh")
 
 
-def table(path: Path, *rows: tuple[str, ...]) -> Path:
+def write_table(path: Path, *rows: tuple[str, ...]) -> Path:
     path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def test_verdicts_are_found_by_sentence_and_answer_in_whichever_table_they_stand(tmp_path: Path) -> None:
-    named = table(
-        tmp_path / "named.tsv",
+def test_verdicts_are_matched_by_text_or_fingerprint(tmp_path: Path) -> None:
+    by_text = write_table(
+        tmp_path / "texts.tsv",
         ("direction", "verdict", "sentence", "answer"),
         ("de-en", "wrong", "Es ist halb neun.", "It is half nine."),
         ("en-de", "right", "Hello!", "Hallo!"),
     )
-    told = table(
-        tmp_path / "told.tsv",
+    by_fingerprint = write_table(
+        tmp_path / "fingerprints.tsv",
         ("direction", "verdict", "fingerprint"),
         ("de-en", "right", fingerprint("Guten Tag!", "Good day!")),
     )
-    found = read_verdicts((named, told), "de-en")
-    assert found[fingerprint("Es ist halb neun.", "It is half nine.")] is False
-    assert found[fingerprint("Guten Tag!", "Good day!")] is True
-    assert fingerprint("Hello!", "Hallo!") not in found
-    assert fingerprint("Es ist halb neun.", "It is half past eight.") not in found
+    verdicts = read_verdicts((by_text, by_fingerprint), "de-en")
+    assert verdicts[fingerprint("Es ist halb neun.", "It is half nine.")] is False
+    assert verdicts[fingerprint("Guten Tag!", "Good day!")] is True
+    assert fingerprint("Hello!", "Hallo!") not in verdicts
+    assert fingerprint("Es ist halb neun.", "It is half past eight.") not in verdicts
     assert fingerprint("a", "b c") != fingerprint("a b", "c")
 
 
-def test_a_verdict_that_is_none_is_named(tmp_path: Path) -> None:
-    strange = table(tmp_path / "t.tsv", ("direction", "verdict", "fingerprint"), ("de-en", "perhaps", "0" * 16))
+def test_invalid_verdict_tables_are_reported(tmp_path: Path) -> None:
+    strange = write_table(tmp_path / "t.tsv", ("direction", "verdict", "fingerprint"), ("de-en", "perhaps", "0" * 16))
     with pytest.raises(TrainingError, match="'perhaps'"):
         read_verdicts((strange,), "de-en")
-    nameless = table(tmp_path / "n.tsv", ("verdict", "fingerprint"), ("right", "0" * 16))
+    nameless = write_table(tmp_path / "n.tsv", ("verdict", "fingerprint"), ("right", "0" * 16))
     with pytest.raises(TrainingError, match="needs the columns direction"):
         read_verdicts((nameless,), "de-en")
 
 
-def test_what_nobody_has_judged_yet_is_no_verdict(tmp_path: Path) -> None:
+def test_blank_verdicts_are_ignored(tmp_path: Path) -> None:
     rows = (("verdict", "direction", "fingerprint"), ("", "de-en", "0" * 16), ("wrong", "de-en", "1" * 16))
-    assert read_verdicts((table(tmp_path / "t.tsv", *rows),), "de-en") == {"1" * 16: False}
+    assert read_verdicts((write_table(tmp_path / "t.tsv", *rows),), "de-en") == {"1" * 16: False}
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_answers_of_every_translator_that_goes_both_ways_were_read(direction: str) -> None:
+def test_every_two_way_translator_has_verdicts(direction: str) -> None:
     plain, others = (read_verdicts((path,), direction) for path in JUDGED)
     assert len(plain) == 120
     assert len(others) > 500

@@ -41,73 +41,75 @@ def model(name: str) -> Translator:
     return Translator.load(name, "cpu")
 
 
-def searched_for(text: str, **options: Any) -> Translation:
-    """What the search alone finds, where the way back is still to choose."""
+def beam_search(text: str, **options: Any) -> Translation:
+    """The result of the beam search before reranking."""
     request = model("de-en").checker.request(text, **{"back_weight": REVERSE_WEIGHT, **options})
     return model("de-en").translate(request)
 
 
 @pytest.fixture(scope="module")
-def searched() -> list[Translation]:
-    return [searched_for(text, **BACK_TRANSLATION_OPTIONS) for text in SENTENCES]
+def translations() -> list[Translation]:
+    return [beam_search(text, **BACK_TRANSLATION_OPTIONS) for text in SENTENCES]
 
 
 def hypothesis(text: str, score: float) -> Hypothesis:
     return Hypothesis(text, (len(text), 2), score, 2 * score)
 
 
-# ---------------------------------------------------------------- what the way back is asked
+# ---------------------------------------------------------------- scores of the reverse model
 
 
-def test_a_guess_is_what_the_way_back_thinks_of_the_sentence(searched: list[Translation]) -> None:
-    sentence, texts = SENTENCES[0], [each.text for each in searched[0].hypotheses]
-    guesses = reverse_scores(model("en-de"), sentence, texts)
-    for text, guess in zip(texts, guesses, strict=True):
+def test_reverse_score_is_mean_log_probability_of_source(translations: list[Translation]) -> None:
+    sentence, texts = SENTENCES[0], [each.text for each in translations[0].hypotheses]
+    scores = reverse_scores(model("en-de"), sentence, texts)
+    for text, score in zip(texts, scores, strict=True):
         scored = model("en-de").translate(text, target=sentence)
-        assert guess == pytest.approx(scored.log_probability / len(scored.target_tokens), abs=1e-4)
+        assert score == pytest.approx(scored.log_probability / len(scored.target_tokens), abs=1e-4)
 
 
-def test_many_are_guessed_as_one_by_one_in_whatever_batches(
-    searched: list[Translation], monkeypatch: pytest.MonkeyPatch
+def test_reverse_scores_do_not_depend_on_batches(
+    translations: list[Translation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pairs = [(each.source_text, other.text) for each in searched for other in each.hypotheses]
+    pairs = [(each.source_text, other.text) for each in translations for other in each.hypotheses]
     together = reverse_scores_batch(model("en-de"), pairs)
     monkeypatch.setattr("headlight.model.translate.reranking.BATCH_TOKENS", 40)
     assert reverse_scores_batch(model("en-de"), pairs) == pytest.approx(together, abs=1e-4)
     assert reverse_scores_batch(model("en-de"), []) == []
 
 
-def test_what_cannot_be_read_is_not_guessed_from() -> None:
+def test_blank_and_too_long_texts_have_no_reverse_score() -> None:
     most = model("en-de").model.config.max_length
-    guesses = reverse_scores(model("en-de"), "Ja.", ["", "  ", "word " * (most + 1), "Yes."])
-    assert [guess is None for guess in guesses] == [True, True, True, False]
+    scores = reverse_scores(model("en-de"), "Ja.", ["", "  ", "word " * (most + 1), "Yes."])
+    assert [score is None for score in scores] == [True, True, True, False]
 
 
-# ---------------------------------------------------------------- how both rank
+# ---------------------------------------------------------------- ranking
 
 
-def test_the_weighed_sum_ranks_and_nothing_is_lost() -> None:
-    found = [hypothesis("tomorrow", -0.2), hypothesis("the day after", -0.3), hypothesis("soon", -0.4)]
-    best = rank_hypotheses(found, [-3.0, -1.0, -0.9], 0.3)
+def test_hypotheses_are_ranked_by_weighted_sum() -> None:
+    hypotheses = [hypothesis("tomorrow", -0.2), hypothesis("the day after", -0.3), hypothesis("soon", -0.4)]
+    best = rank_hypotheses(hypotheses, [-3.0, -1.0, -0.9], 0.3)
     assert [each.text for each in best] == ["the day after", "soon", "tomorrow"]
     assert [each.reverse_score for each in best] == [-1.0, -0.9, -3.0]
-    assert [replace(each, reverse_score=None) for each in best] == [found[1], found[2], found[0]]
-    assert [each.text for each in rank_hypotheses(found, [-3.0, -1.0, -0.9], 0.01)] == [each.text for each in found]
+    assert [replace(each, reverse_score=None) for each in best] == [hypotheses[1], hypotheses[2], hypotheses[0]]
+    assert [each.text for each in rank_hypotheses(hypotheses, [-3.0, -1.0, -0.9], 0.01)] == [
+        each.text for each in hypotheses
+    ]
 
 
-def test_what_was_cut_off_stands_behind_what_ended_however_well_it_is_guessed_from() -> None:
-    found = [hypothesis("ended", -0.9), replace(hypothesis("cut", -0.1), ended=False)]
-    assert [each.text for each in rank_hypotheses(found, [-9.0, -0.1], 0.3)] == ["ended", "cut"]
-    cut = searched_for(SENTENCES[3], **BACK_TRANSLATION_OPTIONS, max_length=10)
+def test_unfinished_hypotheses_rank_after_finished_ones() -> None:
+    hypotheses = [hypothesis("ended", -0.9), replace(hypothesis("cut", -0.1), ended=False)]
+    assert [each.text for each in rank_hypotheses(hypotheses, [-9.0, -0.1], 0.3)] == ["ended", "cut"]
+    cut = beam_search(SENTENCES[3], **BACK_TRANSLATION_OPTIONS, max_length=10)
     assert {each.ended for each in cut.hypotheses} == {True, False}
-    chosen = rerank(model("en-de"), model("de-en"), cut)
-    assert (chosen.stopped, chosen.hypotheses[0].ended) == ("end", True)
+    reranked = rerank(model("en-de"), model("de-en"), cut)
+    assert (reranked.stopped, reranked.hypotheses[0].ended) == ("end", True)
 
 
-def test_a_hidden_word_is_no_part_of_the_sentence_that_is_guessed() -> None:
-    plain = searched_for("Der Hund schläft nicht.", beam_size=2)
+def test_masked_words_are_not_scored() -> None:
+    plain = beam_search("Der Hund schläft nicht.", beam_size=2)
     assert visible_text(plain) == "Der Hund schläft nicht."
-    masked = searched_for(
+    masked = beam_search(
         "Der Hund schläft nicht.",
         beam_size=2,
         interventions=[{"action": "mask", "start": 4, "end": 8}],
@@ -116,59 +118,63 @@ def test_a_hidden_word_is_no_part_of_the_sentence_that_is_guessed() -> None:
     assert visible_text(masked) == "Der schläft nicht."
 
 
-def test_what_nobody_could_guess_from_comes_last_and_equals_keep_their_order() -> None:
-    found = [hypothesis("…", -0.1), hypothesis("b", -0.5), hypothesis("cc", -0.5)]
-    assert [each.text for each in rank_hypotheses(found, [None, -1.0, -1.0], 0.3)] == ["b", "cc", "…"]
-    assert [each.text for each in rank_hypotheses(found, [None, None, None], 0.3)] == ["…", "b", "cc"]
+def test_unscored_hypotheses_rank_last_and_ties_keep_order() -> None:
+    hypotheses = [hypothesis("…", -0.1), hypothesis("b", -0.5), hypothesis("cc", -0.5)]
+    assert [each.text for each in rank_hypotheses(hypotheses, [None, -1.0, -1.0], 0.3)] == ["b", "cc", "…"]
+    assert [each.text for each in rank_hypotheses(hypotheses, [None, None, None], 0.3)] == ["…", "b", "cc"]
 
 
-def test_only_a_beam_of_which_a_weight_is_wanted_has_a_choice(searched: list[Translation]) -> None:
-    assert can_rerank(searched[0])
+def test_reranking_needs_beam_and_weight_without_target(translations: list[Translation]) -> None:
+    assert can_rerank(translations[0])
     for options in (
         {"beam_size": 4, "back_weight": 0.0},
         {"beam_size": 1},
         {"beam_size": 4, "target": "Day."},
     ):
-        assert not can_rerank(searched_for(SENTENCES[1], **options))
+        assert not can_rerank(beam_search(SENTENCES[1], **options))
 
 
-# ---------------------------------------------------------------- the translation that was chosen
+# ---------------------------------------------------------------- the selected translation
 
 
-def test_the_choice_is_the_best_sum_and_is_captured_as_itself(searched: list[Translation]) -> None:
+def test_selected_hypothesis_is_best_and_captured(translations: list[Translation]) -> None:
     changed = 0
-    for first, found in zip(searched, rerank_batch(model("en-de"), model("de-en"), searched), strict=True):
-        sums = [each.score + REVERSE_WEIGHT * (each.reverse_score or -math.inf) for each in found.hypotheses]
+    for first, reranked in zip(translations, rerank_batch(model("en-de"), model("de-en"), translations), strict=True):
+        sums = [each.score + REVERSE_WEIGHT * (each.reverse_score or -math.inf) for each in reranked.hypotheses]
         assert sums == sorted(sums, reverse=True)
-        assert tuple(token.id for token in found.target_tokens) == found.hypotheses[0].ids
-        assert found.text == found.hypotheses[0].text
-        assert {each.ids for each in found.hypotheses} == {each.ids for each in first.hypotheses}
-        assert (found.request, found.tree, found.stopped) == (first.request, first.tree, "end")
-        changed += found.text != first.text
-        given = model("de-en").translate(first.source_text, target=found.hypotheses[0].ids)
-        np.testing.assert_allclose(found.attention.cross, given.attention.cross, atol=1e-5)
-        assert found.log_probability == pytest.approx(given.log_probability, abs=1e-4)
-    assert 0 < changed < len(searched)  # else nothing was tried
+        assert tuple(token.id for token in reranked.target_tokens) == reranked.hypotheses[0].ids
+        assert reranked.text == reranked.hypotheses[0].text
+        assert {each.ids for each in reranked.hypotheses} == {each.ids for each in first.hypotheses}
+        assert (reranked.request, reranked.tree, reranked.stopped) == (first.request, first.tree, "end")
+        changed += reranked.text != first.text
+        forced = model("de-en").translate(first.source_text, target=reranked.hypotheses[0].ids)
+        np.testing.assert_allclose(reranked.attention.cross, forced.attention.cross, atol=1e-5)
+        assert reranked.log_probability == pytest.approx(forced.log_probability, abs=1e-4)
+    assert 0 < changed < len(translations)  # reranking changes some translations
 
 
-def test_a_word_that_the_likeliest_translation_loses_comes_back() -> None:
-    first = searched_for(SENTENCES[0], **BACK_TRANSLATION_OPTIONS)
+def test_reranking_recovers_lost_word() -> None:
+    first = beam_search(SENTENCES[0], **BACK_TRANSLATION_OPTIONS)
     assert CHOSEN not in first.text
     assert CHOSEN in rerank(model("en-de"), model("de-en"), first).text
 
 
-def test_a_translator_asks_the_way_back_itself(searched: list[Translation]) -> None:
-    chosen = rerank_batch(model("en-de"), model("de-en"), searched)
+def test_translator_reranks_with_way_back(translations: list[Translation]) -> None:
+    reranked = rerank_batch(model("en-de"), model("de-en"), translations)
     alone = model("de-en").translate(SENTENCES[0], way_back=model("en-de"), no_repeat=4)
     assert CHOSEN in alone.text
-    assert (alone.text, alone.request, alone.hypotheses) == (chosen[0].text, chosen[0].request, chosen[0].hypotheses)
+    assert (alone.text, alone.request, alone.hypotheses) == (
+        reranked[0].text,
+        reranked[0].request,
+        reranked[0].hypotheses,
+    )
     several = model("de-en").translate_batch(
         SENTENCES, way_back=model("en-de"), **BACK_TRANSLATION_OPTIONS, back_weight=REVERSE_WEIGHT
     )
-    assert [each.text for each in several] == [each.text for each in chosen]
+    assert [each.text for each in several] == [each.text for each in reranked]
 
 
-def test_a_weight_that_would_do_nothing_is_refused_with_advice() -> None:
+def test_ineffective_back_weight_is_rejected() -> None:
     forth, back = model("de-en"), model("en-de")
     for ask in (forth.translate, forth.stream):
         with pytest.raises(RequestError, match=r"back_weight is 0\.3, but no model is here .* way_back="):
@@ -181,52 +187,52 @@ def test_a_weight_that_would_do_nothing_is_refused_with_advice() -> None:
             forth.translate("Ja.", way_back=back, **options)
 
 
-def test_a_translation_without_a_choice_stays_what_it_is() -> None:
+def test_translation_without_back_weight_is_unchanged() -> None:
     plain = model("de-en").translate(SENTENCES[0], **BACK_TRANSLATION_OPTIONS)
     assert rerank(model("en-de"), model("de-en"), plain) is plain
 
 
-def test_nothing_is_captured_anew_where_the_first_one_stays(searched: list[Translation]) -> None:
+def test_unchanged_best_hypothesis_reuses_attention(translations: list[Translation]) -> None:
     def capture(request: TranslationRequest) -> Translation:
         raise AssertionError(request)
 
-    first = searched[0]
-    found = with_hypothesis(first, [-1.0, *(-9.0 for _ in first.hypotheses[1:])], capture)
-    assert found.attention is first.attention
-    assert found.hypotheses[0].reverse_score == -1.0
+    first = translations[0]
+    translation = with_hypothesis(first, [-1.0, *(-9.0 for _ in first.hypotheses[1:])], capture)
+    assert translation.attention is first.attention
+    assert translation.hypotheses[0].reverse_score == -1.0
 
 
-def test_interventions_stay_and_the_beginning_is_part_of_the_choice() -> None:
+def test_reranking_keeps_interventions_and_prefix() -> None:
     change = {"action": "remove", "kind": "cross", "layer": 0, "head": 3}
-    first = searched_for(SENTENCES[0], **BACK_TRANSLATION_OPTIONS, interventions=[change], prefix="I have")
+    first = beam_search(SENTENCES[0], **BACK_TRANSLATION_OPTIONS, interventions=[change], prefix="I have")
     other = replace(first.hypotheses[-1])
-    guesses = [*(-9.0 for _ in first.hypotheses[1:]), -0.01]
-    found = with_hypothesis(first, guesses, model("de-en").translate)
-    assert (found.text, found.request) == (other.text, first.request)
-    assert found.text.startswith("I have")
-    assert not found.attention.cross[0, 3].any()
+    scores = [*(-9.0 for _ in first.hypotheses[1:]), -0.01]
+    translation = with_hypothesis(first, scores, model("de-en").translate)
+    assert (translation.text, translation.request) == (other.text, first.request)
+    assert translation.text.startswith("I have")
+    assert not translation.attention.cross[0, 3].any()
 
 
 # ---------------------------------------------------------------- lines
 
 
-def test_lines_are_chosen_as_sentences_are(searched: list[Translation]) -> None:
+def test_lines_are_reranked_like_sentences(translations: list[Translation]) -> None:
     lines = [SENTENCES[0], "", *SENTENCES[1:]]
     texts = translate_lines(
         model("en-de"), model("de-en"), lines, **BACK_TRANSLATION_OPTIONS, back_weight=REVERSE_WEIGHT
     )
-    chosen = [each.text for each in rerank_batch(model("en-de"), model("de-en"), searched)]
-    assert texts == [chosen[0], "", *chosen[1:]]
+    reranked = [each.text for each in rerank_batch(model("en-de"), model("de-en"), translations)]
+    assert texts == [reranked[0], "", *reranked[1:]]
     plain = model("de-en").translate_lines(lines, **BACK_TRANSLATION_OPTIONS)
     assert translate_lines(model("en-de"), model("de-en"), lines, **BACK_TRANSLATION_OPTIONS) == plain
     assert plain != texts
 
 
-def test_given_translations_are_scored_without_being_looked_at() -> None:
+def test_forced_targets_are_scored_without_attention() -> None:
     requests = [
         TranslationRequest(text=text, target=target) for text, target in (("Ja.", "Yes."), ("Guten Tag.", "Hello!"))
     ]
-    for request, gained in zip(requests, model("de-en").score(requests), strict=True):
+    for request, log_probabilities in zip(requests, model("de-en").score(requests), strict=True):
         scored = model("de-en").translate(request)
-        assert len(gained) == len(scored.target_tokens)
-        assert sum(gained) == pytest.approx(scored.log_probability, abs=1e-4)
+        assert len(log_probabilities) == len(scored.target_tokens)
+        assert sum(log_probabilities) == pytest.approx(scored.log_probability, abs=1e-4)

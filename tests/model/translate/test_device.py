@@ -12,16 +12,18 @@ from headlight.model.translate.device import DeviceChoice, choose_device, in_sma
 
 
 class Machine:
-    """Pretends that this machine has other devices than it has."""
+    """Simulates the devices and the environment variables of a machine."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.patch = patch
         for name in ("HEADLIGHT_DEVICE", "HEADLIGHT_DTYPE"):
             patch.delenv(name, raising=False)
-        self.has(cuda=0)
+        self.set_devices(cuda=0)
         patch.setattr(torch.version, "hip", None)
 
-    def has(self, *, cuda: int = 0, capability: tuple[int, int] = (9, 0), mps: bool = False, macos: int = 14) -> None:
+    def set_devices(
+        self, *, cuda: int = 0, capability: tuple[int, int] = (9, 0), mps: bool = False, macos: int = 14
+    ) -> None:
         self.patch.setattr(torch.cuda, "is_available", lambda: cuda > 0)
         self.patch.setattr(torch.cuda, "device_count", lambda: cuda)
         self.patch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H200")
@@ -31,7 +33,7 @@ class Machine:
         self.patch.setattr(torch.backends.mps, "is_available", lambda: mps)
         self.patch.setattr(torch.backends.mps, "is_macos_or_newer", lambda major, minor: macos >= major)
 
-    def says(self, *, device: str | None = None, dtype: str | None = None) -> None:
+    def set_environment(self, *, device: str | None = None, dtype: str | None = None) -> None:
         for name, value in (("HEADLIGHT_DEVICE", device), ("HEADLIGHT_DTYPE", dtype)):
             if value is not None:
                 self.patch.setenv(name, value)
@@ -42,65 +44,63 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(monkeypatch)
 
 
-def test_without_a_gpu_the_cpu_is_chosen_and_the_reason_names_its_threads(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cpu_is_default_without_gpu(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     reason = "no CUDA device was found; using the CPU with 2 threads; numbers are float32."
     assert choose_device() == DeviceChoice(torch.device("cpu"), torch.float32, reason)
 
 
-def test_cuda_comes_before_mps_and_mps_before_the_cpu(machine: Machine) -> None:
-    machine.has(cuda=2, mps=True)
+def test_cuda_is_preferred_to_mps_and_mps_to_cpu(machine: Machine) -> None:
+    machine.set_devices(cuda=2, mps=True)
     assert choose_device().device == torch.device("cuda", 0)
     assert "NVIDIA H200 (cuda:0)" in choose_device().reason
-    machine.has(mps=True)
+    machine.set_devices(mps=True)
     assert choose_device().device == torch.device("mps")
     assert choose_device().dtype == torch.float32
 
 
-def test_on_a_gpu_no_kernel_is_planned_for_every_length_anew(machine: Machine) -> None:
+def test_cudnn_attention_is_disabled_on_cuda(machine: Machine) -> None:
     before = torch.backends.cuda.cudnn_sdp_enabled()
     try:
         torch.backends.cuda.enable_cudnn_sdp(True)
         choose_device()
-        assert torch.backends.cuda.cudnn_sdp_enabled(), "the CPU's choice changes nothing"
-        machine.has(cuda=1)
+        assert torch.backends.cuda.cudnn_sdp_enabled(), "unchanged on the CPU"
+        machine.set_devices(cuda=1)
         choose_device()
         assert not torch.backends.cuda.cudnn_sdp_enabled()
     finally:
         torch.backends.cuda.enable_cudnn_sdp(before)
 
 
-def test_a_gpu_computes_in_bfloat16_where_it_can_and_else_in_float16(machine: Machine) -> None:
-    machine.has(cuda=1, capability=(8, 0))
+def test_gpu_uses_bfloat16_if_supported_or_float16(machine: Machine) -> None:
+    machine.set_devices(cuda=1, capability=(8, 0))
     assert choose_device().dtype == torch.bfloat16
-    machine.has(cuda=1, capability=(7, 5))
+    machine.set_devices(cuda=1, capability=(7, 5))
     assert choose_device().dtype == torch.float16
     assert "cannot compute bfloat16" in choose_device().reason
 
 
-def test_a_wish_overrules_the_environment_which_overrules_detection(machine: Machine) -> None:
-    machine.has(cuda=3)
-    machine.says(device=" CUDA:1 ")
+def test_argument_overrides_environment_and_detection(machine: Machine) -> None:
+    machine.set_devices(cuda=3)
+    machine.set_environment(device=" CUDA:1 ")
     assert choose_device().device == torch.device("cuda", 1)
     assert "HEADLIGHT_DEVICE is cuda:1" in choose_device().reason
     assert choose_device("cpu").device == torch.device("cpu")
     assert choose_device("cuda").device == torch.device("cuda", 0)
-    machine.says(device="")
+    machine.set_environment(device="")
     assert choose_device().device == torch.device("cuda", 0)
     assert "was found" in choose_device().reason
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])
-def test_the_dtype_follows_the_environment(machine: Machine, name: str) -> None:
-    machine.says(dtype=name)
+def test_dtype_comes_from_environment(machine: Machine, name: str) -> None:
+    machine.set_environment(dtype=name)
     assert choose_device().dtype == getattr(torch, name)
     assert f"HEADLIGHT_DTYPE is {name}" in choose_device().reason
 
 
 @pytest.mark.parametrize(
-    ("has", "says", "complaint"),
+    ("devices", "environment", "message"),
     [
         ({}, {"device": "gpu"}, r"HEADLIGHT_DEVICE is 'gpu', but must be cuda, cuda:1"),
         ({}, {"device": "cuda"}, r"HEADLIGHT_DEVICE is cuda, but this PyTorch was built without CUDA: install"),
@@ -111,16 +111,16 @@ def test_the_dtype_follows_the_environment(machine: Machine, name: str) -> None:
         ({"mps": True, "macos": 13}, {"dtype": "bfloat16"}, r"the Mac's GPU cannot compute. Choose float16"),
     ],
 )
-def test_a_wish_that_cannot_be_met_says_what_to_do(
-    machine: Machine, has: dict[str, object], says: dict[str, str], complaint: str
+def test_unavailable_choice_error_gives_advice(
+    machine: Machine, devices: dict[str, object], environment: dict[str, str], message: str
 ) -> None:
-    machine.has(**has)  # type: ignore[arg-type]
-    machine.says(**says)
-    with pytest.raises(DeviceError, match=complaint):
+    machine.set_devices(**devices)  # type: ignore[arg-type]
+    machine.set_environment(**environment)
+    with pytest.raises(DeviceError, match=message):
         choose_device()
 
 
-def test_a_cuda_build_without_a_device_points_to_the_driver(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_build_without_device_mentions_driver(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     with pytest.raises(DeviceError, match="the device is cuda, but PyTorch finds no CUDA device: check the driver"):
         choose_device("cuda")
@@ -129,7 +129,7 @@ def test_a_cuda_build_without_a_device_points_to_the_driver(machine: Machine, mo
 def test_nothing_is_detected_at_import() -> None:
     script = (
         "import torch\n"
-        "def fail(*_): raise SystemExit('asked')\n"
+        "def fail(*_): raise SystemExit('a device was queried')\n"
         "torch.cuda.is_available = torch.backends.mps.is_available = torch.cuda.device_count = fail\n"
         "import headlight.model.translate.device"
     )
@@ -150,12 +150,12 @@ def test_nothing_is_detected_at_import() -> None:
         (ValueError("out of memory"), False),
     ],
 )
-def test_out_of_memory_is_told_from_other_errors(error: Exception, expected: bool) -> None:
+def test_out_of_memory_errors_are_recognised(error: Exception, expected: bool) -> None:
     assert out_of_memory(error) is expected
 
 
 class SmallDevice:
-    """Doubles numbers, at most `room` at once."""
+    """Doubles numbers; runs out of memory above `room` numbers."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -170,18 +170,18 @@ class SmallDevice:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 13, 16])
 @pytest.mark.parametrize("room", [1, 3, 5, 100])
-def test_every_item_is_run_once_and_in_order_whatever_the_room(machine: Machine, count: int, room: int) -> None:
+def test_items_are_processed_once_in_order(machine: Machine, count: int, room: int) -> None:
     assert in_smaller_batches(SmallDevice(room), range(count)) == [2 * item for item in range(count)]
 
 
-def test_the_batch_is_halved_until_it_fits_and_then_stays_small(machine: Machine) -> None:
+def test_batch_is_halved_until_it_fits(machine: Machine) -> None:
     device = SmallDevice(room=3)
     in_smaller_batches(device, range(11))
     assert device.sizes == [11, 6, 3, 3, 3, 2]
 
 
-def test_one_sentence_too_large_is_a_device_error_in_words(machine: Machine) -> None:
-    machine.has(cuda=1)
+def test_too_large_sentence_raises_device_error(machine: Machine) -> None:
+    machine.set_devices(cuda=1)
     device = SmallDevice(room=0)
     with pytest.raises(
         DeviceError, match=r"Shorten the sentence, use a smaller beam.*CUDA out of memory. Tried to allocate 2 GiB"
@@ -190,7 +190,7 @@ def test_one_sentence_too_large_is_a_device_error_in_words(machine: Machine) -> 
     assert device.sizes == [2, 1]
 
 
-def test_other_errors_pass_unchanged() -> None:
+def test_other_errors_are_propagated() -> None:
     def run(items: Sequence[int]) -> list[int]:
         raise RuntimeError("shapes do not fit")
 

@@ -21,7 +21,7 @@ from headlight.viz.settings import MODELS
 
 SOURCES = ("Ich", "habe", "Bier", "getrunken")
 TARGETS = ("I", "drank", "beer")
-# Of each example, words that translate each other: all that fit, since another processor may write another word.
+# Word pairs of each example that are translations; several, because translations differ between processors.
 PAIRS = {
     "relative": {"dog Hund", "saw gesehen", "yesterday gestern", "sleeping schläft", "table Tisch"},
     "verb_last": {"book Buch", "read gelesen", "gave gegeben"},
@@ -39,52 +39,52 @@ PAIRS = {
 }  # fmt: skip
 
 
-def look(translation: Translation, measured: CrossHeads, source: str, target: str) -> tuple[Opening, int]:
-    """What is opened on, and the column on which its row looks most."""
-    found = opening(translation, head_roles(translation)["cross"], measured, source=source, target=target)
-    assert found is not None
-    assert found.row is not None
-    return found, int(translation.attention.cross[found].argmax())
+def opening_and_column(translation: Translation, heads: CrossHeads, source: str, target: str) -> tuple[Opening, int]:
+    """The initial selection, and the source token with its row's largest weight."""
+    selection = opening(translation, head_roles(translation)["cross"], heads, source=source, target=target)
+    assert selection is not None
+    assert selection.row is not None
+    return selection, int(translation.attention.cross[selection].argmax())
 
 
-# ---------------------------------------------------------------- what ships
+# ---------------------------------------------------------------- bundled models
 
 
 @pytest.mark.parametrize("name", [each.name for each in EXAMPLES if each.model != "toy"])
-def test_each_example_opens_on_a_word_and_the_word_that_it_translates(name: str) -> None:
+def test_example_opens_on_word_and_its_source_word(name: str) -> None:
     example = next(each for each in EXAMPLES if each.name == name)
-    measured = cross_heads(MODELS / example.model)
+    heads = cross_heads(MODELS / example.model)
     translation = Translator.load(MODELS / example.model, "cpu").translate(example.text, beam_size=4)
-    found, column = look(translation, measured, *example.model.split("-"))
-    assert found.row is not None
-    written, read = translation.target_tokens[found.row], translation.source_tokens[column]
-    assert f"{written.text} {read.text}" in PAIRS[name]
-    assert translation.attention.cross[found][column] >= 0.9
-    assert (found.layer, found.head) not in late_heads(head_roles(translation)["cross"], measured)
+    selection, column = opening_and_column(translation, heads, *example.model.split("-"))
+    assert selection.row is not None
+    target_token, source_token = translation.target_tokens[selection.row], translation.source_tokens[column]
+    assert f"{target_token.text} {source_token.text}" in PAIRS[name]
+    assert translation.attention.cross[selection][column] >= 0.9
+    assert (selection.layer, selection.head) not in late_heads(head_roles(translation)["cross"], heads)
 
 
 @pytest.mark.parametrize("model", ["de-en", "en-de", "zh-en", "en-zh"])
-def test_what_is_opened_on_is_a_link_that_people_drew(model: str) -> None:
+def test_openings_are_gold_alignment_links(model: str) -> None:
     source, target = model.split("-")
     pairs = read_links(links_table(source, target), source, target)[::4]
-    translator, measured = Translator.load(MODELS / model, "cpu"), cross_heads(MODELS / model)
+    translator, heads = Translator.load(MODELS / model, "cpu"), cross_heads(MODELS / model)
     right = 0
     for pair in pairs:
         translation = translator.translate(pair.source.text, target=pair.target.text)
-        found, column = look(translation, measured, source, target)
-        assert found.row is not None
+        selection, column = opening_and_column(translation, heads, source, target)
+        assert selection.row is not None
         words = [
             [place for place, (start, end) in enumerate(spans) if start < token.end and token.start < end]
             for spans, token in (
                 (pair.source.spans, translation.source_tokens[column]),
-                (pair.target.spans, translation.target_tokens[found.row]),
+                (pair.target.spans, translation.target_tokens[selection.row]),
             )
         ]
         right += any((one, other) in pair.gold.possible for one in words[0] for other in words[1])
     assert right >= 0.95 * len(pairs)
 
 
-# ---------------------------------------------------------------- the rule, by hand
+# ---------------------------------------------------------------- selection on constructed attention
 
 
 def sentence(words: tuple[str, ...]) -> tuple[Token, ...]:
@@ -95,16 +95,16 @@ def sentence(words: tuple[str, ...]) -> tuple[Token, ...]:
     return (*tokens, Token("</s>", 99, len(text), len(text), special=True))
 
 
-def pointing(*columns: int, weight: float = 0.96) -> np.ndarray:
-    """Rows that give this weight to these columns, and share out the rest."""
+def attention_rows(*columns: int, weight: float = 0.96) -> np.ndarray:
+    """Rows with this weight at these columns and the rest spread evenly."""
     columns_of_all = len(SOURCES) + 1
     rows = np.full((len(columns), columns_of_all), (1 - weight) / (columns_of_all - 1), dtype=np.float32)
     rows[np.arange(len(columns)), columns] = weight
     return rows
 
 
-def translated(*heads: np.ndarray) -> Translation:
-    """A made-up answer of one layer, whose right links are I-Ich, drank-getrunken, beer-Bier."""
+def make_translation(*heads: np.ndarray) -> Translation:
+    """A constructed translation with one layer; correct links are I-Ich, drank-getrunken, beer-Bier."""
     cross = np.stack(heads)[None]
     empty = np.zeros((0, 0, 0, 0), dtype=np.float32)
     start = Token("<s>", 1, 0, 0, special=True)
@@ -114,47 +114,47 @@ def translated(*heads: np.ndarray) -> Translation:
     )  # fmt: skip
 
 
-OWN, LATE = pointing(0, 3, 2, 4), pointing(4, 0, 3, 2)
+CORRECT, LATE = attention_rows(0, 3, 2, 4), attention_rows(4, 0, 3, 2)
 
 
-def chosen(translation: Translation, measured: CrossHeads) -> Opening | None:
-    return opening(translation, head_roles(translation)["cross"], measured, source="de", target="en")
+def open_translation(translation: Translation, heads: CrossHeads) -> Opening | None:
+    return opening(translation, head_roles(translation)["cross"], heads, source="de", target="en")
 
 
-def test_a_head_that_is_read_one_word_late_is_not_opened_on() -> None:
-    measured = CrossHeads((AlignmentHead(0, 0, 1),), {(0, 0): 9.0, (0, 1): 0.1})
-    found = chosen(translated(LATE, OWN, OWN), measured)
+def test_late_head_is_not_selected() -> None:
+    heads = CrossHeads((AlignmentHead(0, 0, 1),), {(0, 0): 9.0, (0, 1): 0.1})
+    found = open_translation(make_translation(LATE, CORRECT, CORRECT), heads)
     assert found is not None
     assert (found.layer, found.head) == (0, 1)
-    assert found.row in (1, 2)  # "drank" and "beer": "I" is no content word
+    assert found.row in (1, 2)  # "drank" and "beer": "I" is a function word
 
 
-def test_of_several_the_head_that_the_model_misses_most_gives_its_strongest_look() -> None:
-    clear, clearer = pointing(0, 3, 2, 4), pointing(0, 3, 2, 4, weight=0.92)
-    clearer[2] = pointing(2, weight=0.98)[0]
-    measured = CrossHeads((AlignmentHead(0, 0, 0),), {(0, 0): 0.2, (0, 1): 0.7})
-    assert chosen(translated(clear, clearer), measured) == Opening(0, 1, 2)
+def test_most_important_head_and_its_largest_weight_are_selected() -> None:
+    clear, clearer = attention_rows(0, 3, 2, 4), attention_rows(0, 3, 2, 4, weight=0.92)
+    clearer[2] = attention_rows(2, weight=0.98)[0]
+    heads = CrossHeads((AlignmentHead(0, 0, 0),), {(0, 0): 0.2, (0, 1): 0.7})
+    assert open_translation(make_translation(clear, clearer), heads) == Opening(0, 1, 2)
 
 
-def test_a_look_that_does_not_agree_with_its_word_is_passed_over() -> None:
-    wrong = pointing(0, 2, 3, 4)  # "drank" on Bier, "beer" on getrunken
-    measured = CrossHeads((AlignmentHead(0, 0, 0),), {(0, 0): 0.1, (0, 1): 0.7})
-    found = chosen(translated(OWN, wrong), measured)
+def test_wrong_links_are_skipped() -> None:
+    wrong = attention_rows(0, 2, 3, 4)  # "drank" on Bier, "beer" on getrunken
+    heads = CrossHeads((AlignmentHead(0, 0, 0),), {(0, 0): 0.1, (0, 1): 0.7})
+    found = open_translation(make_translation(CORRECT, wrong), heads)
     assert found is not None
     assert found.head == 0
 
 
-def test_without_a_clear_look_the_strongest_that_agrees_is_shown() -> None:
-    faint = pointing(0, 3, 2, 4, weight=0.7)
-    wrong = pointing(1, 2, 3, 4)
-    found = chosen(translated(wrong, faint), CrossHeads((AlignmentHead(0, 1, 0),)))
+def test_largest_correct_weight_is_selected_if_none_is_clear() -> None:
+    faint = attention_rows(0, 3, 2, 4, weight=0.7)
+    wrong = attention_rows(1, 2, 3, 4)
+    found = open_translation(make_translation(wrong, faint), CrossHeads((AlignmentHead(0, 1, 0),)))
     assert found is not None
     assert (found.head, found.row) in {(1, 1), (1, 2)}
 
 
-def test_a_model_without_cross_attention_opens_on_nothing() -> None:
+def test_model_without_cross_attention_has_no_opening() -> None:
     empty = np.zeros((0, 0, 0, 0), dtype=np.float32)
-    translation = replace(translated(OWN), attention=Attention(empty, empty, empty))
+    translation = replace(make_translation(CORRECT), attention=Attention(empty, empty, empty))
     assert opening(translation, [], CrossHeads()) is None
 
 
@@ -166,5 +166,5 @@ def test_a_model_without_cross_attention_opens_on_nothing() -> None:
         ("</s>", "xx", True), ("die", "xx", True), ("don’t", "en", False), ("qu'il", "fr", False),
     ],
 )  # fmt: skip
-def test_content_words_are_all_but_function_words_and_signs(word: str, language: str, *, content: bool) -> None:
+def test_function_words_and_punctuation_are_not_content(word: str, language: str, *, content: bool) -> None:
     assert is_content(word, language) is content

@@ -24,7 +24,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folders.nllb(tmp_path / "nllb")
 
 
-def test_a_request_is_checked_and_cut_as_by_the_translator(folder: Path) -> None:
+def test_outline_validates_and_tokenizes_like_translator(folder: Path) -> None:
     outline, translator = read_model_info(folder), Translator.load(folder, device="cpu")
     change = Intervention(kind="cross", layer=0, head=0, action="remove")
     request = outline.request(TEXT, beam_size=3, interventions=[change])
@@ -35,16 +35,16 @@ def test_a_request_is_checked_and_cut_as_by_the_translator(folder: Path) -> None
     assert (outline.name, outline.rule) == (translator.name, translator.rule)
     assert (outline.languages, outline.generation_defaults) == (translator.languages, translator.generation_defaults)
     unknown = Intervention(kind="cross", layer=99, head=0, action="remove")
-    for given in ({"interventions": [unknown]}, {"capture": ["encoder.nothing"]}, {"source_language": "xx"}):
-        said = []
+    for options in ({"interventions": [unknown]}, {"capture": ["encoder.nothing"]}, {"source_language": "xx"}):
+        errors = []
         for each in (outline, translator):
             with pytest.raises(ModelError) as error:
-                each.request(TEXT, **given)
-            said.append((type(error.value), str(error.value)))
-        assert said[0] == said[1]
+                each.request(TEXT, **options)
+            errors.append((type(error.value), str(error.value)))
+        assert errors[0] == errors[1]
 
 
-def test_no_weight_is_in_memory(folder: Path) -> None:
+def test_outline_loads_no_weights(folder: Path) -> None:
     outline = read_model_info(folder)
     assert {parameter.device.type for parameter in outline.model.parameters()} == {"meta"}
     assert outline.model.config == Translator.load(folder, device="cpu").model.config

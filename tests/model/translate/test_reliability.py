@@ -45,12 +45,12 @@ def german() -> Translator:
 
 
 def forced(translator: Translator, text: str, target: str) -> Translation:
-    """What somebody says the model wrote: the rule is asked as if it had."""
-    given = translator.translate(text, target=target)
-    return replace(given, request=replace(given.request, target=None))
+    """A forced target, made to look like the model's own translation."""
+    translation = translator.translate(text, target=target)
+    return replace(translation, request=replace(translation.request, target=None))
 
 
-def test_a_probability_is_the_logistic_of_the_standardised_features() -> None:
+def test_probability_is_logistic_of_standardised_features() -> None:
     found = ALONE.probability({"mean": -0.5, "numbers": 1.0})
     assert found == pytest.approx(1 / (1 + np.exp(-(0.25 + 1.0 * 1 - 2.0))))
     assert [ALONE.grade(chance) for chance in (0.6, 0.59, 0.2, 0.19)] == ["right", "check", "check", "doubt"]
@@ -66,18 +66,18 @@ def test_a_probability_is_the_logistic_of_the_standardised_features() -> None:
         ("Ich habe ein Haus.", "I have a a house house.", "repeated", "", "house"),
     ],
 )
-def test_reasons_name_the_words_that_they_are_about(
+def test_reasons_name_their_words(
     german: Translator, text: str, target: str, kind: str, source: str, written: str
 ) -> None:
     answer = forced(german, text, target)
-    found = next(reason for reason in collect_evidence(answer, "de", "en", 0.0).reasons if reason.kind == kind)
-    assert (found.source, found.target) == (source, written)
-    assert [text[span.start : span.end] for span in found.source_spans] == ([source] if source else [])
-    assert [target[span.start : span.end] for span in found.target_spans] == [written]
+    reason = next(reason for reason in collect_evidence(answer, "de", "en", 0.0).reasons if reason.kind == kind)
+    assert (reason.source, reason.target) == (source, written)
+    assert [text[span.start : span.end] for span in reason.source_spans] == ([source] if source else [])
+    assert [target[span.start : span.end] for span in reason.target_spans] == [written]
 
 
 def unlikely(answer: Translation) -> Translation:
-    """The same where the model took every word for a guess."""
+    """A copy of an answer in which every token has a low probability."""
     return replace(answer, target_tokens=tuple(replace(token, probability=0.1) for token in answer.target_tokens))
 
 
@@ -86,18 +86,18 @@ def unlikely(answer: Translation) -> Translation:
     [
         ("de", "en", "Das Rad kostet 1.250 Euro.", "The bike costs 1,250 euros.", ["The", "bike"]),
         ("de", "en", "Ich habe 1.250 Euro.", "1,250 euros", ["euros"]),
-        ("de", "en", "Ich habe 1.250 Euro.", "1,260", []),  # told as a number that differs
+        ("de", "en", "Ich habe 1.250 Euro.", "1,260", []),  # reported as a differing number
         ("de", "en", "Ich habe Euro.", "1,250", []),
     ],
 )
-def test_a_number_that_is_written_otherwise_is_no_guess(
+def test_reformatted_numbers_are_not_unsure(
     german: Translator, source: str, target: str, text: str, written: str, guesses: list[str]
 ) -> None:
     reasons = collect_evidence(unlikely(forced(german, text, written)), source, target, 0.0).reasons
     assert sorted(reason.target for reason in reasons if reason.kind == "unsure") == sorted(guesses)
 
 
-def test_a_fault_is_told_once(german: Translator) -> None:
+def test_each_fault_is_reported_once(german: Translator) -> None:
     text, written = "Herr Wischnewski sah Wischnewski mit achtzehn.", "Mr Wishnewski, Wishnewski at eight."
     answer = unlikely(forced(german, text, written))
     unseen = replace(answer, attention=replace(answer.attention, cross=np.zeros_like(answer.attention.cross)))
@@ -109,7 +109,7 @@ def test_a_fault_is_told_once(german: Translator) -> None:
         assert not [each for each in reasons if each.kind == kind and each.target in ("Wishnewski", "eight")]
 
 
-def test_words_that_no_written_word_looks_at_are_left_out(german: Translator) -> None:
+def test_unattended_words_are_reported_as_left_out(german: Translator) -> None:
     text = "Hält dieser Bus am Krankenhaus?"
     answer = forced(german, text, "Does this bus stop?")
     kinds = {reason.kind: reason for reason in collect_evidence(answer, "de", "en", 0.0).reasons}
@@ -121,7 +121,7 @@ def test_words_that_no_written_word_looks_at_are_left_out(german: Translator) ->
     assert "left_out" not in {reason.kind for reason in collect_evidence(answer, "de", "en", 0.0, back).reasons}
 
 
-def test_every_feature_is_a_number_of_every_answer(german: Translator) -> None:
+def test_features_are_finite_for_every_answer(german: Translator) -> None:
     for text, target in (("Hallo", "Hello"), ("😀 1", "1"), ("Ja.", "。")):
         answer = forced(german, text, target)
         back = BackTranslation("", ())
@@ -132,7 +132,7 @@ def test_every_feature_is_a_number_of_every_answer(german: Translator) -> None:
     assert all(np.isfinite(value) for value in collect_evidence(empty, "de", "en", 0.0).features.values())
 
 
-def test_another_language_and_a_broken_end_are_never_right(german: Translator) -> None:
+def test_wrong_language_and_unfinished_output_are_doubtful(german: Translator) -> None:
     rule = replace(RULE, alone=replace(ALONE, bias=9.0))
     english = replace(german.translate("Where is the train station, please?"), rule=rule)
     assert english.reliability is not None
@@ -147,20 +147,20 @@ def test_another_language_and_a_broken_end_are_never_right(german: Translator) -
     assert whole.reliability.grade == "right"
 
 
-def test_nothing_is_worked_out_before_somebody_asks(german: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(reliability, "collect_evidence", lambda *given: asked.append(given) or collect_evidence(*given))
+def test_reliability_is_computed_lazily_and_once(german: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(reliability, "collect_evidence", lambda *args: calls.append(args) or collect_evidence(*args))
     answer = german.translate("Ich trinke ein Bier.")
-    assert not asked
+    assert not calls
     assert answer.reliability is answer.reliability
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
-def test_what_somebody_else_wrote_is_not_judged(german: Translator) -> None:
+def test_forced_target_has_no_reliability(german: Translator) -> None:
     assert german.translate("Ich trinke ein Bier.", target="I drink a beer.").reliability is None
 
 
-def test_a_translation_read_back_is_judged_by_weights_of_its_own(german: Translator) -> None:
+def test_back_translation_has_its_own_weights(german: Translator) -> None:
     back = Translator.load(MODELS / "en-de", "cpu")
     answer = german.translate("Ich trinke ein Bier.", beam_size=4)
     found = back_translate(back, answer)
@@ -186,20 +186,22 @@ def test_a_translation_read_back_is_judged_by_weights_of_its_own(german: Transla
      RULE.to_json().replace('"scales": [\n   0.5', '"scales": [\n   0'),
      RULE.to_json().replace('"numbers"', '"figures"')],
 )  # fmt: skip
-def test_a_broken_rule_is_explained(tmp_path: Path, text: str) -> None:
+def test_invalid_rule_file_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / RELIABILITY_FILE).write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"is not JSON|holds no rule of reliability|asks for 'figures'"):
         load_rule(tmp_path)
 
 
-def test_the_rule_travels_with_its_folder_into_every_translation(tmp_path: Path) -> None:
+def test_rule_is_loaded_from_model_folder(tmp_path: Path) -> None:
     plain = tiny_translator()
     assert isinstance(plain.rule, UnfittedRule)
     tokenizers = plain.source_tokenizer, plain.target_tokenizer
     save_checkpoint(
         tmp_path / "m", plain.model, *tokenizers, storage="float32", others={RELIABILITY_FILE: RULE.to_json()}
     )
-    assert isinstance(Translator.load(tmp_path / "m", "cpu").rule, UnfittedRule)  # fitted to nobody knows which weights
+    assert isinstance(
+        Translator.load(tmp_path / "m", "cpu").rule, UnfittedRule
+    )  # the file does not name the weights that it was fitted for
     rule = replace(RULE, weights=weights_digest(tmp_path / "m"))
     save_checkpoint(
         tmp_path / "m", plain.model, *tokenizers, storage="float32", others={RELIABILITY_FILE: rule.to_json()}
@@ -216,7 +218,7 @@ def test_the_rule_travels_with_its_folder_into_every_translation(tmp_path: Path)
         load_checkpoint(tmp_path / "m")
 
 
-def test_a_model_without_a_rule_is_told_what_needs_no_fitting(german: Translator) -> None:
+def test_unfitted_rule_reports_only_facts(german: Translator) -> None:
     differs = replace(forced(german, "Wir sind mit 18 Jungen hier.", "We are here with 8 boys."), rule=UnfittedRule())
     assert differs.reliability is not None
     assert (differs.reliability.probability, differs.reliability.grade) == (None, "check")
@@ -226,11 +228,11 @@ def test_a_model_without_a_rule_is_told_what_needs_no_fitting(german: Translator
     french = forced(german, "Ich habe zwei Hunde und drei Katzen.", "J'ai deux chiens et trois chats.")
     unread = replace(french, rule=UnfittedRule()).reliability
     assert unread is not None
-    assert not unread.reasons  # no number of French is read
+    assert not unread.reasons  # numbers in French are not parsed
 
 
 @pytest.mark.slow
-def test_the_command_fits_measures_and_writes_into_the_folder(
+def test_reliability_command_fits_and_writes_rule(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (MODELS.parent / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
@@ -260,22 +262,22 @@ def test_the_command_fits_measures_and_writes_into_the_folder(
     assert not (folder / "confidence.json").exists()
     assert load_checkpoint(folder).fingerprint
     assert main([*arguments, "--data", str(tmp_path / "nowhere")]) == 2
-    unread, asked = tmp_path / "unread.tsv", [*arguments, "--plain", "--unread", str(tmp_path / "unread.tsv")]
+    unread, command_line = tmp_path / "unread.tsv", [*arguments, "--plain", "--unread", str(tmp_path / "unread.tsv")]
     monkeypatch.setattr(command, "JUDGED", ())
-    assert main(asked) == 0
+    assert main(command_line) == 0
     head, *rows = unread.read_text(encoding="utf-8").splitlines()
     assert len(rows) == 8
     judged = [f"{'wrong' if place % 2 else 'right'}{row}" for place, row in enumerate(rows)]
     (tmp_path / "filled.tsv").write_text("\n".join([head, *judged, ""]), encoding="utf-8")
     capsys.readouterr()
-    assert main([*asked, "--verdicts", str(tmp_path / "filled.tsv")]) == 0
+    assert main([*command_line, "--verdicts", str(tmp_path / "filled.tsv")]) == 0
     assert "plain sentences, 8 read, read back | 8 | 4 |" in capsys.readouterr().out
     assert unread.read_text(encoding="utf-8").splitlines() == [head]
     french = ["reliability", "--model", "fr-en", "--plain", "--device", "cpu"]
     assert main(french) == 2
 
 
-def test_figures_of_the_shipped_rules_stand_in_their_cards() -> None:
+def test_cards_have_figures_of_bundled_rules() -> None:
     for name in ("de-en", "en-de", "en-zh", "zh-en"):
         known = json.loads((MODELS / name / RELIABILITY_FILE).read_text(encoding="utf-8"))["measured"]
         card = (MODELS / name / CARD_FILE).read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ INTERVENTIONS = (
     Intervention(kind="decoder", layer=0, head=None, action="uniform"),
     Intervention(kind="encoder", layer=0, head=1, action="scale", amount=0.5),
 )
-WAYS: list[dict[str, Any]] = [
+OPTION_SETS: list[dict[str, Any]] = [
     {},
     {"beam_size": 3, "n_best": 2},
     {"temperature": 1.0, "seed": 3},
@@ -59,14 +59,14 @@ def assert_same(one: Translation, other: Translation) -> None:
     assert set(one.captured) == set(other.captured)
 
 
-def last_of(stream: Iterator[Progress]) -> Translation:
+def final_translation(stream: Iterator[Progress]) -> Translation:
     *_, last = stream
     assert last.translation is not None
     return last.translation
 
 
-@pytest.mark.parametrize("options", WAYS, ids=lambda way: " ".join(way) or "greedy")
-def test_the_last_news_carries_what_translate_gives(translator: Translator, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", OPTION_SETS, ids=lambda way: " ".join(way) or "greedy")
+def test_final_progress_matches_translate(translator: Translator, options: dict[str, Any]) -> None:
     *before, last = translator.stream(TEXT, **options)
     assert all(progress.translation is None for progress in before)
     assert last.translation is not None
@@ -76,7 +76,7 @@ def test_the_last_news_carries_what_translate_gives(translator: Translator, opti
 
 
 @pytest.mark.parametrize("options", [{}, {"temperature": 1.0}, {"interventions": INTERVENTIONS}], ids=str)
-def test_what_is_written_grows_by_one_token_at_a_time(translator: Translator, options: dict[str, Any]) -> None:
+def test_progress_grows_by_one_token(translator: Translator, options: dict[str, Any]) -> None:
     *reports, last = translator.stream(TEXT, **options)
     assert len(reports) == len(last.tokens) > 3
     for progress in reports:
@@ -87,27 +87,27 @@ def test_what_is_written_grows_by_one_token_at_a_time(translator: Translator, op
         assert progress.text == translator.target_tokenizer.decode(token.id for token in written)
 
 
-def test_of_progress_that_nobody_reads_no_text_is_made(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
+def test_progress_text_is_computed_lazily(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
     plain = Tokenizer.written_tokens
 
     def counted(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[Token, ...]:
-        made.append(len(ids))
+        calls.append(len(ids))
         return plain(tokenizer, ids)
 
     monkeypatch.setattr(Tokenizer, "written_tokens", counted)
     stream = translator.stream(TEXT)
     first = next(stream)
-    before = len(made)  # the source was read
+    before = len(calls)  # tokenizing the source calls it, too
     second, third = next(stream), next(stream)
-    assert len(made) == before
+    assert len(calls) == before
     assert (len(second.tokens), len(third.tokens), len(first.tokens)) == (2, 3, 1)
-    assert made[before:] == [2, 3, 1]
+    assert calls[before:] == [2, 3, 1]
     assert len(second.text) <= len(third.text)
-    assert len(made) == before + 3  # once each
+    assert len(calls) == before + 3  # once each
 
 
-def test_a_beam_tells_of_its_leader_which_ends_as_the_answer(translator: Translator) -> None:
+def test_beam_reports_best_hypothesis_until_result(translator: Translator) -> None:
     *reports, last = translator.stream(TEXT, beam_size=4)
     assert [progress.step for progress in reports] == list(range(1, len(reports) + 1))
     assert all(len(progress.tokens) <= progress.step for progress in reports)
@@ -115,20 +115,20 @@ def test_a_beam_tells_of_its_leader_which_ends_as_the_answer(translator: Transla
     assert all(token.probability is not None for progress in reports for token in progress.tokens)
 
 
-def test_the_chances_told_are_the_models_own_whatever_rules_forbid(translator: Translator) -> None:
+def test_progress_has_model_probabilities_without_rules(translator: Translator) -> None:
     *reports, last = translator.stream(TEXT, prefix=(9, 9, 9), no_repeat=1, max_length=6)
     chances = [token.probability for token in last.tokens]
     assert [token.probability for token in reports[-1].tokens] == pytest.approx(chances, abs=1e-5)
 
 
-def test_a_forced_target_is_told_at_once(translator: Translator) -> None:
+def test_forced_target_has_one_report(translator: Translator) -> None:
     assert len(list(translator.stream(TEXT, target="The dog."))) == 1
 
 
-# ---------------------------------------------------------------- nothing runs that nobody waits for
+# ---------------------------------------------------------------- closed and cancelled streams
 
 
-class Counted:
+class CountingStep:
     """A decoder's step that counts its calls."""
 
     def __init__(self, step: Any) -> None:
@@ -141,11 +141,11 @@ class Counted:
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3}], ids=str)
-def test_a_closed_stream_asks_for_no_further_step(options: dict[str, Any]) -> None:
+def test_closed_stream_runs_no_further_step(options: dict[str, Any]) -> None:
     translator = tiny_translator()
-    translator.step = counted = Counted(translator.step)
+    translator.step = counted = CountingStep(translator.step)
     stream: Any = translator.stream(TEXT, **options)
-    assert counted.calls == 0  # nothing before the first progress is asked for
+    assert counted.calls == 0  # nothing runs before the first `next`
     for calls in (1, 2, 3):
         next(stream)
         assert counted.calls == calls
@@ -154,16 +154,16 @@ def test_a_closed_stream_asks_for_no_further_step(options: dict[str, Any]) -> No
     assert counted.calls == 3
 
 
-def test_a_cancelled_translation_asks_for_no_further_step() -> None:
+def test_cancelled_translation_runs_no_further_step() -> None:
     translator = tiny_translator()
-    translator.step = counted = Counted(translator.step)
+    translator.step = counted = CountingStep(translator.step)
     answer = translator.translate(TEXT, cancelled=lambda: counted.calls == 4)
     assert counted.calls == len(answer.target_tokens) == 4
     assert answer.stopped == "cancelled"
 
 
 @pytest.mark.parametrize("ending", ["close", "throw", "forget"])
-def test_wherever_a_stream_is_left_nothing_of_it_stays(translator: Translator, ending: str) -> None:
+def test_abandoned_stream_leaves_no_state(translator: Translator, ending: str) -> None:
     plain = translator.translate(TEXT)
     for steps in (0, 1, 3):
         stream: Any = translator.stream(TEXT, interventions=INTERVENTIONS)
@@ -181,22 +181,22 @@ def test_wherever_a_stream_is_left_nothing_of_it_stays(translator: Translator, e
         assert_same(translator.translate(TEXT), plain)
 
 
-def test_the_readers_time_is_not_counted(translator: Translator) -> None:
-    began = time.perf_counter()
+def test_timing_excludes_consumer(translator: Translator) -> None:
+    start = time.perf_counter()
     reports = []
     for progress in translator.stream(TEXT, max_length=4):
         reports.append(progress)
         time.sleep(0.05)
-    timing = last_of(iter(reports)).timing
-    assert time.perf_counter() - began > 0.2
-    assert 0 < timing.encode + timing.decode + timing.capture < time.perf_counter() - began - 0.15
+    timing = final_translation(iter(reports)).timing
+    assert time.perf_counter() - start > 0.2
+    assert 0 < timing.encode + timing.decode + timing.capture < time.perf_counter() - start - 0.15
 
 
-# ---------------------------------------------------------------- from anywhere
+# ---------------------------------------------------------------- contexts and threads
 
 
-@pytest.mark.parametrize("options", WAYS, ids=lambda way: " ".join(way) or "greedy")
-def test_each_step_may_come_from_another_context(translator: Translator, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", OPTION_SETS, ids=lambda way: " ".join(way) or "greedy")
+def test_steps_may_run_in_different_contexts(translator: Translator, options: dict[str, Any]) -> None:
     expected = translator.translate(TEXT, **options)
     stream = translator.stream(TEXT, **options)
     for _ in itertools.count():
@@ -209,8 +209,8 @@ def test_each_step_may_come_from_another_context(translator: Translator, options
             break
 
 
-@pytest.mark.parametrize("options", WAYS, ids=lambda way: " ".join(way) or "greedy")
-def test_each_step_may_come_from_another_thread(translator: Translator, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", OPTION_SETS, ids=lambda way: " ".join(way) or "greedy")
+def test_steps_may_run_in_different_threads(translator: Translator, options: dict[str, Any]) -> None:
     expected = translator.translate(TEXT, **options)
     stream = translator.stream(TEXT, **options)
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
@@ -223,7 +223,7 @@ def test_each_step_may_come_from_another_thread(translator: Translator, options:
                 break
 
 
-def test_two_streams_in_turns_do_not_touch_each_other(translator: Translator) -> None:
+def test_interleaved_streams_are_independent(translator: Translator) -> None:
     ways: list[dict[str, Any]] = [
         {"interventions": INTERVENTIONS},
         {},
@@ -242,7 +242,7 @@ def test_two_streams_in_turns_do_not_touch_each_other(translator: Translator) ->
         assert_same(answer, translator.translate(TEXT, max_length=9, **options))
 
 
-def test_an_error_comes_with_the_first_news(translator: Translator) -> None:
+def test_error_is_raised_at_first_step(translator: Translator) -> None:
     stream = translator.stream("  ")
     with pytest.raises(RequestError, match="no text yet"):
         next(stream)

@@ -23,7 +23,7 @@ UNIFORM = (
     Intervention(kind="decoder", layer=0, head=3, action="uniform"),
     Intervention(kind="encoder", layer=1, head=None, action="scale", amount=0.2),
 )
-WAYS: list[dict[str, Any]] = [
+OPTION_SETS: list[dict[str, Any]] = [
     {},
     {"interventions": REMOVE},
     {"beam_size": 2, "capture": ("**.cross_attention.scores",)},
@@ -32,12 +32,12 @@ WAYS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def _restless() -> Iterator[None]:
-    """Threads take turns a hundred times as often as usual, so that whatever can collide does."""
-    usual = sys.getswitchinterval()
+def _frequent_switches() -> Iterator[None]:
+    """Switch threads a hundred times as often as by default, to provoke races."""
+    default = sys.getswitchinterval()
     sys.setswitchinterval(5e-5)
     yield
-    sys.setswitchinterval(usual)
+    sys.setswitchinterval(default)
 
 
 def assert_same(one: Translation, other: Translation) -> None:
@@ -49,8 +49,8 @@ def assert_same(one: Translation, other: Translation) -> None:
         assert np.array_equal(array, other.captured[name]), name
 
 
-def in_threads(work: Callable[[int], None], threads: int) -> None:
-    """All at once; whatever fails in one of them fails here."""
+def run_in_threads(work: Callable[[int], None], threads: int) -> None:
+    """Run all threads at once; raise their errors here."""
     barrier = Barrier(threads)
 
     def start(place: int) -> None:
@@ -62,47 +62,47 @@ def in_threads(work: Callable[[int], None], threads: int) -> None:
             future.result()
 
 
-@pytest.mark.usefixtures("_restless")
+@pytest.mark.usefixtures("_frequent_switches")
 @pytest.mark.parametrize("weights", ["plain", "float16"])
-def test_four_threads_two_of_them_intervening_each_get_their_own_answer(weights: StepWeights) -> None:
+def test_threads_with_interventions_get_own_results(weights: StepWeights) -> None:
     translator = tiny_translator(step_weights=weights)
     texts = SENTENCES[:3]
-    expected = [[translator.translate(text, max_length=6, **way) for text in texts] for way in WAYS]
+    expected = [[translator.translate(text, max_length=6, **way) for text in texts] for way in OPTION_SETS]
     tokens = {tuple(token.id for answer in answers for token in answer.target_tokens) for answers in expected}
-    assert len(tokens) == len(WAYS)  # a mix-up would be seen
+    assert len(tokens) == len(OPTION_SETS)  # results differ, so that a mix-up is detected
 
     def work(place: int) -> None:
         for run in range(RUNS):
             text = run % len(texts)
-            assert_same(translator.translate(texts[text], max_length=6, **WAYS[place]), expected[place][text])
+            assert_same(translator.translate(texts[text], max_length=6, **OPTION_SETS[place]), expected[place][text])
 
-    in_threads(work, len(WAYS))
+    run_in_threads(work, len(OPTION_SETS))
     assert count_hooks(translator.model) == 0
 
 
-@pytest.mark.usefixtures("_restless")
-def test_threads_that_stream_and_threads_that_translate_go_side_by_side() -> None:
+@pytest.mark.usefixtures("_frequent_switches")
+def test_streaming_and_translating_threads_are_independent() -> None:
     translator = tiny_translator()
-    expected = [translator.translate(SENTENCES[0], max_length=5, **way) for way in WAYS]
+    expected = [translator.translate(SENTENCES[0], max_length=5, **way) for way in OPTION_SETS]
 
     def work(place: int) -> None:
         for run in range(RUNS // 2):
             if run % 2:
-                *_, last = translator.stream(SENTENCES[0], max_length=5, **WAYS[place])
+                *_, last = translator.stream(SENTENCES[0], max_length=5, **OPTION_SETS[place])
                 assert last.translation is not None
                 assert_same(last.translation, expected[place])
             else:
-                next(translator.stream(SENTENCES[0], **WAYS[place]))  # and left alone
-                assert_same(translator.translate(SENTENCES[0], max_length=5, **WAYS[place]), expected[place])
+                next(translator.stream(SENTENCES[0], **OPTION_SETS[place]))  # an abandoned stream
+                assert_same(translator.translate(SENTENCES[0], max_length=5, **OPTION_SETS[place]), expected[place])
 
-    in_threads(work, len(WAYS))
+    run_in_threads(work, len(OPTION_SETS))
     assert count_hooks(translator.model) == 0
 
 
-@pytest.mark.usefixtures("_restless")
+@pytest.mark.usefixtures("_frequent_switches")
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
-def test_tables_that_grow_on_the_way_are_right_in_every_thread(positions: str) -> None:
-    """Positions beyond 64 make a new table: the first long sentences of all threads make it at once."""
+def test_position_tables_grow_safely_in_threads(positions: str) -> None:
+    """Positions beyond 64 need a larger table, which all threads create at once."""
     options: dict[str, Any] = {"max_length": 200, "positions": positions, "ends": -50.0}
     expected = tiny_translator(**options).translate(SENTENCES[2], max_length=70)
     assert len(expected.target_tokens) == 70
@@ -112,18 +112,18 @@ def test_tables_that_grow_on_the_way_are_right_in_every_thread(positions: str) -
     def work(place: int) -> None:
         answers[place] = translator.translate(SENTENCES[2], max_length=70)
 
-    in_threads(work, 4)
+    run_in_threads(work, 4)
     for answer in answers.values():
         assert_same(answer, expected)
 
 
-def test_a_translator_is_left_as_it_was() -> None:
+def test_translating_does_not_change_translator() -> None:
     translator = tiny_translator(step_weights="float32")
 
     def state(translator: Translator) -> list[tuple[str, set[str]]]:
         return [("", set(vars(translator))), *((name, set(vars(m))) for name, m in translator.model.named_modules())]
 
     before = state(translator)
-    for way, text in itertools.product(WAYS, SENTENCES[:2]):
+    for way, text in itertools.product(OPTION_SETS, SENTENCES[:2]):
         translator.translate(text, max_length=6, **way)
     assert state(translator) == before

@@ -26,28 +26,28 @@ def translator() -> Translator:
     return tiny_translator(step_weights="float16")
 
 
-def ids_of(translation: Translation) -> tuple[int, ...]:
+def target_ids(translation: Translation) -> tuple[int, ...]:
     return tuple(token.id for token in translation.target_tokens)
 
 
-def several(name: str, kind: str, given: str) -> str:
-    return f"{name} must be a tuple that holds {kind} alone, but {given} was given. Change it."
+def tuple_error(name: str, kind: str, value: str) -> str:
+    return f"{name} must be a tuple that holds {kind} alone, but {value} was given. Change it."
 
 
-def needed(low: object, high: object, given: object, number: str) -> str:
-    return f"must be {number} from {low} to {high}, but {repr_short(given)} was given. Choose one."
+def range_error(low: object, high: object, value: object, number: str) -> str:
+    return f"must be {number} from {low} to {high}, but {repr_short(value)} was given. Choose one."
 
 
-def whole(name: str, value: object, low: int, high: int) -> tuple[dict[str, Any], str, str]:
+def integer_case(name: str, value: object, low: int, high: int) -> tuple[dict[str, Any], str, str]:
     return (
         {name: value},
-        f"{name} {needed(low, high, value, 'a whole number')}",
+        f"{name} {range_error(low, high, value, 'a whole number')}",
         name,
     )
 
 
-def real(name: str, value: object, high: int = 10) -> tuple[dict[str, Any], str, str]:
-    return {name: value}, f"{name} {needed(0, high, value, 'a number')}", name
+def number_case(name: str, value: object, high: int = 10) -> tuple[dict[str, Any], str, str]:
+    return {name: value}, f"{name} {range_error(0, high, value, 'a number')}", name
 
 
 IDS = "must be text, or token ids of this model. Take them from one of its translations."
@@ -57,29 +57,29 @@ ONE_END = "needs at least one token id, and none after the end of the sentence (
 @pytest.mark.parametrize(
     ("options", "words", "field"),
     [
-        whole("beam_size", 0, 1, 64),
-        whole("beam_size", 65, 1, 64),
-        whole("beam_size", True, 1, 64),
-        whole("beam_size", "4", 1, 64),
-        whole("beam_size", 2.0, 1, 64),
-        whole("n_best", 2, 1, 1),  # more than the beam is wide
-        whole("n_best", None, 1, 1),
-        whole("max_length", 0, 1, 4096),
-        whole("max_length", True, 1, 4096),
-        whole("max_length", "9", 1, 4096),
-        whole("top_k", -1, 0, 1_000_000),
-        whole("seed", -1, 0, 2**63 - 1),
-        whole("seed", 2**63, 0, 2**63 - 1),
-        whole("no_repeat", False, 0, 100),
-        whole("alternatives", 51, 0, 50),
-        real("length_penalty", -0.1),
-        real("length_penalty", True),
-        real("temperature", "hot"),
-        real("temperature", 10.5),
-        real("temperature", math.nan),
-        real("temperature", math.inf),
-        real("top_p", 1.5, high=1),
-        real("top_p", None, high=1),
+        integer_case("beam_size", 0, 1, 64),
+        integer_case("beam_size", 65, 1, 64),
+        integer_case("beam_size", True, 1, 64),
+        integer_case("beam_size", "4", 1, 64),
+        integer_case("beam_size", 2.0, 1, 64),
+        integer_case("n_best", 2, 1, 1),  # more than beam_size
+        integer_case("n_best", None, 1, 1),
+        integer_case("max_length", 0, 1, 4096),
+        integer_case("max_length", True, 1, 4096),
+        integer_case("max_length", "9", 1, 4096),
+        integer_case("top_k", -1, 0, 1_000_000),
+        integer_case("seed", -1, 0, 2**63 - 1),
+        integer_case("seed", 2**63, 0, 2**63 - 1),
+        integer_case("no_repeat", False, 0, 100),
+        integer_case("alternatives", 51, 0, 50),
+        number_case("length_penalty", -0.1),
+        number_case("length_penalty", True),
+        number_case("temperature", "hot"),
+        number_case("temperature", 10.5),
+        number_case("temperature", math.nan),
+        number_case("temperature", math.inf),
+        number_case("top_p", 1.5, high=1),
+        number_case("top_p", None, high=1),
         ({"top_p": 0.0}, "top_p is 0, which allows no token at all. Choose a number above 0.", "top_p"),
         (
             {"temperature": 1.0, "beam_size": 2},
@@ -117,23 +117,23 @@ ONE_END = "needs at least one token id, and none after the end of the sentence (
         ),
         (
             {"capture": "**.logits"},
-            several("capture", "str", '"**.logits"'),
+            tuple_error("capture", "str", '"**.logits"'),
             "capture",
         ),
         (
             {"capture": (5,)},
-            several("capture", "str", "a tuple"),
+            tuple_error("capture", "str", "a tuple"),
             "capture",
         ),
         (
             {"interventions": ("remove",)},
-            several("interventions", "Intervention", "a tuple"),
+            tuple_error("interventions", "Intervention", "a tuple"),
             "interventions",
         ),
     ],
     ids=str,
 )
-def test_a_request_that_cannot_be_served_is_an_error_in_words(
+def test_invalid_options_raise_clear_errors(
     translator: Translator, options: dict[str, Any], words: str, field: str
 ) -> None:
     for run in (
@@ -147,7 +147,7 @@ def test_a_request_that_cannot_be_served_is_an_error_in_words(
         assert caught.value.field == field
 
 
-def test_unknown_options_are_named_with_the_known_ones(translator: Translator) -> None:
+def test_unknown_option_error_lists_options(translator: Translator) -> None:
     with pytest.raises(RequestError) as caught:
         translator.translate(TEXT, beam=4, max_lenght=3)
     words = str(caught.value)
@@ -159,7 +159,7 @@ def test_unknown_options_are_named_with_the_known_ones(translator: Translator) -
     assert caught.value.field == "options"
 
 
-def test_a_request_takes_no_options_beside_its_own(translator: Translator) -> None:
+def test_request_record_rejects_extra_options(translator: Translator) -> None:
     request = TranslationRequest(text=TEXT)
     with pytest.raises(RequestError, match=r"The request carries its own options\. Set beam_size there") as caught:
         translator.translate(request, beam_size=2)
@@ -173,19 +173,19 @@ def test_a_request_takes_no_options_beside_its_own(translator: Translator) -> No
         ({"options": None}, "options must be DecodingOptions, but null was given. Change it."),
         (
             {"interventions": [5]},
-            several("interventions", "Intervention", "a list"),
+            tuple_error("interventions", "Intervention", "a list"),
         ),
         (
             {"interventions": None},
-            several("interventions", "Intervention", "null"),
+            tuple_error("interventions", "Intervention", "null"),
         ),
-        ({"capture": ["**.logits"]}, several("capture", "str", "a list")),
+        ({"capture": ["**.logits"]}, tuple_error("capture", "str", "a list")),
         ({"target": [5, 6]}, f"target {IDS}"),
         ({"text": None}, "text must be text, but null was given. Write it in quotation marks."),
     ],
     ids=str,
 )
-def test_a_request_record_with_wrong_types_is_an_error_in_words(
+def test_request_record_with_wrong_types_is_rejected(
     translator: Translator, fields: dict[str, Any], words: str
 ) -> None:
     record = TranslationRequest(**({"text": TEXT} | fields))
@@ -196,12 +196,12 @@ def test_a_request_record_with_wrong_types_is_an_error_in_words(
 
 
 @pytest.mark.parametrize("text", [None, 5, b"Bier", ["Bier"], ("a", "b")])
-def test_what_is_no_text_is_an_error(translator: Translator, text: Any) -> None:
+def test_non_text_is_rejected(translator: Translator, text: Any) -> None:
     with pytest.raises(RequestError, match=f"^text must be text, but {re.escape(repr_short(text))} was given"):
         translator.translate(text)
 
 
-def test_a_sentence_may_be_as_long_as_the_model_reads_and_no_longer(translator: Translator) -> None:
+def test_sentence_length_is_limited_by_model(translator: Translator) -> None:
     fits = "a " * (LONGEST - 1)
     assert len(translator.source_tokenizer.encode(fits.strip())) == LONGEST - 1
     assert len(translator.translate(fits, max_length=2).source_tokens) == LONGEST
@@ -211,11 +211,11 @@ def test_a_sentence_may_be_as_long_as_the_model_reads_and_no_longer(translator: 
     assert caught.value.field == "text"
 
 
-# ---------------------------------------------------------------- any text at all
+# ---------------------------------------------------------------- random texts
 
 
 def check(answer: Translation) -> None:
-    """What holds of every translation."""
+    """Check properties of every translation."""
     source, target = len(answer.source_tokens), len(answer.target_tokens)
     assert source >= 2
     assert answer.source_tokens[-1].id == END
@@ -235,8 +235,8 @@ def check(answer: Translation) -> None:
     for token in answer.target_tokens:
         assert token.probability is not None
         assert 0 <= token.probability <= 1 + 1e-6
-    assert END not in ids_of(answer)[:-1]
-    assert (ids_of(answer)[-1] == END) == (answer.stopped == "end")
+    assert END not in target_ids(answer)[:-1]
+    assert (target_ids(answer)[-1] == END) == (answer.stopped == "end")
     assert answer.log_probability <= 1e-6
     hash(answer.request)
 
@@ -256,7 +256,7 @@ OPTIONS = st.fixed_dictionaries(
 
 
 def answer_or_error(translator: Translator, text: str, **options: Any) -> Translation | RequestError:
-    """Anything else that may be raised is a fault."""
+    """Translate, or return the request error; other errors fail the test."""
     try:
         return translator.translate(text, **options)
     except RequestError as error:
@@ -269,7 +269,7 @@ def answer_or_error(translator: Translator, text: str, **options: Any) -> Transl
     options=OPTIONS,
     beam=st.integers(1, 3),
 )
-def test_any_text_is_translated_or_refused_in_words(
+def test_any_text_is_translated_or_rejected(
     translator: Translator, text: str, options: dict[str, Any], beam: int
 ) -> None:
     if "temperature" not in options:
@@ -279,19 +279,19 @@ def test_any_text_is_translated_or_refused_in_words(
         assert answer.field == "text"
         return
     check(answer)
-    forced = translator.translate(text, target=ids_of(answer))
+    forced = translator.translate(text, target=target_ids(answer))
     assert forced.log_probability == pytest.approx(answer.log_probability, abs=1e-3)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(words=st.text(min_size=1, max_size=12), name=st.sampled_from(["target", "prefix"]))
-def test_any_words_can_be_forced_or_are_refused_in_words(translator: Translator, words: str, name: str) -> None:
+def test_any_target_is_forced_or_rejected(translator: Translator, words: str, name: str) -> None:
     answer = answer_or_error(translator, "Ja.", **{name: words})
     if isinstance(answer, RequestError):
         assert answer.field == name
         return
     ids = tuple(translator.target_tokenizer.encode(clean_text(words)))
-    assert ids_of(answer)[: len(ids)] == ids
+    assert target_ids(answer)[: len(ids)] == ids
     if name == "target":
-        assert ids_of(answer)[len(ids) :] == (END,)
+        assert target_ids(answer)[len(ids) :] == (END,)
         assert answer.text == clean_text(words)

@@ -36,13 +36,13 @@ def change(action: Any, word: str, text: str = "", within: str = TEXT) -> InputC
         ([], TEXT, []),
     ],
 )
-def test_words_change_where_they_stand(changes: list[InputChange], expected: str, hidden: list[str]) -> None:
+def test_words_are_changed_in_place(changes: list[InputChange], expected: str, hidden: list[str]) -> None:
     changed = apply_input_changes(TEXT, changes)
     assert changed.text == expected
     assert [changed.text[span.start : span.end] for span in changed.hidden] == hidden
 
 
-def test_the_order_in_which_changes_are_given_does_not_count() -> None:
+def test_order_of_changes_does_not_matter() -> None:
     changes = [change("swap", "Der", "Dieser"), change("mask", "ja"), change("erase", "schläft.")]
     assert apply_input_changes(TEXT, changes) == apply_input_changes(TEXT, changes[::-1])
 
@@ -56,13 +56,13 @@ def test_the_order_in_which_changes_are_given_does_not_count() -> None:
         ([change("swap", "Hund", "\ud800")], "half_character"),
     ],
 )
-def test_what_cannot_be_carried_out_is_an_error(changes: list[InputChange], word: str) -> None:
+def test_invalid_changes_are_rejected(changes: list[InputChange], word: str) -> None:
     with pytest.raises(RequestError) as caught:
         apply_input_changes(TEXT, changes)
     assert caught.value.word == word
 
 
-def test_a_swapped_word_is_another_sentence() -> None:
+def test_swapped_word_matches_edited_sentence() -> None:
     translator = tiny_translator()
     swap = change("swap", "Hund", "Kater", SENTENCES[0])
     changed, other = (
@@ -75,7 +75,7 @@ def test_a_swapped_word_is_another_sentence() -> None:
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_no_token_looks_at_a_masked_word(beam: int) -> None:
+def test_masked_word_gets_no_attention(beam: int) -> None:
     translator = tiny_translator()
     mask = change("mask", "Hund", within=SENTENCES[0])
     changed = translator.translate(SENTENCES[0], interventions=(mask,), beam_size=beam)
@@ -96,7 +96,7 @@ def test_no_token_looks_at_a_masked_word(beam: int) -> None:
     assert changed.source_tokens == plain.source_tokens
 
 
-def test_a_masked_word_is_masked_in_a_padded_batch_and_in_a_stream_too() -> None:
+def test_masking_works_in_batches_and_streams() -> None:
     translator = tiny_translator()
     mask = (InputChange(action="mask", start=0, end=3),)
     texts = list(SENTENCES[:4])
@@ -109,6 +109,6 @@ def test_a_masked_word_is_masked_in_a_padded_batch_and_in_a_stream_too() -> None
             np.testing.assert_allclose(one.attention.cross, other.attention.cross, atol=1e-5)
 
 
-def test_a_plain_sentence_has_nothing_hidden() -> None:
+def test_unchanged_sentence_has_no_hidden_words() -> None:
     assert apply_input_changes(TEXT, []) == EditedText(TEXT, ())
     assert tiny_translator().translate(TEXT, max_length=5).attention.masked_source == ()

@@ -28,18 +28,20 @@ def key(place: int, revision: str = "r") -> CacheKey:
     return CacheKey(revision, ANSWERS[place].request)
 
 
-def giving(place: int, calls: list[int]) -> Callable[[], Translation]:
-    def make() -> Translation:
+def answer_function(place: int, calls: list[int]) -> Callable[[], Translation]:
+    def compute() -> Translation:
         calls.append(place)
         return ANSWERS[place]
 
-    return make
+    return compute
 
 
 def test_answer_is_computed_once_and_cached() -> None:
     cache, calls = TranslationCache(PLENTY), []
     assert (
-        cache.get_or_compute(key(0), giving(0, calls)) is cache.get_or_compute(key(0), giving(0, calls)) is ANSWERS[0]
+        cache.get_or_compute(key(0), answer_function(0, calls))
+        is cache.get_or_compute(key(0), answer_function(0, calls))
+        is ANSWERS[0]
     )
     assert calls == [0]
     assert cache.bytes == SIZES[0]
@@ -57,44 +59,44 @@ def test_answer_is_computed_once_and_cached() -> None:
 )
 def test_differing_requests_are_computed_separately(other: CacheKey) -> None:
     cache, calls = TranslationCache(PLENTY), []
-    cache.get_or_compute(key(0), giving(0, calls))
-    assert cache.get_or_compute(other, giving(1, calls)) is ANSWERS[1]
+    cache.get_or_compute(key(0), answer_function(0, calls))
+    assert cache.get_or_compute(other, answer_function(1, calls)) is ANSWERS[1]
     assert calls == [0, 1]
 
 
 def test_least_recently_used_answer_is_evicted_first() -> None:
     cache, calls = TranslationCache(SIZES[0] + SIZES[2] + SIZES[3]), []
     for place in (0, 2, 3, 0):
-        cache.get_or_compute(key(place), giving(place, calls))
-    cache.get_or_compute(key(4), giving(4, calls))  # 2 must go, and no more than need be
+        cache.get_or_compute(key(place), answer_function(place, calls))
+    cache.get_or_compute(key(4), answer_function(4, calls))  # evicts only 2
     calls.clear()
-    cache.get_or_compute(key(0), giving(0, calls))
+    cache.get_or_compute(key(0), answer_function(0, calls))
     assert calls == []
-    cache.get_or_compute(key(2), giving(2, calls))
+    cache.get_or_compute(key(2), answer_function(2, calls))
     assert calls == [2]
 
 
 def test_cache_size_is_counted_and_limited() -> None:
     limit = max(SIZES) + min(SIZES)
     cache = TranslationCache(limit)
-    kept = []
+    lengths = []
     for place in (0, 1, 2, 3, 4, 5, 6, 2, 0, 5):
-        cache.get_or_compute(key(place), giving(place, []))
+        cache.get_or_compute(key(place), answer_function(place, []))
         assert cache.bytes <= limit
-        kept.append(len(cache))
-    assert max(kept) > 1
-    found = [place for place in range(len(SENTENCES)) if cache.get_or_lead(key(place)) is ANSWERS[place]]
-    assert cache.bytes == sum(SIZES[place] for place in found)
+        lengths.append(len(cache))
+    assert max(lengths) > 1
+    cached = [place for place in range(len(SENTENCES)) if cache.get_or_lead(key(place)) is ANSWERS[place]]
+    assert cache.bytes == sum(SIZES[place] for place in cached)
 
 
 def test_too_large_answer_is_returned_but_not_cached() -> None:
     cache, calls = TranslationCache(SIZES[2] - 1), []
-    assert cache.get_or_compute(key(2), giving(2, calls)) is ANSWERS[2]
-    assert cache.get_or_compute(key(2), giving(2, calls)) is ANSWERS[2]
+    assert cache.get_or_compute(key(2), answer_function(2, calls)) is ANSWERS[2]
+    assert cache.get_or_compute(key(2), answer_function(2, calls)) is ANSWERS[2]
     assert (calls, len(cache), cache.bytes) == ([2, 2], 0, 0)
-    cache.get_or_compute(key(1), giving(1, calls))
-    cache.get_or_compute(key(2), giving(2, calls))
-    assert cache.get_or_lead(key(1)) is ANSWERS[1]  # nor does it drive out what is kept
+    cache.get_or_compute(key(1), answer_function(1, calls))
+    cache.get_or_compute(key(2), answer_function(2, calls))
+    assert cache.get_or_lead(key(1)) is ANSWERS[1]  # it evicts nothing
 
 
 def test_record_size_estimates() -> None:
@@ -112,11 +114,11 @@ def test_record_size_estimates() -> None:
         return spent, translation_bytes(answer) - sum(array.nbytes for array in arrays)
 
     for beam in (1, 7):
-        spent, said = cost(beam)
-        assert 0.7 * spent < said < 1.5 * spent + 4096
+        spent, estimate = cost(beam)
+        assert 0.7 * spent < estimate < 1.5 * spent + 4096
 
 
-@pytest.mark.parametrize("limit", [PLENTY, 0], ids=["kept", "too large to keep"])
+@pytest.mark.parametrize("limit", [PLENTY, 0], ids=["cached", "too large to cache"])
 def test_concurrent_identical_requests_are_computed_once(limit: int) -> None:
     cache, calls, go = TranslationCache(limit), [], Event()
     visitors = 11
@@ -144,7 +146,7 @@ def test_different_requests_run_concurrently() -> None:
     both = Barrier(2)
 
     def make(place: int) -> Translation:
-        both.wait(60)  # passed only if both are being made at once
+        both.wait(60)  # passed only if both are computed at once
         return ANSWERS[place]
 
     with ThreadPoolExecutor(2) as pool:
@@ -158,7 +160,7 @@ def test_waiter_takes_over_cancelled_computation() -> None:
     assert isinstance(lead, Leader)
     with ThreadPoolExecutor(3) as pool:
         with lead:
-            visits = [pool.submit(cache.get_or_compute, key(0), giving(0, calls)) for _ in range(3)]
+            visits = [pool.submit(cache.get_or_compute, key(0), answer_function(0, calls)) for _ in range(3)]
             until(lambda: cache.waiter_count(key(0)) == 3)
         assert [visit.result(60) for visit in visits] == [ANSWERS[0]] * 3
     assert calls == [0]
@@ -173,25 +175,25 @@ def test_error_reaches_all_waiters_and_is_not_cached() -> None:
         def fail() -> None:
             with lead:
                 until(lambda: cache.waiter_count(key(0)) == 1)
-                raise ZeroDivisionError("made up")
+                raise ZeroDivisionError("expected failure")
 
         failing = pool.submit(fail)
-        waiting = pool.submit(cache.get_or_compute, key(0), giving(0, calls))
-        for visit in (failing, waiting):
-            with pytest.raises(ZeroDivisionError, match="made up"):
+        waiter = pool.submit(cache.get_or_compute, key(0), answer_function(0, calls))
+        for visit in (failing, waiter):
+            with pytest.raises(ZeroDivisionError, match="expected failure"):
                 visit.result(60)
     assert calls == []
-    assert cache.get_or_compute(key(0), giving(0, calls)) is ANSWERS[0]
+    assert cache.get_or_compute(key(0), answer_function(0, calls)) is ANSWERS[0]
 
 
 def test_waiting_request_can_be_cancelled() -> None:
-    cache, left = TranslationCache(PLENTY), Event()
+    cache, cancelled = TranslationCache(PLENTY), Event()
     lead = cache.get_or_lead(key(0))
     assert isinstance(lead, Leader)
     with lead, ThreadPoolExecutor(1) as pool:
-        visit = pool.submit(cache.get_or_lead, key(0), left)
+        visit = pool.submit(cache.get_or_lead, key(0), cancelled)
         until(lambda: cache.waiter_count(key(0)) == 1)
-        left.set()
+        cancelled.set()
         assert visit.result(60) is None
     assert isinstance(cache.get_or_lead(key(0)), Leader)
 
@@ -200,20 +202,20 @@ def test_silent_leader_is_abandoned() -> None:
     cache, calls = TranslationCache(PLENTY, leader_timeout_s=0.0), []
     dead = cache.get_or_lead(key(0))
     assert isinstance(dead, Leader)
-    assert cache.get_or_compute(key(0), giving(0, calls)) is ANSWERS[0]
-    dead.finish(ANSWERS[0])  # it comes back after all
+    assert cache.get_or_compute(key(0), answer_function(0, calls)) is ANSWERS[0]
+    dead.finish(ANSWERS[0])  # late, after another took over
     assert calls == [0]
     assert (len(cache), cache.bytes) == (1, SIZES[0])
 
 
 def test_concurrent_visitors_get_their_own_answers() -> None:
-    cache = TranslationCache(max(SIZES) + min(SIZES))  # things come and go
+    cache = TranslationCache(max(SIZES) + min(SIZES))  # entries are evicted all the time
     start = Barrier(8)
 
     def visit(seed: int) -> list[bool]:
         start.wait(60)
         places = [(seed * 5 + step * (seed + 1)) % len(SENTENCES) for step in range(200)]
-        return [cache.get_or_compute(key(place), giving(place, [])) is ANSWERS[place] for place in places]
+        return [cache.get_or_compute(key(place), answer_function(place, [])) is ANSWERS[place] for place in places]
 
     with ThreadPoolExecutor(8) as pool:
         assert all(all(visit) for visit in pool.map(visit, range(8)))

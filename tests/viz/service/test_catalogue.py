@@ -49,14 +49,14 @@ def settings(hub: Hub, tmp_path: Path) -> Settings:
     return Settings(models_folder=tmp_path / "models", models=(LISTED, TOY))
 
 
-OF_NOTHING = {"config.json": b"<", "pytorch_model.bin": b"", "spiece.model": b""}
+INVALID_FILES = {"config.json": b"<", "pytorch_model.bin": b"", "spiece.model": b""}
 
 
-def any_of(settings: Settings) -> Settings:
+def allow_any_model(settings: Settings) -> Settings:
     return Settings(models_folder=settings.models_folder, models=(*settings.models, ANY_MODEL))
 
 
-def word_of(ask: Callable[[], Any]) -> PageError:
+def page_error(ask: Callable[[], Any]) -> PageError:
     with pytest.raises(PageError) as caught:
         ask()
     assert caught.value.field == "model"
@@ -65,7 +65,7 @@ def word_of(ask: Callable[[], Any]) -> PageError:
     return caught.value
 
 
-# ---------------------------------------------------------------- which there are
+# ---------------------------------------------------------------- list of models
 
 
 def test_local_models_are_listed_before_requestable_ones(settings: Settings, hub: Hub) -> None:
@@ -85,7 +85,7 @@ def test_local_models_are_listed_before_requestable_ones(settings: Settings, hub
 def test_hub_models_are_not_listed_if_disallowed(settings: Settings) -> None:
     service = Service(Settings(models_folder=settings.models_folder))
     assert [card.name for card in service.models()] == ["toy"]
-    assert word_of(lambda: service.fetch(TOY)).word == "unknown_model"
+    assert page_error(lambda: service.fetch(TOY)).word == "unknown_model"
 
 
 def test_imported_folder_is_listed_by_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -102,25 +102,27 @@ def test_imported_folder_is_listed_by_name(tmp_path: Path, caplog: pytest.LogCap
     cards = {card.name: card for card in Service(Settings(models_folder=tmp_path)).models()}
     assert set(cards) == {"opus-mt-en-jap", "many"}
     assert cards["opus-mt-en-jap"].languages == ("en", "ja")
-    assert cards["many"].languages == ()  # none of them leads
+    assert cards["many"].languages == ()  # no source or target language: the list is alphabetical
     assert (cards["many"].summary, cards["many"].parameters, cards["many"].kind) == ("Many.", 97, "transformer")
     assert cards["opus-mt-en-jap"].bytes == sum(path.stat().st_size for path in (tmp_path / "opus-mt-en-jap").iterdir())
     assert "strange is left out" in caplog.text
     assert "list is left out" in caplog.text
 
 
-@pytest.mark.parametrize("given", ["me/x\nroot: forged", "me/\x1b[31mred", "me/\u202eevil", "mé/ö", "me/" + "x" * 5000])
+@pytest.mark.parametrize(
+    "model_id", ["me/x\nroot: forged", "me/\x1b[31mred", "me/\u202eevil", "mé/ö", "me/" + "x" * 5000]
+)
 def test_visitor_supplied_ids_are_escaped_in_log(
-    settings: Settings, hub: Hub, caplog: pytest.LogCaptureFixture, given: str
+    settings: Settings, hub: Hub, caplog: pytest.LogCaptureFixture, model_id: str
 ) -> None:
     service = Service(replace(settings, models=(ANY_MODEL,)))
-    word_of(lambda: service.fetch(given))
+    page_error(lambda: service.fetch(model_id))
     assert caplog.records
     for record in caplog.records:
-        said = record.getMessage()
-        assert said.isascii(), said
-        assert said.isprintable(), said
-        assert len(said) < 700
+        message = record.getMessage()
+        assert message.isascii(), message
+        assert message.isprintable(), message
+        assert len(message) < 700
 
 
 def test_third_party_folder_contents_are_escaped_in_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -131,11 +133,11 @@ def test_third_party_folder_contents_are_escaped_in_log(tmp_path: Path, caplog: 
     assert all(record.getMessage().isprintable() for record in caplog.records)
 
 
-# ---------------------------------------------------------------- before it is here
+# ---------------------------------------------------------------- before the download
 
 
 def test_missing_model_is_reported_with_size_and_not_downloaded(settings: Settings, hub: Hub) -> None:
-    error = word_of(lambda: Service(settings).check({"text": BEER, "model": LISTED}))
+    error = page_error(lambda: Service(settings).check({"text": BEER, "model": LISTED}))
     assert error.word == "model_not_here"
     assert dict(error.values) == {"given": LISTED, "megabytes": 304}
     assert hub.asked == []
@@ -143,7 +145,7 @@ def test_missing_model_is_reported_with_size_and_not_downloaded(settings: Settin
 
 def test_size_of_unlisted_model_is_requested_from_hub(settings: Settings, hub: Hub) -> None:
     service = Service(settings)
-    assert word_of(lambda: service.check({"text": BEER, "model": TOY})).values["megabytes"] == 1
+    assert page_error(lambda: service.check({"text": BEER, "model": TOY})).values["megabytes"] == 1
     assert [each.path for each in hub.asked] == [f"/api/models/{TOY}/revision/main"]
     offer = service.download_info(TOY)
     assert (offer.bytes, offer.licence) == (
@@ -155,25 +157,25 @@ def test_size_of_unlisted_model_is_requested_from_hub(settings: Settings, hub: H
 @pytest.mark.parametrize("ask", ["check", "fetch", "download_info"])
 def test_unlisted_id_is_rejected_with_allowed_ids(settings: Settings, hub: Hub, ask: str) -> None:
     service = Service(settings)
-    asked = {
+    calls = {
         "check": lambda: service.check({"text": BEER, "model": OTHER}),
         "fetch": lambda: service.fetch(OTHER),
         "download_info": lambda: service.download_info(OTHER),
     }
-    error = word_of(asked[ask])
+    error = page_error(calls[ask])
     assert error.word == "model_not_allowed"
     assert error.values["choices"] == f"toy, {LISTED}, {TOY}"
     assert hub.asked == []
 
 
 def test_downloaded_model_joins_list_if_any_is_allowed(settings: Settings, hub: Hub) -> None:
-    service = Service(any_of(settings))
-    assert word_of(lambda: service.check({"text": BEER, "model": OTHER})).word == "model_not_here"
+    service = Service(allow_any_model(settings))
+    assert page_error(lambda: service.check({"text": BEER, "model": OTHER})).word == "model_not_here"
     assert OTHER not in {card.name for card in service.models()}
     service.fetch(OTHER)
     assert OTHER in {card.name for card in service.models()}
     assert service.translate(service.check({"text": BEER, "model": OTHER})).text == "i want a beer ."
-    assert OTHER in {card.name for card in Service(any_of(settings)).models()}  # and so it does next time
+    assert OTHER in {card.name for card in Service(allow_any_model(settings)).models()}  # also after a restart
     assert OTHER not in {card.name for card in Service(settings).models()}
 
 
@@ -183,11 +185,11 @@ def test_other_files_in_hub_cache_are_ignored(settings: Settings, hub: Hub) -> N
         {"config.json": b'{"model_type": "whisper"}', "model.safetensors": safetensors(97), "tokenizer.json": b"{}"}
     )
     fetch("me/speech")
-    assert "me/speech" not in {card.name for card in Service(any_of(settings)).models()}
+    assert "me/speech" not in {card.name for card in Service(allow_any_model(settings)).models()}
 
 
 def test_one_commit_may_have_several_names(settings: Settings, hub: Hub) -> None:
-    service = Service(any_of(settings))
+    service = Service(allow_any_model(settings))
     commit = hub.repositories[OTHER].references["main"]
     for name in (f"{OTHER}@{commit}", OTHER, f"{OTHER}@main"):
         service.fetch(name)
@@ -214,7 +216,7 @@ def test_malformed_folders_are_skipped(
     for name, text in {"deep": "[" * 100_000, "list": '{"model_type": ["x"]}', "number": "5"}.items():
         (tmp_path / "models" / name).mkdir()
         (tmp_path / "models" / name / "config.json").write_text(text)
-    service = Service(any_of(settings))
+    service = Service(allow_any_model(settings))
     assert [card.name for card in service.models()] == ["toy", LISTED, TOY]
     assert caplog.text.count("is left out") == 3
 
@@ -224,8 +226,8 @@ def test_card_in_other_encoding_is_read_and_symlinked_card_is_ignored(settings: 
     card.write_bytes("# toy\n\nMündlich.\n".encode("latin-1"))
     assert "ndlich." in Service(settings).models()[0].summary
     card.write_text("# toy\n\n" + "**a " * 1_000_000)
-    told = str(cards_json(Service(settings)))
-    assert len(told) < 1_000_000
+    listing = str(cards_json(Service(settings)))
+    assert len(listing) < 1_000_000
     assert len(Service(settings).models()[0].summary) < 1000
     card.unlink()
     (tmp_path / "secret").write_text("# x\n\nA secret.\n")
@@ -236,15 +238,15 @@ def test_card_in_other_encoding_is_read_and_symlinked_card_is_ignored(settings: 
 
 def test_unknown_name_error_lists_available_models(settings: Settings, hub: Hub) -> None:
     service = Service(settings)
-    assert word_of(lambda: service.check({"text": BEER, "model": "toi"})).values["choices"] == "toy"
+    assert page_error(lambda: service.check({"text": BEER, "model": "toi"})).values["choices"] == "toy"
     service.fetch(TOY)
-    assert word_of(lambda: service.check({"text": BEER, "model": "toi"})).values["choices"] == f"toy, {TOY}"
+    assert page_error(lambda: service.check({"text": BEER, "model": "toi"})).values["choices"] == f"toy, {TOY}"
 
 
 @pytest.mark.parametrize("name", ["../toy", "me/../toy", "a/b/c", "/etc/passwd", "me/x\\y", "https://x/y"])
 def test_model_name_is_never_used_as_path(settings: Settings, hub: Hub, name: str) -> None:
     with pytest.raises(PageError) as caught:
-        Service(any_of(settings)).check({"text": BEER, "model": name})
+        Service(allow_any_model(settings)).check({"text": BEER, "model": name})
     assert caught.value.word == "hub_bad_id"
     with pytest.raises(PageError) as caught:
         Service(settings).check({"text": BEER, "model": name})
@@ -252,7 +254,7 @@ def test_model_name_is_never_used_as_path(settings: Settings, hub: Hub, name: st
     assert hub.asked == []
 
 
-# ---------------------------------------------------------------- it comes
+# ---------------------------------------------------------------- downloads
 
 
 def test_downloaded_model_translates_by_id(settings: Settings, hub: Hub) -> None:
@@ -276,11 +278,11 @@ def test_downloaded_model_translates_by_id(settings: Settings, hub: Hub) -> None
 
 
 def test_downloaded_model_can_be_default(settings: Settings) -> None:
-    wanted = Settings(models_folder=settings.models_folder, models=(TOY,), model=TOY)
+    hub_default = Settings(models_folder=settings.models_folder, models=(TOY,), model=TOY)
     with pytest.raises(SettingsError, match=r"the translators in .* are: toy"):
-        Service(wanted)
+        Service(hub_default)
     Service(settings).fetch(TOY)
-    assert Service(wanted).default == TOY
+    assert Service(hub_default).default == TOY
 
 
 def test_new_revision_is_a_different_model(settings: Settings, hub: Hub) -> None:
@@ -305,17 +307,17 @@ def test_new_revision_is_a_different_model(settings: Settings, hub: Hub) -> None
         (lambda hub: setattr(hub.repositories[TOY], "gated", True), "hub_gated"),
         (lambda hub: setattr(hub.repositories[TOY], "refusal", (503, "")), "hub_busy"),
         (lambda hub: hub.repositories[TOY].push({"README.md": b""}), "hub_not_a_model"),
-        (lambda hub: hub.repositories[TOY].push(OF_NOTHING), "hub_wrong_file"),
+        (lambda hub: hub.repositories[TOY].push(INVALID_FILES), "hub_wrong_file"),
     ],
 )
 def test_hub_errors_become_phrases(settings: Settings, hub: Hub, spoil: Callable[[Hub], Any], word: str) -> None:
     spoil(hub)
-    assert word_of(lambda: Service(settings).fetch(TOY)).word == word
+    assert page_error(lambda: Service(settings).fetch(TOY)).word == word
 
 
 def test_offline_error_names_files_and_folder(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    error = word_of(lambda: Service(settings).fetch(TOY))
+    error = page_error(lambda: Service(settings).fetch(TOY))
     assert error.word == "hub_offline"
     assert "assets/models" in str(error)
     assert "config.json" in str(error)
@@ -323,13 +325,13 @@ def test_offline_error_names_files_and_folder(settings: Settings, monkeypatch: p
 
 def test_unsupported_model_is_rejected_before_download(settings: Settings, hub: Hub) -> None:
     hub.repositories[TOY].config = {"model_type": "gpt2"}
-    error = word_of(lambda: Service(settings).download_info(TOY))
+    error = page_error(lambda: Service(settings).download_info(TOY))
     assert error.word == "other_family"
     assert error.values["family"] == '"gpt2"'
     assert "marian" in str(error)
     hub.repositories[TOY].config = {"model_type": "marian"}
-    offered = Service(settings).download_info(TOY)
-    assert (offered.family, offered.missing, offered.licence) == ("marian", offered.bytes, "cc-by-4.0")
+    info = Service(settings).download_info(TOY)
+    assert (info.family, info.missing, info.licence) == ("marian", info.bytes, "cc-by-4.0")
     assert not [each for each in hub.asked if "/resolve/" in each.path]
 
 
@@ -337,24 +339,24 @@ def test_unreadable_download_is_rejected(settings: Settings, hub: Hub) -> None:
     """A Hub without model families allows the download; the model is then not offered again."""
     files = {"config.json": b'{"model_type": "gpt2"}', "model.safetensors": safetensors(97), "spiece.model": pieces()}
     hub.repositories[TOY].push(files)
-    assert word_of(lambda: Service(settings).fetch(TOY)).word == "model_cannot_load"
+    assert page_error(lambda: Service(settings).fetch(TOY)).word == "model_cannot_load"
 
 
-# ---------------------------------------------------------------- several at once
+# ---------------------------------------------------------------- concurrent downloads
 
 
 def test_concurrent_downloads_are_shared(settings: Settings, hub: Hub) -> None:
-    service, heard = Service(settings), []
+    service, reports = Service(settings), []
     hub.going.clear()
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(service.fetch, TOY)
         assert hub.halted.wait(60)
-        others = [pool.submit(service.fetch, TOY, heard.append) for _ in range(2)]
+        others = [pool.submit(service.fetch, TOY, reports.append) for _ in range(2)]
         until(lambda: service.catalogue.waiter_count(TOY) == 2)
         hub.going.set()
         assert {each.result(60).downloaded for each in (first, *others)} == {True}
     assert hub.bodies("model.safetensors") == [None]
-    assert heard[-1].done == heard[-1].total
+    assert reports[-1].done == reports[-1].total
 
 
 def test_waiting_download_resumes_after_first_stops(settings: Settings, hub: Hub) -> None:
@@ -368,7 +370,7 @@ def test_waiting_download_resumes_after_first_stops(settings: Settings, hub: Hub
         stop.set()
         hub.going.set()
         assert second.result(60).downloaded
-        assert word_of(lambda: first.result(60)).word == "hub_stopped"
+        assert page_error(lambda: first.result(60)).word == "hub_stopped"
 
 
 def test_waiting_download_can_be_cancelled(settings: Settings, hub: Hub) -> None:
@@ -380,7 +382,7 @@ def test_waiting_download_can_be_cancelled(settings: Settings, hub: Hub) -> None
         second = pool.submit(service.fetch, TOY, None, stop)
         until(lambda: service.catalogue.waiter_count(TOY) == 1)
         stop.set()
-        assert word_of(lambda: second.result(60)).word == "hub_stopped"
+        assert page_error(lambda: second.result(60)).word == "hub_stopped"
         assert not first.done()
         hub.going.set()
         assert first.result(60).downloaded
@@ -403,7 +405,7 @@ def test_download_error_reaches_all_waiters(settings: Settings, hub: Hub) -> Non
     assert len([each for each in hub.asked if each.path.startswith("/api/")]) == 1
 
 
-# ---------------------------------------------------------------- the shelf
+# ---------------------------------------------------------------- models in memory
 
 
 @pytest.fixture
@@ -414,7 +416,7 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
     return Service(Settings(models_folder=tmp_path, models_mb=1))
 
 
-def names(service: Service) -> list[str]:
+def cached_names(service: Service) -> list[str]:
     return [key[0] for key in service.loaded.cache.keys()]  # type: ignore[index]  # noqa: SIM118
 
 
@@ -422,7 +424,7 @@ def test_excess_models_are_evicted_from_memory(toys: Service) -> None:
     assert 250_000 < translator_of(toys, "a").weight_bytes < 333_000
     for name in "abcad":
         toys.check({"text": BEER, "model": name})
-    assert names(toys) == ["c", "a", "d"]
+    assert cached_names(toys) == ["c", "a", "d"]
     assert toys.translate(toys.check({"text": BEER, "model": "b"})).text == "i want a beer ."
 
 
@@ -431,10 +433,10 @@ def test_streaming_model_is_not_evicted(toys: Service) -> None:
     next(reports)
     for name in "bcde":
         toys.check({"text": BEER, "model": name})
-    assert names(toys) == ["a", "d", "e"]
+    assert cached_names(toys) == ["a", "d", "e"]
     reports.close()  # type: ignore[attr-defined]
     toys.check({"text": BEER, "model": "b"})
-    assert names(toys) == ["d", "e", "b"]
+    assert cached_names(toys) == ["d", "e", "b"]
 
 
 def test_cached_answer_loads_no_model(toys: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -442,7 +444,7 @@ def test_cached_answer_loads_no_model(toys: Service, monkeypatch: pytest.MonkeyP
     answer = toys.translate(request)
     for name in "bcd":
         toys.check({"text": BEER, "model": name})
-    assert "a" not in names(toys)
+    assert "a" not in cached_names(toys)
     monkeypatch.setattr(Translator, "load", None)
     assert toys.translate(request) is answer
     assert [progress.translation for progress in toys.stream(request, Event())] == [answer]
@@ -456,10 +458,10 @@ def test_classifiers_count_towards_memory_limit(tmp_path: Path, caplog: pytest.L
     service.classify("A quiet film with a warm heart.")
     assert service.loaded.cache.bytes > 10_000_000
     service.check({"text": BEER})
-    assert names(service) == ["toy"]
+    assert cached_names(service) == ["toy"]
 
 
-# ---------------------------------------------------------------- how much of the disk they take
+# ---------------------------------------------------------------- disk limit
 
 
 @pytest.fixture
@@ -473,34 +475,34 @@ def third(hub: Hub) -> str:
 
 
 def test_least_recently_used_model_is_deleted_first(settings: Settings, third: str, hub: Hub) -> None:
-    service = Service(replace(any_of(settings), hub_mb=3))  # two of 1.4 MB
+    service = Service(replace(allow_any_model(settings), hub_mb=3))  # two of 1.4 MB
     foreign = cache_folder() / "models--some--body" / "blobs"
     foreign.mkdir(parents=True)
-    (foreign / "theirs").write_bytes(b"x" * 4_000_000)  # what other programs fetched neither counts nor leaves
+    (foreign / "theirs").write_bytes(b"x" * 4_000_000)  # files of other programs do not count and are not deleted
     service.fetch(TOY)
     service.fetch(OTHER)
-    with service.loaded.use(service.catalogue.card(TOY, "transformer")):  # now the other one is the older
+    with service.loaded.use(service.catalogue.card(TOY, "transformer")):  # makes OTHER the least recently used
         pass
     service.fetch(third)
     here = {card.name for card in service.models() if card.downloaded and card.location == "hub"}
     assert here == {TOY, third}
     assert not repository_folder(OTHER).exists()
     assert (foreign / "theirs").exists()
-    service.fetch(OTHER)  # and it may come again
+    service.fetch(OTHER)  # a deleted model can be downloaded again
     assert service.catalogue.card(OTHER, "transformer").downloaded
     assert service.catalogue.card(third, "transformer").downloaded
 
 
 def test_model_larger_than_disk_limit_is_not_downloaded(settings: Settings, third: str, hub: Hub) -> None:
-    service = Service(replace(any_of(settings), hub_mb=1))
-    error = word_of(lambda: service.fetch(third))
+    service = Service(replace(allow_any_model(settings), hub_mb=1))
+    error = page_error(lambda: service.fetch(third))
     assert (error.word, error.values["limit"]) == ("hub_full", 1)
     assert not [each for each in hub.asked if "model.safetensors" in each.path]
 
 
 def test_files_of_other_programs_are_not_deleted(settings: Settings, third: str, hub: Hub) -> None:
-    fetch(OTHER)  # not through the page
-    service = Service(replace(any_of(settings), hub_mb=2))
+    fetch(OTHER)  # by another program
+    service = Service(replace(allow_any_model(settings), hub_mb=2))
     service.fetch(TOY)
     service.fetch(third)
     assert repository_folder(OTHER).exists()

@@ -8,19 +8,19 @@ import weakref
 from headlight.viz.service.garbage_collection import freeze_heap
 
 
-class Knot:
+class Cycle:
     def __init__(self) -> None:
         self.itself = self
 
 
 def test_existing_objects_are_frozen_and_new_garbage_is_collected() -> None:
-    before, gone = weakref.ref(kept := Knot()), weakref.ref(Knot())
+    before, garbage = weakref.ref(existing := Cycle()), weakref.ref(Cycle())
     freeze_heap()
     try:
-        assert gone() is None  # garbage of before is not kept for ever
+        assert garbage() is None  # existing garbage is collected, not frozen
         assert gc.get_freeze_count() > 1000
-        del kept
-        later = weakref.ref(Knot())
+        del existing
+        later = weakref.ref(Cycle())
         gc.collect()
         assert before() is not None
         assert later() is None

@@ -27,7 +27,7 @@ CODES = ("deu", "fra", "zho_Hant")
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our smallest model, and two foreign ones that somebody put beside it."""
+    """The toy model and two third-party models."""
     folder = tmp_path_factory.mktemp("models")
     shutil.copytree(MODELS / "toy", folder / "toy")
     folders.marian(folder / MANY, codes=CODES)
@@ -41,13 +41,13 @@ def service(models: Path) -> Service:
 
 
 def ask(service: Service, **values: Any) -> dict[str, Any]:
-    """What the page hears at last when it names nothing but this."""
+    """The last message to a page that sends only these values."""
     return [json.loads(message) for message in TranslateWidget(service).stream_messages(values, Event())][-1]
 
 
-def call(endpoints: Endpoints, name: str, *given: Any, **named: Any) -> dict[str, Any]:
-    """An endpoint with arguments by position and by name, as a program calls it."""
-    arguments = ENDPOINTS[name].bind(*given, **named)
+def call(endpoints: Endpoints, name: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """Call an endpoint with positional and named arguments, as a program does."""
+    arguments = ENDPOINTS[name].bind(*args, **kwargs)
     arguments.apply_defaults()
     answer: dict[str, Any] = getattr(endpoints, name)(arguments.arguments)
     return answer
@@ -78,8 +78,8 @@ def test_generation_config_gives_defaults(service: Service, models: Path, name: 
     assert answer["score"] == pytest.approx(expected.score, abs=1e-5)
     defaults = alone.generation_defaults
     assert (defaults.length_penalty, defaults.no_repeat) == ((1.0, 0) if name == MANY else (0.7, 3))
-    usual = {"beam_size": 4, "length_penalty": defaults.length_penalty, "no_repeat": defaults.no_repeat}
-    assert answer["model"]["defaults"] == usual | {"temperature": 0.0, "seed": 0, "back_weight": 0.0}
+    expected_defaults = {"beam_size": 4, "length_penalty": defaults.length_penalty, "no_repeat": defaults.no_repeat}
+    assert answer["model"]["defaults"] == expected_defaults | {"temperature": 0.0, "seed": 0, "back_weight": 0.0}
 
 
 def test_request_options_override_defaults(service: Service) -> None:
@@ -92,9 +92,9 @@ def test_request_options_override_defaults(service: Service) -> None:
 def test_bundled_models_use_page_defaults(service: Service) -> None:
     assert ask(service, text="ich mochte ein bier", model="toy")["request"]["options"]["no_repeat"] == 4
     assert service.model_defaults("toy").max_length is None
-    menu = {each["name"]: each["defaults"] for each in translators(service)}
-    assert menu["toy"]["beam_size"] == 4
-    assert menu[MANY] is None  # its answer tells
+    defaults = {each["name"]: each["defaults"] for each in translators(service)}
+    assert defaults["toy"]["beam_size"] == 4
+    assert defaults[MANY] is None  # known only once the model is loaded
 
 
 def test_model_defaults_are_clamped_to_page_limits(models: Path) -> None:
@@ -102,7 +102,9 @@ def test_model_defaults_are_clamped_to_page_limits(models: Path) -> None:
     options = ask(service, text="Ja.", model=NLLB)["request"]["options"]
     assert (options["beam_size"], options["max_length"]) == (3, 23)
     wide = Service(Settings(models_folder=models))
-    assert ask(wide, text=SENTENCE, model=NLLB)["request"]["options"]["max_length"] == 32  # as its folder says
+    assert (
+        ask(wide, text=SENTENCE, model=NLLB)["request"]["options"]["max_length"] == 32
+    )  # from the folder's generation_config.json
 
 
 def test_model_without_own_defaults_is_not_loaded(models: Path) -> None:
@@ -135,7 +137,7 @@ def test_default_target_language_comes_from_model(service: Service) -> None:
         "fra",
         "fra",
         [],
-    )  # not the first: a common one
+    )  # the default is a common language, not the first
     both = ask(service, text=SENTENCE, model=NLLB, source_language="fra_Latn")["model"]
     assert (both["source"], both["target"]) == ("fra_Latn", "deu_Latn")
     assert both["sources"] == both["targets"] == folders.CODES
@@ -166,13 +168,17 @@ def test_api_can_select_languages(service: Service, models: Path) -> None:
     alone = Translator.load(models / MANY, device="cpu")
     for code in CODES:
         expected = alone.translate(SENTENCE, beam_size=1, target_language=code)
-        told = call(endpoints, "translate", SENTENCE, MANY, target_language=code)
-        assert (told["text"], told["source_language"], told["target_language"]) == (expected.text, "en", code)
-        seen = call(endpoints, "attention", SENTENCE, "encoder", 1, 3, MANY, target_language=code)
-        assert seen["columns"][0] == f">>{code}<<"
-        assert len(seen["weights"]) == len(expected.source_tokens)
+        response = call(endpoints, "translate", SENTENCE, MANY, target_language=code)
+        assert (response["text"], response["source_language"], response["target_language"]) == (
+            expected.text,
+            "en",
+            code,
+        )
+        attention = call(endpoints, "attention", SENTENCE, "encoder", 1, 3, MANY, target_language=code)
+        assert attention["columns"][0] == f">>{code}<<"
+        assert len(attention["weights"]) == len(expected.source_tokens)
     assert fault(lambda: call(endpoints, "translate", SENTENCE, MANY, target_language="xyz")).word == "not_choice"
-    assert call(endpoints, "translate", SENTENCE, MANY)["target_language"] == "fra"  # nobody named it
+    assert call(endpoints, "translate", SENTENCE, MANY)["target_language"] == "fra"  # the default
 
 
 def test_unsupported_generation_rules_are_listed(service: Service, tmp_path: Path) -> None:

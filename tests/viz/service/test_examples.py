@@ -9,7 +9,7 @@ from headlight.viz.service.examples import EXAMPLES, Example
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 
-# All that a reader of both languages would let pass.
+# All correct translations.
 RIGHT = {
     "relative": {"The dog I saw yesterday is sleeping under the table.", "The dog that I saw yesterday is sleeping under the table.", "The dog I saw yesterday sleeps under the table."},  # noqa: E501
     "verb_last": {"I read the book you gave me.", "I've read the book you gave me.", "I have read the book you gave me.", "I have read the book that you gave me.", "I read the book that you gave me."},  # noqa: E501
@@ -22,7 +22,7 @@ RIGHT = {
     "french": {"I don't know yet if I'll be able to come tomorrow night.", "I don't yet know if I'll be able to come tomorrow night.", "I don't know yet if I can come tomorrow evening.", "I don't know yet whether I'll be able to come tomorrow evening."},  # noqa: E501
     "toy": {"i want a beer ."},
 }  # fmt: skip
-WRONG = {"idiom": "wrong"}  # and the word in its name that says so
+WRONG = {"idiom": "wrong"}  # example: the word in its title that marks it
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_examples_are_correct_or_marked_as_wrong(service: Service, example: Exam
         assert WRONG[example.name] in phrase(f"example_{example.name}")
         assert not {"Greek", "Dutch", "word", "thing", "nothing"} & set(
             answer.text.strip(".").split()
-        )  # else it may lose its mark
+        )  # if the translation is correct, remove the mark
     else:
         assert answer.text in RIGHT[example.name]
         assert answer.reliability is None or answer.reliability.grade != "doubt"

@@ -16,7 +16,7 @@ SENTENCES = {
     "zh": "狗在桌子底下睡觉。",
     "fr": "Je ne sais pas où est la gare, mais je peux vous aider.",
 }
-READS = {"de-en": "de", "en-de": "en", "zh-en": "zh", "en-zh": "en", "fr-en": "fr"}
+SOURCE_LANGUAGES = {"de-en": "de", "en-de": "en", "zh-en": "zh", "en-zh": "en", "fr-en": "fr"}
 
 
 @pytest.fixture(scope="module")
@@ -29,36 +29,36 @@ def hint(service: Service, model: str, text: str) -> dict[str, object] | None:
 
 
 @pytest.mark.slow(after=8)
-@pytest.mark.parametrize("model", READS)
+@pytest.mark.parametrize("model", SOURCE_LANGUAGES)
 @pytest.mark.parametrize("language", SENTENCES)
 def test_other_direction_is_offered_only_for_wrong_language(service: Service, model: str, language: str) -> None:
-    found = hint(service, model, SENTENCES[language])
-    if READS[model] == language:
-        assert found is None
+    warning = hint(service, model, SENTENCES[language])
+    if SOURCE_LANGUAGES[model] == language:
+        assert warning is None
         return
-    assert found is not None
-    assert (found["language"], found["reads"]) == (language, READS[model])
-    offers = {each["model"]: each for each in found["offers"]}
-    assert set(offers) == {name for name, reads in READS.items() if reads == language}
+    assert warning is not None
+    assert (warning["language"], warning["reads"]) == (language, SOURCE_LANGUAGES[model])
+    offers = {each["model"]: each for each in warning["offers"]}
+    assert set(offers) == {name for name, reads in SOURCE_LANGUAGES.items() if reads == language}
     for name, offer in offers.items():
         source, target = name.split("-")
         assert offer == {"model": name, "source_language": "", "source": source, "target": target}
-    back = f"{language}-{READS[model]}"
-    assert back not in offers or next(iter(offers)) == back, "the way back to what the sentence was taken for is first"
+    back = f"{language}-{SOURCE_LANGUAGES[model]}"
+    assert back not in offers or next(iter(offers)) == back, "the opposite direction is offered first"
 
 
 def test_language_without_installed_model_is_named(service: Service) -> None:
-    found = hint(service, "de-en", "No sé dónde está la estación, pero puedo ayudarle con las maletas.")
-    assert found == {"language": "es", "reads": "de", "offers": []}
+    warning = hint(service, "de-en", "No sé dónde está la estación, pero puedo ayudarle con las maletas.")
+    assert warning == {"language": "es", "reads": "de", "offers": []}
     assert (
-        hint_in_words(found)
+        hint_in_words(warning)
         == "This looks like Spanish. This model reads German; no installed model reads the language you typed."
     )
 
 
 def test_api_hint_names_model(service: Service) -> None:
-    said = hint_in_words(hint(service, "de-en", SENTENCES["en"]))
-    assert said == "This looks like English. To translate it as that, use model='en-de' or model='en-zh'."
+    message = hint_in_words(hint(service, "de-en", SENTENCES["en"]))
+    assert message == "This looks like English. To translate it as that, use model='en-de' or model='en-zh'."
     assert hint_in_words(None) is None
 
 

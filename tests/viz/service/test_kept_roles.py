@@ -16,33 +16,35 @@ from headlight.viz.service.head_roles import roles_function
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 
-KEPT = {"weights": weights_digest(MODELS / "toy"), "sentences": 3}
+STORED_ROLES = {"weights": weights_digest(MODELS / "toy"), "sentences": 3}
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
-    """Copies of the toy model, of which one has roles, one a file that is none, and one those of other weights."""
-    for name in ("plain", "told", "odd", "other"):
+    """Copies of the toy model: without roles, with its roles, with a corrupt file, with roles of other weights."""
+    for name in ("plain", "stored", "corrupt", "other"):
         shutil.copytree(MODELS / "toy", tmp_path / name)
-    (tmp_path / "told" / ROLES_FILE).write_text(json.dumps(KEPT), encoding="utf-8")
-    (tmp_path / "other" / ROLES_FILE).write_text(json.dumps(KEPT | {"weights": "0" * 16}), encoding="utf-8")
-    (tmp_path / "odd" / ROLES_FILE).write_text('{"sentences"', encoding="utf-8")
+    (tmp_path / "stored" / ROLES_FILE).write_text(json.dumps(STORED_ROLES), encoding="utf-8")
+    (tmp_path / "other" / ROLES_FILE).write_text(json.dumps(STORED_ROLES | {"weights": "0" * 16}), encoding="utf-8")
+    (tmp_path / "corrupt" / ROLES_FILE).write_text('{"sentences"', encoding="utf-8")
     return Service(replace(Settings(), models_folder=tmp_path))
 
 
-@pytest.mark.parametrize(("name", "expected"), [("told", KEPT), ("plain", None), ("odd", None), ("other", None)])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("stored", STORED_ROLES), ("plain", None), ("corrupt", None), ("other", None)]
+)
 def test_stored_roles_are_returned(service: Service, name: str, expected: object) -> None:
     assert roles_function(service)({"model": name}) == {"roles": expected}
 
 
 def test_default_model_is_used_without_name() -> None:
     service = Service(Settings())
-    kept = MODELS / service.default / ROLES_FILE
-    expected = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None
+    path = MODELS / service.default / ROLES_FILE
+    expected = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
     assert roles_function(service)({}) == {"roles": expected}
 
 
-@pytest.mark.parametrize("given", ["../toy", 3, "x" * 1000, None, "nothing"])
-def test_unknown_model_names_are_rejected(service: Service, given: object) -> None:
+@pytest.mark.parametrize("name", ["../toy", 3, "x" * 1000, None, "nothing"])
+def test_unknown_model_names_are_rejected(service: Service, name: object) -> None:
     with pytest.raises(PageError):
-        roles_function(service)({"model": given})
+        roles_function(service)({"model": name})

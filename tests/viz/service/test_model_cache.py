@@ -24,8 +24,8 @@ SIZES = {"a": 2, "b": 3, "c": 5, "d": 7, "e": 11, "f": 101}
 
 
 @dataclass(eq=False)
-class Thing:
-    """Something that weighs."""
+class FakeModel:
+    """A model with a size in bytes, for the cache."""
 
     key: str
 
@@ -34,37 +34,37 @@ class Thing:
         return SIZES[self.key]
 
 
-def cache_of(limit: int) -> ModelCache[Thing]:
+def model_cache(limit: int) -> ModelCache[FakeModel]:
     return ModelCache(limit, lambda thing: thing.weight)
 
 
-def use(cache: ModelCache[Thing], *keys: str) -> list[Thing]:
-    found = []
+def use(cache: ModelCache[FakeModel], *keys: str) -> list[FakeModel]:
+    models = []
     for key in keys:
-        with cache.use(key, lambda key=key: Thing(key)) as thing:
-            found.append(thing)
-    return found
+        with cache.use(key, lambda key=key: FakeModel(key)) as model:
+            models.append(model)
+    return models
 
 
 def test_model_is_loaded_once_and_cached() -> None:
-    cache = cache_of(100)
+    cache = model_cache(100)
     first, second = use(cache, "a", "a")
     assert first is second
     assert cache.bytes == 2
 
 
 def test_least_recently_used_models_are_evicted_as_needed() -> None:
-    cache = cache_of(2 + 3 + 5)
+    cache = model_cache(2 + 3 + 5)
     use(cache, "a", "b", "c", "a", "d")
     assert cache.keys() == ["a", "d"]  # b and c made room for d, which needs both
 
 
 def test_model_in_use_is_evicted_only_after_release() -> None:
-    cache = cache_of(7)
-    with cache.use("c", lambda: Thing("c")) as held:
+    cache = model_cache(7)
+    with cache.use("c", lambda: FakeModel("c")) as model:
         use(cache, "d", "a")
         assert cache.keys() == ["c", "a"]
-        assert use(cache, "c") == [held]
+        assert use(cache, "c") == [model]
         use(cache, "d")
         assert cache.keys() == ["c", "d"]
         assert cache.bytes == 12
@@ -72,7 +72,7 @@ def test_model_in_use_is_evicted_only_after_release() -> None:
 
 
 def test_last_used_model_stays_even_if_too_large() -> None:
-    cache = cache_of(7)
+    cache = model_cache(7)
     assert len(set(use(cache, "f", "f"))) == 1
     assert cache.keys() == ["f"]
     use(cache, "a")
@@ -80,34 +80,34 @@ def test_last_used_model_stays_even_if_too_large() -> None:
 
 
 def test_model_with_two_users_stays_until_both_release() -> None:
-    cache = cache_of(1)
-    with cache.use("a", lambda: Thing("a")) as thing:
-        with cache.use("a", lambda: Thing("a")) as same:
-            assert same is thing
+    cache = model_cache(1)
+    with cache.use("a", lambda: FakeModel("a")) as model:
+        with cache.use("a", lambda: FakeModel("a")) as same:
+            assert same is model
         use(cache, "b")
         assert cache.keys() == ["a", "b"]
     assert cache.keys() == ["b"]
 
 
 def test_error_in_block_releases_model() -> None:
-    cache = cache_of(1)
-    with pytest.raises(ZeroDivisionError), cache.use("a", lambda: Thing("a")):
+    cache = model_cache(1)
+    with pytest.raises(ZeroDivisionError), cache.use("a", lambda: FakeModel("a")):
         raise ZeroDivisionError
     use(cache, "b")
     assert cache.keys() == ["b"]
 
 
 def test_concurrent_requests_share_one_load() -> None:
-    cache, loads, start = cache_of(100), [], Barrier(7)
+    cache, loads, start = model_cache(100), [], Barrier(7)
 
-    def load() -> Thing:
+    def load() -> FakeModel:
         loads.append(1)
-        return Thing("a")
+        return FakeModel("a")
 
-    def ask(_: int) -> Thing:
+    def ask(_: int) -> FakeModel:
         start.wait(60)
-        with cache.use("a", load) as thing:
-            return thing
+        with cache.use("a", load) as model:
+            return model
 
     with ThreadPoolExecutor(7) as pool:
         assert len(set(pool.map(ask, range(7)))) == 1
@@ -115,49 +115,49 @@ def test_concurrent_requests_share_one_load() -> None:
 
 
 def test_load_does_not_block_other_models() -> None:
-    cache, both = cache_of(100), Barrier(2)
+    cache, both = model_cache(100), Barrier(2)
 
     def ask(key: str) -> str:
-        def load() -> Thing:
+        def load() -> FakeModel:
             both.wait(60)  # passed only if both load at once
-            return Thing(key)
+            return FakeModel(key)
 
-        with cache.use(key, load) as thing:
-            return thing.key
+        with cache.use(key, load) as model:
+            return model.key
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(ask, "ab")) == ["a", "b"]
 
 
 def test_failed_load_is_retried_by_next_waiter() -> None:
-    cache, loading, go = cache_of(100), Event(), Event()
+    cache, loading, go = model_cache(100), Event(), Event()
 
-    def fail() -> Thing:
+    def fail() -> FakeModel:
         loading.set()
         assert go.wait(60)
-        raise OSError("made up")
+        raise OSError("expected failure")
 
-    def ask_in_vain() -> None:
+    def use_failing() -> None:
         with cache.use("a", fail):
             raise AssertionError
 
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(ask_in_vain)
+        first = pool.submit(use_failing)
         assert loading.wait(60)
         second = pool.submit(use, cache, "a")
         go.set()
-        with pytest.raises(OSError, match="made up"):
+        with pytest.raises(OSError, match="expected failure"):
             first.result(60)
         assert second.result(60)[0].key == "a"
     assert cache.keys() == ["a"]
 
 
 def test_model_of_unknown_size_is_not_cached() -> None:
-    cache: ModelCache[str] = ModelCache(100, {"sound": 1}.__getitem__)
-    with pytest.raises(KeyError), cache.use("x", lambda: "odd"):
+    cache: ModelCache[str] = ModelCache(100, {"known": 1}.__getitem__)
+    with pytest.raises(KeyError), cache.use("x", lambda: "unknown"):
         raise AssertionError
-    with cache.use("x", lambda: "sound") as found:
-        assert found == "sound"
+    with cache.use("x", lambda: "known") as model:
+        assert model == "known"
 
 
 def test_evicted_model_frees_memory() -> None:
@@ -173,93 +173,93 @@ def test_evicted_model_frees_memory() -> None:
     assert second() is not None
 
 
-class Visitors(RuleBasedStateMachine):
-    """Borrow and give back in any order; a plain model of the cache says what must be on it."""
+class ModelCacheMachine(RuleBasedStateMachine):
+    """Use and release models in any order; compare with a simple reference implementation of the cache."""
 
     LIMIT = 13
 
     def __init__(self) -> None:
         super().__init__()
-        self.cache = cache_of(self.LIMIT)
+        self.cache = model_cache(self.LIMIT)
         self.order: list[str] = []
-        self.held: list[tuple[str, ExitStack]] = []
-        self.things: dict[str, Thing] = {}
+        self.in_use: list[tuple[str, ExitStack]] = []
+        self.models: dict[str, FakeModel] = {}
 
     @rule(key=st.sampled_from(sorted(SIZES)))
-    def hold(self, key: str) -> None:
+    def use(self, key: str) -> None:
         stack = ExitStack()
-        thing = stack.enter_context(self.cache.use(key, lambda: Thing(key)))
+        model = stack.enter_context(self.cache.use(key, lambda: FakeModel(key)))
         if key in self.order:
-            assert thing is self.things[key]
+            assert model is self.models[key]
             self.order.remove(key)
-        self.things[key] = thing
+        self.models[key] = model
         self.order.append(key)
-        self.held.append((key, stack))
-        self.settle()
+        self.in_use.append((key, stack))
+        self.evict()
 
-    @precondition(lambda self: self.held)
+    @precondition(lambda self: self.in_use)
     @rule(data=st.data())
-    def give_back(self, data: st.DataObject) -> None:
-        place = data.draw(st.integers(0, len(self.held) - 1))
-        self.held.pop(place)[1].close()
-        self.settle()
+    def release(self, data: st.DataObject) -> None:
+        place = data.draw(st.integers(0, len(self.in_use) - 1))
+        self.in_use.pop(place)[1].close()
+        self.evict()
 
-    def settle(self) -> None:
-        """The rule in the plainest words."""
-        used = {key for key, _ in self.held}
+    def evict(self) -> None:
+        """Evict the least recently used models that are not in use until the rest fits."""
+        used = {key for key, _ in self.in_use}
         while sum(SIZES[key] for key in self.order) > self.LIMIT:
-            leaving = next((key for key in self.order[:-1] if key not in used), None)
-            if leaving is None:
+            evicted = next((key for key in self.order[:-1] if key not in used), None)
+            if evicted is None:
                 return
-            self.order.remove(leaving)
+            self.order.remove(evicted)
 
     @invariant()
-    def all_is_as_it_must_be(self) -> None:
+    def cache_matches_reference(self) -> None:
         assert self.cache.keys() == self.order
         assert self.cache.bytes == sum(SIZES[key] for key in self.order)
-        assert {key for key, _ in self.held} <= set(self.order)
+        assert {key for key, _ in self.in_use} <= set(self.order)
 
     def teardown(self) -> None:
-        for _, stack in self.held:
+        for _, stack in self.in_use:
             stack.close()
 
 
-Visitors.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
-TestVisitors = Visitors.TestCase
+ModelCacheMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestModelCacheMachine = ModelCacheMachine.TestCase
 
 
 def test_concurrent_use_keeps_models_and_loads_once() -> None:
-    cache, start, lock = cache_of(13), Barrier(8), Lock()
+    cache, start, lock = model_cache(13), Barrier(8), Lock()
     loading: Counter[str] = Counter()
-    alive: Counter[str] = Counter()  # how many hold it
+    users: Counter[str] = Counter()  # of each model
     faults: list[str] = []
 
-    def load(key: str) -> Thing:
+    def load(key: str) -> FakeModel:
         with lock:
             loading[key] += 1
             if loading[key] > 1:
                 faults.append(f"{key} is loaded twice at once")
-            if alive[key]:
-                faults.append(f"{key} is loaded again while it is held")
-        thing = Thing(key)
+            if users[key]:
+                faults.append(f"{key} is loaded again while it is in use")
+        model = FakeModel(key)
         with lock:
             loading[key] -= 1
-        return thing
+        return model
 
     def visit(seed: int) -> None:
-        chance = random.Random(seed)  # noqa: S311 - which model comes next is no secret
+        chance = random.Random(seed)  # noqa: S311 - the order of models is not secret
         start.wait(60)
         end = monotonic() + 60
         for _ in range(300):
             assert monotonic() < end
             key = chance.choice("abcdef")
-            with cache.use(key, lambda key=key: load(key)) as thing:
+            with cache.use(key, lambda key=key: load(key)) as model:
                 with lock:
-                    alive[key] += 1
-                if thing.key != key or key not in cache.keys():  # noqa: SIM118
-                    faults.append(f"{key} left while it was held")
+                    users[key] += 1
+                if model.key != key or key not in cache.keys():  # noqa: SIM118
+                    faults.append(f"{key} was evicted while it was in use")
                 with lock:
-                    alive[key] -= 1
+                    users[key] -= 1
 
     with ThreadPoolExecutor(8) as pool:
         for each in [pool.submit(visit, seed) for seed in range(8)]:

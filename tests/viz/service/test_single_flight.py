@@ -12,23 +12,23 @@ from headlight.viz.service.single_flight import Leader, SingleFlight
 from tests.waiting import until
 
 
-def led(flights: SingleFlight[str], key: str = "a", **given: Callable[..., object]) -> Leader[str]:
-    found = flights.get_or_lead(key, **given)  # type: ignore[arg-type]
-    assert isinstance(found, Leader)
-    return found
+def lead_flight(flights: SingleFlight[str], key: str = "a", **callbacks: Callable[..., object]) -> Leader[str]:
+    leader = flights.get_or_lead(key, **callbacks)  # type: ignore[arg-type]
+    assert isinstance(leader, Leader)
+    return leader
 
 
 def test_waiters_get_progress_and_result() -> None:
     flights: SingleFlight[str] = SingleFlight()
-    heard: list[int] = []
-    with led(flights) as lead, ThreadPoolExecutor(1) as pool:
-        waits = pool.submit(flights.get_or_lead, "a", on_progress=heard.append)
+    progress: list[int] = []
+    with lead_flight(flights) as lead, ThreadPoolExecutor(1) as pool:
+        waiter = pool.submit(flights.get_or_lead, "a", on_progress=progress.append)
         for number in (1, 2, 3):
             lead.report_progress(number)
-            until(lambda number=number: number in heard)  # type: ignore[misc]
-        lead.finish("made")
-        assert waits.result(60) == "made"
-    assert heard == [1, 2, 3]
+            until(lambda number=number: number in progress)  # type: ignore[misc]
+        lead.finish("result")
+        assert waiter.result(60) == "result"
+    assert progress == [1, 2, 3]
     assert flights.keys() == set()
 
 
@@ -36,31 +36,31 @@ def test_waiters_get_progress_and_result() -> None:
 def test_waiters_get_only_shared_errors(shared: bool) -> None:
     flights: SingleFlight[str] = SingleFlight(shares=lambda error: shared)
     with ThreadPoolExecutor(1) as pool:
-        lead = led(flights)
-        waits = pool.submit(flights.get_or_lead, "a")
+        lead = lead_flight(flights)
+        waiter = pool.submit(flights.get_or_lead, "a")
         until(lambda: flights.waiter_count("a") == 1)
-        with pytest.raises(OSError, match="made up"), lead:
-            raise OSError("made up")
+        with pytest.raises(OSError, match="expected failure"), lead:
+            raise OSError("expected failure")
         if shared:
-            with pytest.raises(OSError, match="made up"):
-                waits.result(60)
+            with pytest.raises(OSError, match="expected failure"):
+                waiter.result(60)
         else:
-            assert isinstance(waits.result(60), Leader)
+            assert isinstance(waiter.result(60), Leader)
 
 
 def test_waiter_uses_cached_result_or_becomes_leader() -> None:
     flights: SingleFlight[str] = SingleFlight(only_stored=True)
-    kept: dict[str, str] = {}
-    for keep, expected in ((kept.clear, Leader), (lambda: kept.update(a="kept"), str)):
+    cache: dict[str, str] = {}
+    for keep, expected in ((cache.clear, Leader), (lambda: cache.update(a="kept"), str)):
         with ThreadPoolExecutor(1) as pool:
-            with led(flights, keep=lambda made, keep=keep: keep()) as lead:
-                waits = pool.submit(flights.get_or_lead, "a", find=lambda: kept.get("a"))
+            with lead_flight(flights, keep=lambda result, keep=keep: keep()) as lead:
+                waiter = pool.submit(flights.get_or_lead, "a", find=lambda: cache.get("a"))
                 until(lambda: flights.waiter_count("a") == 1)
-                lead.finish("made")
-            found = waits.result(60)
-            assert isinstance(found, expected)
-        if isinstance(found, Leader):
-            found.finish("")
+                lead.finish("result")
+            outcome = waiter.result(60)
+            assert isinstance(outcome, expected)
+        if isinstance(outcome, Leader):
+            outcome.finish("")
 
 
 def test_replaced_entry_is_counted_once_and_evicted_last() -> None:

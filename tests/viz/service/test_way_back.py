@@ -1,4 +1,4 @@
-"""Reranking on the page: enabled by default if the reverse model exists, and not otherwise."""
+"""Reranking on the page: enabled by default only if the reverse model exists."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def test_greedy_search_does_not_rerank() -> None:
 
 
 def test_answer_is_reranked_unless_disabled(service: Service) -> None:
-    asked = service.check({"text": SENTENCE, "model": "de-en"}, model_defaults=True)
-    found = service.translate(asked)
-    assert CHOSEN in found.text
-    assert found.request == asked
+    request_values = service.check({"text": SENTENCE, "model": "de-en"}, model_defaults=True)
+    translation = service.translate(request_values)
+    assert CHOSEN in translation.text
+    assert translation.request == request_values
     assert CHOSEN not in service.translate(service.check({**PAGE, "back_weight": 0})).text
 
 
@@ -66,41 +66,41 @@ def test_stream_ends_with_reranked_translation(service: Service) -> None:
     assert last.text == last.translation.text
     assert last.tokens == last.translation.target_tokens
     *_, again = fresh.stream(fresh.check(PAGE), Event())
-    assert again.translation is last.translation  # it is kept as it was chosen
+    assert again.translation is last.translation  # the cache holds the reranked translation
 
 
 def test_model_without_reverse_model_is_unaffected(service: Service) -> None:
     values = {"text": "Il fait beau aujourd'hui.", "model": "fr-en", "beam_size": 4}
-    found = service.translate(service.check({**values, "back_weight": REVERSE_WEIGHT}))
-    assert found.text == service.translate(service.check(values)).text
-    assert all(each.reverse_score is None for each in found.hypotheses)
+    translation = service.translate(service.check({**values, "back_weight": REVERSE_WEIGHT}))
+    assert translation.text == service.translate(service.check(values)).text
+    assert all(each.reverse_score is None for each in translation.hypotheses)
 
 
 def test_back_translation_is_cached_with_answer(service: Service) -> None:
-    found = service.translate(service.check(PAGE))
-    again = decode_translation(encode_translation(found), found.rule)
-    assert again.hypotheses == found.hypotheses
-    assert found.hypotheses[0].reverse_score is not None
+    translation = service.translate(service.check(PAGE))
+    again = decode_translation(encode_translation(translation), translation.rule)
+    assert again.hypotheses == translation.hypotheses
+    assert translation.hypotheses[0].reverse_score is not None
 
 
 def test_decoding_reports_reranking(service: Service) -> None:
-    found = search_function(service)({"request": PAGE, "theme": "light", "language": "en"})
-    nodes, ends, backs = found["nodes"], found["finished"], found["backs"]
-    assert found["back_weight"] == REVERSE_WEIGHT
+    translation = search_function(service)({"request": PAGE, "theme": "light", "language": "en"})
+    nodes, ends, backs = translation["nodes"], translation["finished"], translation["backs"]
+    assert translation["back_weight"] == REVERSE_WEIGHT
     sums = [nodes[node][7] + REVERSE_WEIGHT * back for node, back in zip(ends, backs, strict=True) if back is not None]
     assert len(sums) == 4
     assert sums == sorted(sums, reverse=True)
     scores = [nodes[node][7] for node in ends]
-    assert scores != sorted(scores, reverse=True)  # the search alone would have chosen another
+    assert scores != sorted(scores, reverse=True)  # without reranking another hypothesis is best
     plain = search_function(service)({"request": {**PAGE, "back_weight": 0.0}, "theme": "light", "language": "en"})
     assert set(plain["backs"]) == {None}
 
 
 def test_api_can_request_reranking(service: Service) -> None:
     endpoints = Endpoints(service)
-    asked: dict[str, Any] = {"text": SENTENCE, "model": "de-en", "beam_size": 4}
-    assert CHOSEN in endpoints.translate({**asked, "back_weight": REVERSE_WEIGHT})["text"]
-    assert CHOSEN not in endpoints.translate(asked)["text"]
+    request_values: dict[str, Any] = {"text": SENTENCE, "model": "de-en", "beam_size": 4}
+    assert CHOSEN in endpoints.translate({**request_values, "back_weight": REVERSE_WEIGHT})["text"]
+    assert CHOSEN not in endpoints.translate(request_values)["text"]
 
 
 @pytest.mark.parametrize(
@@ -112,17 +112,21 @@ def test_api_can_request_reranking(service: Service) -> None:
     ],
 )
 def test_api_rejects_ineffective_reranking(service: Service, more: dict[str, Any], word: str) -> None:
-    asked = {"text": SENTENCE, "model": "de-en", "back_weight": REVERSE_WEIGHT, **more}
+    request_values = {"text": SENTENCE, "model": "de-en", "back_weight": REVERSE_WEIGHT, **more}
     for ask in (Endpoints(service).translate, Endpoints(service).attention):
         with pytest.raises(PageError) as caught:
-            ask(asked if ask.__name__ == "translate" else {**asked, "kind": "cross", "layer": 0, "head": 0})
+            ask(
+                request_values
+                if ask.__name__ == "translate"
+                else {**request_values, "kind": "cross", "layer": 0, "head": 0}
+            )
         assert (caught.value.field, caught.value.word) == ("back_weight", word)
 
 
-@pytest.mark.parametrize("given", [-0.1, 10.5, "much", True, None])
-def test_invalid_back_weight_is_rejected(service: Service, given: Any) -> None:
+@pytest.mark.parametrize("weight", [-0.1, 10.5, "much", True, None])
+def test_invalid_back_weight_is_rejected(service: Service, weight: Any) -> None:
     with pytest.raises(PageError) as caught:
-        service.check({**PAGE, "back_weight": given})
+        service.check({**PAGE, "back_weight": weight})
     assert caught.value.field == "back_weight"
 
 
@@ -130,15 +134,15 @@ def test_failing_reverse_model_falls_back_to_search(service: Service, monkeypatc
     fresh = Service(Settings())
     load = fresh.loaded.load
 
-    def fails(card: ModelCard) -> Any:
+    def load_or_fail(card: ModelCard) -> Any:
         if card.name == "en-de":
             raise PageError("model", "model_cannot_load", {"given": card.name})
         return load(card)
 
-    monkeypatch.setattr(fresh.loaded, "load", fails)
+    monkeypatch.setattr(fresh.loaded, "load", load_or_fail)
     alone = service.translate(service.check({**PAGE, "back_weight": 0}))
-    found = fresh.translate(fresh.check(PAGE))
-    assert (found.text, [each.reverse_score for each in found.hypotheses]) == (alone.text, [None] * 4)
+    translation = fresh.translate(fresh.check(PAGE))
+    assert (translation.text, [each.reverse_score for each in translation.hypotheses]) == (alone.text, [None] * 4)
 
 
 def test_reranking_is_part_of_cache_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,84 +164,86 @@ def test_pruning_is_compared_with_unreranked_translation(service: Service) -> No
         for layer in range(layers)
         for head in range(config.heads)
     ]
-    asked: list[Any] = []
+    request_values: list[Any] = []
 
     def run(name: str, work: Any, request: Any, text: str, *more: Any) -> None:
-        asked.append((request, text))
+        request_values.append((request, text))
 
     translated = service.translate(service.check({**PAGE, "back_weight": 0})).text
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(service, "run_on_translator", run)
         pruning_search_function(service)({"request": PAGE, "order": heads})
-    ((request, text),) = asked
+    ((request, text),) = request_values
     assert request.options.back_weight == 0
     assert text == translated
 
 
 def test_ineffective_mistake_keeps_own_translation(service: Service) -> None:
-    given = ExperimentInput({}, service.check(PAGE), service)
-    told = given.run(try_mistakes, given.own_translation, ["softmax"])
-    assert CHOSEN not in told.generated.text == given.own_translation.text
+    experiment = ExperimentInput({}, service.check(PAGE), service)
+    result = experiment.run(try_mistakes, experiment.own_translation, ["softmax"])
+    assert CHOSEN not in result.generated.text == experiment.own_translation.text
 
 
 def test_live_requests_are_not_reranked(service: Service) -> None:
     from headlight.viz.tabs.translate import LIVE_OPTIONS
 
-    asked = service.check({**PAGE, **LIVE_OPTIONS}, model_defaults=True)
-    assert replace(asked.options, no_repeat=0) == replace(asked.options, no_repeat=0, beam_size=1, back_weight=0.0)
+    request_values = service.check({**PAGE, **LIVE_OPTIONS}, model_defaults=True)
+    assert replace(request_values.options, no_repeat=0) == replace(
+        request_values.options, no_repeat=0, beam_size=1, back_weight=0.0
+    )
 
 
-# ---------------------------------------------------------------- a changed model beside itself
+# ---------------------------------------------------------------- comparisons of a changed and the unchanged model
 
 
 def test_interventions_are_not_reranked(service: Service) -> None:
-    asked = {**PAGE, "text": BROKEN}
-    alone = {**asked, "back_weight": 0}
+    request_values = {**PAGE, "text": BROKEN}
+    alone = {**request_values, "back_weight": 0}
     plain, broken = (service.translate(service.check({**alone, "interventions": each})) for each in ([], [OFF]))
-    repaired = service.translate(service.check({**asked, "interventions": [OFF]}))
-    assert len({plain.text, broken.text, repaired.text}) == 3  # else there is nothing to repair
-    told = changed_answer_function(service)({"request": asked, "interventions": [OFF]})
-    assert told["answer"]["text"] == broken.text
-    assert told["before"] == pytest.approx(plain.log_probability, abs=1e-5)
+    repaired = service.translate(service.check({**request_values, "interventions": [OFF]}))
+    assert len({plain.text, broken.text, repaired.text}) == 3  # otherwise reranking would repair nothing
+    response = changed_answer_function(service)({"request": request_values, "interventions": [OFF]})
+    assert response["answer"]["text"] == broken.text
+    assert response["before"] == pytest.approx(plain.log_probability, abs=1e-5)
     assert {each.reverse_score for each in broken.hypotheses} == {None}
 
 
 def test_unchanged_side_is_unreranked(service: Service) -> None:
     own = service.translate(service.check({**PAGE, "back_weight": 0}))
     for changes in ([], [OFF]):
-        told = changed_answer_function(service)({"request": PAGE, "interventions": changes})
-        assert told["own"]["text"] == own.text
+        response = changed_answer_function(service)({"request": PAGE, "interventions": changes})
+        assert response["own"]["text"] == own.text
         assert CHOSEN not in own.text
-    told = changed_answer_function(service)({"request": PAGE, "interventions": [OFF]})
-    words = [word["before"] for word in told["words"] if word["before"] is not None]
+    response = changed_answer_function(service)({"request": PAGE, "interventions": [OFF]})
+    words = [word["before"] for word in response["words"] if word["before"] is not None]
     assert "".join(words[:-1]) == own.text.replace(" ", "")
-    for request in ({**PAGE, "back_weight": 0.0}, {**PAGE, "text": BROKEN}):  # what the page shows is that one already
+    for request in ({**PAGE, "back_weight": 0.0}, {**PAGE, "text": BROKEN}):  # the page already shows this translation
         assert changed_answer_function(service)({"request": request, "interventions": []})["own"] is None
 
 
 def test_importance_uses_unreranked_translation(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     own = service.translate(service.check({**PAGE, "back_weight": 0})).text
-    measured: list[str] = []
+    texts: list[str] = []
 
     def run(name: str, work: Any, answer: Any, sets: Any) -> list[float]:
-        measured.append(answer.text)
+        texts.append(answer.text)
         return [0.0] * len(sets)
 
     head = {"kind": "cross", "layer": 0, "head": 3}
     monkeypatch.setattr(service, "run_on_translator", run)
     importance_function(service)({"request": PAGE})
     interactions_function(service)({"request": PAGE, "part": head})
-    assert set(measured) == {own}
+    assert set(texts) == {own}
 
 
 def test_second_search_is_compared_with_unreranked_translation(service: Service) -> None:
     greedy = {"text": SENTENCE, "model": "de-en", "beam_size": 1}
-    told = second_answer_function(service)({"request": PAGE, "other": greedy})
+    response = second_answer_function(service)({"request": PAGE, "other": greedy})
     own = service.translate(service.check({**PAGE, "back_weight": 0}))
-    assert told["own"]["text"] == own.text
-    written = [unit for unit in told["target"]["units"] if unit["first"]]
-    assert sum(len(unit["first"]) for unit in written) == len(own.target_tokens)
+    assert response["own"]["text"] == own.text
+    words = [unit for unit in response["target"]["units"] if unit["first"]]
+    assert sum(len(unit["first"]) for unit in words) == len(own.target_tokens)
     wider = second_answer_function(service)({"request": {**PAGE, "beam_size": 1}, "other": {**greedy, "beam_size": 4}})
     assert wider["answer"]["text"] == own.text
     other = second_answer_function(service)({"request": PAGE, "other": {"text": SENTENCE, "model": "toy"}})
-    assert other["own"] is None  # two models: each as it answers
+    assert other["own"] is None  # two models: each with its own reranking
