@@ -93,7 +93,7 @@ def test_visitor_can_stop_run(clock: Clock, processes: list[subprocess.Popen[byt
     run = runs.start(ANNA, TOY)
     begun(runs, run)
     runs.on_visitor_left(BEN)
-    assert not run.stopped
+    assert not run.is_stopped
     runs.on_visitor_left(ANNA)
     ended(runs, run)
     assert processes[0].poll() is not None
@@ -190,7 +190,7 @@ def test_stop_applies_to_named_run(clock: Clock, processes: list[subprocess.Pope
     ended(runs, first)
     for visitor, name in ((ANNA, first.name), (ANNA, None), (BEN, second.name)):
         runs.stop(visitor, name)
-        assert not second.stopped
+        assert not second.is_stopped
     begun(runs, second)
     runs.stop(ANNA, second.name)
     ended(runs, second)
