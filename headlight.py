@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from headlight.viz.notebook.display import compare, record, show
     from headlight.viz.notebook.plot import figure
 
-_HOMES = {
+_MODULES = {
     "DecodingOptions": "headlight.model.records",
     "Intervention": "headlight.model.records",
     "Judge": "headlight.model.translate.judge",
@@ -80,13 +80,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 @contextmanager
-def ended_by_interrupt() -> Iterator[None]:
+def exit_on_interrupt() -> Iterator[None]:
     """Let Ctrl-C end the process at once while modules are imported, without a traceback."""
     is_main_thread = threading.current_thread() is threading.main_thread()
     if not is_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -99,20 +99,23 @@ def ended_by_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-MORE = {
+PAGE_COMMANDS = {
     "run": ("start the page", "headlight.viz.run_command"),
-    "serve": ("compute answers for pages, on a Ray cluster", "headlight.viz.serve_command"),
+    "serve": ("run models for page servers on a Ray cluster", "headlight.viz.serve_command"),
     "space": ("create or update the app as a Space on Hugging Face", "headlight.viz.space.command"),
-    "survey": ("measure every head in thousands of sentences, search that, or draw it", "headlight.viz.survey_command"),
+    "survey": (
+        "measure every head on thousands of sentences; search or plot the results",
+        "headlight.viz.survey_command",
+    ),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command `headlight`, with the subcommands of the model and of the page."""
-    with ended_by_interrupt():
+    with exit_on_interrupt():
         from headlight.model.commands.main import main as run_command
 
-    return run_command(arguments, more=MORE)
+    return run_command(arguments, more=PAGE_COMMANDS)
 
 
 if __name__ == "__main__":  # `python -m headlight COMMAND` in a checkout

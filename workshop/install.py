@@ -50,14 +50,14 @@ def has_nvidia_driver() -> bool:
     return any(signs)
 
 
-def chosen_index() -> str | None:
+def pip_index_setting() -> str | None:
     """Return the name of a user's pip setting that selects or disables an index."""
     output = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True, check=False).stdout
     settings = re.findall(r"^(\S+?\.(?:index-url|no-index))=", output, re.MULTILINE)
     return next(iter(settings), None)
 
 
-def answers(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
+def is_index_reachable(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
     """Whether an index serves a PyTorch page, through the proxies of the environment.
 
     A thread sends the request, because a DNS lookup has no timeout.
@@ -65,7 +65,7 @@ def answers(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
     is_reachable = threading.Event()
     certificates = os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE")
 
-    def ask() -> None:
+    def send_request() -> None:
         request = urllib.request.Request(f"{index}/torch/", method="HEAD")  # noqa: S310 - CPU_INDEX, or the index of a test
         try:
             context = ssl.create_default_context(cafile=certificates)
@@ -77,7 +77,7 @@ def answers(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
             is_done.set()
 
     is_done = threading.Event()
-    threading.Thread(target=ask, daemon=True).start()
+    threading.Thread(target=send_request, daemon=True).start()
     is_done.wait(wait_seconds)
     return is_reachable.is_set()
 
@@ -88,9 +88,9 @@ def reason_against_cpu_build(index: str) -> str | None:
         return f"it has one build for {platform.system()} on {platform.machine()}"
     if has_nvidia_driver():
         return "this machine has an NVIDIA driver"
-    if setting := chosen_index():
+    if setting := pip_index_setting():
         return f"your setting {setting} of pip names the index"
-    if not answers(index):
+    if not is_index_reachable(index):
         return f"{index} does not answer, so it may bring 3 GB of CUDA that this machine cannot use"
     return None
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from headlight import __version__, ended_by_interrupt
+from headlight import __version__, exit_on_interrupt
 from headlight.model.errors import ModelError
 
 COMMANDS = {
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name in words[:1]:
             file = "importing" if name == "import" else name  # a module cannot be called `import`
-            with ended_by_interrupt():
+            with exit_on_interrupt():
                 module = importlib.import_module(
                     extra_commands[name][1] if name in extra_commands else f"headlight.model.commands.{file}"
                 )

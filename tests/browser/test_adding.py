@@ -29,7 +29,7 @@ def build(service, calls):
     return widget("novelty/novelty")
 '''
 WIDGET = """
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
@@ -37,7 +37,7 @@ import { t } from '../core/i18n.js';
 
 export async function mount({ element, server }) {
   await ready;
-  const { models } = await callLatest(server.count_models, {});
+  const { models } = await callWithRetry(server.count_models, {});
   const draw = () => {
     const count = state.translation ? String(state.translation.source.length) : '';
     replace(element, make('p', { class: 'counted' }, `${t('tab_novelty')}: ${count} ${models.join()}`));

@@ -264,8 +264,8 @@ def asks_through_queue(
         assert translate(page, "Der Zug ist schon weg.") == expected(translator, "Der Zug ist schon weg.")
     monkeypatch.setattr(translate_tab, "DEFER_FROM_CHARACTERS", 1000)
     assert translate(page, SENTENCE) == expected(translator, SENTENCE)
-    assert len(translate_widget.parcels._texts) > 0  # it was fetched by its name
-    monkeypatch.setattr(translate_widget.parcels, "store", lambda text: "gone")
+    assert len(translate_widget.deferred_answers._texts) > 0  # it was fetched by its name
+    monkeypatch.setattr(translate_widget.deferred_answers, "store", lambda text: "gone")
     page.fill("#sentence", "Ein Hund schläft.")
     page.press("#sentence", "Enter")
     expect(page.locator(".translate")).to_contain_text("This result does not exist or was already fetched")

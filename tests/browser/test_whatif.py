@@ -100,7 +100,7 @@ def test_click_toggles_head(page: Page, translator: Translator, answered: Answer
 def test_pending_interventions_are_shown(page: Page) -> None:
     says = page.locator(f"{TAB} .total > p").last
     expect(says).to_have_text("No interventions yet.")
-    hold_calls(page, "answer_changed")
+    hold_calls(page, "changed_translation")
     thumb(page, 0, 3)
     expect(says).to_have_text("Translating without Cross L1·H4…")
     thumb(page, 1, "mean")

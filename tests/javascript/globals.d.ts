@@ -11,7 +11,7 @@ declare var headlightTables: {
 /** All modules that have come, by their paths. */
 declare var headlightModules: Record<string, any>;
 /** In a saved page: what it shows. */
-declare var headlightShown: any;
+declare var headlightData: any;
 /** On a page that a server serves: what Gradio says of it. */
 declare var gradio_config: any;
 declare var Plotly: any;

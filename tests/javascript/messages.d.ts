@@ -369,11 +369,10 @@ declare module 'messages' {
       signal?: AbortSignal,
     ): Promise<void>;
     account_word: Call<any>;
-    answer_beside: Call<any>;
-    answer_changed: Call<any>;
-    ask_method: Call<any>;
     begin_training: Call<any>;
+    changed_translation: Call<any>;
     check_hub: Call<HubStatus>;
+    corpus_roles: Call<any>;
     count_links: Call<any>;
     download_info: Call<DownloadPlan | DownloadedBefore>;
     draw_chances: Call<any>;
@@ -383,15 +382,15 @@ declare module 'messages' {
     explain_score: Call<any>;
     explain_stream: Call<any>;
     export: Call<any>;
+    faithfulness_report: Call<any>;
     fetch_deferred: Call<Answer>;
     find_change: Call<any>;
     hide_words: Call<any>;
     judge: Call<any>;
-    kept_roles: Call<any>;
     lesson_notebook: Call<any>;
     lesson_tensors: Call<any>;
     list_models: Call<TranslatorEntry[]>;
-    look_inside: Call<any>;
+    logit_details: Call<any>;
     map_effects: Call<any>;
     measure_importance: Call<any>;
     measure_interactions: Call<any>;
@@ -401,13 +400,14 @@ declare module 'messages' {
     more_training: Call<any>;
     position_encoding: Call<any>;
     predict_losses: Call<any>;
+    pruning_curve: Call<any>;
     read_back: Call<ReadBack>;
     read_lessons: Call<any>;
     run_experiment: Call<any>;
+    run_method: Call<any>;
     scan: Call<Findings>;
+    second_translation: Call<any>;
     stop_training: Call<any>;
     strongest_effects: Call<any>;
-    tell_curve: Call<any>;
-    tell_faithfulness: Call<any>;
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { TrainingRun, getVerdict } = await import('../../viz/widgets/lessons/training-run.js');
-const { callLatest, queueStatus } = await import('../../viz/widgets/core/boot.js');
+const { callWithRetry, queueStatus } = await import('../../viz/widgets/core/boot.js');
 
 /** A server that answers when the test says so, and what it was asked. */
 function server() {
@@ -75,7 +75,7 @@ test('a full queue is waited for and said; whoever stops meanwhile is not asked 
     return said.shift();
   };
   const asks = {
-    begin: (values, wanted, refused) => callLatest(answer, values, wanted, refused),
+    begin: (values, wanted, refused) => callWithRetry(answer, values, wanted, refused),
     more: async () => ({ before: 0, messages: [], over: true }),
     stop: async () => ({}),
   };

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from workshop.benchmarks import classroom
-from workshop.benchmarks.classroom import ALONE, HOSTILE, SCHOOL, THIRD, Visitors, sentences
+from workshop.benchmarks.classroom import HOSTILE, REQUESTS_ALONE, SCHOOL, THIRD, Visitors, sentences
 
 FULL = {"what": "error", "word": "line_full", "values": {"seconds": 0}}
 ANSWER = {"what": "answer"}
@@ -52,7 +52,7 @@ def test_what_a_pupil_is_told_is_counted_as_the_page_takes_it(
     monkeypatch.setattr(classroom, "PAUSES", (0.0,))
     found, asked = visitors(last)
     asyncio.run(found.press("pupil", "Ich trinke ein Bier."))
-    assert found.told == told
+    assert found.outcomes == told
     assert len(found.seconds) == told.get("answered", 0)
     bodies = [json.loads(request.content) for request in asked]
     assert {(body["session"], body["values"]["beam_size"]) for body in bodies} == {("pupil", 4)}
@@ -81,5 +81,7 @@ def test_a_lesson_of_a_served_page_is_counted_whole() -> None:
 
 
 def test_no_sentence_comes_twice() -> None:
-    most = sum(pupils * each for pupils, each in classroom.LESSONS) + 2 * classroom.HOSTILE_REQUESTS + 2 * ALONE
+    most = (
+        sum(pupils * each for pupils, each in classroom.LESSONS) + 2 * classroom.HOSTILE_REQUESTS + 2 * REQUESTS_ALONE
+    )
     assert len(set(islice(sentences(), 5 * most))) == 5 * most

@@ -131,13 +131,13 @@ def test_a_weight_moves_as_told_if_it_falls_without_support(
     parts = (ScorePart(writer="biases", value=9.0), ScorePart(writer="word", value=value))
     monkeypatch.setattr(effects, "score_parts", lambda *_: ScoreParts("key", 9.0 + value, parts))
     monkeypatch.setattr(effects, "weight_without", lambda *_: [0.3, without])
-    assert effects.moves_as_told(translator, answers[0], Cell("encoder", 0, 0, 0, 1), "key") is expected
+    assert effects.moves_as_predicted(translator, answers[0], Cell("encoder", 0, 0, 0, 1), "key") is expected
 
 
 def test_explained_shares_are_those_of_the_three_largest_parts(
     translator: Translator, answers: list[Translation]
 ) -> None:
-    found = effects.explained(translator, answers, 20)
+    found = effects.explained_shares(translator, answers, 20)
     for layer, own in enumerate(found):
         shares = []
         for translation, cell in effects.random_cells(answers, 20, ("encoder",)):

@@ -262,14 +262,14 @@ def test_the_twin_computes_the_same_without_any_probe() -> None:
 
 
 def test_lines_are_translated_by_both_sides_alike(tmp_path: Path) -> None:
-    material = lines.prepare(tmp_path / "model", 30, WORDS)
-    ids = material.tokenizer.encode_batch(material.texts)
-    run = lines.HeadlightLines(material.folder, material.texts, 1).run()
+    benchmark_lines = lines.load_lines(tmp_path / "model", 30, WORDS)
+    ids = benchmark_lines.tokenizer.encode_batch(benchmark_lines.texts)
+    run = lines.HeadlightLines(benchmark_lines.folder, benchmark_lines.texts, 1).run()
     assert run.seconds > 0
-    if "random" in material.about:
+    if "random" in benchmark_lines.model_description:
         assert [len(written) for written in run.ids] == [len(line) for line in ids]
     if not CPU_ENGINES["ctranslate2"].unavailable_reason:
-        theirs = lines.CTranslateLines(material.folder, lines._with_end(ids, material), 100, 1)
+        theirs = lines.CTranslateLines(benchmark_lines.folder, lines._add_end_token(ids, benchmark_lines), 100, 1)
         assert token_agreement(theirs.run("examples", 8).ids, run.ids) == 1.0
 
 

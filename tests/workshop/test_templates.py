@@ -166,7 +166,7 @@ def test_a_source_has_one_translation_and_the_test_is_kept_apart(languages: tupl
 def test_lines_of_other_tests_are_left_out() -> None:
     train, test = split_pairs(("de", "en"), 500, seed=1)
     apart = {text_fingerprint(train[0].source), text_fingerprint(test[0].target)}
-    again = [pair for part in split_pairs(("de", "en"), 500, seed=1, apart=apart) for pair in part]
+    again = [pair for part in split_pairs(("de", "en"), 500, seed=1, excluded=apart) for pair in part]
     assert train[0] not in again
     assert test[0] not in again
     assert train[1] in again

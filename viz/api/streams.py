@@ -33,7 +33,7 @@ def error_event(error: PageError) -> bytes:
 
 async def stream_job(queue: SubscriberQueue, job: str, receive: Receive, send: Send) -> None:
     """Stream the result of an API job. It stays stored if the client disconnects first."""
-    if job not in queue.answers:
+    if job not in queue.results:
         raise PageError("data", "no_answer")
     with queue.fetching(job):
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
@@ -49,13 +49,13 @@ async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None]
     """Wait for the result, sending heartbeats; empty if the client disconnects."""
     last_sent = time.monotonic()
     while not leaves.done():
-        answer = await queue.answers.wait(job, POLL_SECONDS)
+        answer = await queue.results.wait(job, POLL_SECONDS)
         if leaves.done():
             break
         if answer is not None:
-            queue.answers.forget(job)
+            queue.results.delete(job)
             return answer
-        if job not in queue.answers:  # fetched by another request, or cancelled
+        if job not in queue.results:  # fetched by another request, or cancelled
             return error_event(PageError("data", "no_answer"))
         if time.monotonic() - last_sent > KEEP_ALIVE_SECONDS:
             last_sent = time.monotonic()
@@ -69,15 +69,15 @@ async def stream_session(queue: SubscriberQueue, app: ASGIApp, scope: Scope, rec
     session = next(reversed(query.get("session_hash", [])), "")  # Gradio uses the last value
     if not session:
         raise PageError("data", "no_answer")
-    with queue.subscribe(session) as hang_up:
-        proxy = _StreamProxy(queue, session, receive, send, hang_up)
+    with queue.subscribe(session) as end_subscription:
+        proxy = _StreamProxy(queue, session, receive, send, end_subscription)
         if queue.has_pending(session):
             await app(scope, proxy.receive, proxy.send)
             if not proxy.begun:
                 return
         else:  # the previous stream delivered the result before the client knew the job id
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        hang_up()
+        end_subscription()
         if not proxy.closed:
             await send({"type": "http.response.body", "body": CLOSE, "more_body": True})
         with suppress(TimeoutError):
@@ -102,7 +102,7 @@ class _StreamProxy:
         stop_listening: Callable[[], None],
     ) -> None:
         self._queue, self._session, self._receive, self._send = queue, session, receive, send
-        self._hang_up = stop_listening
+        self._end_subscription = stop_listening
         self.begun = self.closed = False
         self.final_message: Message | None = None
 
@@ -129,7 +129,7 @@ class _StreamProxy:
             return
         elif not self._queue.has_pending(self._session):  # Gradio's closing message
             self.closed = True
-            self._hang_up()
+            self._end_subscription()
         await self._send(message)
 
     async def send_final(self) -> None:

@@ -27,7 +27,7 @@ def standalone_page(answer: str, selection: Selection, language: str) -> bytes:
 
 def data_script(state: object) -> str:
     """Return the script with the data of a standalone page."""
-    return f"globalThis.headlightShown = {_script(state)};"
+    return f"globalThis.headlightData = {_script(state)};"
 
 
 def html_page(title: str, language: str, style: str, scripts: Sequence[str], module: str) -> str:

@@ -20,7 +20,7 @@ ATTENTION_TENSORS = ("queries", "keys", "values", "scores", "mixed", "attended")
 HEAD_TENSORS = ("queries", "keys", "values", "scores", "mixed")
 LAYER_TENSORS = ("feed_forward.hidden", "feed_forward.output")
 # Derived tensors: their inputs and the line that computes them.
-DERIVED: dict[str, tuple[tuple[str, ...], str]] = {
+DERIVED_TENSORS: dict[str, tuple[tuple[str, ...], str]] = {
     "raw": (("queries", "keys"), "raw = queries @ keys.T  # [queries, keys]"),
     "scaled": (("raw",), "scaled = raw / {divisor}"),
     "query": (("queries",), "query = queries[row]"),
@@ -52,16 +52,16 @@ class CellCode:
     def __init__(self, step: Step, divisor: str, scale: str) -> None:
         self.step, self.divisor, self.scale = step, divisor, scale
         self.lines: list[str] = []
-        self.known: set[str] = set()
+        self.computed_names: set[str] = set()
 
     def variable_for(self, name: str) -> str:
         """Return the variable of a tensor, and add the lines that compute it if they are missing."""
         variable = name.replace(".", "_")
-        if name in self.known:
+        if name in self.computed_names:
             return variable
-        self.known.add(name)
-        if name in DERIVED:
-            operands, line = DERIVED[name]
+        self.computed_names.add(name)
+        if name in DERIVED_TENSORS:
+            operands, line = DERIVED_TENSORS[name]
             for operand in operands:
                 self.variable_for(operand)
             self.lines.append(line.format(divisor=self.divisor))

@@ -35,7 +35,7 @@ CONFIG = TransformerConfig(source_vocabulary=8, target_vocabulary=8, d_model=64,
 # Without the learned encoding, which is noise before training.
 DRAWN_ENCODINGS = ("sinusoidal", "sinusoidal_halves", "rotary", "alibi", "relative")
 WAVES = ("sinusoidal", "sinusoidal_halves", "rotary")
-HOLDS = {"sinusoidal_halves": ("halves",), "rotary": ("turns",)}  # variants of the formula, by encoding
+FORMULA_VARIANTS = {"sinusoidal_halves": ("halves",), "rotary": ("turns",)}  # variants of the formula, by encoding
 PERIOD = (r"i = @pair, \quad 2 \pi \cdot 10000^{2i/d} = @period",)
 MAX_LENGTH = 64
 BIAS_HEAD = 0  # displayed head of an encoding that adds a bias to scores
@@ -130,7 +130,7 @@ def wave_experiment(inputs: ExperimentInput) -> ExperimentResult:
     }  # fmt: skip
     pair = dimension % (table.shape[1] // 2) if encoding == "sinusoidal_halves" else dimension // 2
     plot = LinePlot(Phrase("wave"), list(range(MAX_LENGTH)), curves, Phrase("position"))
-    return ExperimentResult((plot,), numbers | {"pair": pair}, HOLDS.get(encoding, ()))
+    return ExperimentResult((plot,), numbers | {"pair": pair}, FORMULA_VARIANTS.get(encoding, ()))
 
 
 def word_experiment(inputs: ExperimentInput) -> ExperimentResult:
@@ -198,9 +198,9 @@ def shuffle_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "token": tokens[index],
         "without": float(without.max_change.max()), "with": float(with_positions.max_change.max()),
     }  # fmt: skip
-    conclusive = without.max_change.max() < EQUAL_TOLERANCE and with_positions.max_change.max() > MIN_CHANGE
+    is_conclusive = without.max_change.max() < EQUAL_TOLERANCE and with_positions.max_change.max() > MIN_CHANGE
     fact = "with" if inputs.values["positions"] and result.max_change.max() > EQUAL_TOLERANCE else "without"
-    return ExperimentResult((texts, SideBySide(heatmaps), bars), numbers, (fact,), "same" if conclusive else "")
+    return ExperimentResult((texts, SideBySide(heatmaps), bars), numbers, (fact,), "same" if is_conclusive else "")
 
 
 POSITIONS = Lesson(

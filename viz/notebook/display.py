@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headlight.model.recordings.builder import AxisTokens, recording_from_arrays
-from headlight.model.recordings.builder import build_recording as recording_of_layers
+from headlight.model.recordings.builder import AxisTokens, build_recording, recording_from_arrays
 from headlight.model.recordings.files import read_recording
 from headlight.model.recordings.layers import Layers
 from headlight.model.recordings.recording import IndexOrReduction, Recording, RecordingError
@@ -21,7 +20,7 @@ INPUT_NAMES = tuple(
 
 
 def show(
-    given: Any = None,
+    attention: Any = None,
     *,
     kind: str | None = None,
     layer: IndexOrReduction | None = None,
@@ -31,14 +30,14 @@ def show(
     language: str = "",
     **options: Any,
 ) -> View:
-    """Show the attention of a `Translation`, a `Recording`, a file, outputs of `transformers`, or arrays.
+    """Show the attention of a model. `attention` is any input of `record`.
 
-    `options` is passed to `record`. `kind`, `layer`, `head`, `row` and `column` are the initial selection, which
+    `options` are passed to `record`. `kind`, `layer`, `head`, `row` and `column` are the initial selection, which
     `model/translate/opening.py` chooses by default for translations. The default language is that of the browser.
     """
-    subject = given if isinstance(given, Translation) and not options else record(given, **options)
+    source = attention if isinstance(attention, Translation) and not options else record(attention, **options)
     selection = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
-    return View([subject], selection, language)
+    return View([source], selection, language)
 
 
 def compare(
@@ -55,7 +54,7 @@ def compare(
 
 
 def record(
-    given: Any = None,
+    attention: Any = None,
     *,
     encoder: Any = None,
     decoder: Any = None,
@@ -71,38 +70,37 @@ def record(
 ) -> Recording:
     """Return the attention of any model as a `Recording`.
 
-    `given` may be outputs of `transformers` with the model's inputs (`input_ids=`, `attention_mask=`,
-    `decoder_input_ids=`, `pixel_values=`, `input_features=`, or all as `**inputs`), a file, a `Translation`, a
-    `Judgement`, or self-attention arrays: one array `[layer, head, row, column]` or a list of layers. `layers` selects
-    layers, and `batch` selects one sequence.
+    `attention` may be a `Recording`, a `Translation`, a `Judgement`, a `View`, the path of a recording file, outputs of
+    `transformers`, or self-attention arrays: one array `[layer, head, row, column]` or a list of layers. Outputs need
+    the model's inputs: `input_ids=`, `attention_mask=`, `decoder_input_ids=`, `pixel_values=`, `input_features=`, or
+    all as `**inputs`. `encoder`, `decoder` and `cross` are arrays of the other kinds. `layers` selects layers, and
+    `batch` selects one sequence.
     """
-    if isinstance(given, View):
-        given = given.things[0]
-    if isinstance(given, Recording):
-        return given
-    if isinstance(given, Translation):
-        return recording_from_translation(given)
-    if isinstance(given, Judgement):
-        return _recording_from_tokens({"self": given.attention}, given.tokens, given.text)
-    if isinstance(given, (str, Path)):
-        return read_recording(Path(given))
+    if isinstance(attention, View):
+        attention = attention.sources[0]
+    if isinstance(attention, Recording):
+        return attention
+    if isinstance(attention, Translation):
+        return recording_from_translation(attention)
+    if isinstance(attention, Judgement):
+        return _recording_from_tokens({"self": attention.attention}, attention.tokens, attention.text)
+    if isinstance(attention, (str, Path)):
+        return read_recording(Path(attention))
     unknown = [
         input_name
         for input_name in inputs
         if input_name not in INPUT_NAMES and not input_name.endswith(("_ids", "_mask", "_position"))
     ]
     if unknown:
-        raise RecordingError(
-            f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(INPUT_NAMES)}."
-        )
-    if given is not None and has_attention(given):
+        raise RecordingError(f"Unknown argument {unknown[0]!r}. Model inputs are {', '.join(INPUT_NAMES)}.")
+    if attention is not None and has_attention(attention):
         named_inputs = {input_name: value for input_name, value in inputs.items() if input_name in INPUT_NAMES}
         model_inputs = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **named_inputs)
-        return recording_from_outputs(given, model_inputs, layers=layers, batch=batch, name=name)
-    if given is None and isinstance(inputs.get("input_ids"), Mapping):
+        return recording_from_outputs(attention, model_inputs, layers=layers, batch=batch, name=name)
+    if attention is None and isinstance(inputs.get("input_ids"), Mapping):
         raise RecordingError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
     source = tokens if source is None else source
-    arrays: dict[MapKind, Any] = {"self": given, "encoder": encoder, "decoder": decoder, "cross": cross}
+    arrays: dict[MapKind, Any] = {"self": attention, "encoder": encoder, "decoder": decoder, "cross": cross}
     return recording_from_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
 
 
@@ -114,11 +112,11 @@ def recording_from_translation(translation: Translation) -> Recording:
         (translation.target_tokens, translation.text),
     )
     name = translation.request.model
-    return recording_of_layers(layers, AxisTokens(source, target, translation.decoder_tokens), name=name)
+    return build_recording(layers, AxisTokens(source, target, translation.decoder_tokens), name=name)
 
 
 def _recording_from_tokens(arrays: Mapping[MapKind, Any], tokens: tuple[Token, ...], text: str) -> Recording:
-    return recording_of_layers({kind: _layers(maps) for kind, maps in arrays.items()}, AxisTokens((tokens, text)))
+    return build_recording({kind: _layers(maps) for kind, maps in arrays.items()}, AxisTokens((tokens, text)))
 
 
 def _layers(maps: Any) -> Layers:

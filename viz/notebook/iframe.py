@@ -14,8 +14,12 @@ from headlight.viz.figure_phrases import LANGUAGES, phrase, phrases
 from headlight.viz.server.bundle import bundle, required_modules
 from headlight.viz.server.static_files import WIDGETS, module, styles, tables
 
-ENTRY, TRANSLATED, HOST = "notebook/notebook-page.js", "notebook/translation-page.js", "notebook/widget-host.js"
-SHEETS = (
+PAGE_MODULE, TRANSLATION_MODULE, HOST_MODULE = (
+    "notebook/notebook-page.js",
+    "notebook/translation-page.js",
+    "notebook/widget-host.js",
+)
+STYLE_SHEETS = (
     "layout/gradio",
     "layout/page",
     "headview/headview",
@@ -25,16 +29,18 @@ SHEETS = (
     "heads/player",
     "notebook/notebook",
 )
-START = f"modules['{ENTRY}'].open(document.getElementById('headlight'));"
+START_CALL = f"modules['{PAGE_MODULE}'].open(document.getElementById('headlight'));"
 QUOTED_KEY = re.compile(r"['`](\w+)(?=['`]|\$\{)(\$?)")  # a string, or the constant prefix of a template literal
 
 
 @cache
-def bundle_code(*, translated: bool) -> str:
-    """Return the modules of the view and their tables as one script. `translated` includes translation modules."""
+def bundle_code(*, has_translation: bool) -> str:
+    """Return the modules of the view and their tables as one script. `has_translation` includes translation modules."""
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
-    sources = {name: module(name) for name in names if name != HOST}
-    modules = required_modules(ENTRY, sources) | (required_modules(TRANSLATED, sources) if translated else {})
+    sources = {name: module(name) for name in names if name != HOST_MODULE}
+    modules = required_modules(PAGE_MODULE, sources) | (
+        required_modules(TRANSLATION_MODULE, sources) if has_translation else {}
+    )
     return bundle(modules, {**tables(), "words": used_phrases(modules), "versions": {}}).code
 
 
@@ -53,25 +59,25 @@ def used_phrases(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
 @cache
 def stylesheet() -> str:
     """Return the style sheets of the view."""
-    return styles(SHEETS)
+    return styles(STYLE_SHEETS)
 
 
 def frame_page(state: Mapping[str, Any] | None = None, language: str = "") -> str:
     """Return the page of the iframe. Without `state`, the page requests its data from the parent frame."""
     scripts = [] if state is None else [data_script({**state, "version": __version__})]
     page_language = language or LANGUAGES[0]
-    translated = state is None or any(view["what"] == "answer" for view in state["views"])
+    has_translation = state is None or any(view["what"] == "answer" for view in state["views"])
     return html_page(
         phrase("title_offline", page_language),
         page_language,
         stylesheet(),
         scripts,
-        bundle_code(translated=translated) + START,
+        bundle_code(has_translation=has_translation) + START_CALL,
     )
 
 
 @cache
 def widget_module() -> str:
     """Return the JavaScript module of the widget, with the page of its iframe embedded."""
-    before, assignment, after = module(HOST).partition("const PAGE = ''")
+    before, assignment, after = module(HOST_MODULE).partition("const PAGE = ''")
     return f"{before}{assignment[:-2]}{json.dumps(frame_page(), ensure_ascii=False)}{after}"

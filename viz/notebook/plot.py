@@ -19,7 +19,7 @@ Heads = list[tuple[int, int | None]]
 
 def figure(
     view: str,
-    given: Any,
+    attention: Any,
     *,
     kind: str | None = None,
     layer: int = 0,
@@ -31,10 +31,10 @@ def figure(
 ) -> go.Figure:
     """Draw one of `headlight.viz.figures.FIGURES`. `options` are specific to the figure, such as `scale="log"`.
 
-    `given` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer).
-    "lines" and "compare" draw the `heads`, listed as (layer, head). "overview" draws all heads. "beam", "probabilities"
-    and "positions" (`kind`: "encoder" or "decoder") need a `Translation`. "neurons" needs `(query, key, row, column)`,
-    two vectors of one head and their tokens, and `weight=`.
+    `attention` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the
+    layer). "lines" and "compare" draw the `heads`, listed as (layer, head). "overview" draws all heads. "beam",
+    "probabilities" and "positions" (`kind`: "encoder" or "decoder") need a `Translation`. "neurons" needs
+    `(query, key, row, column)`, two vectors of one head and their tokens, and `weight=`.
     """
     for name, value, choices in (
         ("view", view, tuple(FIGURES)),
@@ -45,7 +45,7 @@ def figure(
             raise RecordingError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
     style = {"theme": THEMES[cast("Any", theme)], "words": figure_words(view, language), **options}
     selected_heads = heads or [(layer, head)]
-    result: go.Figure = _DRAWERS[view](given, kind, selected_heads, style)
+    result: go.Figure = _DRAWERS[view](attention, kind, selected_heads, style)
     return result
 
 
@@ -58,8 +58,10 @@ def _maps(data: Any, kind: str | None, heads: Heads) -> list[AttentionMap]:
     return [recording.attention_map(cast("Any", _kind(recording, kind)), *position) for position in heads]
 
 
-def _kind(holder: Translation | Recording, kind: str | None) -> MapKind:
-    kinds: tuple[MapKind, ...] = ("cross", "encoder", "decoder") if isinstance(holder, Translation) else holder.kinds
+def _kind(recording: Translation | Recording, kind: str | None) -> MapKind:
+    kinds: tuple[MapKind, ...] = (
+        ("cross", "encoder", "decoder") if isinstance(recording, Translation) else recording.kinds
+    )
     if kind is None:
         return "cross" if "cross" in kinds else kinds[0]
     if kind not in kinds:

@@ -25,8 +25,8 @@ from headlight.viz.notebook.thumbnail import wall_pixels
 from headlight.viz.service.messages import Answer, AnswerModel, ModelEntry
 from headlight.viz.service.payload import answer_dict
 
-SYNCED = ("kind", "layer", "head", "row", "column")
-HEIGHT = 640  # pixels of an iframe until a script measures its content
+SYNCED_FIELDS = ("kind", "layer", "head", "row", "column")
+HEIGHT = 640  # pixels of the iframe until a script fits it to the view
 
 
 @dataclass(frozen=True)
@@ -45,30 +45,30 @@ class View:
     If the notebook supports widgets, setting an attribute updates the view, and a click updates the attribute.
     """
 
-    def __init__(self, things: Sequence[Translation | Recording], selection: dict[str, Any], language: str) -> None:
+    def __init__(self, sources: Sequence[Translation | Recording], selection: dict[str, Any], language: str) -> None:
         if language and language not in LANGUAGES:
-            raise RecordingError(f"There are no words in {language!r}: choose one of {', '.join(LANGUAGES)}.")
-        self.things = tuple(things)
+            raise RecordingError(f"language must be one of {', '.join(LANGUAGES)}, but {language!r} was given.")
+        self.sources = tuple(sources)
         self.language = language
         self._selection = selection
-        kinds = KINDS if isinstance(things[0], Translation) else things[0].kinds
+        kinds = KINDS if isinstance(sources[0], Translation) else sources[0].kinds
         if selection["kind"] is None:
             selection["kind"] = "cross" if "cross" in kinds else kinds[0]
         elif selection["kind"] not in kinds:
             raise RecordingError(f"kind must be one of {', '.join(kinds)}, but {selection['kind']!r} was given.")
-        is_default = selection["kind"] == "cross" and all(selection[name] is None for name in SYNCED[1:])
-        opening = _view_values(things[0])["opening"] if is_default and isinstance(things[0], Translation) else None
+        is_default = selection["kind"] == "cross" and all(selection[name] is None for name in SYNCED_FIELDS[1:])
+        opening = _view_values(sources[0])["opening"] if is_default and isinstance(sources[0], Translation) else None
         selection |= opening or {name: selection[name] or 0 for name in ("layer", "head")}
 
     # ------------------------------------------------------------ selection
 
     def __getattr__(self, name: str) -> Any:
-        if name not in SYNCED:
+        if name not in SYNCED_FIELDS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return getattr(self.widget, name) if "widget" in self.__dict__ else self._selection[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in SYNCED:
+        if name not in SYNCED_FIELDS:
             super().__setattr__(name, value)
         elif "widget" in self.__dict__:
             setattr(self.widget, name, value)
@@ -82,45 +82,46 @@ class View:
             raise RecordingError("Widgets need anywidget: pip install 'headlight-attention[notebook]'.")
         from headlight.viz.notebook.widget import HeadlightWidget
 
-        recordings = [source for source in self.things if isinstance(source, Recording)]
+        recordings = [source for source in self.sources if isinstance(source, Recording)]
         return HeadlightWidget(self._page_data(), embedded_maps(recordings), recordings, self._selection)
 
     # ------------------------------------------------------------ display
 
     def _page_data(self) -> dict[str, Any]:
-        return {"views": [_view_values(source) for source in self.things], "language": self.language}
+        return {"views": [_view_values(source) for source in self.sources], "language": self.language}
 
     @property
     def too_large(self) -> bool:
         """Whether the weights are too large for a page. If so, the widget loads single heads on demand."""
         return (
-            sum(count_weights(source) for source in self.things if isinstance(source, Recording)) > MAX_EMBEDDED_WEIGHTS
+            sum(count_weights(source) for source in self.sources if isinstance(source, Recording))
+            > MAX_EMBEDDED_WEIGHTS
         )
 
     def page(self) -> str:
         """Return a stand-alone page that works offline. Raise a `RecordingError` if the weights are too large."""
         if self.too_large:
             raise RecordingError(
-                f"This is more attention than one page carries ({_size(self.things)}). Name some layers, "
-                "such as layers=[0, 1], or look at it as a widget (pip install 'headlight-attention[notebook]')."
+                f"The attention is too large for a page ({_size(self.sources)}). Select layers, "
+                "such as layers=[0, 1], or display a widget (pip install 'headlight-attention[notebook]')."
             )
-        recordings = [source for source in self.things if isinstance(source, Recording)]
+        recordings = [source for source in self.sources if isinstance(source, Recording)]
         maps = {name: base64.b64encode(content).decode() for name, content in embedded_maps(recordings).items()}
-        selection = {name: getattr(self, name) for name in SYNCED}
-        return frame_page({**self._page_data(), "look": selection, "maps": maps}, self.language)
+        selection = {name: getattr(self, name) for name in SYNCED_FIELDS}
+        return frame_page({**self._page_data(), "selection": selection, "maps": maps}, self.language)
 
     def _repr_html_(self) -> str:
         """Return the page in an iframe, after an image for viewers without scripts."""
         language = self.language or LANGUAGES[0]
         if self.too_large:
-            return f"<p>{html.escape(phrase('notebook_too_large', language, size=_size(self.things)))}</p>"
+            return f"<p>{html.escape(phrase('notebook_too_large', language, size=_size(self.sources)))}</p>"
         frame = html.escape(self.page(), quote=True)
         style = f"display:block;width:100%;height:{HEIGHT}px;border:0"
         frame = f'<iframe title="Headlight" style="{style}" srcdoc="{frame}"></iframe>'
         return f"<div>{self._thumbnail(language)}{frame}</div>"
 
     def _thumbnail(self, language: str) -> str:
-        first = self.things[0]
+        first = self.sources[0]
         recording = first if isinstance(first, Recording) else None
         if recording is None:
             return ""
@@ -142,12 +143,12 @@ class View:
         return Html(self._repr_html_()) if importlib.util.find_spec("anywidget") is None else self.widget
 
     def __repr__(self) -> str:
-        return f"Headlight: {_size(self.things)}"
+        return f"Headlight: {_size(self.sources)}"
 
     def save(self, path: str | Path) -> None:
         """Save the view as an offline page (`.html`), or the data of the first input as `.npz` or `.json`."""
         path = Path(path)
-        first = self.things[0]
+        first = self.sources[0]
         if path.suffix in (".html", ".htm"):
             path.write_text(self.page(), encoding="utf-8")
         elif path.suffix == ".npz":
@@ -200,10 +201,10 @@ def _model_entry(translation: Translation) -> AnswerModel:
     }
 
 
-def _size(things: Sequence[Translation | Recording]) -> str:
+def _size(sources: Sequence[Translation | Recording]) -> str:
     """Return the sizes as text, such as "encoder 2 × 4 heads of 7 × 7"."""
     parts = []
-    for source in things:
+    for source in sources:
         shapes = (
             {kind: source.attention.of(kind).shape for kind in KINDS}
             if isinstance(source, Translation)

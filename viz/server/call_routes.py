@@ -85,11 +85,11 @@ class CallRoute:
             watcher.cancel()
         await Response(content, media_type="application/json")(scope, receive, send)
 
-    async def _answer(self, name: str, call: Call, body: Body, visitor: Visitor, left: Event) -> bytes:
+    async def _answer(self, name: str, call: Call, body: Body, visitor: Visitor, disconnected: Event) -> bytes:
         if not call.computes:
             return await self._run(call, body)
         ticket = await wait_for_slot(
-            self.line, visitor, body.ticket, left, kind=name, size=body.size, background=call.background
+            self.line, visitor, body.ticket, disconnected, kind=name, size=body.size, background=call.background
         )
         if isinstance(ticket, str):
             return ticket.encode()
@@ -107,15 +107,15 @@ class CallRoute:
 async def wait_for_slot(
     line: RequestQueue,
     visitor: Visitor,
-    parked: str,
-    left: Event,
+    token: str,
+    disconnected: Event,
     *,
     kind: str = "",
     size: int = 0,
     background: bool = False,
 ) -> Ticket | str:
     """Return a granted ticket, or JSON for the browser after `LONG_POLL_SECONDS` or if the queue is full."""
-    ticket = line.resume(parked, visitor)
+    ticket = line.resume(token, visitor)
     try:
         if ticket is None and background:
             ticket = line.enqueue_background(visitor)
@@ -125,7 +125,7 @@ async def wait_for_slot(
         return error_json(error.field, error.word, error.values)
     try:
         await ticket.wait_async(LONG_POLL_SECONDS)
-        if left.is_set() and not ticket.granted:
+        if disconnected.is_set() and not ticket.granted:
             ticket.release()
         if ticket.cancelled:  # released, or replaced by a later call of this visitor
             return error_json("data", "no_answer", {})

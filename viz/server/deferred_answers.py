@@ -18,7 +18,7 @@ MAX_BYTES = 64_000_000  # size of all answers; the oldest are evicted first
 class DeferredAnswers:
     """Texts by random name. Thread-safe.
 
-    A fetched text is kept until newer ones evict it, because a connection may break during the transfer.
+    A text can be fetched again until newer ones evict it, because a connection may break during the transfer.
     """
 
     def __init__(self, limit_bytes: int = MAX_BYTES) -> None:
@@ -32,7 +32,7 @@ class DeferredAnswers:
             self._texts.put(name, data, len(data))
         return name
 
-    def pop(self, name: object) -> bytes:
+    def get(self, name: object) -> bytes:
         """Return the text of this name as UTF-8. Raises `PageError` if it was evicted."""
         with self._lock:
             data = self._texts.peek(name) if isinstance(name, str) else None

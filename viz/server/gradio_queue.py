@@ -2,11 +2,11 @@
 
 Gradio starts every job it receives, so a client that submits jobs and reads no results would delay the rest. A session
 that has subscribed before is trusted with one job, which starts while the stream is still being opened: on a slow
-connection that takes as long as the answer. A job without a subscriber is held outside the queue for `KEPT_S`.
-It is rejected at once if the buffer is full; held jobs are never evicted. This uses private parts of Gradio's queue,
-because the pinned version has no public interface for it.
+connection that takes as long as the answer. A job without a subscriber is held outside the queue for at most
+`RETENTION_SECONDS`. It is rejected at once if the buffer is full; held jobs are never evicted. This uses private parts
+of Gradio's queue, because the pinned version has no public interface for it.
 
-The result of a job started by `call/NAME` is fetched by job id and stored until then (`KeptAnswers`).
+The result of a job started by `call/NAME` is fetched by job id and stored until then (`JobResults`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gradio.queueing import Event, Queue
 
 from headlight.viz.errors import PageError
 from headlight.viz.server.gradio_internals import page_queue
-from headlight.viz.server.kept_answers import KEPT_S, KeptAnswers
+from headlight.viz.server.job_results import RETENTION_SECONDS, JobResults
 from headlight.viz.server.visitors import ADDRESS, HAS_LEFT, PROGRAM, VISITOR
 from headlight.viz.service.lru import ByteLru
 from headlight.viz.service.request_queue import RequestQueue, Visitor, is_loopback
@@ -46,8 +46,8 @@ class SubscriberQueue(Queue):
     def __init__(self, page: gr.Blocks, line: RequestQueue) -> None:
         super().__init__(live_updates=True, concurrency_count=MAX_JOBS, update_intervals=1, max_size=None, blocks=page)
         self.line = line
-        self.answers = KeptAnswers()
-        self.beat = time.monotonic()  # heartbeat: time at which the page's loop last checked for jobs
+        self.results = JobResults()
+        self.last_heartbeat = time.monotonic()  # when the page's loop last checked for jobs
         # Gradio keeps 2000 sessions and evicts the oldest, so one client with 2000 sessions would delete the messages
         # of all others. Here messages are deleted once no subscriber is waiting for them.
         self.pending_messages_per_session.max_size = sys.maxsize
@@ -58,7 +58,7 @@ class SubscriberQueue(Queue):
         self._held_bytes: Counter[str] = Counter()  # bytes of held jobs by address
         self._held_jobs: Counter[str] = Counter()  # number of held jobs by address
         # Sessions that have subscribed, each of size 1. The value is true while a job runs without a subscriber.
-        self._known: ByteLru[bool] = ByteLru(MAX_KNOWN_SESSIONS)
+        self._subscribed_sessions: ByteLru[bool] = ByteLru(MAX_KNOWN_SESSIONS)
 
     # ------------------------------------------------------------ subscribers
 
@@ -70,7 +70,7 @@ class SubscriberQueue(Queue):
         """
         counter = self._listeners
 
-        def hang_up() -> None:
+        def end_subscription() -> None:
             nonlocal counter
             if counter is self._listeners:
                 _decrement(counter, session)
@@ -78,10 +78,10 @@ class SubscriberQueue(Queue):
                 counter[session] += 1
 
         counter[session] += 1
-        self._known.put(session, False, 1)
-        self._begin(session)
+        self._subscribed_sessions.put(session, False, 1)
+        self._queue_held_jobs(session)
         try:
-            yield hang_up
+            yield end_subscription
         finally:
             _decrement(counter, session)
             if not self._listeners[session] and session in self.pending_event_ids_session:
@@ -92,8 +92,8 @@ class SubscriberQueue(Queue):
     @contextmanager
     def fetching(self, job: str) -> Iterator[None]:
         """Mark an API client as waiting for its job during the block. The job continues after the block."""
-        self._begin(job)
-        with self.answers.reading(job):
+        self._queue_held_jobs(job)
+        with self.results.count_reader(job):
             yield
 
     def has_pending(self, session: str) -> bool:
@@ -107,7 +107,7 @@ class SubscriberQueue(Queue):
     def wait_until_delivered(self, seconds: float) -> bool:
         """Wait at most `seconds`. Returns whether all subscribers have received their last message."""
         deadline = time.monotonic() + seconds
-        while self.answers.readers or any(self.has_pending(session) for session in list(self._listeners)):
+        while self.results.reader_count or any(self.has_pending(session) for session in list(self._listeners)):
             if time.monotonic() > deadline:
                 return False
             time.sleep(POLL_SECONDS)
@@ -126,7 +126,7 @@ class SubscriberQueue(Queue):
 
     def __len__(self) -> int:
         """Return the number of jobs that can start. Gradio's loop calls this every millisecond: it is the heartbeat."""
-        self.beat = time.monotonic()
+        self.last_heartbeat = time.monotonic()
         return sum(len(events.queue) for events in self.event_queue_per_concurrency_id.values())
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
@@ -153,12 +153,12 @@ class SubscriberQueue(Queue):
 
     def send_message(self, event: Event, event_message: Any) -> None:
         """Store the result of an API job; send other messages to the session's stream."""
-        if event._id not in self.answers:
+        if event._id not in self.results:
             super().send_message(event, event_message)
         elif event_message.msg == "process_completed":
             event_type, output = "complete" if event_message.success else "error", event_message.output
             data = output.get("data") if event_message.success else output
-            self.answers.put(event._id, f"event: {event_type}\ndata: {json.dumps(data)}\n\n".encode())
+            self.results.put(event._id, f"event: {event_type}\ndata: {json.dumps(data)}\n\n".encode())
 
     async def process_events(self, events: list[Event], *rest: Any) -> None:
         """Run a job with `VISITOR` and `HAS_LEFT` set for its function."""
@@ -169,10 +169,10 @@ class SubscriberQueue(Queue):
             await super().process_events(events, *rest)
         finally:
             for event in events:
-                if event._id in self.answers:
+                if event._id in self.results:
                     self._detach(event)
-                    if not self.answers.is_over(event._id):  # the job was cancelled
-                        self.answers.forget(event._id)
+                    if not self.results.has_finished(event._id):  # the job was cancelled
+                        self.results.delete(event._id)
                 elif not event.alive:  # the visitor has left
                     self._detach(event)
                 elif not self._listeners[event.session_hash]:
@@ -197,20 +197,20 @@ class SubscriberQueue(Queue):
         name = str(event.session_hash)
         if event.request.scope.get(PROGRAM):
             name = event._id
-            self.answers.expect(name)
+            self.results.register(name)
         elif self._listeners[name]:
             return
-        elif self._known.peek(name) is False:
-            self._known.put(name, True, 1)
+        elif self._subscribed_sessions.peek(name) is False:
+            self._subscribed_sessions.put(name, True, 1)
             return
         address = event.request.scope.get(ADDRESS, "")
         self._event_queue(event).remove(event)
         self._held.setdefault(name, []).append(event)
         self._held_bytes[address] += size
         self._held_jobs[address] += 1
-        asyncio.get_running_loop().call_later(KEPT_S, self._drop, name, event)
+        asyncio.get_running_loop().call_later(RETENTION_SECONDS, self._drop, name, event)
 
-    def _begin(self, name: str) -> None:
+    def _queue_held_jobs(self, name: str) -> None:
         """Queue the jobs that were held for this subscriber."""
         for event in self._held.pop(name, []):
             self._release(event)
@@ -228,7 +228,7 @@ class SubscriberQueue(Queue):
         self._release(event)
         self.event_ids_to_events.pop(event._id, None)
         self.event_analytics.pop(event._id, None)
-        self.answers.forget(event._id)
+        self.results.delete(event._id)
         self._detach(event)
         self._forget_sessions()
 

@@ -13,9 +13,11 @@ STATUS_URL = "https://huggingface.co/api/spaces/"
 RUNNING = '{"id": "", "runtime": {"stage": "RUNNING"}}'
 SCRIPT = f"""<script>
 {{
-  const ask = window.fetch;
-  window.fetch = (address, ...more) =>
-    String(address).startsWith('{STATUS_URL}') ? Promise.resolve(new Response('{RUNNING}')) : ask(address, ...more);
+  const originalFetch = window.fetch;
+  window.fetch = (address, ...options) =>
+    String(address).startsWith('{STATUS_URL}')
+      ? Promise.resolve(new Response('{RUNNING}'))
+      : originalFetch(address, ...options);
 }}
 </script>"""
 

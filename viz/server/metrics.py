@@ -39,7 +39,7 @@ class ServerMonitor:
     def health_problems(self) -> dict[str, str]:
         """Return the reasons to replace the process; empty if it is healthy."""
         queue = page_queue(self.page)
-        silent_seconds = time.monotonic() - queue.beat if isinstance(queue, SubscriberQueue) else 0.0
+        silent_seconds = time.monotonic() - queue.last_heartbeat if isinstance(queue, SubscriberQueue) else 0.0
         return {"loop": f"silent for {silent_seconds:.0f} s"} if silent_seconds > STALLED_AFTER_SECONDS else {}
 
     def readiness_problems(self) -> dict[str, str]:
@@ -83,31 +83,31 @@ def _by(label: str, values: Mapping[str, float]) -> list[tuple[dict[str, str], f
 class _Collector:
     """Exports the metrics to `prometheus_client`, which reads them at scrape time."""
 
-    def __init__(self, watch: ServerMonitor) -> None:
-        self.watch = watch
+    def __init__(self, monitor: ServerMonitor) -> None:
+        self.monitor = monitor
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         kinds = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
-        for name, kind, description, values in self.watch.metrics():
+        for name, kind, description, values in self.monitor.metrics():
             family = kinds[kind](name, description, labels=sorted({label for labels, _ in values for label in labels}))
             for labels, value in values:
                 family.add_metric([labels[label] for label in sorted(labels)], value)
             yield family
         stages = HistogramMetricFamily("headlight_stage_seconds", "Seconds of an answer by stage.", labels=["stage"])
         bounds = [*(str(bound) for bound in BUCKETS), "+Inf"]
-        for name, stage in self.watch.service.tallies.snapshot().stages.items():
+        for name, stage in self.monitor.service.tallies.snapshot().stages.items():
             stages.add_metric([name], list(zip(bounds, stage.counts, strict=True)), stage.seconds)
         yield stages
 
 
-def prometheus_text(watch: ServerMonitor) -> bytes:
+def prometheus_text(monitor: ServerMonitor) -> bytes:
     """Return all metrics in Prometheus' text format."""
     from prometheus_client import CollectorRegistry, generate_latest
 
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(watch))
+    registry.register(_Collector(monitor))
     result: bytes = generate_latest(registry)
     return result
 
@@ -115,8 +115,8 @@ def prometheus_text(watch: ServerMonitor) -> bytes:
 class _MetricsHandler(BaseHTTPRequestHandler):
     timeout = 10  # seconds until an idle connection is closed, which frees its thread
 
-    def __init__(self, watch: ServerMonitor, *arguments: Any) -> None:
-        self.watch = watch
+    def __init__(self, monitor: ServerMonitor, *arguments: Any) -> None:
+        self.monitor = monitor
         super().__init__(*arguments)
 
     def do_HEAD(self) -> None:  # used by some load balancers
@@ -124,9 +124,9 @@ class _MetricsHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/metrics":
-            self._respond(200, TEXT, prometheus_text(self.watch))
+            self._respond(200, TEXT, prometheus_text(self.monitor))
         elif self.path in ("/health", "/ready"):
-            problems = self.watch.health_problems() if self.path == "/health" else self.watch.readiness_problems()
+            problems = self.monitor.health_problems() if self.path == "/health" else self.monitor.readiness_problems()
             body = json.dumps({"status": "no" if problems else "ok", **problems}).encode()
             self._respond(503 if problems else 200, "application/json", body)
         else:

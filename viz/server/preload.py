@@ -22,8 +22,14 @@ HTML_TYPE = b"text/html"
 MIN_COMPRESSED_BYTES = 1000  # smaller bodies are not worth compressing
 COMPRESSION_LEVEL = 6  # level 9 takes 4 ms more per page and saves less than 1 ms on a home connection
 # A preload link must use the CORS mode of the actual request, or the browser loads the file twice.
-SCRIPT, SHEET = '<link rel="modulepreload" href="{}">', '<link rel="preload" as="style" crossorigin href="{}">'
-THEME, OURS = '<link rel="preload" as="style" href="{}">', '<link rel="modulepreload" fetchpriority="low" href="{}">'
+SCRIPT_LINK, STYLE_LINK = (
+    '<link rel="modulepreload" href="{}">',
+    '<link rel="preload" as="style" crossorigin href="{}">',
+)
+THEME_LINK, BUNDLE_LINK = (
+    '<link rel="preload" as="style" href="{}">',
+    '<link rel="modulepreload" fetchpriority="low" href="{}">',
+)
 
 
 class PreloadMiddleware:
@@ -32,7 +38,7 @@ class PreloadMiddleware:
     def __init__(self, app: ASGIApp, page: Any = None) -> None:
         self.app, self.page = app, page
         self.compressed = GZipMiddleware(
-            self._with_hints, minimum_size=MIN_COMPRESSED_BYTES, compresslevel=COMPRESSION_LEVEL
+            self._with_links, minimum_size=MIN_COMPRESSED_BYTES, compresslevel=COMPRESSION_LEVEL
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,7 +46,7 @@ class PreloadMiddleware:
         is_page = scope["type"] == "http" and str(scope["path"]).removeprefix(root_path) in ("", "/")
         await (self.compressed if is_page else self.app)(scope, receive, send)
 
-    async def _with_hints(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _with_links(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Insert the links after `<base>`, ahead of the page's 200 kB of inline data."""
         start: Message = {}
 
@@ -69,16 +75,16 @@ def add_preload_links(body: bytes, page: Any) -> bytes:
         return body
     # Preload Gradio's files only if this HTML refers to them.
     files = frontend_files(component_kinds(page))
-    preloaded = files if files and files[0].encode() in body else ()
-    return body[: base.end()] + preload_links(preloaded, theme_file(page)).encode() + body[base.end() :]
+    preload_files = files if files and files[0].encode() in body else ()
+    return body[: base.end()] + preload_links(preload_files, theme_file(page)).encode() + body[base.end() :]
 
 
 def preload_links(files: Sequence[str], theme: str) -> str:
     """Return preload links for Gradio's files and theme, then for our modules."""
-    links = [SHEET.format(file) if file.endswith(".css") else SCRIPT.format(file) for file in files]
+    links = [STYLE_LINK.format(file) if file.endswith(".css") else SCRIPT_LINK.format(file) for file in files]
     if files and theme:
-        links.append(THEME.format(theme))
-    return "".join([*links, OURS.format(file_url(MODULES))])
+        links.append(THEME_LINK.format(theme))
+    return "".join([*links, BUNDLE_LINK.format(file_url(MODULES))])
 
 
 def adjust_content_length(header: tuple[bytes, bytes], more: int) -> tuple[bytes, bytes]:

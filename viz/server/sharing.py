@@ -11,7 +11,7 @@ import re
 
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.hub_status import status_script
-from headlight.viz.server.static_files import ICON, MANIFEST, SHARED, SHARED_SIZE, file_url
+from headlight.viz.server.static_files import ICON, MANIFEST, SHARE_PICTURE, SHARE_PICTURE_SIZE, file_url
 
 NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff
 BASE = re.compile(rb"<base [^>]*>")  # our tags follow it, because their relative URLs resolve against it
@@ -34,8 +34,11 @@ def tags(root: str) -> str:
 
     `root`: the page's URL without a trailing slash, or empty.
     """
-    description, picture = phrases("en")["line"], f"{root}/{file_url(SHARED)}" if root else file_url(SHARED)
-    width, height = SHARED_SIZE
+    description, picture = (
+        phrases("en")["line"],
+        f"{root}/{file_url(SHARE_PICTURE)}" if root else file_url(SHARE_PICTURE),
+    )
+    width, height = SHARE_PICTURE_SIZE
     meta_tags = {
         "description": description,
         "author": AUTHOR,

@@ -31,13 +31,13 @@ def collect_signals() -> list[int]:
     """
     signals: list[int] = []
 
-    def leave(number: int, frame: FrameType | None) -> None:
+    def record_signal(number: int, frame: FrameType | None) -> None:
         signals.append(number)
         for stop_signal in (signal.SIGTERM, signal.SIGINT):
             signal.signal(stop_signal, signal.SIG_DFL)
 
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(stop_signal, leave)
+        signal.signal(stop_signal, record_signal)
     return signals
 
 

@@ -27,8 +27,8 @@ WIDGETS = Path(__file__).resolve().parents[1] / "widgets"
 PICTURES = Path(__file__).resolve().parents[2] / "assets" / "pictures"  # created by `make pictures`
 MODULES, MAP, PLOTLY, HEALTH_FILE = "headlight.js", "headlight.js.map", "plotly.js", "alive.json"
 LESSONS, LESSONS_MAP, LESSONS_STYLE = "lessons.js", "lessons.js.map", "lessons.css"
-ICON, SHARED, MANIFEST = "icon.png", "share.png", "manifest.json"
-ICON_SIDE, SHARED_SIZE = 512, (1200, 630)  # pixels
+ICON, SHARE_PICTURE, MANIFEST = "icon.png", "share.png", "manifest.json"
+ICON_SIDE, SHARE_PICTURE_SIZE = 512, (1200, 630)  # pixels
 TYPES = {
     ".js": "text/javascript",
     ".map": "application/json",
@@ -37,14 +37,14 @@ TYPES = {
     ".png": "image/png",
 }
 LAZY_MODULES = ("lessons/", "deck/")  # loaded on demand
-NOTEBOOK = "notebook/"  # not part of the page
+NOTEBOOK_MODULES = "notebook/"  # not part of the page
 LAZY_PHRASES = ("lesson_", "deck_")
 CACHE_SECONDS = 31_536_000
 # Below Gradio's API path: with server-side rendering, Gradio's Node proxy forwards that path and few others, and
 # returns the page for the rest (gradio-app/gradio#9417).
 FOLDER = "gradio_api/headlight"
 FORMER_FOLDER = "headlight"  # for pages opened before an update
-SHEETS = (
+STYLE_SHEETS = (
     "layout/gradio",
     "layout/page",
     "layout/terms",
@@ -88,7 +88,7 @@ def plotly_file() -> Path:
 def tables() -> dict[str, Any]:
     """Return the phrases, colours, request fields, upright East Asian scripts and file versions for our modules."""
     return {
-        "words": bundle_phrases(later=False),
+        "words": bundle_phrases(lazy=False),
         "theme": browser_theme(),
         "fields": browser_fields(),
         "squares": EAST_ASIAN,
@@ -96,10 +96,10 @@ def tables() -> dict[str, Any]:
     }
 
 
-def bundle_phrases(*, later: bool) -> dict[str, dict[str, str]]:
-    """Return the page's phrases by language; with `later`, those loaded on demand."""
+def bundle_phrases(*, lazy: bool) -> dict[str, dict[str, str]]:
+    """Return the page's phrases by language; with `lazy`, those loaded on demand."""
     return {
-        language: {key: text for key, text in phrases(language).items() if key.startswith(LAZY_PHRASES) == later}
+        language: {key: text for key, text in phrases(language).items() if key.startswith(LAZY_PHRASES) == lazy}
         for language in LANGUAGES
     }
 
@@ -109,24 +109,26 @@ def module(path: str) -> str:
     return (WIDGETS / path).read_text(encoding="utf-8")
 
 
-def sources(*, later: bool) -> dict[str, str]:
-    """Return the page's modules by path; with `later`, those loaded on demand."""
+def sources(*, lazy: bool) -> dict[str, str]:
+    """Return the page's modules by path; with `lazy`, those loaded on demand."""
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
     return {
-        name: module(name) for name in names if name.startswith(LAZY_MODULES) == later and not name.startswith(NOTEBOOK)
+        name: module(name)
+        for name in names
+        if name.startswith(LAZY_MODULES) == lazy and not name.startswith(NOTEBOOK_MODULES)
     }
 
 
 @cache
 def main_bundle() -> Bundle:
     """Return the modules for the first page load, with their tables."""
-    return bundle(sources(later=False), tables())
+    return bundle(sources(lazy=False), tables())
 
 
 @cache
 def lessons_bundle() -> Bundle:
     """Return the modules of the lessons and the deck, with their phrases."""
-    return bundle_lazy(sources(later=True), sources(later=False), bundle_phrases(later=True))
+    return bundle_lazy(sources(lazy=True), sources(lazy=False), bundle_phrases(lazy=True))
 
 
 def manifest() -> bytes:
@@ -146,7 +148,7 @@ FILES: dict[str, Callable[[], bytes]] = {
     LESSONS_STYLE: lambda: "\n".join(sheets(LAZY_SHEETS)).encode(),
     PLOTLY: lambda: plotly_file().read_bytes(),
     ICON: lambda: (PICTURES / ICON).read_bytes(),
-    SHARED: lambda: (PICTURES / SHARED).read_bytes(),
+    SHARE_PICTURE: lambda: (PICTURES / SHARE_PICTURE).read_bytes(),
     MANIFEST: manifest,
     HEALTH_FILE: lambda: b"{}",  # health check when no messages arrive
 }
@@ -185,7 +187,7 @@ def routes() -> list[Route]:
     return [Route(f"/{folder}/{{version}}/{{name:path}}", serve, methods=["GET"]) for folder in (FOLDER, FORMER_FOLDER)]
 
 
-def styles(names: Sequence[str] = SHEETS) -> str:
+def styles(names: Sequence[str] = STYLE_SHEETS) -> str:
     """Return the CSS of the page: the colours of both themes, then the style sheets."""
     light, dark = (css_variables(THEMES[name]) for name in ("light", "dark"))
     return "\n".join([f"body {{ {light} --font: {FONT}; }}", f"body.dark {{ {dark} }}", *sheets(names)])

@@ -33,7 +33,7 @@ from headlight.model.text.languages import languages_from_name
 from headlight.viz.errors import PageError, escape_for_log, repr_short, to_page_error
 from headlight.viz.service.downloads import Downloads
 from headlight.viz.service.model_cards import UNREADABLE_ERRORS, ModelCard, is_readable, read_card, read_cards
-from headlight.viz.service.reach import Reach
+from headlight.viz.service.reach import HubReachability
 from headlight.viz.settings import ANY_MODEL, Settings, load_hub_list
 
 LOG = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class Catalogue:
         self.settings = settings
         self._local = {card.name: card for card in read_cards(settings.models_folder)}
         self._downloads = Downloads(self._make_room)
-        self._reach = Reach()
+        self._reachability = HubReachability()
         entries = {
             entry["id"]: _HubEntry(tuple(entry["languages"]), int(entry["bytes"]), entry.get("kind", "transformer"))
             for entry in load_hub_list()
@@ -140,7 +140,7 @@ class Catalogue:
             result = read_card(folder, name)
         except UNREADABLE_ERRORS as error:
             LOG.warning(
-                "The folder %s of %s makes no sense: %s",
+                "The folder %s of %s is invalid: %s",
                 escape_for_log(folder),
                 escape_for_log(name),
                 escape_for_log(error),
@@ -166,7 +166,7 @@ class Catalogue:
 
         `refresh`: refresh the cached status.
         """
-        return host() if self.settings.models and not self._reach.check(refresh=refresh) else ""
+        return host() if self.settings.models and not self._reachability.check(refresh=refresh) else ""
 
     def download_info(self, name: str) -> DownloadPlan:
         """Return the files, size and licence of a download. Raises `PageError` for unsupported models."""
@@ -176,7 +176,7 @@ class Catalogue:
                 result = make_plan(card.name)
             except HubError as error:
                 if error.kind == "offline":
-                    self._reach.mark_unreachable()
+                    self._reachability.mark_unreachable()
                 raise
         if result.family and result.family not in FAMILIES:
             values = {"given": card.name, "family": repr_short(result.family), "choices": ", ".join(FAMILIES)}
@@ -204,12 +204,12 @@ class Catalogue:
         if card.location == "hub":
             mark_used(read_id(card.name).repository)
 
-    def _make_room(self, offer: DownloadPlan) -> bool:
+    def _make_room(self, plan: DownloadPlan) -> bool:
         """Delete models until the download fits into the quota. Returns True, which confirms the download."""
-        mark_claimed(offer.repository)
+        mark_claimed(plan.repository)
         downloading = {read_id(name).repository for name in self._downloads.names()}
-        for name in make_room(offer.repository, offer.missing, self.settings.hub_mb * 1_000_000, downloading):
-            LOG.warning("%s was deleted to make room for %s.", repr_short(name), repr_short(offer.repository))
+        for name in make_room(plan.repository, plan.missing, self.settings.hub_mb * 1_000_000, downloading):
+            LOG.warning("%s was deleted to make room for %s.", repr_short(name), repr_short(plan.repository))
         return True
 
     def waiter_count(self, name: str) -> int:

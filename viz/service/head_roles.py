@@ -19,7 +19,7 @@ def roles_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
     `model/experiments/head_roles.py` documents the values.
     """
 
-    def kept_roles(values: Mapping[str, Any]) -> dict[str, Any]:
+    def corpus_roles(values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the roles of an allowed model."""
         name = check_text("model", values.get("model", ""), limit=MAX_NAME_LENGTH)
         card = service.catalogue.card(name or service.default, "transformer")
@@ -30,4 +30,4 @@ def roles_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
         except UNREADABLE_ERRORS:  # files of third-party models may be invalid
             return {"roles": None}
 
-    return kept_roles
+    return corpus_roles

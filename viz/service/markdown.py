@@ -53,10 +53,10 @@ class Section:
 def sections(text: str) -> list[Section]:
     """Split a card at its second-level headings. The first section is the text above them, without the title."""
     results: list[tuple[str, list[str]]] = [("", [])]
-    fenced = False
+    is_in_fence = False
     for line in FRONT_MATTER.sub("", text).splitlines():
-        fenced ^= bool(FENCE.match(line))
-        heading = None if fenced else HEADING.match(line)
+        is_in_fence ^= bool(FENCE.match(line))
+        heading = None if is_in_fence else HEADING.match(line)
         if heading and heading[1] == "##":
             results.append((heading[2], []))
         elif not (heading and len(results) == 1):

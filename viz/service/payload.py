@@ -49,16 +49,16 @@ from headlight.viz.token_labels import token_labels
 
 
 def translation_json(
-    translation: Translation, model: AnswerModel, measured: CrossHeads = UNMEASURED, **more: Unpack[AnswerExtras]
+    translation: Translation, model: AnswerModel, cross_heads: CrossHeads = UNMEASURED, **extras: Unpack[AnswerExtras]
 ) -> str:
-    """Return the JSON of `answer_dict` with `more` fields.
+    """Return the JSON of `answer_dict` with the fields `extras`.
 
     Weights are inserted after encoding: they need no escapes, and searching megabytes for them takes 10 ms.
     """
-    answer = answer_dict(translation, model, measured)
+    answer = answer_dict(translation, model, cross_heads)
     letters = {kind: maps["letters"] for kind, maps in answer["attention"].items()}
     attention = {kind: {**maps, "letters": kind} for kind, maps in answer["attention"].items()}
-    remaining, parts = _json({**answer, **more, "attention": attention}), []
+    remaining, parts = _json({**answer, **extras, "attention": attention}), []
     for kind, text in letters.items():
         placeholder = f'"letters":"{kind}"'  # unique, because quotes in user text are escaped
         prefix, remaining = remaining.split(placeholder, 1)
@@ -66,11 +66,11 @@ def translation_json(
     return "".join([*parts, remaining])
 
 
-def answer_dict(translation: Translation, model: AnswerModel, measured: CrossHeads = UNMEASURED) -> Answer:
-    """Return all data that the page shows. `model`: data of the model. `measured`: its cross-attention heads."""
+def answer_dict(translation: Translation, model: AnswerModel, cross_heads: CrossHeads = UNMEASURED) -> Answer:
+    """Return all data that the page shows. `model`: data of the model. `cross_heads`: its measured heads."""
     roles = head_roles(translation)
     languages = {"source": model.get("source", ""), "target": model.get("target", "")}
-    view = opening(translation, roles["cross"], measured, **languages)
+    view = opening(translation, roles["cross"], cross_heads, **languages)
     answer: Answer = {
         "what": "answer",
         "version": ANSWER_VERSION,
@@ -85,7 +85,7 @@ def answer_dict(translation: Translation, model: AnswerModel, measured: CrossHea
         "roles": roles_values(roles),
         "measures": {kind: measures_values(translation, kind) for kind in KINDS},
         "opening": None if view is None else {"layer": view.layer, "head": view.head, "row": view.row},
-        "late": late_heads(roles["cross"], measured),
+        "late": late_heads(roles["cross"], cross_heads),
         "hypotheses": [dataclasses.asdict(hypothesis) for hypothesis in translation.hypotheses],
         "tree": [_node_values(node) for node in translation.tree.nodes],
         "score": translation.score,
@@ -140,12 +140,12 @@ def partial_json(text: str, tokens: Sequence[Token]) -> str:
     return message_json({"what": "progress", "text": text, "target": tokens_values(tokens)})
 
 
-def queue_position_json(before: int | None, ticket: str = "") -> str:
+def queue_position_json(requests_ahead: int | None, ticket: str = "") -> str:
     """Return the message with the position in the queue. The browser polls with `ticket`.
 
-    `before`: number of other visitors' requests that run first; `None`: only the visitor's own requests run first.
+    `requests_ahead` counts requests of other visitors; `None`: only the visitor's own requests run first.
     """
-    message: WaitingMessage = {"what": "waiting", "before": before}
+    message: WaitingMessage = {"what": "waiting", "before": requests_ahead}
     if ticket:
         message["ticket"] = ticket
     return message_json(message)

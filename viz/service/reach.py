@@ -7,14 +7,11 @@ from threading import Lock
 
 from headlight.model.families.hub import is_reachable
 
-CACHE_SECONDS = {
-    True: 60.0,
-    False: 10.0,
-}  # seconds that a result is cached; failures expire sooner, to notice a recovery
+CACHE_SECONDS = {True: 60.0, False: 10.0}  # by result; a failure expires sooner, to notice a recovery
 MIN_RECHECK_SECONDS = 1.0  # minimum seconds between two checks requested by visitors
 
 
-class Reach:
+class HubReachability:
     """Checks of the Hub, one at a time, with a cached result. Thread-safe."""
 
     def __init__(self) -> None:
@@ -37,5 +34,5 @@ class Reach:
         with self._lock:
             self._store(False)
 
-    def _store(self, reachable: bool) -> None:
-        self._is_reachable, self._checked_at = reachable, time.monotonic()
+    def _store(self, is_hub_reachable: bool) -> None:
+        self._is_reachable, self._checked_at = is_hub_reachable, time.monotonic()

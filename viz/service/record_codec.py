@@ -37,7 +37,7 @@ from headlight.model.translate import reliability
 
 FORMAT = 3  # increase it with every change of the format; other versions are rejected
 _RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
-_KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
+_DTYPES = ("float16", "float32", "float64", "int32", "int64", "bool")
 _MODULES = (
     intervention_records, records, queries, account, attribution, effects, findings, importance, logit_lens,
     normalisation, word_order, alignment_head, alignment, direct_effects, gold_links, heads, mask_removal,
@@ -84,7 +84,7 @@ def decode(value: bytes) -> Any:
             raise DecodeError(f"format {header['format']!r}")
         arrays, start = [], 8 + length
         for dtype, shape in header["arrays"]:
-            if dtype not in _KINDS:
+            if dtype not in _DTYPES:
                 raise DecodeError(f"an array of {dtype!r}")
             count = int(np.prod(shape, dtype=np.int64))
             arrays.append(np.frombuffer(value, dtype, count, start).reshape(shape))  # read-only, since `value` is bytes
@@ -105,7 +105,7 @@ def decode_translation(value: bytes, rule: ReliabilityRule | None) -> Translatio
     """Decode a translation and attach the rule of the local model."""
     result = decode(value)
     if not isinstance(result, Translation):
-        raise DecodeError(f"{type(result)} is no translation")
+        raise DecodeError(f"{type(result)} is not a translation")
     return dataclasses.replace(result, rule=rule)
 
 
@@ -119,7 +119,7 @@ def _encode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         value = value.item()
     if value is None or isinstance(value, str | bool | int | float):
         return value
-    if isinstance(value, np.ndarray) and value.dtype.name in _KINDS:
+    if isinstance(value, np.ndarray) and value.dtype.name in _DTYPES:
         arrays.append(value)
         return {_ARRAY: len(arrays) - 1}
     if isinstance(value, Mapping):
@@ -131,9 +131,9 @@ def _encode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if kind is tuple:
         return [_encode_value(item, arrays) for item in value]
     if kind in (list, frozenset):
-        mark, ordered = (_LIST, value) if kind is list else (_SET, sorted(value))
-        return {mark: [_encode_value(item, arrays) for item in ordered]}
-    raise DecodeError(f"{kind} is no part of a record")
+        mark, items = (_LIST, value) if kind is list else (_SET, sorted(value))
+        return {mark: [_encode_value(item, arrays) for item in items]}
+    raise DecodeError(f"{kind} cannot be part of a record")
 
 
 def _decode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:

@@ -41,12 +41,12 @@ class TrainingRun:
         self.visitor, self.settings = visitor, settings
         self.polled_at = now
         self.messages: list[Any] = []
-        self.is_over = self.stopped = False
+        self.is_over = self.is_stopped = False
         self.ticket = ticket
 
     def mark_stopped(self) -> None:
         """Mark the run as stopped, so that its thread ends the process."""
-        self.stopped = True
+        self.is_stopped = True
 
 
 class TrainingRunPool:
@@ -144,7 +144,7 @@ class TrainingRunPool:
                     reader.join()
         except BrokenPipeError:
             LOG.warning("The process of a training run ended before it began.")
-        if not run.stopped and not (run.messages and run.messages[-1]["what"] == "done"):
+        if not run.is_stopped and not (run.messages and run.messages[-1]["what"] == "done"):
             self._append_message(run, {"what": "failed"})
 
     def _watch_process(self, run: TrainingRun, process: subprocess.Popen[bytes], reader: Thread) -> None:
@@ -186,7 +186,7 @@ class TrainingRunPool:
             self._changed.notify_all()
 
     def _should_stop(self, run: TrainingRun) -> bool:
-        return run.stopped or self.clock() - run.polled_at > ABANDONED_AFTER_SECONDS
+        return run.is_stopped or self.clock() - run.polled_at > ABANDONED_AFTER_SECONDS
 
     def _end(self, run: TrainingRun) -> None:
         with self._changed:

@@ -1,7 +1,7 @@
 """Word tab: the account of a target word, its attribution by twelve methods, and its logit decomposition.
 
-Each method and each erasure curve is a separate call, so that the browser can stop between calls and other visitors get
-their turn.
+Each method and each erasure curve is a separate call, so that the browser can stop between calls and the queue can
+serve other visitors.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from headlight.viz.service.model_json import model_json
 from headlight.viz.service.service import Service
 from headlight.viz.token_labels import make_visible, truncate
 
-MAX_SECONDS = 3.0  # limit of integrated gradients, so that other requests get their turn
-MAX_RIVALS = 3  # offered, by probability
+MAX_SECONDS = 3.0  # time limit of integrated gradients, because other requests wait meanwhile
+MAX_RIVALS = 3  # in the menu, by probability
 MAX_WORD_TOKENS = 40  # of a target word
 FAITHFULNESS_FOLDER = ASSETS / "faithfulness"
 
@@ -48,7 +48,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     calls.add(faithfulness_function(service), computes=False)
     calls.add(account_function(service), method_function(service))
-    calls.add(erasure_curve_function(service), inside_function(service))
+    calls.add(erasure_curve_function(service), logit_function(service))
     config = {"methods": METHODS, "chances": RANDOM_ORDERS}
     return widget("attribution/attribution-tab", "word", config=json.dumps(config))
 
@@ -56,23 +56,23 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 def faithfulness_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Call: the stored faithfulness report of a model, measured over many sentences."""
 
-    def tell_faithfulness(values: Mapping[str, Any]) -> dict[str, Any]:
+    def faithfulness_report(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
         return {"report": stored_report(service, request.model or service.default)}
 
-    return tell_faithfulness
+    return faithfulness_report
 
 
 def stored_report(service: Service, name: str) -> dict[str, Any] | None:
     """The report of `headlight faithfulness` for these exact weights, or `None`."""
     card = service.catalogue.card(name, "transformer")
-    report = _read(card.name)
+    report = _read_report(card.name)
     folder = service.catalogue.folder(card) if report and card.downloaded else None
     return report if report and folder and is_current(report, folder) else None
 
 
 @cache
-def _read(name: str) -> dict[str, Any] | None:
+def _read_report(name: str) -> dict[str, Any] | None:
     path = FAITHFULNESS_FOLDER / f"{name}.json"
     if "/" in name or not path.exists():
         return None
@@ -81,9 +81,9 @@ def _read(name: str) -> dict[str, Any] | None:
 
 
 def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: run one method on a target word and compare it with the `known` scores."""
+    """Call: run one method on a target word and compare its scores with those of other methods, sent as `known`."""
 
-    def ask_method(values: Mapping[str, Any]) -> dict[str, Any]:
+    def run_method(values: Mapping[str, Any]) -> dict[str, Any]:
         name = check_choice("method", values.get("method"), choices=METHODS)
         translation = service.translate(service.check(values.get("request")))
         query = parse_word_query(service, translation, values)
@@ -91,7 +91,7 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         result: Attribution = service.run_on_translator(
             translation.request.model, attribute_word, translation, word, name
         )
-        known = parse_scores(values.get("known"), len(result.scores))
+        other_scores = parse_scores(values.get("known"), len(result.scores))
         return {
             "words": word_values(translation),
             "scores": [None if score is None else round(score, 6) for score in result.scores],
@@ -103,15 +103,15 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
                 other: [
                     None if math.isnan(each) else round(each, 4) for each in agreement(query, result.scores, scores)
                 ]
-                for other, scores in known.items()
+                for other, scores in other_scores.items()
             },
         }
 
-    return ask_method
+    return run_method
 
 
 def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: hide source words in a given or random (`chance`) order; score the target word each time."""
+    """Call: hide source words in order `order`, or in random order `chance`; score the target word each time."""
 
     def hide_words(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -163,16 +163,16 @@ def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
     return account_word
 
 
-def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def logit_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Call: the logit lens of a target word and its logit decomposition."""
 
-    def look_inside(values: Mapping[str, Any]) -> dict[str, Any]:
+    def logit_details(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
         tokens = len(translation.target_tokens)
         place = check_int("token", values.get("token"), low=0, high=tokens - 1)
         name = translation.request.model
         layers: list[LayerPrediction] = service.run_on_translator(name, logit_lens, translation)
-        inside: LogitDecomposition = service.run_on_translator(name, decompose_logit, translation, place)
+        decomposition: LogitDecomposition = service.run_on_translator(name, decompose_logit, translation, place)
         tokenizer = service.model_info(name).target_tokenizer
 
         def label(token: int) -> str:
@@ -188,8 +188,8 @@ def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
                 ]
                 for layer in layers
             ],
-            "words": [label(token) for token in inside.ids],
-            "logits": [round(float(each), 5) for each in inside.logits],
+            "words": [label(token) for token in decomposition.ids],
+            "logits": [round(float(each), 5) for each in decomposition.logits],
             "terms": [
                 {
                     "part": term.part,
@@ -198,11 +198,11 @@ def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
                     "head": term.head,
                     "effects": [round(float(each), 6) for each in term.effects],
                 }
-                for term in inside.terms
+                for term in decomposition.terms
             ],
         }
 
-    return look_inside
+    return logit_details
 
 
 def parse_word_query(service: Service, translation: Translation, values: Mapping[str, Any]) -> AttributionQuery:
@@ -219,12 +219,12 @@ def parse_word_query(service: Service, translation: Translation, values: Mapping
             check_int("layer", values.get("layer"), low=0, high=layers - 1),
             check_int("head", values.get("head"), low=0, high=heads - 1),
         )
-    measured = model_json(service, translation)["best_head"]
+    best_head = model_json(service, translation)["best_head"]
     aligning = None
-    if measured and measured["layer"] < layers and measured["head"] < heads:
-        aligning = AlignmentHead(measured["layer"], measured["head"], measured.get("shift", 0))
-    outline = service.model_info(translation.request.model)
-    return attribution_query(outline, translation, places, head=head, aligning=aligning)
+    if best_head and best_head["layer"] < layers and best_head["head"] < heads:
+        aligning = AlignmentHead(best_head["layer"], best_head["head"], best_head.get("shift", 0))
+    info = service.model_info(translation.request.model)
+    return attribution_query(info, translation, places, head=head, aligning=aligning)
 
 
 def word_values(translation: Translation) -> list[dict[str, Any]]:
@@ -244,8 +244,8 @@ def parse_scores(value: Any, words: int) -> dict[str, list[float | None]]:
     if not isinstance(value, dict) or not set(value) <= set(METHODS):
         raise PageError("known", "wrong_field", {"name": "known"})
     for scores in value.values():
-        numbers = isinstance(scores, list) and len(scores) == words and all(map(_is_score, scores))
-        if not numbers:
+        is_valid = isinstance(scores, list) and len(scores) == words and all(map(_is_score, scores))
+        if not is_valid:
             raise PageError("known", "wrong_field", {"name": "known"})
     return value
 

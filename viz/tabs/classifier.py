@@ -19,7 +19,8 @@ from headlight.viz.service.service import REVIEW_FACTOR, Service
 
 # Up to this size all weights are sent (0.9 MB for 200 tokens and 8 heads); above it, column means per head.
 MAX_TOKENS, MAX_CELLS = 200, 2_000_000
-# Limits on multiplications for erasing each word: with the prediction (a second on two cores), on request (twenty).
+# Maximum number of multiplications for erasing each word: with the prediction (a second on two cores), and when the
+# visitor requests it (20 seconds).
 FAST_WORK, MAX_WORK = 2e10, 5e11
 
 
@@ -67,10 +68,10 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
 
     def judge(values: Mapping[str, Any]) -> dict[str, Any]:
-        return judgement_json(*classify(service, values, most_work=FAST_WORK))
+        return judgement_json(*classify(service, values, max_work=FAST_WORK))
 
     def erase(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {"erased": erasure_json(classify(service, values, most_work=MAX_WORK)[1])}
+        return {"erased": erasure_json(classify(service, values, max_work=MAX_WORK)[1])}
 
     limit = REVIEW_FACTOR * service.settings.max_characters
     examples = [review._asdict() for review in REVIEWS if len(review.text) <= limit]
@@ -80,7 +81,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 
 
 def classify(
-    service: Service, values: Mapping[str, Any], *, most_work: float = FAST_WORK
+    service: Service, values: Mapping[str, Any], *, max_work: float = FAST_WORK
 ) -> tuple[Judgement, ErasureEffects]:
     """Classify the browser's text, with erasure effects if the text is short enough."""
     if "text" not in values:
@@ -88,35 +89,35 @@ def classify(
     model = values.get("model", "")
     if not isinstance(model, str):
         raise PageError("model", "not_text", {"name": "model", "given": repr_short(model)})
-    return service.classify_with_erasure(values["text"], model, most_tokens=MAX_TOKENS, most_work=most_work)
+    return service.classify_with_erasure(values["text"], model, most_tokens=MAX_TOKENS, most_work=max_work)
 
 
-def judgement_json(judgement: Judgement, erased: ErasureEffects) -> dict[str, Any]:
+def judgement_json(judgement: Judgement, effects: ErasureEffects) -> dict[str, Any]:
     """A prediction as the page receives it."""
     shares = judgement.shares
-    few = len(judgement.tokens) <= MAX_TOKENS and judgement.attention.size <= MAX_CELLS
+    is_small = len(judgement.tokens) <= MAX_TOKENS and judgement.attention.size <= MAX_CELLS
     return {
         "text": judgement.text,
         "shortened": judgement.truncated,
         "tokens": tokens_values(judgement.tokens),
         "classes": judgement.classes,
         "exclusive": judgement.exclusive,
-        "log_odds": [round(each, 6) for each in judgement.class_log_odds],
-        "probabilities": [round(each, 6) for each in judgement.probabilities],
+        "log_odds": [round(log_odds, 6) for log_odds in judgement.class_log_odds],
+        "probabilities": [round(probability, 6) for probability in judgement.probabilities],
         "shares": None if shares is None else [round(share, 6) for share in shares],
         "unknown": list(judgement.unknown),
         "bias": round(judgement.bias, 6),
-        "erased": erasure_json(erased),
-        "erasable": erased.work <= MAX_WORK,
+        "erased": erasure_json(effects),
+        "erasable": effects.work <= MAX_WORK,
         "shape": list(judgement.attention.shape[:2]),
-        "attention": encode_tensor(judgement.attention) if few else None,
+        "attention": encode_tensor(judgement.attention) if is_small else None,
         # Mean weight that each token receives, [layer, head, key]; sums to one over keys.
         "received": judgement.attention.mean(axis=2).astype(float).round(7).tolist(),
     }
 
 
-def erasure_json(erased: ErasureEffects) -> list[list[float]] | None:
+def erasure_json(effects: ErasureEffects) -> list[list[float]] | None:
     """Erasure effects per class; `None` for texts over the limit."""
-    if erased.changes is None:
+    if effects.changes is None:
         return None
-    return [[round(change, 5) for change in changes] for changes in erased.changes]
+    return [[round(change, 5) for change in changes] for changes in effects.changes]

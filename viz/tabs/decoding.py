@@ -33,10 +33,10 @@ def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
 
     def draw_search(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        outline = service.model_info(translation.request.model)
+        info = service.model_info(translation.request.model)
         nodes = translation.tree.nodes
-        ends = end_ids(outline.model.config, outline.generation_defaults)
-        texts = path_texts(nodes, lambda ids: outline.target_tokenizer.decode(list(ids)), translation)
+        ends = end_ids(info.model.config, info.generation_defaults)
+        texts = path_texts(nodes, lambda ids: info.target_tokenizer.decode(list(ids)), translation)
         why = reasons(nodes, translation.request.options.beam_size, ends)
         return {
             "beam": translation.request.options.beam_size,
@@ -54,8 +54,8 @@ def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
                 ]
                 for node, (common, added), reason in zip(nodes, texts, why, strict=True)
             ],
-            "finished": (places := finished(translation.tree, ends, translation.hypotheses)),
-            "backs": reverse_scores(translation, places),
+            "finished": (finished := finished_nodes(translation.tree, ends, translation.hypotheses)),
+            "backs": reverse_scores(translation, finished),
             "back_weight": translation.request.options.back_weight,
             "written": {
                 "ids": [token.id for token in translation.target_tokens],
@@ -72,9 +72,9 @@ def probabilities_function(service: Service) -> Callable[[Mapping[str, Any]], di
     """Call: the figure of target token probabilities."""
 
     def draw_chances(values: Mapping[str, Any]) -> dict[str, Any]:
-        look = parse_style(values)
+        style = parse_style(values)
         translation = service.translate(service.check(values.get("request")))
-        return {"figure": figure_json("probabilities", look, translation)}
+        return {"figure": figure_json("probabilities", style, translation)}
 
     return draw_chances
 
@@ -87,14 +87,14 @@ def node_numbers(node: BeamNode) -> tuple[float, float, str]:
 def path_texts(
     nodes: Sequence[BeamNode], decode: Callable[[tuple[int, ...]], str], translation: Translation
 ) -> Iterator[tuple[int, str]]:
-    """The text up to each node as a diff to its parent: number of kept characters and the appended text.
+    """The text up to each node as a diff to its parent: number of common characters and the appended text.
 
     Byte tokens decode only together, so each path is decoded as a whole; paths share most of their text.
     """
-    read = {-1: ""}
+    path_text = {-1: ""}
     for place, node in enumerate(nodes):
-        text, before = decode(translation.tree.path(place)), read[node.parent]
-        read[place] = text
+        text, before = decode(translation.tree.path(place)), path_text[node.parent]
+        path_text[place] = text
         common = next(
             (at for at, (old, new) in enumerate(zip(before, text, strict=False)) if old != new),
             min(len(before), len(text)),
@@ -102,13 +102,13 @@ def path_texts(
         yield common, text[common:]
 
 
-def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothesis] = ()) -> list[int]:
+def finished_nodes(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothesis] = ()) -> list[int]:
     """Nodes of the finished translations, best first; truncated ones last.
 
     Reranked hypotheses come first, in the order of the reranking.
     """
     nodes = tree.nodes
-    ranks = {each.ids: rank for rank, each in enumerate(hypotheses) if each.reverse_score is not None}
+    ranks = {hypothesis.ids: rank for rank, hypothesis in enumerate(hypotheses) if hypothesis.reverse_score is not None}
 
     def order(place: int) -> tuple[int, bool, float]:
         return ranks.get(tree.path(place), len(ranks)), nodes[place].id not in ends, -nodes[place].score
@@ -118,32 +118,30 @@ def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothe
 
 def reverse_scores(translation: Translation, places: Sequence[int]) -> list[float | None]:
     """Reverse score of each of these nodes, if reranking ran."""
-    known = {each.ids: each.reverse_score for each in translation.hypotheses}
-    results = [known.get(translation.tree.path(place)) for place in places]
-    return [None if back is None else round(back, 6) for back in results]
+    scores = {hypothesis.ids: hypothesis.reverse_score for hypothesis in translation.hypotheses}
+    results = [scores.get(translation.tree.path(place)) for place in places]
+    return [None if score is None else round(score, 6) for score in results]
 
 
 def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list[Reason]:
     """Why each node was kept, finished or dropped. Nodes of a step are ordered by probability."""
     results: list[Reason] = []
     last = max((node.step for node in nodes), default=0)
-    cut = any(
-        node.outcome == "finished" and node.id not in ends for node in nodes
-    )  # open hypotheses were truncated at the limit
-    step, rank, ahead = -1, 0, 0  # ahead: unfinished nodes ranked higher in this step
+    is_truncated = any(node.outcome == "finished" and node.id not in ends for node in nodes)  # at the length limit
+    step, rank, unfinished_ahead = -1, 0, 0  # `unfinished_ahead`: unfinished nodes ranked higher in this step
     for node in nodes:
         if node.step != step:
-            step, rank, ahead = node.step, 0, 0
+            step, rank, unfinished_ahead = node.step, 0, 0
         if node.outcome == "finished":
             results.append("ended" if node.id in ends else "limit")
         elif node.outcome == "kept":
             results.append("kept")
-        elif node.id in ends and rank >= beam and ahead < beam:
+        elif node.id in ends and rank >= beam and unfinished_ahead < beam:
             results.append("late_end")
-        elif ahead >= beam or step < last or cut:
+        elif unfinished_ahead >= beam or step < last or is_truncated:
             results.append("worse")
         else:
             results.append("over")
         rank += 1
-        ahead += node.id not in ends and node.outcome != "finished"
+        unfinished_ahead += node.id not in ends and node.outcome != "finished"
     return results

@@ -27,7 +27,7 @@ from headlight.viz.service.request_queue import RequestQueue, Visitor, is_loopba
 from headlight.viz.service.service import Service
 
 MAX_DOWNLOADS = 8  # at a time; each takes a thread
-MAX_WAITING = 64
+MAX_WAITING = 64  # requests in the queue
 
 LOG = logging.getLogger(__name__)
 
@@ -38,17 +38,17 @@ class Downloads(OneJobPerVisitor):
     def __init__(self, service: Service) -> None:
         super().__init__()
         self.service = service
-        self.line = RequestQueue(MAX_DOWNLOADS, MAX_WAITING, by_session=True)
-        self._fetches: list[tuple[Visitor, str]] = []
+        self.queue = RequestQueue(MAX_DOWNLOADS, MAX_WAITING, by_session=True)
+        self._downloads: list[tuple[Visitor, str]] = []
 
     def register(self, calls: CallTable) -> None:
-        """Add the calls to the page's."""
+        """Add the calls to the page's call table."""
         calls.add(self.download_info, self.list_models, self.check_hub, computes=False)
         calls.add_stream(self.fetch_model)
 
     def download_info(self, values: Mapping[str, Any]) -> DownloadPlan | DownloadedBefore:
         """Languages, licence and size of a model on the Hub, before any download."""
-        name = _name(values)
+        name = _parse_name(values)
         card = self.service.catalogue.card(name)
         if card.downloaded:  # another visitor downloaded it since the page was opened
             return {"here": True, **self._downloaded_json(card)}
@@ -76,11 +76,11 @@ class Downloads(OneJobPerVisitor):
     def fetch_model(self, values: Mapping[str, Any], stop: Event) -> Generator[Step]:
         """Messages of one download: its progress, then the updated list of models."""
         try:
-            name, visitor = _name(values), VISITOR.get()
+            name, visitor = _parse_name(values), VISITOR.get()
             with (
                 self._claim_download(visitor, name),
                 self._replace_job(visitor.session, stop=stop),
-                self.line.enqueue(visitor) as ticket,
+                self.queue.enqueue(visitor) as ticket,
             ):
                 while not ticket.settled:
                     yield Wait(ticket)
@@ -98,31 +98,31 @@ class Downloads(OneJobPerVisitor):
     @contextmanager
     def _claim_download(self, visitor: Visitor, name: str) -> Iterator[None]:
         """Limit an address, except localhost, to one model at a time; several of its pages may wait for it."""
-        fetch = (visitor, name)
+        download = (visitor, name)
         with self._lock:
-            theirs = [other for other in self._fetches if other[0].address == visitor.address]
-            others = [other for other, what in theirs if what != name and other.session != visitor.session]
+            same_address = [other for other in self._downloads if other[0].address == visitor.address]
+            others = [other for other, model in same_address if model != name and other.session != visitor.session]
             if others and not is_loopback(visitor.address):
                 raise PageError("model", "one_download")
-            self._fetches.append(fetch)
+            self._downloads.append(download)
         try:
             yield
         finally:
             with self._lock:
-                self._fetches.remove(fetch)
+                self._downloads.remove(download)
 
     def _messages(self, name: str, stop: Event) -> Iterator[str]:
         messages: Queue[str | None] = Queue()
-        Thread(target=self._work, args=(name, messages, stop), daemon=True).start()
+        Thread(target=self._fetch, args=(name, messages, stop), daemon=True).start()
         try:
-            while (each := messages.get()) is not None:
-                yield each
+            while (message := messages.get()) is not None:
+                yield message
         finally:
             stop.set()  # the visitor has left
 
-    def _work(self, name: str, messages: Queue[str | None], stop: Event) -> None:
+    def _fetch(self, name: str, messages: Queue[str | None], stop: Event) -> None:
         try:
-            card = self.service.fetch(name, lambda progress: messages.put(_progress(progress)), stop)
+            card = self.service.fetch(name, lambda progress: messages.put(_progress_json(progress)), stop)
             messages.put(message_json({"what": "fetched", **self._downloaded_json(card)}))
         except PageError as error:
             messages.put(error_json(error.field, error.word, error.values))
@@ -133,12 +133,12 @@ class Downloads(OneJobPerVisitor):
             messages.put(None)
 
 
-def _name(values: Mapping[str, Any]) -> str:
+def _parse_name(values: Mapping[str, Any]) -> str:
     name = values.get("name")
     if not isinstance(name, str):
         raise PageError("model", "hub_bad_id", {"given": repr_short(name)})
     return name
 
 
-def _progress(progress: DownloadProgress) -> str:
+def _progress_json(progress: DownloadProgress) -> str:
     return message_json({"what": "fetching", "done": progress.done, "total": progress.total})

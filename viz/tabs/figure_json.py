@@ -31,9 +31,9 @@ def parse_style(values: Mapping[str, Any]) -> FigureStyle:
     return FigureStyle(THEMES[theme], language)  # type: ignore[index]
 
 
-def figure_json(name: str, look: FigureStyle, *arguments: Any, **more: Any) -> dict[str, Any]:
+def figure_json(name: str, style: FigureStyle, *arguments: Any, **options: Any) -> dict[str, Any]:
     """An untitled figure as JSON."""
-    figure = FIGURES[name](*arguments, theme=look.theme, words=figure_words(name, look.language), **more)
+    figure = FIGURES[name](*arguments, theme=style.theme, words=figure_words(name, style.language), **options)
     header = header_height(figure.layout.title)
     margin = figure.layout.margin.t - header + TOP_MARGIN
     figure.update_layout(title={"text": "", "subtitle": {"text": ""}}, margin={"t": margin})

@@ -77,20 +77,22 @@ def _reliability(folder: Path) -> dict[str, Any] | None:
     The folder may be third-party, so invalid values are left out of the card.
     """
     try:
-        measured = reliability_report(folder)
-        if measured is None:
+        report = reliability_report(folder)
+        if report is None:
             return None
-        held_out = measured.get("with_back") or measured["alone"]
-        curve = [[int(number), _share(stated), _share(right)] for number, stated, right in held_out["calibration"]]
+        scores = report.get("with_back") or report["alone"]
+        curve = [[int(count), _share(predicted), _share(right)] for count, predicted, right in scores["calibration"]]
         if not curve:
             return None
-        plain = measured.get("plain") or {}
-        read = int(plain.get("read", 0)) if "right" in plain else 0  # 0 until new answers have been reviewed
+        unflagged = report.get("plain") or {}
+        reviewed = (
+            int(unflagged.get("read", 0)) if "right" in unflagged else 0
+        )  # 0 until new answers have been reviewed
         return {
-            "answers": int(held_out["answers"]),
-            "area": _share(held_out["area"]),
+            "answers": int(scores["answers"]),
+            "area": _share(scores["area"]),
             "curve": curve,  # rows of [answers, predicted probability, share right]
-            "plain": {"right": int(plain["right"]), "read": read} if read else None,
+            "plain": {"right": int(unflagged["right"]), "read": reviewed} if reviewed else None,
         }
     except UNREADABLE_ERRORS as error:
         LOG.warning("%s: its %s is left out: %s", escape_for_log(folder), RELIABILITY_FILE, escape_for_log(error))
@@ -99,5 +101,5 @@ def _reliability(folder: Path) -> dict[str, Any] | None:
 
 def _share(value: Any) -> float:
     if not 0 <= value <= 1:
-        raise ValueError(f"{value} is no share")
+        raise ValueError(f"{value} is not between 0 and 1")
     return float(value)

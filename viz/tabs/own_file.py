@@ -1,4 +1,4 @@
-"""Own attention tab: shows a file with the attention of any model. The browser reads it; the server is not asked."""
+"""Own attention tab: shows a file with the attention of any model. The browser reads it, without the server."""
 
 from __future__ import annotations
 

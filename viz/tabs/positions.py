@@ -21,7 +21,7 @@ from headlight.viz.server.widget import widget
 from headlight.viz.service.service import Service
 from headlight.viz.tabs.figure_json import parse_style
 
-SHORTEST, LONGEST = 2, 100  # positions
+MIN_LENGTH, MAX_LENGTH = 2, 100  # positions
 
 
 def build(service: Service, calls: CallTable) -> gr.HTML:
@@ -38,24 +38,24 @@ def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]
     """An encoding with its figure, at the size of a model; by default the model's own encoding."""
     names = tuple(card.name for card in service.models() if card.kind == "transformer")
     name = check_choice("model", values.get("model"), choices=names)
-    look = parse_style(values)
+    style = parse_style(values)
     length = _length(values.get("length"))
     config = service.model_info(name).model.config
     own = config.positions
     value = values.get("encoding")
     encoding = own if value is None else check_choice("encoding", value, choices=tuple(POSITIONS))
-    trained = encoding == own and encoding in LEARNED_ENCODINGS
-    if trained:
+    is_trained = encoding == own and encoding in LEARNED_ENCODINGS
+    if is_trained:
         table: FloatArray = service.run_on_translator(name, position_table, length)
     else:
         table = encoding_array(config, encoding, length)
-    form = drawing_form(encoding, trained=trained)
-    about = {
+    form = drawing_form(encoding, is_trained=is_trained)
+    result = {
         "encoding": encoding,
         "own": own,
         "choices": [own, *(each for each in POSITIONS if each != own)],
         "form": form,
-        "trained": trained,
+        "trained": is_trained,
         "length": len(table) if table.ndim == 2 and table.size else length,
         "width": config.resolved_head_width if encoding == "rotary" else table.shape[-1],
         "heads": config.heads,
@@ -67,14 +67,14 @@ def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]
     }
     figure_json = None
     if table.size:
-        figure = draw(table, theme=look.theme, words=_figure_words(look.language, form))
+        figure = draw(table, theme=style.theme, words=_figure_words(style.language, form))
         figure_json = json.loads(figure.to_json())
-    return about | {"periods": periods(config, encoding), "figure": figure_json}
+    return result | {"periods": periods(config, encoding), "figure": figure_json}
 
 
-def drawing_form(encoding: str, *, trained: bool) -> str:
-    """Which form of an encoding can be drawn without inventing values."""
-    if encoding in LEARNED_ENCODINGS and not trained:
+def drawing_form(encoding: str, *, is_trained: bool) -> str:
+    """Return the form of the figure, which shows only values that the encoding determines."""
+    if encoding in LEARNED_ENCODINGS and not is_trained:
         return "untrained" if encoding == "learned" else "buckets"
     forms = {"none": "nothing", "rotary": "turns", "alibi": "bias", "relative": "bias"}
     return forms.get(encoding, "table")
@@ -89,8 +89,8 @@ def _figure_words(language: str, form: str) -> dict[str, str]:
 
 
 def _length(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not SHORTEST <= value <= LONGEST:
+    if isinstance(value, bool) or not isinstance(value, int) or not MIN_LENGTH <= value <= MAX_LENGTH:
         raise PageError(
-            "length", "not_whole", {"name": "length", "low": SHORTEST, "high": LONGEST, "given": repr_short(value)}
+            "length", "not_whole", {"name": "length", "low": MIN_LENGTH, "high": MAX_LENGTH, "given": repr_short(value)}
         )
     return value

@@ -62,8 +62,8 @@ class TranslateWidget(OneJobPerVisitor):
     def __init__(self, service: Service) -> None:
         super().__init__()
         self.service = service
-        self.parcels = DeferredAnswers()
-        self.threads: CapacityLimiter | None = None  # that run its requests
+        self.deferred_answers = DeferredAnswers()
+        self.threads: CapacityLimiter | None = None  # limits the threads that run its requests
 
     def build(self, calls: CallTable) -> gr.HTML:
         """Build the widget inside a `gr.Blocks`."""
@@ -113,7 +113,7 @@ class TranslateWidget(OneJobPerVisitor):
 
     def fetch_deferred(self, values: Mapping[str, Any]) -> Annotated[bytes, Answer]:
         """Return an answer that was too large for a message."""
-        return self.parcels.pop(values.get("name"))
+        return self.deferred_answers.get(values.get("name"))
 
     def stream_messages(self, values: Mapping[str, Any], stop: Event) -> Generator[Step]:
         """Messages of one request, until `stop` is set. `turn` is its number, which its messages repeat."""
@@ -123,14 +123,16 @@ class TranslateWidget(OneJobPerVisitor):
                 yield _numbered(step, turn)
 
     async def stream_through_gradio(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Any]:
-        """The same through Gradio's queue; the final skip keeps Gradio from repeating the last message."""
+        """`stream_messages` through Gradio's queue; the final skip keeps Gradio from repeating the last message."""
         payload, session, stop = getattr(event, "request", None), request.session_hash or "", Event()
-        async with aclosing(stream_messages(self._deferred(payload, session, stop), stop, self.threads)) as messages:
+        async with aclosing(
+            stream_messages(self._deferred_messages(payload, session, stop), stop, self.threads)
+        ) as messages:
             async for message in messages:
                 yield message
         yield gr.skip()
 
-    def _deferred(self, payload: object, session: str, stop: Event) -> Generator[Step]:
+    def _deferred_messages(self, payload: object, session: str, stop: Event) -> Generator[Step]:
         """Messages for Gradio's queue. Large ones are left out and fetched by name."""
         try:
             values = json_object(payload)
@@ -141,7 +143,7 @@ class TranslateWidget(OneJobPerVisitor):
         with closing(self._messages_for_visitor(values, session, stop)) as steps:
             for step in steps:
                 if isinstance(step, str) and len(step) >= DEFER_FROM_CHARACTERS:
-                    step = deferred_json(self.parcels.store(step))
+                    step = deferred_json(self.deferred_answers.store(step))
                 yield _numbered(step, turn)
 
     def _messages_for_visitor(self, request: Mapping[str, Any], session: str, stop: Event) -> Generator[Step]:
@@ -159,10 +161,10 @@ class TranslateWidget(OneJobPerVisitor):
 
     def _limit_size(self, message: str) -> str:
         """The message, or an error if it exceeds the size limit."""
-        most = self.service.settings.max_answer_mb
-        if len(message) <= most * MEGABYTE:
+        limit = self.service.settings.max_answer_mb
+        if len(message) <= limit * MEGABYTE:
             return message
-        return error_json("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": most})
+        return error_json("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": limit})
 
     def scan(self, values: Mapping[str, Any]) -> Findings:
         """Call: the strongest findings about a translation, in every language of the page."""
@@ -172,38 +174,38 @@ class TranslateWidget(OneJobPerVisitor):
 
     def _wait_in_queue(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
         """Queue positions until the request is granted, then its messages, or the answer of an identical request."""
-        size, same = len(json.dumps(values)), fingerprint(values)
+        size, digest = len(json.dumps(values)), fingerprint(values)
         try:
-            place = self.service.line.enqueue(VISITOR.get(), kind="translate", size=size, same=same)
+            ticket = self.service.line.enqueue(VISITOR.get(), kind="translate", size=size, same=digest)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return
-        with place:
-            while not place.settled:
-                yield Wait(place, format_position=queue_position_json)
+        with ticket:
+            while not ticket.settled:
+                yield Wait(ticket, format_position=queue_position_json)
                 if stop.is_set() or HAS_LEFT.get()():
                     return
-            if place.result is not None:
-                yield answer_json(self.service, place.result, cached=True)
-            elif place.granted:
-                with closing(self._messages(values, stop, place.finish)) as result:
+            if ticket.result is not None:
+                yield answer_json(self.service, ticket.result, cached=True)
+            elif ticket.granted:
+                with closing(self._messages(values, stop, ticket.finish)) as result:
                     yield from result
 
     def _live_translation(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
         """Live translation: lowest priority, no progress messages, greedy unless `full`."""
-        if stop.is_set():  # a newer request started first: keep its ticket
+        if stop.is_set():  # a newer request started first and has the ticket
             return
         try:
-            place = self.service.line.enqueue_live(VISITOR.get())
+            ticket = self.service.line.enqueue_live(VISITOR.get())
         except PageError:
             yield busy_json()
             return
-        with place:
-            if not place.granted:
-                yield Wait(place, LIVE_TIMEOUT)
-            if stop.is_set() or place.cancelled or HAS_LEFT.get()():
+        with ticket:
+            if not ticket.granted:
+                yield Wait(ticket, LIVE_TIMEOUT)
+            if stop.is_set() or ticket.cancelled or HAS_LEFT.get()():
                 return
-            if not place.granted:
+            if not ticket.granted:
                 yield busy_json()
                 return
             yield from self._live_messages(values, stop)
@@ -225,13 +227,15 @@ class TranslateWidget(OneJobPerVisitor):
             LOG.exception("A live translation failed.")
             yield error_json("text", OUR_FAULT, {})
 
-    def _messages(self, values: dict[str, Any], stop: Event, done: Callable[[Translation], None]) -> Generator[str]:
+    def _messages(
+        self, values: dict[str, Any], stop: Event, on_answer: Callable[[Translation], None]
+    ) -> Generator[str]:
         try:
             request = self.service.check(values, model_defaults=True)
             last_message = time.monotonic()
             for progress in self.service.stream(request, stop):
                 if progress.translation is not None:
-                    done(progress.translation)
+                    on_answer(progress.translation)
                     yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
                 elif time.monotonic() - last_message >= MESSAGE_INTERVAL:
                     last_message = time.monotonic()

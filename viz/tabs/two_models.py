@@ -41,14 +41,14 @@ def model_menu(service: Service) -> list[TranslatorEntry]:
 def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Call: the second translation and its token matching with the first."""
 
-    def answer_beside(values: Mapping[str, Any]) -> dict[str, Any]:
+    def second_translation(values: Mapping[str, Any]) -> dict[str, Any]:
         back = values.get("back") is True
         request = service.check(values.get("request"))
         other = service.check(values.get("other"), model_defaults=True)
-        own = None
-        names = {each.model or service.default for each in (request, other)}
+        unranked = None
+        names = {each_request.model or service.default for each_request in (request, other)}
         if len(names) == 1 and not back and other.target is None:
-            first, own = own_translation(service, request)
+            first, unranked = own_translation(service, request)
             other = own_choice(other)
         else:
             first = service.translate(request)
@@ -60,13 +60,13 @@ def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], di
         targets = match_tokens(first.target_tokens, first.text, *target)
         return {
             "answer": translation_dict(service, second),
-            "own": own,
+            "own": unranked,
             "source": matching_json(sources),
             "target": matching_json(targets),
             "models": model_menu(service),  # one may have been downloaded since the page was opened
         }
 
-    return answer_beside
+    return second_translation
 
 
 def match_languages(

@@ -52,11 +52,11 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Call: translate a request again with its `interventions`."""
 
-    def answer_changed(values: Mapping[str, Any]) -> dict[str, Any]:
+    def changed_translation(values: Mapping[str, Any]) -> dict[str, Any]:
         plain = service.check(values.get("request"), interventions=None)
         changed = service.check(values.get("request"), interventions=values.get("interventions"))
         request = own_choice(changed)
-        before, own = own_translation(service, plain)
+        before, unranked = own_translation(service, plain)
         after = service.translate(request)
         # The changed model scores the original words, so that both maps have the same rows.
         forced = service.translate(replace(request, target=target_ids(before), prefix=None))
@@ -67,16 +67,17 @@ def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], d
             "after": round(forced.log_probability, 6),
             "chrf": round(chrf(after.text, before.text), 2),
             "words": compare_words(before, forced, after),
-            "own": own,
+            "own": unranked,
         }
 
-    return answer_changed
+    return changed_translation
 
 
 def importance_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Call: the loss of log probability without each kind, layer and head, one batch per call.
 
-    The browser continues from `next`. Each call waits in the queue, so that other visitors are served in between.
+    The browser calls again with `next` as `first`. Each call waits in the queue, so that other visitors are served
+    in between.
     """
 
     def measure_importance(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,14 +120,14 @@ def measure_next_batch(
     service: Service,
     answer: Translation,
     parts: Sequence[AttentionPart],
-    together: tuple[AttentionPart, ...] = (),
+    also_ablated: tuple[AttentionPart, ...] = (),
 ) -> dict[str, Any]:
-    """Losses for one batch of parts starting at `first`, and the index of the next batch."""
+    """Losses for one batch of parts from index `first`, each without `also_ablated` too, and the next index."""
     first = check_int("first", values.get("first", 0), low=0, high=len(parts) - 1)
     name = answer.request.model
     batch = parts[first : first + batch_size(service.model_info(name).model.config, answer)]
     results: list[float] = service.run_on_translator(
-        name, all_ablation_losses, answer, [(*together, part) for part in batch]
+        name, all_ablation_losses, answer, [(*also_ablated, part) for part in batch]
     )
     return {
         "losses": [
@@ -142,45 +143,47 @@ def parse_part(values: Any, heads: Sequence[AttentionPart]) -> AttentionPart:
     """Parse one of a model's heads from its kind, layer and head."""
     value = values if isinstance(values, Mapping) else {}
     kind = check_choice("kind", value.get("kind"), choices=KINDS)
-    own = [part for part in heads if part.kind == kind]
-    layer = check_int("layer", value.get("layer"), low=0, high=max(part.layer or 0 for part in own))
-    head = check_int("head", value.get("head"), low=0, high=max(part.head or 0 for part in own))
-    return next(part for part in own if (part.layer, part.head) == (layer, head))
+    heads_of_kind = [part for part in heads if part.kind == kind]
+    layer = check_int("layer", value.get("layer"), low=0, high=max(part.layer or 0 for part in heads_of_kind))
+    head = check_int("head", value.get("head"), low=0, high=max(part.head or 0 for part in heads_of_kind))
+    return next(part for part in heads_of_kind if (part.layer, part.head) == (layer, head))
 
 
 def pruning_curve_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Call: the stored pruning curve of a model."""
 
-    def tell_curve(values: Mapping[str, Any]) -> dict[str, Any]:
+    def pruning_curve(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
         card = service.catalogue.card(request.model or service.default, "transformer")
-        own = all_heads(service.model_info(request.model).model.config)
-        curve = read_curve(service.catalogue.folder(card), own)
+        heads = all_heads(service.model_info(request.model).model.config)
+        curve = read_curve(service.catalogue.folder(card), heads)
         if curve is None:
             return {"curve": None}
-        heads = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in curve.order]
+        order = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in curve.order]
         points = [{"off": point.off, "chrf": point.chrf, "same": point.same} for point in curve.points]
-        about = {"corpus": curve.corpus, "sentences": curve.sentences, "ranked_on": curve.ranked_on}
-        return {"curve": about | {"command": curve.command, "order": heads, "points": points}}
+        source = {"corpus": curve.corpus, "sentences": curve.sentences, "ranked_on": curve.ranked_on}
+        return {"curve": source | {"command": curve.command, "order": order, "points": points}}
 
-    return tell_curve
+    return pruning_curve
 
 
 def pruning_search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Call: find which of the next few heads, pruned in order, changes the translation."""
 
     def find_change(values: Mapping[str, Any]) -> dict[str, Any]:
-        own = own_choice(service.check(values.get("request"), interventions=None))
-        plain = service.translate(own)
+        request = own_choice(service.check(values.get("request"), interventions=None))
+        original = service.translate(request)
         order = values.get("order")
-        heads = all_heads(service.model_info(own.model).model.config)
+        heads = all_heads(service.model_info(request.model).model.config)
         if not isinstance(order, list) or len(order) != len(heads):
             raise PageError("order", "wrong_type", {"name": "order", "given": repr_short(order), "needed": "[{…}]"})
-        parts = [parse_part(each, heads) for each in order]
+        parts = [parse_part(part, heads) for part in order]
         first = check_int("first", values.get("first", 1), low=1, high=len(parts))
         last = min(first + BATCH_SIZE, len(parts) + 1)
         # These answers are not cached: no other request uses them.
-        count: int | None = service.run_on_translator(own.model, first_change, own, plain.text, parts, first, last)
+        count: int | None = service.run_on_translator(
+            request.model, first_change, request, original.text, parts, first, last
+        )
         return {"found": count, "next": last if count is None else count + 1, "all": len(parts)}
 
     return find_change
@@ -192,18 +195,18 @@ def compare_words(before: Translation, forced: Translation, after: Translation) 
     second = written_words(after.target_tokens, after.text)
     values = []
     for pair in diff_words([word.text for word in first], [word.text for word in second]):
-        each: dict[str, Any] = {"before": None, "after": None}
+        entry: dict[str, Any] = {"before": None, "after": None}
         if pair.before is not None:
             word = first[pair.before]
-            each |= {"before": word.text, "places": list(word.places)}
-            each |= {"log_before": word_log_probability(before, word), "log_after": word_log_probability(forced, word)}
+            entry |= {"before": word.text, "places": list(word.places)}
+            entry |= {"log_before": word_log_probability(before, word), "log_after": word_log_probability(forced, word)}
         if pair.after is not None:
-            each["after"] = second[pair.after].text
-        values.append(each)
+            entry["after"] = second[pair.after].text
+        values.append(entry)
     return values
 
 
 def word_log_probability(translation: Translation, word: WrittenWord) -> float:
     """The log probability of a word: the sum over its tokens."""
-    chances = [translation.target_tokens[place].probability or 0.0 for place in word.places]
-    return round(sum(math.log(max(chance, MIN_PROBABILITY)) for chance in chances), 6)
+    probabilities = [translation.target_tokens[place].probability or 0.0 for place in word.places]
+    return round(sum(math.log(max(probability, MIN_PROBABILITY)) for probability in probabilities), 6)

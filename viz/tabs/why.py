@@ -43,7 +43,7 @@ PATH_BY_KIND: dict[Kind, str] = {  # module path by kind of attention
 }
 MAX_LINES = 40  # keys with a separate line; the weakest share one line unless all are requested
 MAX_SCORE = 12.0  # beyond it, exp(score) has too many digits to read
-MEASURED_PARTS = 3  # parts of a score that are left out in turn
+MAX_MEASURED_PARTS = 3  # largest parts of a score, each left out in a separate run
 MAX_READS = 5  # tokens listed for a part of a head
 PROMOTED_COUNT = 4  # number of tokens that a head promotes most
 
@@ -84,12 +84,14 @@ def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, An
         translation = service.translate(service.check(values.get("request")))
         at = parse_row_selection(values, translation, service.settings)
         result = compute_head(service, translation, at.kind, at.layer, at.head)
-        own = visible_keys(result.map.weights[at.row], at.column, every=check_bool("every", values.get("every", False)))
+        keys = visible_keys(
+            result.map.weights[at.row], at.column, every=check_bool("every", values.get("every", False))
+        )
         sums = (result.queries[at.row].astype(np.float64) * result.keys).sum(axis=-1)
         return {
-            "own": own,
+            "own": keys,
             "query": encode_array(result.queries[at.row]),
-            "keys": encode_array(result.keys[own]),
+            "keys": encode_array(result.keys[keys]),
             "divisor": round(result.divisor, 6) if result.divisor > 1 else None,
             "sums": _rounded(sums),
             **softmax_steps(result, at.row),
@@ -105,29 +107,29 @@ def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         translation = service.translate(service.check(values.get("request")))
         at = parse_row_selection(values, translation, service.settings)
         weights = translation.attention_map(at.kind, at.layer, at.head).weights[at.row]
-        own = visible_keys(weights, at.column, every=check_bool("every", values.get("every", False)))
-        rest = np.setdiff1d(np.arange(len(weights)), own)
+        keys = visible_keys(weights, at.column, every=check_bool("every", values.get("every", False)))
+        rest = np.setdiff1d(np.arange(len(weights)), keys)
         name = translation.request.model
         result: RowContributions
         result = service.run_on_translator(
             name, row_contributions, translation, at.kind, at.layer, at.head, at.row, PROMOTED_COUNT
         )
         answer: dict[str, Any] = {
-            "own": own,
-            "written": encode_array(result.outputs[own]),
+            "own": keys,
+            "written": encode_array(result.outputs[keys]),
             "rest": encode_array(result.outputs[rest].sum(axis=0)) if rest.size else None,
             "total": encode_array(result.outputs.sum(axis=0)),
             "moved": None,
         }
         if result.logit_changes is not None:
-            outline = service.model_info(name)
-            label = outline.target_tokenizer.label
+            info = service.model_info(name)
+            label = info.target_tokenizer.label
             answer["moved"] = _rounded(result.logit_changes)
             answer["moved_by_all"] = round(float(result.logit_changes.sum()), 6)
             answer["lifted"] = [
-                [truncate(make_visible(label(token))), round(by, 4)] for token, by in result.promoted_tokens
+                [truncate(make_visible(label(token))), round(change, 4)] for token, change in result.promoted_tokens
             ]
-            answer["vocabulary"] = outline.model.config.target_vocabulary
+            answer["vocabulary"] = info.model.config.target_vocabulary
         return answer
 
     return explain_stream
@@ -145,17 +147,19 @@ def score_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
 
 
 def measure_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the weight of a cell, and without each of the largest parts of its score, measured by runs of their own."""
+    """Call: the weight of a cell, and the weight without each of the largest parts of its score, one run per part."""
 
     def measure_score(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, cell, side = parse_cell(service, values)
         parts = [part for part in decompose_score(service, translation, cell, side).parts if part.writer != "biases"]
-        first = parts[:MEASURED_PARTS]
+        first = parts[:MAX_MEASURED_PARTS]
         weight, *without = service.run_on_translator(
             translation.request.model, weight_without, translation, cell, side, first
         )
-        measured = [part_values(part) | {"without": round(each, 6)} for part, each in zip(first, without, strict=True)]
-        return {"weight": round(weight, 6), "parts": measured}
+        entries = [
+            part_values(part) | {"without": round(reduced, 6)} for part, reduced in zip(first, without, strict=True)
+        ]
+        return {"weight": round(weight, 6), "parts": entries}
 
     return measure_score
 
@@ -193,30 +197,30 @@ def parse_cell(service: Service, values: Mapping[str, Any]) -> tuple[Translation
 
 def parse_row_selection(values: Mapping[str, Any], translation: Translation, settings: Settings) -> RowSelection:
     """Validate the requested row against this translation."""
-    named = {name: values.get(name) for name in ("kind", "layer", "head", "row", "column")}
-    chosen = parse_selection(named, settings)
-    layers, heads, rows, columns = translation.attention.of(chosen.kind).shape
+    fields = {name: values.get(name) for name in ("kind", "layer", "head", "row", "column")}
+    selection = parse_selection(fields, settings)
+    layers, heads, rows, columns = translation.attention.of(selection.kind).shape
     counts = {"layer": layers, "head": heads, "row": rows}
-    layer, head, row = (_within(name, getattr(chosen, name), count) for name, count in counts.items())
-    column = None if chosen.column is None else _within("column", chosen.column, columns)
-    return RowSelection(chosen.kind, layer, head, row, column)
+    layer, head, row = (_within(name, getattr(selection, name), count) for name, count in counts.items())
+    column = None if selection.column is None else _within("column", selection.column, columns)
+    return RowSelection(selection.kind, layer, head, row, column)
 
 
 def compute_head(service: Service, translation: Translation, kind: Kind, layer: int, head: int) -> HeadComputation:
     """Run a forward pass over the finished translation with this layer's probes; the result is cached."""
-    place = PATH_BY_KIND[kind].format(layer=layer)
-    names = {probe: f"{place}.{probe}" for probe in PROBES}
+    path = PATH_BY_KIND[kind].format(layer=layer)
+    names = {probe: f"{path}.{probe}" for probe in PROBES}
     target = tuple(token.id for token in translation.target_tokens)
     request = replace(translation.request, target=target, prefix=None, capture=tuple(names.values()))
     captured = service.translate(request).captured
     queries, keys, scores = (captured[names[probe]][head] for probe in PROBES)
     config = service.model_info(translation.request.model).model.config
-    added = None if kind == "cross" else translation.positions[kind]
+    position_values = None if kind == "cross" else translation.positions[kind]
     return HeadComputation(
         queries=queries,
         keys=keys,
         scores=scores,
-        bias=None if added is None else score_bias(added, layer, head),
+        bias=None if position_values is None else score_bias(position_values, layer, head),
         divisor=math.sqrt(queries.shape[-1]) if config.scale_scores else 1.0,
         map=translation.attention_map(kind, layer, head),
     )
@@ -229,12 +233,12 @@ def score_bias(added: FloatArray, layer: int, head: int) -> FloatArray | None:
     return added[head] if added.ndim == 3 else None
 
 
-def visible_keys(weights: FloatArray, chosen: int | None, *, every: bool) -> list[int]:
-    """Keys with a separate line, in order: the chosen key and those with the largest weights."""
+def visible_keys(weights: FloatArray, selected: int | None, *, every: bool) -> list[int]:
+    """Keys with a separate line, in order: the selected key and those with the largest weights."""
     if every or len(weights) <= MAX_LINES:
         return list(range(len(weights)))
-    ranked = [int(place) for place in np.argsort(-weights, kind="stable") if place != chosen]
-    return sorted(([] if chosen is None else [chosen]) + ranked[: MAX_LINES - (chosen is not None)])
+    ranked = [int(place) for place in np.argsort(-weights, kind="stable") if place != selected]
+    return sorted(([] if selected is None else [selected]) + ranked[: MAX_LINES - (selected is not None)])
 
 
 def softmax_steps(computation: HeadComputation, row: int) -> dict[str, Any]:
@@ -245,8 +249,8 @@ def softmax_steps(computation: HeadComputation, row: int) -> dict[str, Any]:
     """
     scores, allowed = computation.scores[row].astype(np.float64), computation.map.allowed[row]
     largest = float(scores[allowed].max(initial=-np.inf))
-    far = largest > MAX_SCORE or 0 < np.exp(scores[allowed]).sum() < 1
-    shift = largest if far else 0.0
+    needs_shift = largest > MAX_SCORE or 0 < np.exp(scores[allowed]).sum() < 1
+    shift = largest if needs_shift else 0.0
     powers = np.where(allowed, np.exp(np.where(allowed, scores - shift, 0.0)), 0.0)
     return {
         "scores": _rounded(scores),

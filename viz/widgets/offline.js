@@ -14,7 +14,7 @@ import { mount as mountExplorer } from './heads/heads-tab.js';
 import { TranslatedText } from './parts/translated-text.js';
 
 export async function open(root) {
-  const { answer: values, selection, language, version } = globalThis.headlightShown;
+  const { answer: values, selection, language, version } = globalThis.headlightData;
   const saved = new Translation(readSavedAnswer(values));
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;

@@ -27,7 +27,7 @@ from workshop.benchmarks.page import PORT, STREAM, Log, _serve
 
 LESSONS = ((30, 1), (60, 3))  # pupils, and sentences per pupil
 HOSTILE_REQUESTS = 500
-ALONE = 15  # requests of the single visitor, before and after the lessons
+REQUESTS_ALONE = 15  # requests of the single visitor, before and after the lessons
 SCHOOL, HOSTILE, THIRD = "203.0.113.5", "192.0.2.9", "198.51.100.7"
 PATIENCE = 600.0  # seconds for one sentence, including pauses
 PAUSES = (2.0, 4.0, 8.0, 15.0, 30.0)  # seconds, the same as in retry.js
@@ -47,7 +47,7 @@ class Visitors:
     def __init__(self, client: httpx.AsyncClient, defaults: dict[str, Any], address: str) -> None:
         self.client, self.defaults, self.address = client, defaults, address
         # "answered"; "refused": retried automatically; "again": the visitor has to press again
-        self.told: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
         self.seconds: list[float] = []  # latencies of answers, including pauses
 
     async def press(self, session: str, text: str) -> None:
@@ -56,19 +56,19 @@ class Visitors:
         outcome = "again"
         with contextlib.suppress(TimeoutError, httpx.HTTPError):
             async with asyncio.timeout(PATIENCE):
-                outcome = await self._until_told(session, text)
-        self.told[outcome] += 1
+                outcome = await self._request_until_final(session, text)
+        self.outcomes[outcome] += 1
         if outcome == "answered":
             self.seconds.append(time.perf_counter() - start)
 
-    async def _until_told(self, session: str, text: str) -> str:
+    async def _request_until_final(self, session: str, text: str) -> str:
         for turn in count(1):
             message = await self.ask(session, text, turn)
             if message.get("what") == "answer":
                 return "answered"
             if message.get("word") not in BUSY:
                 break
-            self.told["refused"] += 1
+            self.outcomes["refused"] += 1
             pause = max(PAUSES[min(turn, len(PAUSES)) - 1], message.get("values", {}).get("seconds", 0))
             await asyncio.sleep(pause * (1 + random.random() / 2))  # noqa: S311 (desynchronises the retries)
         return "again"
@@ -96,7 +96,7 @@ class Visitors:
         """Send one request as a new visitor; ignore failures."""
         with contextlib.suppress(httpx.HTTPError):
             answer = await self.ask(uuid.uuid4().hex, text)
-            self.told["answered" if answer.get("what") == "answer" else "refused"] += 1
+            self.outcomes["answered" if answer.get("what") == "answer" else "refused"] += 1
 
 
 def measure(lessons: Sequence[tuple[int, int]], hostile: int, log: Log) -> dict[str, Any]:
@@ -117,14 +117,14 @@ async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, 
         texts = sentences()
         await Visitors(*visitor_values, THIRD).press_in_turn(islice(texts, 3))  # loads the model
         single_visitor = Visitors(*visitor_values, THIRD)
-        await single_visitor.press_in_turn(islice(texts, ALONE))
+        await single_visitor.press_in_turn(islice(texts, REQUESTS_ALONE))
         results = []
         for pupils, sentence_count in lessons:
             for requests in (0, hostile):
                 results.append(await _lesson(visitor_values, texts, pupils, sentence_count, requests))
                 log(str(results[-1]))
         # Before and after the lessons, because the speed of the machine varies.
-        await single_visitor.press_in_turn(islice(texts, ALONE))
+        await single_visitor.press_in_turn(islice(texts, REQUESTS_ALONE))
     return {"alone": summary(single_visitor.seconds), "lessons": results}
 
 
@@ -143,12 +143,13 @@ async def _lesson(addresses: Any, texts: Iterator[str], pupils: int, each: int, 
     return {
         "pupils": pupils,
         "sentences": each,
-        **{outcome: school.told[outcome] for outcome in ("answered", "refused", "again")},
+        **{outcome: school.outcomes[outcome] for outcome in ("answered", "refused", "again")},
         "seconds": elapsed,
         "waits": spread(school.seconds),
         "third": spread(third.seconds),
-        "third_again": third.told["again"],
-        "hostile": {"requests": hostile} | {outcome: attackers.told[outcome] for outcome in ("answered", "refused")},
+        "third_again": third.outcomes["again"],
+        "hostile": {"requests": hostile}
+        | {outcome: attackers.outcomes[outcome] for outcome in ("answered", "refused")},
     }
 
 

@@ -33,8 +33,8 @@ TIMED_MODEL = "de-en"
 SEED = 1
 MIN_EFFECT = 0.05  # nats: smaller predictions have no clear sign
 MIN_SCORE = 0.5  # smaller scores have no clear shares
-NAMED = 3  # parts that the page adds up
-REASON = (0.5, 1.5)  # share of the score within which the page calls these parts the reason
+SUMMED_PARTS = 3  # largest parts, whose sum the page shows
+REASON_SHARE = (0.5, 1.5)  # share of the score within which the page calls these parts the reason
 
 Log = Callable[[str], None]
 Gradients = tuple[Tensor, ...]
@@ -62,7 +62,7 @@ def measure(sentences: int, cells: int, repetitions: int, log: Log, threads: int
         ranks = ranking(translator, translations)
         log(f"effects: {name}, parts of scores")
         directions = part_directions(translator, translations, cells)
-        shares = explained(translator, translations, cells)
+        shares = explained_shares(translator, translations, cells)
         result["models"][name] = {**ranks, "directions": directions, "explained": shares}
     return result
 
@@ -152,11 +152,11 @@ def ranking(translator: Translator, translations: Sequence[Translation]) -> dict
         losses = np.array(all_ablation_losses(translator, translation, [(part,) for part in heads]))
         correlations["all"].append(rank_correlation(predicted.tolist(), losses.tolist()))
         for kind in KINDS:
-            own = np.array([part.kind == kind for part in heads])
-            correlations[kind].append(rank_correlation(predicted[own].tolist(), losses[own].tolist()))
-        clear = np.abs(predicted) > MIN_EFFECT
-        above += int(clear.sum())
-        agreeing += int((np.sign(predicted) == np.sign(losses))[clear].sum())
+            is_kind = np.array([part.kind == kind for part in heads])
+            correlations[kind].append(rank_correlation(predicted[is_kind].tolist(), losses[is_kind].tolist()))
+        is_clear = np.abs(predicted) > MIN_EFFECT
+        above += int(is_clear.sum())
+        agreeing += int((np.sign(predicted) == np.sign(losses))[is_clear].sum())
     return {
         "heads": len(heads),
         "spearman": {name: statistics.fmean(values) for name, values in correlations.items()},
@@ -194,11 +194,11 @@ def part_directions(
         for side in SIDES:
             count = counts[side][cell.kind]
             count["cells"] += 1
-            count["right"] += moves_as_told(translator, translation, cell, side)
+            count["right"] += moves_as_predicted(translator, translation, cell, side)
     return counts
 
 
-def moves_as_told(translator: Translator, translation: Translation, cell: Cell, side: Side) -> bool:
+def moves_as_predicted(translator: Translator, translation: Translation, cell: Cell, side: Side) -> bool:
     """Whether the weight falls without the largest part if that is positive, and rises if it is negative."""
     parts = score_parts(translator, translation, cell, side).parts
     largest = next(part for part in parts if part.writer != "biases")
@@ -206,24 +206,24 @@ def moves_as_told(translator: Translator, translation: Translation, cell: Cell, 
     return without < weight if largest.value > 0 else without > weight
 
 
-def explained(translator: Translator, translations: Sequence[Translation], cells: int) -> list[dict[str, float]]:
+def explained_shares(translator: Translator, translations: Sequence[Translation], cells: int) -> list[dict[str, float]]:
     """Return per encoder layer how much of a score its first parts explain, over random cells with a clear score."""
     shares: list[list[float]] = [[] for _ in range(translator.model.config.encoder_layers)]
     for translation, cell in random_cells(translations, cells, ("encoder",)):
         parts = score_parts(translator, translation, cell, "key")
         if abs(parts.score) >= MIN_SCORE:
             shares[cell.layer].append(first_share(parts))
-    low, high = REASON
+    low, high = REASON_SHARE
     return [
         {
-            "cells": len(own),
-            "mean": statistics.fmean(own) if own else 0.0,
-            "reason": statistics.fmean(low <= share <= high for share in own) if own else 0.0,
+            "cells": len(layer_shares),
+            "mean": statistics.fmean(layer_shares) if layer_shares else 0.0,
+            "reason": statistics.fmean(low <= share <= high for share in layer_shares) if layer_shares else 0.0,
         }
-        for own in shares
+        for layer_shares in shares
     ]
 
 
 def first_share(parts: ScoreParts) -> float:
     """Return the share of the score that the largest parts sum to, as the page shows it."""
-    return sum(part.value for part in parts.parts[:NAMED]) / parts.score
+    return sum(part.value for part in parts.parts[:SUMMED_PARTS]) / parts.score

@@ -20,10 +20,10 @@ NETWORK_CONDITIONS = {
     "downloadThroughput": BANDWIDTH_MBIT * 1e6 / 8,
     "uploadThroughput": BANDWIDTH_MBIT * 1e6 / 8,
 }
-OURS, EMPTY = ".explorer .plot > canvas, .explorer .plot .main-svg", "#there"
+MAP_SELECTOR, EMPTY_SELECTOR = ".explorer .plot > canvas, .explorer .plot .main-svg", "#there"
 # Records the time from the start of the visit until the frame after the element's insertion is painted.
 PAINT_OBSERVER = """
-const find = () => {
+const recordPaint = () => {
   if (!document.querySelector('SELECTOR')) return;
   watcher.disconnect();
   requestAnimationFrame(() => {
@@ -32,7 +32,7 @@ const find = () => {
     channel.port2.postMessage(0);
   });
 };
-const watcher = new MutationObserver(find);
+const watcher = new MutationObserver(recordPaint);
 watcher.observe(document, { childList: true, subtree: true });
 """
 
@@ -50,8 +50,8 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
     ):
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         for turn in range(repetitions + 1):  # the first visits warm up the servers
-            seconds, traffic = _visit(browser, PORT, OURS)
-            empty_seconds, _ = _visit(browser, PORT + 1, EMPTY)
+            seconds, traffic = _visit(browser, PORT, MAP_SELECTOR)
+            empty_seconds, _ = _visit(browser, PORT + 1, EMPTY_SELECTOR)
             log(f"first map {seconds:.2f} s, empty page {empty_seconds:.2f} s")
             if turn:
                 headlight.append(seconds)
@@ -74,19 +74,19 @@ def _visit(browser: Any, port: int, selector: str) -> tuple[float, dict[str, int
     network.send("Network.enable")
     network.send("Network.emulateNetworkConditions", NETWORK_CONDITIONS)
     request_ids: set[str] = set()
-    bytes_ = []
+    response_bytes = []
 
-    def note(event: Any) -> None:
+    def record_request(event: Any) -> None:
         if event["request"]["url"].startswith("http"):  # no data URLs
             request_ids.add(event["requestId"])
 
-    network.on("Network.requestWillBeSent", note)
-    network.on("Network.loadingFinished", lambda event: bytes_.append(event["encodedDataLength"]))
+    network.on("Network.requestWillBeSent", record_request)
+    network.on("Network.loadingFinished", lambda event: response_bytes.append(event["encodedDataLength"]))
     page.add_init_script(PAINT_OBSERVER.replace("SELECTOR", selector))
     page.goto(f"http://127.0.0.1:{port}")
     page.wait_for_function("() => window.paintedAt !== undefined")
-    if selector == OURS:
+    if selector == MAP_SELECTOR:
         page.wait_for_selector(".explorer .plot .main-svg")
     seconds = page.evaluate("window.paintedAt") / 1000
     context.close()
-    return seconds, {"requests": len(request_ids), "bytes": round(sum(bytes_))}
+    return seconds, {"requests": len(request_ids), "bytes": round(sum(response_bytes))}

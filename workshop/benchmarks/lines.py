@@ -21,10 +21,10 @@ from workshop.benchmarks.random_models import random_tokenizer, save_for_all_eng
 from workshop.benchmarks.shapes import SMALL, Shape
 from workshop.benchmarks.worker import Worker
 
-TRAINED = Path("assets/models/de-en")
+TRAINED_MODEL = Path("assets/models/de-en")
 CORPUS = Path("assets/corpora/mini.tsv")
-ALL_BATCHES_FROM = 1_000  # number of lines from which all batch sizes are tried
-BATCHES = (  # the sizes that CTranslate2's documentation suggests, and sizes around them
+MIN_LINES_FOR_ALL_BATCH_SIZES = 1_000
+BATCH_SIZES = (  # the sizes that CTranslate2's documentation suggests, and sizes around them
     ("examples", 16), ("examples", 32), ("examples", 64), ("examples", 128), ("examples", 256),
     ("tokens", 512), ("tokens", 1024), ("tokens", 2048), ("tokens", 4096),
 )  # fmt: skip
@@ -36,7 +36,7 @@ class BenchmarkLines(NamedTuple):
     folder: Path
     tokenizer: Tokenizer
     texts: list[str]
-    about: str
+    model_description: str
 
 
 class Run(NamedTuple):
@@ -51,34 +51,34 @@ def measure(
 ) -> dict[str, Any]:
     """Measure Headlight and CTranslate2 (float32 and int8) alternately, or only Headlight if CTranslate2 is missing.
 
-    CTranslate2 has the batch size that was fastest in one float32 pass.
+    CTranslate2 runs with the batch size that was fastest in one float32 pass.
     """
     with tempfile.TemporaryDirectory() as temporary:
-        material = prepare(Path(temporary) / "model", count, shape)
-        texts, ids = material.texts, material.tokenizer.encode_batch(material.texts)
+        lines = load_lines(Path(temporary) / "model", count, shape)
+        texts, ids = lines.texts, lines.tokenizer.encode_batch(lines.texts)
         max_length = 2 * max(map(len, ids)) + 16
         result: dict[str, Any] = {"lines": count, "repetitions": repetitions, "threads": threads}
-        result |= {"about_model": material.about, "source_tokens": sum(map(len, ids))}
-        with Worker(HeadlightLines, material.folder, texts, threads) as headlight:
-            our_ids = headlight.call("run").ids
-            result["own_tokens"] = token_agreement(our_ids, _exact(material, texts, threads))
-            result["written_tokens"] = sum(map(len, our_ids))
+        result |= {"about_model": lines.model_description, "source_tokens": sum(map(len, ids))}
+        with Worker(HeadlightLines, lines.folder, texts, threads) as headlight:
+            headlight_ids = headlight.call("run").ids
+            result["own_tokens"] = token_agreement(headlight_ids, _float32_ids(lines, texts, threads))
+            result["written_tokens"] = sum(map(len, headlight_ids))
             result["absence"] = CPU_ENGINES["ctranslate2"].unavailable_reason
             if result["absence"]:
                 runs = [headlight.call("run").seconds for _ in range(repetitions)]
                 return result | {"seconds": {"headlight": summary(runs)}}
-            with Worker(CTranslateLines, material.folder, _with_end(ids, material), max_length, threads) as ctranslate:
+            with Worker(CTranslateLines, lines.folder, _add_end_token(ids, lines), max_length, threads) as ctranslate:
                 runs_by_batch: dict[tuple[str, int], Run] = {}
-                for kind, size in BATCHES if count >= ALL_BATCHES_FROM else BATCHES[:1]:
+                for kind, size in BATCH_SIZES if count >= MIN_LINES_FOR_ALL_BATCH_SIZES else BATCH_SIZES[:1]:
                     runs_by_batch[kind, size] = ctranslate.call("run", kind, size)
                     log(f"CTranslate2, batches of {size} {kind}: {runs_by_batch[kind, size].seconds:.2f} s")
                 kind, size = min(runs_by_batch, key=lambda batch: runs_by_batch[batch].seconds)
-                result["same_tokens"] = token_agreement(our_ids, runs_by_batch[kind, size].ids)
+                result["same_tokens"] = token_agreement(headlight_ids, runs_by_batch[kind, size].ids)
                 result["tried"] = {f"{size} {kind}": run.seconds for (kind, size), run in runs_by_batch.items()}
                 result["best"] = f"{size} {kind}"
                 seconds: dict[str, list[float]] = {"headlight": [], "ctranslate2": [], "ctranslate2-int8": []}
                 with Worker(
-                    CTranslateLines, material.folder, _with_end(ids, material), max_length, threads, "int8"
+                    CTranslateLines, lines.folder, _add_end_token(ids, lines), max_length, threads, "int8"
                 ) as ctranslate_int8:
                     ctranslate_int8.call("run", kind, size)
                     for repetition in range(repetitions):
@@ -89,22 +89,22 @@ def measure(
         return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
 
 
-def _exact(material: BenchmarkLines, texts: Sequence[str], threads: int) -> list[list[int]]:
-    """Translate the same lines with float32 steps."""
-    with Worker(HeadlightLines, material.folder, texts, threads, "float32") as exact:
-        ids: list[list[int]] = exact.call("run").ids
+def _float32_ids(lines: BenchmarkLines, texts: Sequence[str], threads: int) -> list[list[int]]:
+    """Return the target ids of the lines, translated with float32 weights in each step."""
+    with Worker(HeadlightLines, lines.folder, texts, threads, "float32") as worker:
+        ids: list[list[int]] = worker.call("run").ids
     return ids
 
 
-def prepare(folder: Path, count: int, shape: Shape) -> BenchmarkLines:
-    """Return the trained model with real lines if it exists, else a random model that counts down."""
-    if (TRAINED / "config.json").exists():
+def load_lines(folder: Path, count: int, shape: Shape) -> BenchmarkLines:
+    """Return corpus sentences and the trained model; without a trained model, random lines and a random model."""
+    if (TRAINED_MODEL / "config.json").exists():
         with CORPUS.open(encoding="utf-8", newline="") as file:
-            rows = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
-        loaded = load_checkpoint(TRAINED)
+            sentences = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+        loaded = load_checkpoint(TRAINED_MODEL)
         save_for_all_engines(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
-        description = f"{TRAINED}, sentences of {CORPUS}, repeated"
-        return BenchmarkLines(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), description)
+        description = f"{TRAINED_MODEL}, sentences of {CORPUS}, repeated"
+        return BenchmarkLines(folder, loaded.source_tokenizer, list(islice(cycle(sentences), count)), description)
     tokenizer = random_tokenizer(shape.vocabulary)
     countdown = CountdownModel(shape, tokenizer)
     save_for_all_engines(folder, countdown.model, tokenizer)
@@ -113,8 +113,8 @@ def prepare(folder: Path, count: int, shape: Shape) -> BenchmarkLines:
     return BenchmarkLines(folder, tokenizer, countdown.sample_lines(count), description)
 
 
-def _with_end(ids: list[list[int]], material: BenchmarkLines) -> list[list[int]]:
-    return [[*line, material.tokenizer.end_id] for line in ids]
+def _add_end_token(ids: list[list[int]], lines: BenchmarkLines) -> list[list[int]]:
+    return [[*line_ids, lines.tokenizer.end_id] for line_ids in ids]
 
 
 class HeadlightLines:
@@ -132,16 +132,16 @@ class HeadlightLines:
     def run(self) -> Run:
         """Translate all lines once."""
         start = time.perf_counter()
-        translated = self.translator.translate_lines(self.texts)
+        translations = self.translator.translate_lines(self.texts)
         seconds = time.perf_counter() - start
-        return Run(seconds, self.translator.target_tokenizer.encode_batch(translated))
+        return Run(seconds, self.translator.target_tokenizer.encode_batch(translations))
 
 
 class CTranslateLines:
     """CTranslate2, from tokens to tokens, without tokenisation."""
 
     def __init__(
-        self, folder: Path, ids: list[list[int]], longest: int, threads: int, compute_type: str = "float32"
+        self, folder: Path, ids: list[list[int]], max_length: int, threads: int, compute_type: str = "float32"
     ) -> None:
         import ctranslate2
 
@@ -153,7 +153,7 @@ class CTranslateLines:
             intra_threads=threads,
         )
         self.tokens = ids_to_tokens(ids)
-        self.longest = longest
+        self.max_length = max_length
 
     def run(self, batch_type: str, batch_size: int) -> Run:
         """Translate all lines once. CTranslate2 sorts them by length and batches them."""
@@ -163,7 +163,7 @@ class CTranslateLines:
             beam_size=1,
             max_batch_size=batch_size,
             batch_type=batch_type,
-            max_decoding_length=self.longest,
+            max_decoding_length=self.max_length,
         )
         seconds = time.perf_counter() - start
         return Run(seconds, [[int(token) for token in output.hypotheses[0]] for output in result])

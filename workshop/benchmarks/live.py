@@ -37,8 +37,8 @@ from workshop.benchmarks.page import (
 )
 
 KEYS_PER_SECOND = 4
-PAUSE, FIRST_STEP, LONGEST, LATE, PATIENCE = 0.12, 0.5, 4.0, 1.0, 8.0  # seconds, the same as in live.js
-SKIPPED = 3
+PAUSE, FIRST_STEP, MAX_PAUSE, LATE, PATIENCE = 0.12, 0.5, 4.0, 1.0, 8.0  # seconds, the same as in live.js
+MAX_SKIPPED = 3
 FULL_TIMEOUT = 20.0  # seconds
 WORDS = SENTENCE_30_TOKENS[:-1].replace(",", "").split()
 WATCH = f"""async () => {{
@@ -81,7 +81,7 @@ def measure(typists: int, seconds: float, log: Log) -> dict[str, Any]:
         used_seconds, elapsed = _cpu_seconds(server.pid) - used_seconds, time.monotonic() - start
         memory = _read_memory(server.pid)
         request_thread.join(timeout=2 * FULL_TIMEOUT)
-        page.wait_for_timeout(1000 * LONGEST)
+        page.wait_for_timeout(1000 * MAX_PAUSE)
         painted = page.evaluate("typed")
         stop_event.set()
         for typist in typing_visitors:
@@ -139,25 +139,25 @@ class _Client:
 class _Typist(threading.Thread):
     """Types sentences at a steady pace. A keystroke may request a translation of the unfinished sentence."""
 
-    def __init__(self, wire: _Client, number: int, over: threading.Event) -> None:
+    def __init__(self, client: _Client, number: int, stop_event: threading.Event) -> None:
         super().__init__(daemon=True)
-        self.wire, self.over, self.session = wire, over, uuid.uuid4().hex
-        self.chance = random.Random(number)  # noqa: S311 (deterministic keystrokes)
+        self.client, self.stop_event, self.session = client, stop_event, uuid.uuid4().hex
+        self.rng = random.Random(number)  # noqa: S311 (deterministic keystrokes)
         self.waits: list[float] = []  # seconds from each keystroke to the first answer that includes it
         self.answers = self.busy = self.lost = 0
         self.keys: list[tuple[float, str]] = []
         self.text, self.turn, self.pause, self.skipped = "", 0, PAUSE, 0
         self.due: float | None = None  # time of the next check for a changed sentence
-        self.asked: tuple[int, str, float] | None = None
-        self.missed = False
+        self.pending: tuple[int, str, float] | None = None
+        self.has_missed_change = False
         self.lock = threading.RLock()
 
     def run(self) -> None:
         """Type until the end of the measurement, without waiting for pending answers."""
-        time.sleep(self.chance.random())
+        time.sleep(self.rng.random())
         letters = self._letters()
         key = time.monotonic()
-        while not self.over.is_set():
+        while not self.stop_event.is_set():
             time_now = time.monotonic()
             with self.lock:
                 if time_now >= key:
@@ -166,47 +166,47 @@ class _Typist(threading.Thread):
                     self.keys.append((time_now, self.text))
                     if self.due is None or self.pause <= PAUSE:
                         self.due = time_now + self.pause
-                if self.asked and time_now - self.asked[2] > PATIENCE:
+                if self.pending and time_now - self.pending[2] > PATIENCE:
                     self.lost += 1
-                    self.asked = None
+                    self.pending = None
                     self.due = time_now
                 if self.due is not None and time_now >= self.due:
-                    self._look(time_now)
+                    self._send_if_changed(time_now)
             time.sleep(min(0.03, max(0.002, min(key, self.due or key) - time.monotonic())))
 
     def _letters(self) -> Iterator[str]:
         """Yield random sentences, each with one more character at a time."""
         while True:
             text = ""
-            for character in " ".join(self.chance.sample(WORDS, 12)) + ".":
+            for character in " ".join(self.rng.sample(WORDS, 12)) + ".":
                 text += character
                 yield text
 
-    def _look(self, now: float) -> None:
+    def _send_if_changed(self, now: float) -> None:
         self.due = None
-        self.missed = self.asked is not None and (self.pause > PAUSE or self.skipped >= SKIPPED)
-        if self.missed or (self.asked and self.asked[1] == self.text):
+        self.has_missed_change = self.pending is not None and (self.pause > PAUSE or self.skipped >= MAX_SKIPPED)
+        if self.has_missed_change or (self.pending and self.pending[1] == self.text):
             return
-        self.skipped = self.skipped + 1 if self.asked else 0
+        self.skipped = self.skipped + 1 if self.pending else 0
         self.turn += 1
-        self.asked = (self.turn, self.text, now)
-        threading.Thread(target=self._ask, args=self.asked[:2], daemon=True).start()
+        self.pending = (self.turn, self.text, now)
+        threading.Thread(target=self._send, args=self.pending[:2], daemon=True).start()
 
-    def _ask(self, turn: int, text: str) -> None:
+    def _send(self, turn: int, text: str) -> None:
         with contextlib.suppress(httpx.HTTPError):
-            for message in self.wire.send_request(self.session, PATIENCE, text=text, turn=turn, live=True):
+            for message in self.client.send_request(self.session, PATIENCE, text=text, turn=turn, live=True):
                 self._on_message(message)
 
     def _on_message(self, message: dict[str, Any]) -> None:
         received_at = time.monotonic()
         with self.lock:
-            if self.asked is None or message.get("turn") != self.asked[0]:
+            if self.pending is None or message.get("turn") != self.pending[0]:
                 return
-            _, text, sent_at = self.asked
-            self.asked, self.skipped = None, 0
+            _, text, sent_at = self.pending
+            self.pending, self.skipped = None, 0
             if message["what"] == "busy":
                 self.busy += 1
-                self.pause = min(LONGEST, max(FIRST_STEP, 2 * self.pause))
+                self.pause = min(MAX_PAUSE, max(FIRST_STEP, 2 * self.pause))
                 self.due = received_at + self.pause
                 return
             if message["what"] == "answer":
@@ -216,9 +216,9 @@ class _Typist(threading.Thread):
                 del self.keys[: index + 1]
                 is_slow = received_at - sent_at > LATE
                 self.pause = max(self.pause, FIRST_STEP) if is_slow else max(PAUSE, self.pause / 2)
-            if self.missed and self.due is None:
+            if self.has_missed_change and self.due is None:
                 self.due = received_at + self.pause
-            self.missed = False
+            self.has_missed_change = False
 
 
 def _type(page: Any, seconds: float) -> None:
@@ -235,7 +235,7 @@ def _type(page: Any, seconds: float) -> None:
 # ---------------------------------------------------------------- full translations
 
 
-def _time_full_requests(wire: _Client, seconds: float) -> list[float]:
+def _time_full_requests(client: _Client, seconds: float) -> list[float]:
     """Request full answers one after another, with a pause between, and return their latencies."""
     session, times, turn = uuid.uuid4().hex, [], 0
     end = time.monotonic() + seconds
@@ -244,7 +244,7 @@ def _time_full_requests(wire: _Client, seconds: float) -> list[float]:
         text = f"{SENTENCE_100_TOKENS[: SENTENCE_100_TOKENS.index('.') + 1][:-1]} um {turn} Uhr {uuid.uuid4().hex[:4]}."
         start, latency = time.monotonic(), FULL_TIMEOUT
         with contextlib.suppress(httpx.HTTPError):
-            for message in wire.send_request(session, FULL_TIMEOUT, text=text, turn=turn):
+            for message in client.send_request(session, FULL_TIMEOUT, text=text, turn=turn):
                 if message["what"] == "answer" and message.get("turn") == turn:
                     latency = time.monotonic() - start
         times.append(latency)

@@ -27,7 +27,7 @@ from workshop.benchmarks.page import (
     _serve,
 )
 
-FURTHER = (
+MORE_SENTENCES = (
     "Am Abend liest er seiner Frau aus der Zeitung vor, während sie in der Küche das Essen kocht.",
     "Die Kinder spielen im Garten, weil heute die Sonne scheint und die Schule schon zu Ende ist.",
     "Meine Schwester hat gestern ein neues Buch gekauft, das sie ihrem Lehrer schenken will.",
@@ -41,8 +41,8 @@ FURTHER = (
 SENTENCES = {
     "8": "Das Haus ist alt und klein.",
     "20": SENTENCE_20_TOKENS,
-    "60": " ".join([SENTENCE_20_TOKENS, *FURTHER[:2]]),
-    "200": " ".join([SENTENCE_20_TOKENS, *FURTHER]),
+    "60": " ".join([SENTENCE_20_TOKENS, *MORE_SENTENCES[:2]]),
+    "200": " ".join([SENTENCE_20_TOKENS, *MORE_SENTENCES]),
 }
 PAUSE_MS = 3_000
 TIMEOUT_MS = 60_000  # a missing answer raises an error
@@ -58,20 +58,20 @@ TRANSLATE = f"""async (text) => {{
   const start = performance.now();
   document.querySelector('.translate .go').click();
   await answered;
-  const there = performance.now() - start;
-  const all = (await waitForPaint()) - start;
+  const received = performance.now() - start;
+  const painted = (await waitForPaint()) - start;
   const {{ seconds, source, target }} = state.translation;
-  return [1000 * seconds, there, all, source.length, target.length];
+  return [1000 * seconds, received, painted, source.length, target.length];
 }}"""
 # Waits for the back-translation, if there is one, so that it does not overlap the next request.
-REST = f"""async () => {{
+WAIT_FOR_BACK_TRANSLATION = f"""async () => {{
   const {{ state }} = {STATE};
   const end = performance.now() + {PAUSE_MS};
   while (state.translation.way_back && !state.translation.reliability?.back && performance.now() < end) {{
     await new Promise((done) => setTimeout(done, 50));
   }}
 }}"""
-READ = f"""async ([answer, turns]) => {{
+MEASURE_PARSING = f"""async ([answer, turns]) => {{
   const {{ Translation }} = (await import({BUNDLE_URL})).modules['core/translation.js'];
   const times = [];
   for (let turn = 0; turn < turns; turn++) {{
@@ -99,21 +99,23 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
             delays = []
             for turn in range(repetitions + 1):
                 delays.append(page.evaluate(TRANSLATE, text.replace(" ", " " * (turn + 1), 1)))
-                page.evaluate(REST)
+                page.evaluate(WAIT_FOR_BACK_TRANSLATION)
             delays = delays[1:]  # the first request warms up the model and the page
-            model, there, painted = ([delay[index] / 1000 for delay in delays] for index in range(3))
+            model, received, painted = ([delay[index] / 1000 for delay in delays] for index in range(3))
             after_model = [painted_at - model_time for model_time, painted_at in zip(model, painted, strict=True)]
             case = {"name": name, "source_tokens": delays[0][3], "target_tokens": delays[0][4]}
-            times = {"model": model, "there": there, "painted": painted, "beyond": after_model}
+            times = {"model": model, "there": received, "painted": painted, "beyond": after_model}
             case |= {key: summary(seconds) for key, seconds in times.items()}
-            server, answer = _server(service, text, repetitions)
-            parsing = median(page.evaluate(READ, [answer, repetitions])) / 1000
+            server, answer = _measure_server(service, text, repetitions)
+            parsing = median(page.evaluate(MEASURE_PARSING, [answer, repetitions])) / 1000
             transfer = (
-                median(received_at - model_time for received_at, model_time in zip(there, model, strict=True))
+                median(received_at - model_time for received_at, model_time in zip(received, model, strict=True))
                 - server
                 - parsing
             )
-            drawing = median(painted_at - received_at for received_at, painted_at in zip(there, painted, strict=True))
+            drawing = median(
+                painted_at - received_at for received_at, painted_at in zip(received, painted, strict=True)
+            )
             case |= {
                 "bytes": len(answer.encode()),
                 "stages": {"server": server, "way": transfer, "read": parsing, "draw": drawing},
@@ -127,7 +129,7 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
     return {"repetitions": repetitions, "sentences": cases}
 
 
-def _server(service: Any, text: str, repetitions: int) -> tuple[float, str]:
+def _measure_server(service: Any, text: str, repetitions: int) -> tuple[float, str]:
     """Return the median seconds to validate a request and serialise its answer, and the answer."""
     from headlight.viz.service.model_json import answer_json
 

@@ -13,7 +13,7 @@ import inspect
 import sys
 from types import ModuleType
 
-PROBED = (
+PROBED_MODULES = (
     "headlight.model.core.positions",
     "headlight.model.core.attention",
     "headlight.model.core.blocks",
@@ -29,7 +29,7 @@ def without_probes() -> ModuleType:
         RuntimeError: a probe is used in an unknown way, or there are no calls of probes.
     """
     removed = 0
-    for name in PROBED:
+    for name in PROBED_MODULES:
         source = inspect.getsource(importlib.import_module(name))
         remover = _ProbeRemover()
         tree = ast.fix_missing_locations(remover.visit(ast.parse(source)))
@@ -43,7 +43,7 @@ def without_probes() -> ModuleType:
         exec(compile(tree, f"<{twin.__name__}>", "exec"), twin.__dict__)  # noqa: S102 - our own source
     if not removed:
         raise RuntimeError("No call of a probe was found: the twin would be the same code.")
-    return sys.modules[f"{PREFIX}.{PROBED[-1]}"]
+    return sys.modules[f"{PREFIX}.{PROBED_MODULES[-1]}"]
 
 
 class _ProbeRemover(ast.NodeTransformer):
@@ -57,7 +57,7 @@ class _ProbeRemover(ast.NodeTransformer):
         """Import the generated modules instead of the originals."""
         if node.module == "headlight.model.core.probes":
             return None
-        if node.module in PROBED:
+        if node.module in PROBED_MODULES:
             node.module = f"{PREFIX}.{node.module}"
         return node
 

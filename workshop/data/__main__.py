@@ -71,12 +71,12 @@ def run(arguments: argparse.Namespace) -> None:
         print(write_distilled(path, spec, arguments.data, arguments.by, sentence_fingerprints(arguments.apart)))
     elif arguments.action == "templates":
         pairs = tuple((name.partition("-")[0], name.partition("-")[2]) for name in arguments.pairs)
-        apart = line_fingerprints(arguments.apart)
-        for line in write_templates(arguments.data / "templates", pairs, arguments.count, arguments.seed, apart):
+        excluded = line_fingerprints(arguments.apart)
+        for line in write_templates(arguments.data / "templates", pairs, arguments.count, arguments.seed, excluded):
             print(line)
     elif arguments.action == "reviews":
-        apart = review_fingerprints(arguments.apart)
-        print(write_reviews(arguments.data / "templates" / "reviews", arguments.count, arguments.seed, apart))
+        excluded = review_fingerprints(arguments.apart)
+        print(write_reviews(arguments.data / "templates" / "reviews", arguments.count, arguments.seed, excluded))
     else:
         for line in new_lines(arguments.files, arguments.known, arguments.shortest, arguments.longest):
             print(line)

@@ -23,13 +23,15 @@ SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+")
 MIN_WORDS, MAX_WORDS = 3, 40  # per sentence
 
 
-def write_distilled(path: Path, spec: CorpusSpec, data: Path, teachers: Sequence[Path], apart: Collection[str]) -> str:
-    """Write `probability<tab>sentence` with the mean of the teachers, without the sentences in `apart`.
+def write_distilled(
+    path: Path, spec: CorpusSpec, data: Path, teachers: Sequence[Path], excluded: Collection[str]
+) -> str:
+    """Write `probability<tab>sentence` with the mean of the teachers, without the sentences in `excluded`.
 
     Returns a summary. Raises a `TrainingError` if the corpus has no sentence of a suitable length.
     """
     judges = [_teacher(folder) for folder in teachers]
-    sentences = list(distinct_sentences((pair.source for pair in read_pairs(spec, data)), apart))
+    sentences = list(distinct_sentences((pair.source for pair in read_pairs(spec, data)), excluded))
     if not sentences:
         raise TrainingError(f"No sentence of {MIN_WORDS} to {MAX_WORDS} words is in these texts. Check the column.")
     probabilities = np.mean(
@@ -44,14 +46,14 @@ def write_distilled(path: Path, spec: CorpusSpec, data: Path, teachers: Sequence
     return f"{path}: sentences: {len(rows):,}; below 0.1 or above 0.9: {confident:.0%}; taken for praise: {praise}"
 
 
-def distinct_sentences(texts: Iterable[str], apart: Collection[str] = ()) -> Iterator[str]:
-    """Yield the distinct sentences that are not in `apart`, normalised. Punctuation and case are ignored."""
-    seen = set(apart)
+def distinct_sentences(texts: Iterable[str], excluded: Collection[str] = ()) -> Iterator[str]:
+    """Yield the distinct sentences that are not in `excluded`, normalised. Punctuation and case are ignored."""
+    fingerprints = set(excluded)
     for text in texts:
         for sentence in SENTENCE_END.split(normalise_review(text)):
             key = text_fingerprint(sentence)
-            if MIN_WORDS <= len(sentence.split()) <= MAX_WORDS and key not in seen:
-                seen.add(key)
+            if MIN_WORDS <= len(sentence.split()) <= MAX_WORDS and key not in fingerprints:
+                fingerprints.add(key)
                 yield sentence.strip()
 
 
@@ -67,7 +69,5 @@ def _teacher(folder: Path) -> Judge:
     config = judge.model.config
     if len(config.classes) != 2 or not config.exclusive:
         class_names = ", ".join(config.classes[:5])
-        raise TrainingError(
-            f"{folder} knows these classes: {class_names}. A teacher knows two, of which a text has one."
-        )
+        raise TrainingError(f"{folder} has these classes: {class_names}. A teacher needs two exclusive classes.")
     return judge

@@ -141,10 +141,10 @@ def test_a_slip_is_told_with_the_usage_of_its_own_command(capsys: pytest.Capture
 
 @pytest.mark.parametrize("port", ["99999", "0", "-1", "http", "1" * 30])
 def test_a_port_that_is_none_is_told_by_the_name_of_its_argument(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from headlight import MORE
+    from headlight import PAGE_COMMANDS
 
     with pytest.raises(SystemExit):
-        main(["run", f"--port={port}"], more=MORE)
+        main(["run", f"--port={port}"], more=PAGE_COMMANDS)
     said = capsys.readouterr().err
     assert "argument --port: " in said
     assert "choose a whole number from 1 to 65535" in said

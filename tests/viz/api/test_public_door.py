@@ -24,7 +24,7 @@ import pytest
 
 from headlight.model.translate.translator import Translator
 from headlight.viz.api import middleware, streams
-from headlight.viz.server import gradio_queue, kept_answers
+from headlight.viz.server import gradio_queue, job_results
 from headlight.viz.server.static_files import FOLDER
 from headlight.viz.service.backend import LocalBackend
 from headlight.viz.settings import Settings
@@ -207,7 +207,7 @@ def test_slow_request_body_times_out(site: Site, monkeypatch: pytest.MonkeyPatch
 
 def test_deferred_answer_is_sent_unchanged(site: Site) -> None:
     widget: TranslateWidget = site.page.calls.calls["fetch_deferred"].function.__self__  # type: ignore[attr-defined]
-    name = widget.parcels.store('{"what":"answer","text":"ä"}')
+    name = widget.deferred_answers.store('{"what":"answer","text":"ä"}')
     replies = [
         site.http.post(f"/{FOLDER}/call/fetch_deferred", json={"values": {"name": each}}) for each in (name, "unknown")
     ]
@@ -399,19 +399,19 @@ def test_jobs_without_listener_are_not_started(site: Site, monkeypatch: pytest.M
 
 
 def test_unclaimed_job_expires(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gradio_queue, "KEPT_S", 0.05)
+    monkeypatch.setattr(gradio_queue, "RETENTION_SECONDS", 0.05)
     event, queue = site.call(BEER, CROWD), site.page._queue
-    until(lambda: event not in queue.answers)
+    until(lambda: event not in queue.results)
     assert "Send the request again" in site.answer(event)
     nothing_is_left(queue)
-    assert kept_answers.KEPT_S >= 600
+    assert job_results.RETENTION_SECONDS >= 600
 
 
 def nothing_is_left(queue: gradio_queue.SubscriberQueue) -> None:
     until(lambda: not queue.event_ids_to_events)
     until(lambda: not {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
     assert (queue._held, queue._held_bytes, queue._held_jobs) == ({}, {}, {})
-    assert (queue.answers._pending, len(queue.answers._answers)) == ({}, 0)
+    assert (queue.results._pending, len(queue.results._results)) == ({}, 0)
 
 
 def test_known_session_is_served_while_its_stream_opens(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -538,7 +538,7 @@ def test_result_is_kept_for_disconnected_client(site: Site, monkeypatch: pytest.
     event_id = site.call("zwei bier", OTHER)
     with site.http.stream("GET", f"/gradio_api/call/translate/{event_id}"):
         held.until(1)
-    until(lambda: not queue.answers.readers)
+    until(lambda: not queue.results.reader_count)
     held.go.set()
     assert "event: complete" in site.answer(event_id)
     nothing_is_left(queue)

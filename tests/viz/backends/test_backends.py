@@ -37,7 +37,7 @@ from headlight.viz.service.backend import LocalBackend
 from headlight.viz.service.record_codec import DecodeError, encode
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.attribution import erasure_curve_function, inside_function, method_function
+from headlight.viz.tabs.attribution import erasure_curve_function, logit_function, method_function
 from headlight.viz.tabs.heads import links_function
 from headlight.viz.tabs.positions import encoding_json
 from headlight.viz.tabs.whatif import importance_function, pruning_search_function
@@ -139,7 +139,7 @@ CALLS: Mapping[str, Callable[[Service], Any]] = {
     "erasure": lambda on: method_function(on)({"request": REQUEST, "method": "erasure", "places": [1]}),
     "aligning": lambda on: method_function(on)({"request": REQUEST, "method": "aligning", "places": [1, 2]}),
     "hidden words": lambda on: erasure_curve_function(on)({"request": REQUEST, "places": [1], "chance": 2}),
-    "inside": lambda on: inside_function(on)({"request": REQUEST, "token": 2}),
+    "inside": lambda on: logit_function(on)({"request": REQUEST, "token": 2}),
     "row": lambda on: row_function(on)({"request": REQUEST, **PLACE}),
     "stream": lambda on: stream_function(on)({"request": REQUEST, **PLACE}),
     "stream of the encoder": lambda on: stream_function(on)({"request": REQUEST, **PLACE, "kind": "encoder"}),

@@ -213,7 +213,7 @@ def test_saved_page_is_self_contained(service: Service) -> None:
 
 def test_saved_page_has_format_version(service: Service) -> None:
     page = content(take(service, "html", kind="cross", layer=0, head=0)).decode()
-    shown = re.search(r"globalThis\.headlightShown = (.*?);</script>", page)
+    shown = re.search(r"globalThis\.headlightData = (.*?);</script>", page)
     assert shown is not None
     assert json.loads(shown[1])["answer"]["version"] == ANSWER_VERSION
 

@@ -55,7 +55,7 @@ def test_run_can_be_started_polled_and_stopped(service: Service, runs: TrainingR
     assert more({"run": name, "seen": 1})["messages"] == []
     for other in ({}, {"run": "another"}, {"run": 7}):  # a late word about an older run
         assert stop(other) == {}
-        assert not run.stopped
+        assert not run.is_stopped
     assert stop({"run": name}) == {}
     assert runs.wait_for(lambda: run.is_over, SOON)
     with pytest.raises(PageError):

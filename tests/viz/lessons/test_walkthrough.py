@@ -70,7 +70,7 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
     asked = {"text": SENTENCES[request.param], "model": request.param}
     translation = service.translate(service.check(asked))
     all_tables = tables()
-    for language, more in bundle_phrases(later=True).items():
+    for language, more in bundle_phrases(lazy=True).items():
         all_tables["words"][language] |= more
     given = {
         "tables": all_tables,

@@ -23,7 +23,7 @@ from headlight.model.recordings.recording import RecordingError
 from headlight.model.translate.judge import Judge
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.figures import FIGURES
-from headlight.viz.notebook.iframe import HOST, bundle_code, frame_page, used_phrases, widget_module
+from headlight.viz.notebook.iframe import HOST_MODULE, bundle_code, frame_page, used_phrases, widget_module
 from headlight.viz.notebook.recording_json import THUMBNAIL_CELLS, HeadServer, downsample
 from headlight.viz.notebook.thumbnail import encode_png, wall_pixels
 from headlight.viz.server.static_files import WIDGETS, module
@@ -48,7 +48,7 @@ def translation(translator: Translator) -> Translation:
 
 def shown(view: Any) -> dict[str, Any]:
     """What the page of a view says that it shows."""
-    found = re.search(r"globalThis\.headlightShown = (.*?);</script>", view.page())
+    found = re.search(r"globalThis\.headlightData = (.*?);</script>", view.page())
     assert found is not None
     values: dict[str, Any] = json.loads(found[1])
     return values
@@ -68,7 +68,7 @@ def test_html_has_weights_to_four_decimals() -> None:
     (view,) = values["views"]
     assert view["kinds"]["self"]["shape"] == [2, 3, 7, 7]
     assert [token["label"] for token in view["source"]] == NAMES
-    assert values["look"] == {"kind": "self", "layer": 0, "head": 0, "row": 3, "column": None}
+    assert values["selection"] == {"kind": "self", "layer": 0, "head": 0, "row": 3, "column": None}
     found = unpacked(base64.b64decode(values["maps"]["0 self"]), CAUSAL.shape)
     for digits in (2, 3, 4):  # what is shown is what rounding the weight itself gives
         said = [f"{weight:.{digits}f}" for weight in found.ravel()]
@@ -89,7 +89,7 @@ def test_too_large_view_loads_heads_on_demand() -> None:
     assert "headlight-attention[notebook]" in said
     with pytest.raises(RecordingError, match="layers="):
         view.page()
-    heads = HeadServer(view.things[0])
+    heads = HeadServer(view.sources[0])
     shape, content = heads.maps_for("self", [{"layer": 30, "head": 17}], small=False)
     assert shape == [512, 512]
     np.testing.assert_allclose(unpacked(content, (512, 512)), row, atol=1 / LEVELS)
@@ -100,7 +100,7 @@ def test_too_large_view_loads_heads_on_demand() -> None:
         unpacked(content, (2, THUMBNAIL_CELLS, THUMBNAIL_CELLS)), [downsample(row)] * 2, atol=1 / LEVELS
     )
     one = headlight.show(np.broadcast_to(row, (48, 48, 512, 512)), layers=[3])
-    assert one.things[0].of("self").numbers == (3,)
+    assert one.sources[0].of("self").numbers == (3,)
 
 
 def test_thumbnails_are_max_pooled() -> None:
@@ -156,10 +156,10 @@ def test_translation_view_matches_page(translation: Translation, tmp_path: Path)
     assert view["what"] == "answer"
     assert view["text"] == translation.text
     assert view["roles"]["encoder"]
-    assert (values["look"]["layer"], values["look"]["head"]) == ("mean", "max")
+    assert (values["selection"]["layer"], values["selection"]["head"]) == ("mean", "max")
     for form in ("html", "npz", "json"):
         headlight.show(translation).save(tmp_path / f"view.{form}")
-    assert headlight.show(str(tmp_path / "view.npz")).things[0].text == translation.text
+    assert headlight.show(str(tmp_path / "view.npz")).sources[0].text == translation.text
     with pytest.raises(RecordingError, match=r"\.html, \.npz and \.json"):
         headlight.show(translation).save(tmp_path / "view.txt")
 
@@ -182,7 +182,7 @@ def test_model_outputs_and_classifications_are_shown() -> None:
     view = headlight.show(outputs, tokenizer=families.tokenizer(), **inputs)
     assert [token["label"] for token in shown(view)["views"][0]["source"]] == ["the", "cat", "sat", "on", "a", "mat"]
     judgement = Judge.load("sentiment").judge("A quiet film.")
-    (recording,) = headlight.show(judgement).things
+    (recording,) = headlight.show(judgement).sources
     np.testing.assert_array_equal(recording.attention.of("self"), judgement.attention)
     with pytest.raises(RecordingError, match="'colour'"):
         headlight.show(CAUSAL, colour="red")
@@ -206,14 +206,15 @@ def test_hostile_names_are_escaped() -> None:
 def test_frame_is_self_contained_with_all_phrases() -> None:
     page = frame_page()
     assert not re.findall(r"""(?:src|href)=["']?https?:""", page)
-    assert "plotly" not in bundle_code(translated=False).split("modules['")[0].casefold().replace("quickplotly", "")
+    tables = bundle_code(has_translation=False).split("modules['")[0]
+    assert "plotly" not in tables.casefold().replace("quickplotly", "")
     assert json.loads(widget_module().split("const PAGE = ")[1].split("; // HTML of")[0]) == page
     assert "export default { render }" in widget_module()
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
-    sources = {name: module(name) for name in names if name != HOST and not name.startswith("lessons/")}
+    sources = {name: module(name) for name in names if name != HOST_MODULE and not name.startswith("lessons/")}
     kept = set(used_phrases(sources)["en"])
     assert not {key for key in phrases() if key.startswith(("recorded_", "remark_", "kind_", "tool_"))} - kept
-    carried = set(re.findall(r"modules\['([\w/.-]+)'\] = ", bundle_code(translated=False)))
+    carried = set(re.findall(r"modules\['([\w/.-]+)'\] = ", bundle_code(has_translation=False)))
     assert "recording/recording-view.js" in carried
     assert not carried & {"heads/heads-tab.js", "translate/translate.js", "whatif/whatif.js"}
 

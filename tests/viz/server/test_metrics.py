@@ -132,7 +132,7 @@ def test_failures_and_rejections_are_counted(watch: ServerMonitor, monkeypatch: 
 
 
 def test_queue_metrics_and_readiness(watch: ServerMonitor, address: str) -> None:
-    page_queue(watch.page).beat = float("inf")  # whatever the machine does meanwhile, it beats
+    page_queue(watch.page).last_heartbeat = float("inf")  # whatever the machine does meanwhile, it beats
     assert read(f"{address}/ready") == (200, '{"status": "ok"}')
     with urlopen(Request(f"{address}/health", method="HEAD")) as answer:  # noqa: S310 - ours
         assert (answer.status, answer.read()) == (200, b"")
@@ -153,7 +153,7 @@ def test_blocked_event_loop_is_unhealthy(watch: ServerMonitor, monkeypatch: pyte
     len(queue)
     monkeypatch.setattr(metrics, "STALLED_AFTER_SECONDS", 600.0)  # a slow machine is not a stuck loop
     assert watch.health_problems() == {}
-    queue.beat -= metrics.STALLED_AFTER_SECONDS + 7
+    queue.last_heartbeat -= metrics.STALLED_AFTER_SECONDS + 7
     assert list(watch.health_problems()) == list(watch.readiness_problems()) == ["loop"]
     assert len(queue) == 0  # Gradio's loop asks
     assert watch.health_problems() == {}

@@ -11,7 +11,7 @@ from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.gradio_files import FRONTEND
 from headlight.viz.server.hub_status import STATUS_URL
 from headlight.viz.server.sharing import replace_meta_tags
-from headlight.viz.server.static_files import ICON, MANIFEST, SHARED, file_url
+from headlight.viz.server.static_files import ICON, MANIFEST, SHARE_PICTURE, file_url
 
 TEMPLATES = {name: (FRONTEND / name).read_text(encoding="utf-8") for name in ("index.html", "share.html")}
 SPACE = "https://someone-headlight.hf.space"
@@ -49,7 +49,7 @@ def test_gradio_tags_are_replaced(template: str) -> None:
     once = [name for name, _ in named if name not in ("stylesheet", "preload")]
     assert len(once) == len(set(once))
     assert told["og:url"] == f"{SPACE}/"
-    assert told["og:image"] == told["twitter:image"] == f"{SPACE}/{file_url(SHARED)}"
+    assert told["og:image"] == told["twitter:image"] == f"{SPACE}/{file_url(SHARE_PICTURE)}"
     assert (told["og:title"], told["twitter:card"]) == ("Headlight", "summary_large_image")
     assert told["og:description"] == told["description"] == phrases("en")["line"]
     assert (told["icon"], told["apple-touch-icon"], told["manifest"]) == (
@@ -68,7 +68,7 @@ def test_url_is_escaped_in_tags() -> None:
 
 def test_page_without_root_has_relative_urls() -> None:
     told = dict(Head(replace_meta_tags(b'<base href="./">').decode()).named)
-    assert told["og:image"] == file_url(SHARED)
+    assert told["og:image"] == file_url(SHARE_PICTURE)
     assert "og:url" not in told
     assert replace_meta_tags(b"<p>") == b"<p>"
 

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from headlight.viz.api.routes import is_served
-from headlight.viz.notebook.iframe import SHEETS as NOTEBOOK_SHEETS
+from headlight.viz.notebook.iframe import STYLE_SHEETS as NOTEBOOK_SHEETS
 from headlight.viz.server.static_files import (
     FILES,
     FOLDER,
@@ -25,9 +25,9 @@ from headlight.viz.server.static_files import (
     LESSONS_STYLE,
     MANIFEST,
     MODULES,
-    SHARED,
-    SHARED_SIZE,
-    SHEETS,
+    SHARE_PICTURE,
+    SHARE_PICTURE_SIZE,
+    STYLE_SHEETS,
     WIDGETS,
     content,
     file_url,
@@ -123,11 +123,11 @@ def test_web_manifest_has_icon_and_start_url(client: TestClient) -> None:
 
 
 def test_preview_image_has_standard_size(client: TestClient) -> None:
-    answer = client.get(f"/{file_url(SHARED)}")
+    answer = client.get(f"/{file_url(SHARE_PICTURE)}")
     assert answer.headers["content-type"] == "image/png"
     assert len(answer.content) < 300_000
     with Image.open(io.BytesIO(answer.content)) as picture:
-        assert picture.size == SHARED_SIZE == (1200, 630)
+        assert picture.size == SHARE_PICTURE_SIZE == (1200, 630)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -137,5 +137,5 @@ def test_other_files_are_not_served(client: TestClient, name: str) -> None:
 
 def test_every_stylesheet_is_bundled() -> None:
     found = {path.relative_to(WIDGETS).with_suffix("").as_posix() for path in WIDGETS.rglob("*.css")}
-    assert found == {*SHEETS, *LAZY_SHEETS, *NOTEBOOK_SHEETS}
+    assert found == {*STYLE_SHEETS, *LAZY_SHEETS, *NOTEBOOK_SHEETS}
     assert "--ground" in styles()

@@ -97,7 +97,7 @@ def test_visitor_can_stop_run(clock: Clock, processes: list[subprocess.Popen[byt
     run = runs.start(ANNA, TOY)
     wait_for_message(runs, run)
     runs.on_visitor_left(BEN)
-    assert not run.stopped
+    assert not run.is_stopped
     runs.on_visitor_left(ANNA)
     wait_for_end(runs, run)
     assert processes[0].poll() is not None
@@ -194,7 +194,7 @@ def test_stop_applies_to_named_run(clock: Clock, processes: list[subprocess.Pope
     wait_for_end(runs, first)
     for visitor, name in ((ANNA, first.name), (ANNA, None), (BEN, second.name)):
         runs.stop(visitor, name)
-        assert not second.stopped
+        assert not second.is_stopped
     wait_for_message(runs, second)
     runs.stop(ANNA, second.name)
     wait_for_end(runs, second)

@@ -16,7 +16,14 @@ from headlight.viz.page import build_page
 from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.decoding import build, finished, path_texts, probabilities_function, reasons, search_function
+from headlight.viz.tabs.decoding import (
+    build,
+    finished_nodes,
+    path_texts,
+    probabilities_function,
+    reasons,
+    search_function,
+)
 from headlight.viz.tabs.figure_json import figure_json, parse_style
 from tests.viz.figures_examples import translation_of, tree_of
 from tests.viz.loaded import translator_of
@@ -125,7 +132,10 @@ def test_every_outcome_has_a_reason() -> None:
 def test_truncated_and_finished_hypotheses_are_distinguished() -> None:
     nodes = [node(0, 7, "finished", -1.0), node(0, END, "finished", -2.0), node(0, 8, "dropped", -3.0)]
     assert reasons(nodes, 2, {END}) == ["limit", "ended", "worse"]
-    assert finished(BeamTree(tuple(nodes)), {END}) == [1, 0]  # what ended comes first, however likely the other is
+    assert finished_nodes(BeamTree(tuple(nodes)), {END}) == [
+        1,
+        0,
+    ]  # what ended comes first, however likely the other is
 
 
 def test_reasons_of_real_search_match_outcomes(service: Service) -> None:

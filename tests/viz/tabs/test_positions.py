@@ -93,7 +93,7 @@ def test_learned_positions_are_shown(service: Service, monkeypatch: pytest.Monke
     assert (answer["form"], answer["trained"], answer["length"]) == ("table", True, 11)
     table = learnt.table.detach().numpy()  # type: ignore[operator, union-attr]
     np.testing.assert_array_equal(unpacked(answer["figure"]["data"][0]["z"]), table)
-    assert drawing_form("relative", trained=True) == "bias"
+    assert drawing_form("relative", is_trained=True) == "bias"
 
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary"])

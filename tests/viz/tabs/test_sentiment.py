@@ -201,10 +201,10 @@ def label_of(judge: Judge, token_id: int) -> str:
 
 def test_expensive_erasure_needs_second_call(several: Service) -> None:
     values = {"text": TEXT, "model": "feelings"}
-    judgement, erased = classify(several, values, most_work=0)
+    judgement, erased = classify(several, values, max_work=0)
     answer = judgement_json(judgement, erased)
     assert (answer["erased"], answer["erasable"]) == (None, True)
-    later = erasure_json(classify(several, values, most_work=MAX_WORK)[1])
+    later = erasure_json(classify(several, values, max_work=MAX_WORK)[1])
     assert later == judgement_json(*classify(several, values))["erased"]
     assert judgement_json(judgement, ErasureEffects(None, 2 * MAX_WORK))["erasable"] is False
 

@@ -23,8 +23,8 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.why import (
     MAX_LINES,
+    MAX_MEASURED_PARTS,
     MAX_READS,
-    MEASURED_PARTS,
     PROBES,
     RowSelection,
     compute_head,
@@ -313,7 +313,7 @@ def test_score_parts_match_model_and_expand(tiny: OneModel, kind: Kind, side: st
         assert all(value == pytest.approx(each.reads[place], abs=1e-5) for place, value in part["reads"])
     json.dumps(sent)
     measured = measure_function(tiny)(values)  # type: ignore[arg-type]
-    first = [part for part in own.parts if part.writer != "biases"][:MEASURED_PARTS]
+    first = [part for part in own.parts if part.writer != "biases"][:MAX_MEASURED_PARTS]
     weight, *without = weight_without(tiny.one, answer, Cell(kind, 1, 2, 3, 1), side, first)  # type: ignore[arg-type]
     assert measured["weight"] == pytest.approx(weight, abs=1e-6)
     assert [part["without"] for part in measured["parts"]] == pytest.approx(without, abs=1e-6)

@@ -29,7 +29,7 @@ from headlight.viz.tabs.attribution import (
     account_function,
     erasure_curve_function,
     faithfulness_function,
-    inside_function,
+    logit_function,
     method_function,
 )
 from tests.viz.loaded import translator_of
@@ -88,7 +88,7 @@ def test_curve_uses_ranking_or_random_order(service: Service) -> None:
 
 
 def test_logit_parts_sum_to_logit(service: Service) -> None:
-    told = hear(inside_function(service), token=1)
+    told = hear(logit_function(service), token=1)
     translation = service.translate(service.check(FIRST))
     assert len(told["layers"][0]) == len(translation.target_tokens)
     for place in range(len(told["words"])):

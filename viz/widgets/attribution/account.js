@@ -2,7 +2,7 @@
 // each word written before, and the model's biases. On a phone it is a list.
 
 import { axes, formatEffect, threeDecimals, twoDecimals } from '../core/map-view.js';
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { fillElements, isNarrow, make, replace, svg } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { languageName, sentenceGap, t } from '../core/i18n.js';
@@ -71,7 +71,7 @@ export class Account {
     const query = { request: translation.requestValues(), place, rival: this.rival };
     this.latest.load(
       JSON.stringify(query),
-      (signal) => callLatest(this.server.account_word, query, null, null, signal),
+      (signal) => callWithRetry(this.server.account_word, query, null, null, signal),
       (answer) => {
         this.answer = answer;
         this.draw();

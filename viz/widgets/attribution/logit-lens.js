@@ -1,6 +1,6 @@
 // Logit lens: each layer's prediction at each position, and each decoder part's contribution to the word's logit.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { fadeScrollEdges, make, fillElements, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { state } from '../core/state.js';
@@ -55,7 +55,7 @@ export class LogitLens {
     }
     this.latest.load(
       key,
-      (signal) => callLatest(this.server.look_inside, query, null, null, signal),
+      (signal) => callWithRetry(this.server.logit_details, query, null, null, signal),
       (answer) => {
         [this.key, this.result] = [key, answer];
         this.draw(translation, query.token);

@@ -1,7 +1,7 @@
 // Attribution methods as rows over the source words, with their agreement and their faithfulness to this word:
 // how its probability falls when source words are hidden in each method's order.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
@@ -107,7 +107,7 @@ export class MethodTable {
   /** Loads the model's faithfulness report, measured on many sentences. */
   async loadFaithfulness(request) {
     try {
-      const { report } = await callLatest(this.server.tell_faithfulness, { request });
+      const { report } = await callWithRetry(this.server.faithfulness_report, { request });
       if (request === this.query.request) this.report = report;
       this.draw();
     } catch (error) {
@@ -124,7 +124,7 @@ export class MethodTable {
     for (const method of this.missingMethods()) {
       const known = Object.fromEntries(Object.entries(this.known).map(([name, { scores }]) => [name, scores]));
       try {
-        const answer = await callLatest(this.server.ask_method, { ...this.query, method, known });
+        const answer = await callWithRetry(this.server.run_method, { ...this.query, method, known });
         if (turn !== this.turn) return;
         this.known[method] = answer;
       } catch (error) {
@@ -144,13 +144,13 @@ export class MethodTable {
     this.draw();
     try {
       for (let chance = this.chances.length; chance < this.config.chances; chance++) {
-        const answer = await callLatest(this.server.hide_words, { ...this.query, chance });
+        const answer = await callWithRetry(this.server.hide_words, { ...this.query, chance });
         if (turn !== this.turn) return;
         this.chances.push(answer.curve);
         this.draw();
       }
       for (const name of this.config.methods.filter((each) => this.known[each] && !this.curveData[each])) {
-        const answer = await callLatest(this.server.hide_words, { ...this.query, order: this.known[name].order });
+        const answer = await callWithRetry(this.server.hide_words, { ...this.query, order: this.known[name].order });
         if (turn !== this.turn) return;
         this.curveData[name] = answer.curve;
         this.draw();

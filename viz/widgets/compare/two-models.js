@@ -3,7 +3,7 @@
 
 import { Translation } from '../core/translation.js';
 import { defaultHead } from '../core/default-head.js';
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { ready } from '../core/page.js';
@@ -119,7 +119,7 @@ class TwoModelsTab {
   async ask(query, signal) {
     const { turn } = this.latest;
     try {
-      return { ...(await callLatest(this.server.answer_beside, query, null, null, signal)), back: query.back };
+      return { ...(await callWithRetry(this.server.second_translation, query, null, null, signal)), back: query.back };
     } catch (error) {
       if (turn === this.latest.turn) {
         this.second = null;

@@ -1,4 +1,4 @@
-// Asset addresses and the tables needed before the first render.
+// Asset URLs, lazy loading of scripts, and server calls with retries.
 
 import { isMessage } from './messages.js';
 import { isBusy, Retry, sleep } from './retry.js';
@@ -12,39 +12,39 @@ export const tables = globalThis.headlightTables;
 export const asset = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
 
 /** @type {Promise<any> | null} */
-let plotly = null;
+let plotlyPromise = null;
 
 /** Loads Plotly once, from the page's own server. */
 export function loadPlotly() {
   if (window.Plotly) return Promise.resolve(window.Plotly);
-  plotly ??= new Promise((resolve, reject) => {
+  plotlyPromise ??= new Promise((resolve, reject) => {
     const script = document.createElement('script');
     script.src = asset('plotly.js');
     script.onload = () => resolve(window.Plotly);
     script.onerror = () => reject(new Error('plotly.js'));
     document.head.append(script);
   });
-  return plotly;
+  return plotlyPromise;
 }
 
 /** @type {Promise<null> | null} */
-let lazyModules = null;
+let bundlePromise = null;
 
-/** Lazily loads the lesson and deck modules with their styles and phrases. */
+/** Returns a lesson or deck module. The first call loads all of them, with their styles and phrases. */
 export async function loadLazy(name) {
-  await bundledModules();
+  await loadBundle();
   return globalThis.headlightModules[name];
 }
 
-function bundledModules() {
-  lazyModules ??= new Promise((resolve, reject) => {
+function loadBundle() {
+  bundlePromise ??= new Promise((resolve, reject) => {
     const style = document.createElement('link');
     Object.assign(style, { rel: 'stylesheet', href: asset('lessons.css') });
     const script = document.createElement('script');
     Object.assign(script, { type: 'module', src: asset('lessons.js') });
     const styles = new Promise((onload, onerror) => Object.assign(style, { onload, onerror }));
     const fail = () => {
-      lazyModules = null; // retry on the next call
+      bundlePromise = null; // so that the next call tries again
       for (const element of [style, script]) element.remove();
       reject(new Error('lessons'));
     };
@@ -52,7 +52,7 @@ function bundledModules() {
     script.onerror = fail;
     document.head.append(style, script);
   });
-  return lazyModules;
+  return bundlePromise;
 }
 
 /**
@@ -60,7 +60,7 @@ function bundledModules() {
  * `queue-status.js` sets these functions; a saved page has no server and no queue.
  */
 export const queueStatus = {
-  /** @type {(waiter: unknown, before: number | null) => void} */
+  /** @type {(waiter: unknown, position: number | null) => void} */
   setPosition: () => {},
   /** @type {(waiter: unknown, isUnreachable: boolean) => void} */
   setUnreachable: () => {},
@@ -70,13 +70,13 @@ export const queueStatus = {
 
 /**
  * Calls a server function and shows the queue status. Retries while the cluster is unreachable or the server is busy.
- * Other errors of the server are thrown with `fault`, which selects the phrase. Background calls pass `isWanted()`: they
- * show no status and resolve to `null` once it returns false. `onRetry(answer)` is called before each pause.
- * Aborting `signal` cancels the call, gives up its place in the queue and rejects the promise.
+ * Throws any other error message of the server as an `Error` whose `fault` is the message (see `getFault`).
+ * Background calls pass `isWanted()`: they show no status and resolve to `null` once it returns false.
+ * `onRetry(answer)` is called before each pause. Aborting `signal` cancels the request and rejects the promise.
  *
  * @template Result
  * @overload
- * @param {import('messages').Call<Result>} ask
+ * @param {import('messages').Call<Result>} serverFunction
  * @param {object} values
  * @param {null} [isWanted]
  * @param {null} [onRetry]
@@ -86,7 +86,7 @@ export const queueStatus = {
 /**
  * @template Result
  * @overload
- * @param {import('messages').Call<Result>} ask
+ * @param {import('messages').Call<Result>} serverFunction
  * @param {object} values
  * @param {(() => boolean) | null} isWanted
  * @param {((answer: ErrorMessage) => void) | null} [onRetry]
@@ -94,27 +94,27 @@ export const queueStatus = {
  */
 /**
  * @template Result
- * @param {import('messages').Call<Result>} ask
+ * @param {import('messages').Call<Result>} serverFunction
  * @param {object} values
  * @param {(() => boolean) | null} isWanted
  * @param {((answer: ErrorMessage) => void) | null} onRetry
  * @param {AbortSignal} [signal]
  * @returns {Promise<Result | null>}
  */
-export async function callLatest(ask, values, isWanted = null, onRetry = null, signal = undefined) {
+export async function callWithRetry(serverFunction, values, isWanted = null, onRetry = null, signal = undefined) {
   const retry = new Retry();
   const options = signal && { signal };
-  let answer = await ask(values, undefined, options);
+  let answer = await serverFunction(values, undefined, options);
   try {
     while (isMessage(answer, 'waiting') || retry.shouldRetry(answer)) {
       if (isWanted && !isWanted()) return null;
       if (!isWanted) {
-        queueStatus.setPosition(ask, answer.what === 'waiting' ? answer.before : null);
+        queueStatus.setPosition(serverFunction, answer.what === 'waiting' ? answer.before : null);
         queueStatus.setUnreachable(retry, answer.what === 'error' && !isBusy(answer));
       }
       if (answer.what === 'waiting') {
         if (!isWanted) queueStatus.setRetry(retry, null);
-        answer = await ask(values, answer.ticket, options); // a queued request keeps its place
+        answer = await serverFunction(values, answer.ticket, options); // a queued request keeps its place
         continue;
       }
       const pause = retry.pause(answer);
@@ -123,12 +123,12 @@ export async function callLatest(ask, values, isWanted = null, onRetry = null, s
       await sleep(pause, isWanted);
       if (isWanted && !isWanted()) return null;
       signal?.throwIfAborted();
-      answer = await ask(values, undefined, options);
+      answer = await serverFunction(values, undefined, options);
     }
   } finally {
     retry.finish();
     if (!isWanted) {
-      queueStatus.setPosition(ask, null);
+      queueStatus.setPosition(serverFunction, null);
       queueStatus.setUnreachable(retry, false);
       queueStatus.setRetry(retry, null);
     }

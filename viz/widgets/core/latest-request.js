@@ -26,8 +26,8 @@ export class LatestRequest {
     this.element.classList.remove('loading');
   }
 
-  /** Requests `key` unless it is loaded or pending: `ask(signal)` sends the request, `draw` renders the response. */
-  async load(key, ask, draw) {
+  /** Requests `key` unless it is loaded or pending: `sendRequest(signal)` sends the request, `draw` renders the response. */
+  async load(key, sendRequest, draw) {
     if (key === this.shownKey) return;
     this.pending?.abort();
     this.shownKey = key;
@@ -36,7 +36,7 @@ export class LatestRequest {
     Object.assign(this, { pending, tab: state.tab });
     this.element.classList.add('loading');
     try {
-      const answer = await ask(pending.signal);
+      const answer = await sendRequest(pending.signal);
       if (turn !== this.turn) return;
       this.error.textContent = '';
       draw(answer);

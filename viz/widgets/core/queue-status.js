@@ -5,20 +5,20 @@ import { t } from './i18n.js';
 
 const SECOND = 1000;
 
-const waiters = new Map(); // waiter → queue position
-const busyWaiters = new Map(); // waiter → time of its retry, if the server is busy
+const positions = new Map(); // waiter → number of requests ahead of it
+const retryTimes = new Map(); // waiter of a busy server → time of its retry
 const unreachableWaiters = new Set(); // waiters of an unreachable cluster
 /** @type {HTMLElement | null} */
 let statusElement = null;
 /** @type {Timer | undefined} timer of the countdown */
-let clock;
+let countdownTimer;
 
 export { queueStatus };
 
-/** Sets the queue position of a waiter; `null` removes it. */
-queueStatus.setPosition = (waiter, before) => {
-  if (before === null) waiters.delete(waiter);
-  else waiters.set(waiter, before);
+/** Sets the number of requests ahead of a waiter; `null` removes the waiter. */
+queueStatus.setPosition = (waiter, position) => {
+  if (position === null) positions.delete(waiter);
+  else positions.set(waiter, position);
   draw();
 };
 
@@ -31,22 +31,22 @@ queueStatus.setUnreachable = (waiter, isUnreachable) => {
 
 /** Sets the milliseconds until `waiter` retries a busy server; `null` removes it. */
 queueStatus.setRetry = (waiter, pause) => {
-  if (pause === null) busyWaiters.delete(waiter);
-  else busyWaiters.set(waiter, performance.now() + pause);
+  if (pause === null) retryTimes.delete(waiter);
+  else retryTimes.set(waiter, performance.now() + pause);
   draw();
 };
 
 function draw() {
   const text = unreachableWaiters.size
     ? t('line_away')
-    : busyWaiters.size
+    : retryTimes.size
       ? retryText()
-      : waiters.size
-        ? positionText(Math.max(...waiters.values()))
+      : positions.size
+        ? positionText(Math.max(...positions.values()))
         : '';
-  const isCountdown = busyWaiters.size && !unreachableWaiters.size;
-  clearTimeout(clock);
-  if (isCountdown) clock = setTimeout(draw, SECOND);
+  const isCountdown = retryTimes.size && !unreachableWaiters.size;
+  clearTimeout(countdownTimer);
+  if (isCountdown) countdownTimer = setTimeout(draw, SECOND);
   if (!text && !statusElement) return;
   statusElement ??= createStatusElement();
   // Screen readers announce the countdown once, not every second.
@@ -54,12 +54,12 @@ function draw() {
   if (statusElement.textContent !== text) statusElement.textContent = text;
 }
 
-const positionText = (most) => (most ? t(most === 1 ? 'line_one' : 'line_before', { count: most }) : t('line_next'));
+const positionText = (count) => (count ? t(count === 1 ? 'line_one' : 'line_before', { count }) : t('line_next'));
 
 /** Text with the seconds until the first retry. */
 function retryText() {
-  const left = Math.min(...busyWaiters.values()) - performance.now();
-  return t('line_again', { seconds: Math.max(1, Math.ceil(left / SECOND)) });
+  const remaining = Math.min(...retryTimes.values()) - performance.now();
+  return t('line_again', { seconds: Math.max(1, Math.ceil(remaining / SECOND)) });
 }
 
 function createStatusElement() {

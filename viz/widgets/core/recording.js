@@ -16,25 +16,25 @@ export class Recording extends Translation {
   /**
    * @param {{ name: string, kinds: Record<string, RecordedKind>, remarks: [string, any][], [tokens: string]: any }} values
    * @param {Record<string, Uint16Array>} numbers maps by kind, `LEVEL_OF_ONE` for 1; missing kinds are requested
-   * @param {((request: { kind: string, heads: any[], small: boolean }) => void) | null} ask
+   * @param {((request: { kind: string, heads: any[], small: boolean }) => void) | null} requestMaps
    */
-  constructor(values, numbers, ask = null) {
+  constructor(values, numbers, requestMaps = null) {
     const { name, kinds, remarks, source, source_text, target, text, before } = values;
     const start = before?.[0] ?? {};
     super({ model: { name, source: '', target: '', best_head: null }, source, source_text, target, text, start, attention: {} });
     this.kinds = MAP_KINDS.filter((kind) => kinds[kind]);
     this.recorded = kinds;
     this.remarks = remarks;
-    this.reads = !before; // a decoder row is labelled by its input token, not by the predicted one
+    this.labelsInputs = !before; // whether a decoder row is labelled by its input token, not by the predicted one
     this.before = withPositions(before ?? [], text).map((token, place) => ({ ...token, key: place ? `t${place - 1}` : 'b' }));
-    this.ask = ask;
-    this.requested = new Set();
+    this.requestMaps = requestMaps;
+    this.requestedMaps = new Set();
     /** @type {Map<string, any>} */
     this.thumbnails = new Map();
     /** @type {Map<string, import('./translation.js').AttentionMap>} placeholders of maps that are not loaded yet */
     this.placeholders = new Map();
     for (const kind of this.kinds) this.tensors[kind] = { shape: kinds[kind].shape, numbers: numbers[kind] ?? null };
-    if (ask) this.opening = { layer: 0, head: 0, row: null }; // finding the most informative head would need all maps
+    if (requestMaps) this.opening = { layer: 0, head: 0, row: null }; // finding the most informative head would need all maps
   }
 
   /** Whether all maps of a kind are loaded. */
@@ -44,11 +44,11 @@ export class Recording extends Translation {
 
   columns(kind) {
     if (kind !== 'decoder') return this.source;
-    return this.reads ? this.target : this.before;
+    return this.labelsInputs ? this.target : this.before;
   }
 
   previousToken(kind, row) {
-    return this.reads || ['encoder', 'self'].includes(kind) ? this.rows(kind)[row] : this.before[row];
+    return this.labelsInputs || ['encoder', 'self'].includes(kind) ? this.rows(kind)[row] : this.before[row];
   }
 
   masked(kind) {
@@ -74,9 +74,9 @@ export class Recording extends Translation {
   /** A map of NaN until the map is loaded; the first call requests it. */
   placeholderMap(kind, head, small) {
     const key = `${kind} ${head.layer} ${head.head} ${small}`;
-    if (!this.requested.has(key)) {
-      this.requested.add(key);
-      this.ask?.({ kind, heads: [head], small });
+    if (!this.requestedMaps.has(key)) {
+      this.requestedMaps.add(key);
+      this.requestMaps?.({ kind, heads: [head], small });
     }
     const [, , rows, columns] = this.tensors[kind].shape;
     const size = small ? { rows: 1, columns: 1 } : { rows, columns };

@@ -5,18 +5,18 @@ import { isMessage } from './messages.js';
 /** @typedef {import('messages').ErrorMessage} ErrorMessage */
 
 const RETRY_DELAYS_MS = [2000, 4000, 8000, 15_000, 30_000]; // the last one repeats
-const MAX_RETRYING = 24; // maximum number of retrying requests; any more report the error
+const MAX_RETRYING = 24; // requests at a time; further ones report the error
 const POLL_MS = 250; // milliseconds between two calls of `isWanted()`
-const BUSY = new Set(['line_full', 'cluster_busy', 'training_full']);
+const BUSY_WORDS = new Set(['line_full', 'cluster_busy', 'training_full']);
 
-const retrying = new Set();
+const retryingRequests = new Set();
 
 /**
  * Whether the server rejected the request because its queue is full.
  * @param {unknown} answer
  * @returns {answer is ErrorMessage}
  */
-export const isBusy = (answer) => isMessage(answer, 'error') && BUSY.has(answer.word);
+export const isBusy = (answer) => isMessage(answer, 'error') && BUSY_WORDS.has(answer.word);
 
 /** Retry state of one request. */
 export class Retry {
@@ -25,14 +25,14 @@ export class Retry {
   }
 
   /**
-   * Whether the cluster is unreachable or busy, and the limit of retrying requests is not reached.
+   * Whether the cluster is unreachable or busy, and fewer than `MAX_RETRYING` requests are retrying.
    * @param {unknown} answer
    * @returns {answer is ErrorMessage}
    */
   shouldRetry(answer) {
     const isUnreachable = isMessage(answer, 'error') && answer.word === 'cluster_gone';
-    if ((!isUnreachable && !isBusy(answer)) || (retrying.size >= MAX_RETRYING && !retrying.has(this))) return false;
-    retrying.add(this);
+    if ((!isUnreachable && !isBusy(answer)) || (retryingRequests.size >= MAX_RETRYING && !retryingRequests.has(this))) return false;
+    retryingRequests.add(this);
     return true;
   }
 
@@ -48,7 +48,7 @@ export class Retry {
   }
 
   finish() {
-    retrying.delete(this);
+    retryingRequests.delete(this);
   }
 }
 
@@ -59,7 +59,7 @@ export class Retry {
  */
 export async function sleep(pause, isWanted = null) {
   const interval = isWanted ? POLL_MS : pause;
-  for (let left = pause; left > 0 && (!isWanted || isWanted()); left -= interval) {
-    await new Promise((resolve) => setTimeout(resolve, Math.min(interval, left)));
+  for (let remaining = pause; remaining > 0 && (!isWanted || isWanted()); remaining -= interval) {
+    await new Promise((resolve) => setTimeout(resolve, Math.min(interval, remaining)));
   }
 }

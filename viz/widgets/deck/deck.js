@@ -11,7 +11,7 @@ import { LIMITS, deckInLink, moveItem, read, decodeViews, write } from './saved-
 let deck = null;
 
 /** The permalink of the current view, without the language. */
-function hashNow() {
+function currentHash() {
   const values = new URLSearchParams(formatPermalink().slice(1));
   values.delete('language');
   return `#${values}`;
@@ -26,13 +26,13 @@ export function mount() {
 class Deck {
   constructor() {
     this.views = read();
-    this.guest = false; // these views came from a link or a file; the visitor's own views are kept separately
+    this.isGuest = false; // whether these views came from a link or a file, beside the visitor's own in localStorage
     this.removed = null; // the last removed view and its index, for undo
-    this.beamer = new Presentation(this);
+    this.presentation = new Presentation(this);
     this.panel = new Panel(this);
     this.toast = new Toast(() => this.open());
     addEventListener('storage', () => {
-      if (this.guest) return;
+      if (this.isGuest) return;
       this.views = read(); // another browser tab changed the views
       this.changed(false);
     });
@@ -40,12 +40,12 @@ class Deck {
 
   /** Append the current view. */
   save() {
-    if (this.guest) this.showOwnViews();
+    if (this.isGuest) this.showOwnViews();
     if (this.views.length >= LIMITS.views) {
       this.toast.show('deck_full', { count: LIMITS.views });
       return;
     }
-    const hash = hashNow();
+    const hash = currentHash();
     if (hash.length > LIMITS.hash) {
       this.toast.show('deck_too_long');
       return;
@@ -82,37 +82,37 @@ class Deck {
   }
 
   persist() {
-    if (!this.guest) this.panel.isSaved = write(this.views);
-    set({ savedViews: this.guest ? read().length : this.views.length });
+    if (!this.isGuest) this.panel.isSaved = write(this.views);
+    set({ savedViews: this.isGuest ? read().length : this.views.length });
   }
 
-  changed(keep = true) {
-    if (keep) this.persist();
+  changed(persist = true) {
+    if (persist) this.persist();
     this.panel.draw();
   }
 
   // ---------------------------------------------------------------- received views
 
-  /** Show views from a link or file; save them on confirmation, or if the visitor has no views. */
+  /** Show views from a link or file. They are saved when the visitor adds them, or at once if the visitor has none. */
   receiveViews(views) {
     this.removed = null;
-    this.guest = read().length > 0;
+    this.isGuest = read().length > 0;
     this.views = views;
     this.changed();
     this.open();
   }
 
   /** Add the received views to the visitor's own, or replace them. */
-  mergeViews(added) {
-    const all = added ? [...read(), ...this.views] : this.views;
-    this.guest = false;
+  mergeViews(keepOwn) {
+    const all = keepOwn ? [...read(), ...this.views] : this.views;
+    this.isGuest = false;
     this.removed = null;
     this.setViews(all.slice(0, LIMITS.views));
   }
 
   /** Restore the visitor's own views. */
   showOwnViews() {
-    this.guest = false;
+    this.isGuest = false;
     this.removed = null;
     this.setViews(read());
   }
@@ -132,6 +132,6 @@ class Deck {
   show(place) {
     this.panel.close();
     this.toast.hide();
-    this.beamer.start(place);
+    this.presentation.start(place);
   }
 }

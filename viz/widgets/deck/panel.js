@@ -7,13 +7,13 @@ import { copyText, saveBytes } from '../parts/save.js';
 import { LIMITS, toFile, fromFile, encodeViews, read } from './saved-views.js';
 
 const ICONS = { up: 'M9 14V4M5 8l4-4 4 4', down: 'M9 4v10M5 10l4 4 4-4', remove: 'M5 5l8 8M13 5l-8 8', show: 'M5 3.500l9 5.500-9 5.500z' };
-const MAX_FILE_BYTES = 1_000_000; // bytes
+const MAX_FILE_BYTES = 1_000_000;
 
 export class Panel {
   /** @param {any} deck deck.js */
   constructor(deck) {
     this.deck = deck;
-    this.isSaved = true; // whether localStorage is available
+    this.isSaved = true; // whether localStorage has the views
     this.opener = null;
     this.title = make('h2', { id: 'deck-title' });
     this.shut = this.iconButton('remove', () => this.close());
@@ -49,14 +49,14 @@ export class Panel {
   // ---------------------------------------------------------------- drawing
 
   draw() {
-    const { views, guest } = this.deck;
+    const { views, isGuest } = this.deck;
     this.title.textContent = t('saved_views');
     this.name(this.shut, 'deck_close');
     this.description.textContent = t(views.length ? (this.isSaved ? 'deck_says' : 'deck_not_kept') : 'deck_none');
     this.show.textContent = t('deck_show');
     this.show.hidden = !views.length;
     this.save.textContent = t('deck_save');
-    this.save.hidden = guest;
+    this.save.hidden = isGuest;
     this.drawReceived();
     replace(this.list, ...views.map((view, place) => this.row(view, place)));
     const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
@@ -70,8 +70,8 @@ export class Panel {
   /** Received views: add them, replace own views, or discard. */
   drawReceived() {
     const { deck } = this;
-    this.guest.hidden = !deck.guest;
-    if (!deck.guest) return;
+    this.guest.hidden = !deck.isGuest;
+    if (!deck.isGuest) return;
     const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
     replace(
       this.guest,
@@ -96,8 +96,8 @@ export class Panel {
     note.value = view.note;
     note.addEventListener('input', () => this.deck.write(place, { note: note.value }));
     const last = this.deck.views.length - 1;
-    const act = (sign, does, disabled = false) => {
-      const button = this.iconButton(sign, does);
+    const act = (sign, onClick, disabled = false) => {
+      const button = this.iconButton(sign, onClick);
       button.dataset.act = sign;
       button.disabled = disabled;
       this.name(button, `deck_view_${sign}`, number);
@@ -115,9 +115,9 @@ export class Panel {
     return make('li', { data: { place } }, make('span', { class: 'numeric', 'aria-hidden': 'true' }, String(number)), words, acts);
   }
 
-  iconButton(sign, does) {
+  iconButton(sign, onClick) {
     const path = sign === 'show' ? { d: ICONS.show, fill: 'currentColor', stroke: 'none' } : ICONS[sign];
-    return make('button', { type: 'button', class: 'round', onclick: does }, icon(18, [path], { width: 1.6 }));
+    return make('button', { type: 'button', class: 'round', onclick: onClick }, icon(18, [path], { width: 1.6 }));
   }
 
   name(button, word, number = 0) {

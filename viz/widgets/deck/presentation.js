@@ -15,17 +15,17 @@ export class Presentation {
     this.place = -1;
     /** @type {HTMLElement | null} */
     this.opener = null;
-    const [back, onward] = stepButtons((by) => this.go(this.place + by));
+    const [back, next] = stepButtons((by) => this.go(this.place + by));
     this.back = back;
-    this.onward = onward;
+    this.next = next;
     this.count = make('span', { class: 'numeric' });
     this.title = make('h2', {});
     this.note = make('p', {});
-    this.leaves = make('button', { type: 'button', class: 'link', onclick: () => this.exit() });
+    this.exitButton = make('button', { type: 'button', class: 'link', onclick: () => this.exit() });
     const words = make('div', { class: 'beamer-words', 'aria-live': 'polite' }, this.title, this.note);
-    this.lookWhetherFull = updateScrollable(words, 'Height');
-    const ways = make('div', { class: 'beamer-ways' }, this.back, this.onward, this.count);
-    this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, ways, words, this.leaves);
+    this.updateNoteScrolling = updateScrollable(words, 'Height');
+    const ways = make('div', { class: 'beamer-ways' }, this.back, this.next, this.count);
+    this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, ways, words, this.exitButton);
     document.querySelector('.gradio-container').append(this.element);
     window.addEventListener('keydown', (event) => this.key(event), { capture: true });
     new ResizeObserver(() => this.fitAboveBar()).observe(this.element);
@@ -44,7 +44,7 @@ export class Presentation {
     this.applyZoom();
     set({ beamer: true });
     this.go(place);
-    this.onward.focus({ preventScroll: true });
+    this.next.focus({ preventScroll: true });
   }
 
   /** Enlarge the page, but keep the width that its layout needs. */
@@ -69,13 +69,13 @@ export class Presentation {
     this.title.textContent = title;
     this.note.textContent = note;
     this.note.hidden = !note;
-    this.lookWhetherFull();
+    this.updateNoteScrolling();
     this.count.textContent = `${this.place + 1} / ${views.length}`;
     this.element.setAttribute('aria-label', t('saved_views'));
-    this.leaves.textContent = t('deck_leave');
+    this.exitButton.textContent = t('deck_leave');
     for (const [button, word, end] of [
       [this.back, 'deck_back', 0],
-      [this.onward, 'deck_next', views.length - 1],
+      [this.next, 'deck_next', views.length - 1],
     ]) {
       for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
       button.setAttribute('aria-disabled', String(this.place === end)); // `disabled` would remove the focus

@@ -1,6 +1,6 @@
 // The Decoding tab: the search tree, its finished hypotheses, and token probabilities.
 
-import { callLatest, loadPlotly } from '../core/boot.js';
+import { callWithRetry, loadPlotly } from '../core/boot.js';
 import { make } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { ready } from '../core/page.js';
@@ -81,8 +81,8 @@ class DecodingTab {
       this.search.caption.textContent = t('decoding_loading');
     }
     const loadBoth = (signal) => {
-      const ask = (server, values) => callLatest(server, { request: values, ...look }, null, null, signal);
-      return Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, request), loadPlotly()]);
+      const call = (server, values) => callWithRetry(server, { request: values, ...look }, null, null, signal);
+      return Promise.all([call(this.server.draw_search, origin), call(this.server.draw_chances, request), loadPlotly()]);
     };
     this.latest
       .load(JSON.stringify([origin, request, look]), loadBoth, ([tree, chances, plotly]) => this.draw(plotly, origin, tree, chances))

@@ -13,10 +13,10 @@ export class SelectedNode {
   /** Callbacks: `choose(node)` selects a candidate, `onStep(step)` changes the step, `open()` opens the path. */
   constructor({ choose, onStep, open }) {
     this.choose = choose;
-    this.reads = make('p', { class: 'reads', dir: 'auto' });
+    this.nodeText = make('p', { class: 'reads', dir: 'auto' });
     this.about = make('p', { class: 'about numeric' });
     this.open = make('button', { type: 'button', class: 'link', onclick: open });
-    this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.reads, this.about), this.open);
+    this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.nodeText, this.about), this.open);
     const [previous, next] = stepButtons(onStep);
     this.previous = previous;
     this.next = next;
@@ -28,7 +28,7 @@ export class SelectedNode {
   /** Shows a node of a search. `beam`: beam size; `opens`: whether paths can be opened. */
   show({ tree, beam }, node, opens) {
     const { text, unchanged, label } = tree.getNode(node);
-    replace(this.reads, ...highlightToken(text, unchanged, label));
+    replace(this.nodeText, ...highlightToken(text, unchanged, label));
     const { log_probability, score, reason } = tree.about(node);
     const numbers = t('decoding_node_numbers', {
       token: label,
@@ -57,18 +57,26 @@ export class SelectedNode {
     }
     const focused = this.table.contains(document.activeElement);
     const names = ['decoding_candidate', 'decoding_log_probability', 'decoding_score', 'decoding_outcome'].map((name) => t(name));
-    replace(this.table, tableHead(names), make('tbody', {}, ...steps[step].map((each) => this.row(tree, each, each === node))));
+    replace(
+      this.table,
+      tableHead(names),
+      make('tbody', {}, ...steps[step].map((candidate) => this.row(tree, candidate, candidate === node))),
+    );
     if (focused) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
   }
 
-  row(tree, node, chosen) {
+  row(tree, node, isSelected) {
     const { text, unchanged, label } = tree.getNode(node);
     const { log_probability, score, outcome } = tree.about(node);
     const name = make('bdi', {}, ...highlightToken(text, unchanged, label, MAX_PREFIX_LENGTH));
-    const button = make('button', { type: 'button', 'aria-pressed': String(chosen), title: text, onclick: () => this.choose(node) }, name);
+    const button = make(
+      'button',
+      { type: 'button', 'aria-pressed': String(isSelected), title: text, onclick: () => this.choose(node) },
+      name,
+    );
     const cells = [log_probability, score].map((number) => make('td', { class: 'numeric' }, formatSigned(number)));
     const description = make('td', {}, t(`decoding_outcome_${outcome}`));
-    return make('tr', { class: `${outcome}${chosen ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, description);
+    return make('tr', { class: `${outcome}${isSelected ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, description);
   }
 }
 

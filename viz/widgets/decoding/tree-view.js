@@ -101,37 +101,41 @@ export class TreeView {
     const down = this.width < MIN_HORIZONTAL_WIDTH;
     const current = visibleNodes(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, chosen: this.node });
     const positions = layout(tree, current, this.width, down);
-    const winner = new Set(best === undefined ? [] : tree.path(best));
-    const chosen = new Set(this.node === undefined ? [] : tree.path(this.node));
+    const winningPath = new Set(best === undefined ? [] : tree.path(best));
+    const selectedPath = new Set(this.node === undefined ? [] : tree.path(this.node));
     const visible = current.filter((node) => tree.nodes[node].step < this.visibleSteps);
-    const context = (node) => ({ node, positions, down, isWinner: winner.has(node), isChosen: chosen.has(node) });
+    const context = (node) => ({ node, positions, down, isWinner: winningPath.has(node), isOnSelectedPath: selectedPath.has(node) });
     Object.assign(this.element.style, { height: `${positions.height}px` });
     for (const [name, value] of Object.entries({ width: this.width, height: positions.height }))
       this.lines.setAttribute(name, String(value));
-    const order = [...visible].sort((one, other) => this.drawingOrder(one, winner, chosen) - this.drawingOrder(other, winner, chosen));
+    const order = [...visible].sort(
+      (one, other) => this.drawingOrder(one, winningPath, selectedPath) - this.drawingOrder(other, winningPath, selectedPath),
+    );
     replace(this.lines, ...order.map((node) => this.line(context(node))));
     replace(this.boxes, ...visible.map((node) => this.box(context(node))));
     this.highlight(this.highlighted);
   }
 
   /** Drawing order of lines: the winning and the selected path are drawn last, over the others. */
-  drawingOrder(node, winner, chosen) {
-    return Number(this.search.tree.nodes[node].outcome !== 'dropped') + 2 * Number(winner.has(node)) + 4 * Number(chosen.has(node));
+  drawingOrder(node, winningPath, selectedPath) {
+    return (
+      Number(this.search.tree.nodes[node].outcome !== 'dropped') + 2 * Number(winningPath.has(node)) + 4 * Number(selectedPath.has(node))
+    );
   }
 
-  line({ node, positions, down, isWinner, isChosen }) {
+  line({ node, positions, down, isWinner, isOnSelectedPath }) {
     const { parent, outcome } = this.search.tree.nodes[node];
-    const kind = isChosen ? 'chosen' : isWinner ? 'winner' : outcome;
+    const kind = isOnSelectedPath ? 'chosen' : isWinner ? 'winner' : outcome;
     return svg('path', { d: line(positions.places.get(parent), positions.places.get(node), positions.box, down), class: kind });
   }
 
-  box({ node, positions, isWinner, isChosen }) {
+  box({ node, positions, isWinner, isOnSelectedPath }) {
     const { label, outcome, text } = this.search.tree.nodes[node];
     const { x, y } = positions.places.get(node);
     const chance = this.chances[node];
     const colour = scaleColour(state.palette, chance);
     const place = `left:${x}px;top:${y}px;width:${positions.box.width}px;height:${positions.box.height}px`;
-    const classes = ['node', outcome, isWinner && 'winner', isChosen && 'path', node === this.node && 'chosen'];
+    const classes = ['node', outcome, isWinner && 'winner', isOnSelectedPath && 'path', node === this.node && 'chosen'];
     const about = {
       class: classes.filter(Boolean).join(' '),
       style: `${place};background:${cssColour(colour)};color:${textColourOn(colour)}`,

@@ -2,7 +2,7 @@
 // word. Encoder rows affect all words, so their cells show the effect on the whole translation.
 
 import { decodeArray } from '../core/base64-arrays.js';
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { LatestRequest } from '../core/latest-request.js';
@@ -41,7 +41,7 @@ export class EffectMaps {
     const query = { request: state.translation.requestValues(), kind: state.kind };
     return this.latest.load(
       key,
-      (signal) => callLatest(this.server.map_effects, query, null, null, signal),
+      (signal) => callWithRetry(this.server.map_effects, query, null, null, signal),
       ({ effects }) => {
         this.tensors.clear(); // one translation at a time
         this.tensors.set(key, decodeArray(effects));

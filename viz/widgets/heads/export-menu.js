@@ -1,6 +1,6 @@
 // Export menu: images, data, offline page, link.
 
-import { callLatest, loadPlotly } from '../core/boot.js';
+import { callWithRetry, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { embedUrl } from '../core/embed.js';
 import { FIELDS, selectionValues } from '../core/fields.js';
@@ -142,7 +142,7 @@ const CLIPBOARD_TEXTS = {
 async function save(form, server) {
   const selection = selectionValues({ ...state, ...shownHead(state) });
   const query = { form, request: state.translation.requestValues(), selection, theme: state.theme, language: state.language };
-  const answer = await callLatest(server.export, query);
+  const answer = await callWithRetry(server.export, query);
   if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);
   const bytes = Uint8Array.from(atob(answer.content), (letter) => letter.charCodeAt(0));
   return saveBytes(answer.name, [bytes], TYPES[form]);

@@ -1,6 +1,6 @@
 // Finds the best alignment head on one half of a gold file and reports its score on the other.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { languageTag } from '../core/language-tags.js';
@@ -107,7 +107,7 @@ export class GoldFile {
     this.stop.hidden = false;
     try {
       for (let done = 0; done < rows.length && turn === this.turn; done += PAIRS_PER_CALL) {
-        const scores = await callLatest(this.server.count_links, {
+        const scores = await callWithRetry(this.server.count_links, {
           model: model.name,
           rows: rows.slice(done, done + PAIRS_PER_CALL),
           turned,

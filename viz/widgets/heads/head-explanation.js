@@ -2,7 +2,7 @@
 // corpus numbers are fetched once per model, on demand.
 
 import { isShiftedHead } from '../core/default-head.js';
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { set, state } from '../core/state.js';
@@ -69,7 +69,7 @@ export class HeadExplanation {
     if (this.known.has(name)) return;
     this.latest.load(
       name,
-      (signal) => callLatest(this.server.kept_roles, { model: name }, null, null, signal),
+      (signal) => callWithRetry(this.server.corpus_roles, { model: name }, null, null, signal),
       (report) => {
         this.known.set(name, report.roles);
         this.write();

@@ -1,6 +1,6 @@
 // "Does this word need this head?": the word's probability with and without the head, and the translation without it.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
 import { twoDecimals } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
@@ -43,7 +43,7 @@ export class HeadNeeded extends Question {
     const places = cell ? visible.rows[cell.row].places : translation.target.map((_, place) => place);
     this.load(
       key,
-      (signal) => callLatest(this.server.answer_changed, { request, interventions: [this.change] }, null, null, signal),
+      (signal) => callWithRetry(this.server.changed_translation, { request, interventions: [this.change] }, null, null, signal),
       (answer) => this.show(answer, places),
       t('needed_waits', { head: shortName({ layer, head }) }),
     );

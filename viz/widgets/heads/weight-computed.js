@@ -1,6 +1,6 @@
 // "How is this weight computed?": score, exponential and share of the strongest keys of a row, and the rest.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, replace, tableHead } from '../core/dom.js';
 import { argMax, threeDecimals } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
@@ -36,7 +36,7 @@ export class WeightComputed extends Question {
     const query = { request: translation.requestValues(), kind, layer, head, row, column, every: true };
     this.load(
       JSON.stringify(query),
-      (signal) => callLatest(this.server.explain_row, query, null, null, signal),
+      (signal) => callWithRetry(this.server.explain_row, query, null, null, signal),
       (answer) => this.show(answer, translation.columns(kind), column),
       t('computed_waits'),
     );

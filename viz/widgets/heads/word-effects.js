@@ -2,7 +2,7 @@
 // by a run without each head. While the question is open, the wall shows every head's effect, and the shown head is measured,
 // too. The effect is on the word's log probability or on its lead over a rival.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
 import { formatEffect, formatSigned } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
@@ -66,7 +66,7 @@ export class WordEffects extends Question {
     this.drawRivals(translation.target[place]);
     this.load(
       key,
-      (signal) => callLatest(this.server.strongest_effects, query, null, null, signal),
+      (signal) => callWithRetry(this.server.strongest_effects, query, null, null, signal),
       (answer) => this.show(answer),
       t('effects_waits'),
     );
@@ -134,7 +134,7 @@ export class WordEffects extends Question {
     if (!this.measured.has(key)) {
       this.measured.set(key, NaN);
       try {
-        const answer = await callLatest(
+        const answer = await callWithRetry(
           this.server.measured_effect,
           { ...query, kind: state.kind, layer, head },
           () => query === this.query,

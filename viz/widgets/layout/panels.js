@@ -1,5 +1,4 @@
-// Shows the selected panel. Above it is a row with the panels of its view, or a link back from a panel that another one
-// opens.
+// Shows the selected panel. Above it are the tabs of its view; a panel without a tab has a back link instead.
 
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
@@ -7,7 +6,7 @@ import { on, set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { mountTabs, findView } from './views.js';
 
-const LINKED = new Set(['beside', 'own', 'positions', 'sentiment']); // opened by a menu or a lesson, not from the row
+const PANELS_WITHOUT_TAB = new Set(['beside', 'own', 'positions', 'sentiment']); // opened by a menu or a lesson
 
 export async function mount({ element, props }) {
   await ready;
@@ -15,17 +14,17 @@ export async function mount({ element, props }) {
   const panels = Object.values(views).flat();
   if (!panels.includes(state.tab)) set({ tab: panels[0] });
   const siblings = () => views[findView(views, state.tab)];
-  const listed = () => siblings().filter((name) => !LINKED.has(name));
+  const tabNames = () => siblings().filter((name) => !PANELS_WITHOUT_TAB.has(name));
   const row = make('div', { class: 'subtabs' });
-  const back = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: listed()[0] }) });
+  const back = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: tabNames()[0] }) });
   element.classList.add('panel-row');
   replace(element, row, back);
   const draw = () => {
-    const linked = LINKED.has(state.tab);
-    row.hidden = linked || listed().length < 2;
-    back.hidden = !linked || !listed().length;
+    const isWithoutTab = PANELS_WITHOUT_TAB.has(state.tab);
+    row.hidden = isWithoutTab || tabNames().length < 2;
+    back.hidden = !isWithoutTab || !tabNames().length;
     element.hidden = row.hidden && back.hidden;
-    if (!back.hidden) back.textContent = `‹ ${t(`tab_${listed()[0]}`)}`;
+    if (!back.hidden) back.textContent = `‹ ${t(`tab_${tabNames()[0]}`)}`;
     for (const name of panels) {
       const panel = document.getElementById(`panel-${name}`);
       if (panel) Object.assign(panel, { hidden: state.tab !== name, ariaLabel: t(`tab_${name}`) }).setAttribute('role', 'tabpanel');
@@ -35,7 +34,7 @@ export async function mount({ element, props }) {
   draw();
   mountTabs(
     row,
-    () => listed().map((name) => [name, t(`tab_${name}`), name === state.tab]),
+    () => tabNames().map((name) => [name, t(`tab_${name}`), name === state.tab]),
     () => t(`view_${findView(views, state.tab)}`),
   );
 }

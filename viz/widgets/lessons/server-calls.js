@@ -1,6 +1,6 @@
 // Server calls of the lessons.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 
 /**
  * The lessons, and the calls for tensors, experiments, training runs and notebooks. Pending calls for tensors and experiments
@@ -10,15 +10,15 @@ import { callLatest } from '../core/boot.js';
 export async function lessonCalls(root, server) {
   const pending = { open: 0 };
   const [tensors, experiments] = [server.lesson_tensors, server.run_experiment].map((call) =>
-    countPending(root, pending, (values) => callLatest(call, values)),
+    countPending(root, pending, (values) => callWithRetry(call, values)),
   );
   const training = {
-    begin: (values, isCurrent, onFull) => callLatest(server.begin_training, values, isCurrent, onFull),
-    more: (values) => callLatest(server.more_training, values),
+    begin: (values, isCurrent, onFull) => callWithRetry(server.begin_training, values, isCurrent, onFull),
+    more: (values) => callWithRetry(server.more_training, values),
     stop: (values) => server.stop_training(values, '', { keepalive: true }), // also while the page closes
   };
-  const notebook = (values) => callLatest(server.lesson_notebook, values);
-  return { lessons: await callLatest(server.read_lessons, {}), tensors, experiments, training, notebook };
+  const notebook = (values) => callWithRetry(server.lesson_notebook, values);
+  return { lessons: await callWithRetry(server.read_lessons, {}), tensors, experiments, training, notebook };
 }
 
 /** Wrap a call to count pending calls in the element's `data-asks`. */

@@ -1,6 +1,6 @@
 // The Models tab: a table of models whose rows expand to model cards. The server sends cards as nodes, never as HTML.
 
-import { callLatest, tables } from '../core/boot.js';
+import { callWithRetry, tables } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
@@ -29,10 +29,10 @@ export async function mount({ element, server }) {
 }
 
 class ModelsTab {
-  constructor(root, ask) {
-    this.ask = ask;
+  constructor(root, getCards) {
+    this.getCards = getCards;
     this.cards = null;
-    this.unfolded = new Set();
+    this.expandedCards = new Set();
     this.away = new HubAway();
     this.lead = make('p', { class: 'lead' });
     this.error = make('p', { class: 'error', role: 'alert' });
@@ -54,7 +54,7 @@ class ModelsTab {
     this.lead.textContent = t('models_lead');
     try {
       if (!this.cards) this.list.textContent = t('models_loading');
-      this.cards ??= await callLatest(this.ask, {});
+      this.cards ??= await callWithRetry(this.getCards, {});
       this.error.textContent = '';
       this.draw();
     } catch (error) {
@@ -98,25 +98,25 @@ class ModelsTab {
 
   lines(card) {
     const id = `card-${card.name}`;
-    const cardRow = make('tr', { class: 'whole', id, hidden: !this.unfolded.has(card.name) });
+    const cardRow = make('tr', { class: 'whole', id, hidden: !this.expandedCards.has(card.name) });
     const cardButton = make(
       'button',
       { type: 'button', class: 'link card', 'aria-controls': id, 'aria-label': t('models_show_card', { model: card.name }) },
       t('models_card'),
     );
     const draw = () => {
-      const isOpen = this.unfolded.has(card.name);
+      const isOpen = this.expandedCards.has(card.name);
       cardButton.setAttribute('aria-expanded', String(isOpen));
       cardRow.hidden = !isOpen;
       replace(cardRow, isOpen ? make('td', { colspan: 7 }, this.card(card)) : null);
     };
     cardButton.addEventListener('click', () => {
-      if (!this.unfolded.delete(card.name)) this.unfolded.add(card.name);
+      if (!this.expandedCards.delete(card.name)) this.expandedCards.add(card.name);
       draw();
     });
     draw();
     const name = make('th', { scope: 'row', id: `model-${card.name}` }, make('b', {}, card.name), make('span', { class: 'in-use' }));
-    const licence = licenceSays(card);
+    const licence = licenceText(card);
     const facts = [
       make('td', { class: 'does' }, modelDescription(card)),
       make('td', { class: 'plain' }, plainSentencesBar(card.reliability?.plain)),
@@ -186,7 +186,7 @@ class ModelsTab {
       [t('models_fact_kind'), value(modelDescription(card))],
       [t('models_fact_parameters'), value(card.parameters ? card.parameters.toLocaleString(state.language) : t('models_unknown'))],
       [t('models_fact_size'), value(formatSize(card.bytes))],
-      [t('models_fact_licence'), value(licenceSays(card))],
+      [t('models_fact_licence'), value(licenceText(card))],
     ];
   }
 
@@ -225,7 +225,7 @@ function openClassifier({ name, languages: [source = ''], where, linear }) {
 }
 
 /** Name of the licence. Only the restriction of the bundled models is translated. */
-function licenceSays({ licence }) {
+function licenceText({ licence }) {
   if (!licence) return t('models_no_licence');
   return licence === tables.words.en.models_licence_restricted ? t('models_licence_restricted') : licence;
 }

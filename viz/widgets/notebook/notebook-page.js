@@ -9,29 +9,29 @@ import { RecordingComparison } from './comparison.js';
 import { syncSelection, parseSelection } from './selection-sync.js';
 import { followNotebook, findFrame } from './environment.js';
 
-/** @type {any} standalone host: no messages in either direction */
+/** @type {any} host of a standalone page: a page without Python exchanges no messages */
 const STANDALONE_HOST = {
-  shown: () => globalThis.headlightShown,
-  look: () => globalThis.headlightShown.look,
-  maps: () => Object.fromEntries(Object.entries(globalThis.headlightShown.maps).map(([name, text]) => [name, toBytes(text)])),
-  tell: () => {},
-  hear: () => {},
-  ask: null,
-  answers: () => {},
-  leave: () => {},
+  getState: () => globalThis.headlightData,
+  getSelection: () => globalThis.headlightData.selection,
+  getMaps: () => Object.fromEntries(Object.entries(globalThis.headlightData.maps).map(([name, text]) => [name, toBytes(text)])),
+  setSelection: () => {},
+  onSelectionChange: () => {},
+  sendRequest: null,
+  onMessage: () => {},
+  removeListeners: () => {},
 };
 
 /** @param {HTMLElement} root */
 export async function open(root) {
   const frame = findFrame();
   const host = /** @type {any} */ (frame)?.headlight?.() ?? STANDALONE_HOST;
-  addEventListener('pagehide', host.leave);
+  addEventListener('pagehide', host.removeListeners);
   /** @type {any} */ (frame?.previousElementSibling)?.matches('.headlight-still') && frame.previousElementSibling.remove();
-  const { views, language } = host.shown();
+  const { views, language } = host.getState();
   setLanguage(language || browserLanguage());
   followNotebook(frame, root);
   followTheme();
-  const maps = host.maps();
+  const maps = host.getMaps();
   const [first] = views;
   // Only a page with a translation has the translation modules.
   if (first.what === 'answer') globalThis.headlightModules['notebook/translation-page.js'].openTranslation(root, first, host);
@@ -47,12 +47,12 @@ async function openRecordings(root, views, maps, host) {
       const bytes = maps[`${index} ${kind}`];
       if (bytes) numbers[kind] = await inflated(bytes);
     }
-    const requestMaps = host.ask && ((request) => requestHeads(host, { ...request, place: index }));
+    const requestMaps = host.sendRequest && ((request) => requestHeads(host, { ...request, place: index }));
     recordings.push(new Recording(values, numbers, requestMaps));
   }
   const [recording] = recordings;
   const store = initialState(recording);
-  store.set(parseSelection(recording, store.state, host.look()));
+  store.set(parseSelection(recording, store.state, host.getSelection()));
   const addSection = (name) => root.appendChild(make('section', { class: `headlight ${name}` }));
   const recordingViews = recordings.map((recordingOfView, index) => {
     const name =
@@ -65,7 +65,7 @@ async function openRecordings(root, views, maps, host) {
     const setComparable = (isComparable) => root.classList.toggle('alike', isComparable);
     new RecordingComparison(addSection('headlight-both'), recordings, store, setComparable);
   }
-  host.answers(async (message, buffers) => {
+  host.onMessage(async (message, buffers) => {
     if (message.what !== 'maps') return;
     const numbers = await inflated(bytesIn(buffers[0]));
     const { place, heads } = message;
@@ -84,7 +84,7 @@ function requestHeads(host, { place, kind, heads, small }) {
   if (!pendingRequests.has(key)) {
     pendingRequests.set(key, []);
     queueMicrotask(() => {
-      host.ask({ what: 'maps', place, kind, small, heads: pendingRequests.get(key) });
+      host.sendRequest({ what: 'maps', place, kind, small, heads: pendingRequests.get(key) });
       pendingRequests.delete(key);
     });
   }

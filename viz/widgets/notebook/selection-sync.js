@@ -39,10 +39,10 @@ export function syncSelection(store, recording, host) {
     const text = JSON.stringify(selection);
     if (text === lastSent) return;
     lastSent = text;
-    host.tell(selection);
+    host.setSelection(selection);
   };
   store.on([...SELECTION_FIELDS, 'words', 'special'], sendSelection);
-  host.hear((selection) => {
+  host.onSelectionChange((selection) => {
     if (JSON.stringify(selection) === lastSent) return;
     store.set({ preview: null, hoverRow: null, hoverColumn: null, ...storeChanges(recording, store.state, selection) });
   });

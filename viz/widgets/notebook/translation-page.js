@@ -9,7 +9,7 @@ import { syncSelection, parseSelection } from './selection-sync.js';
 
 export function openTranslation(root, values, host) {
   const translation = new Translation(readSavedAnswer(values));
-  set({ translation, tab: DEFAULTS.tab, ...parseSelection(translation, { ...state, translation }, host.look()) });
+  set({ translation, tab: DEFAULTS.tab, ...parseSelection(translation, { ...state, translation }, host.getSelection()) });
   mountExplorer({ element: root.appendChild(make('div', { class: 'headlight headlight-explorer' })) });
   syncSelection(pageStore, translation, host);
 }

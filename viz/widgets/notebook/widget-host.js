@@ -1,9 +1,9 @@
-// The widget in the notebook's page: an iframe with the view, and the messages between the view and Python. The iframe
-// isolates the view's keyboard shortcuts, styles and width from the notebook.
+// The widget in the notebook's page: creates the iframe of the view and connects it to the widget's Python model. The
+// iframe isolates the view's keyboard shortcuts, styles and width from the notebook.
 
 const PAGE = ''; // HTML of the iframe, inserted by `viz/notebook/iframe.py`
 
-const SYNCED = ['kind', 'layer', 'head', 'row', 'column'];
+const SYNCED_FIELDS = ['kind', 'layer', 'head', 'row', 'column'];
 
 /** The host interface of the view in the iframe, backed by the widget's model. */
 function createHost(model) {
@@ -12,22 +12,21 @@ function createHost(model) {
     model.on(name, listener);
     abortController.signal.addEventListener('abort', () => model.off(name, listener));
   };
-  const selection = () => Object.fromEntries(SYNCED.map((name) => [name, model.get(name)]));
+  const getSelection = () => Object.fromEntries(SYNCED_FIELDS.map((name) => [name, model.get(name)]));
   return {
-    look: selection,
-    shown: () => JSON.parse(model.get('_state')),
-    maps: () => model.get('_maps'),
-    tell(changes) {
+    getSelection,
+    getState: () => JSON.parse(model.get('_state')),
+    getMaps: () => model.get('_maps'),
+    setSelection(changes) {
       for (const [name, value] of Object.entries(changes)) model.set(name, value);
       model.save_changes();
     },
-    hear(listener) {
-      for (const name of SYNCED) listen(`change:${name}`, () => listener(selection()));
+    onSelectionChange(listener) {
+      for (const name of SYNCED_FIELDS) listen(`change:${name}`, () => listener(getSelection()));
     },
-    ask: (request) => model.send(request),
-    answers: (listener) => listen('msg:custom', listener),
-    /** Remove the listeners when the iframe's page unloads. */
-    leave: () => abortController.abort(),
+    sendRequest: (request) => model.send(request),
+    onMessage: (listener) => listen('msg:custom', listener),
+    removeListeners: () => abortController.abort(),
   };
 }
 

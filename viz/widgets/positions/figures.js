@@ -47,27 +47,27 @@ export class EncodingFigures {
   drawBlocks() {
     const { form, figure } = this.answer;
     const { data, layout } = figure;
-    const table = data[1].type === 'heatmap';
+    const isTable = data[1].type === 'heatmap';
     this.map = toNumbers(data[0].z);
-    const count = table ? this.map.columns : data.length - 1;
+    const count = isTable ? this.map.columns : data.length - 1;
     this.selected = Math.min(this.selected, count - 1);
     Object.assign(this.picker, { min: 0, max: count - 1, value: this.selected });
     this.name.textContent = t(form === 'bias' ? 'positions_pick_head' : 'positions_pick_dimension');
     this.label.hidden = count < 2;
-    (table ? this.wave : this.second).head.append(this.label);
-    this.wave.element.hidden = !table;
-    if (table) {
+    (isTable ? this.wave : this.second).head.append(this.label);
+    this.wave.element.hidden = !isTable;
+    if (isTable) {
       this.first.name(t(`positions_map_${form}`), t(`positions_map_${form}_says`));
       this.second.name(t('positions_products'), t(form === 'turns' ? 'positions_products_turns_says' : 'positions_products_says'));
     } else {
       if (form === 'buckets') this.first.name(t('positions_map_buckets'), t('positions_map_buckets_says'));
       this.second.name(t('positions_distance'), '');
     }
-    this.first.element.classList.toggle('picks', table);
-    if (table) this.showMap(this.second, data[1], layout.xaxis2, { title: layout.xaxis2.title });
+    this.first.element.classList.toggle('picks', isTable);
+    if (isTable) this.showMap(this.second, data[1], layout.xaxis2, { title: layout.xaxis2.title });
     this.showSelected();
     this.first.plot.removeAllListeners?.('plotly_click');
-    if (table) this.first.plot.on('plotly_click', ({ points }) => this.pick(points[0].x));
+    if (isTable) this.first.plot.on('plotly_click', ({ points }) => this.pick(points[0].x));
   }
 
   pick(number) {
@@ -78,11 +78,11 @@ export class EncodingFigures {
 
   /** Updates the parts that depend on the selected dimension or head. */
   showSelected() {
-    const table = this.answer.figure.data[1].type === 'heatmap';
-    const number = table ? this.selected : this.selected + 1; // dimensions count from 0, as in the formula, heads from 1
+    const isTable = this.answer.figure.data[1].type === 'heatmap';
+    const number = isTable ? this.selected : this.selected + 1; // dimensions count from 0, as in the formula, heads from 1
     this.reading.textContent = number;
     this.picker.setAttribute('aria-valuetext', number);
-    if (table) this.showWave(this.selected);
+    if (isTable) this.showWave(this.selected);
     else this.showDistances(this.selected);
   }
 
@@ -136,7 +136,7 @@ export class EncodingFigures {
     const names =
       heads.length > 1 ? heads.map((_, head) => t('positions_pick_head_number', { number: head + 1 })) : [t('positions_map_buckets')];
     const formatValue = (value) => (this.answer.form === 'buckets' ? value : signed(value, 4));
-    const rows = Array.from(distances, (distance, place) => [distance, ...values.map((each) => formatValue(each[place]))]);
+    const rows = Array.from(distances, (distance, place) => [distance, ...values.map((headValues) => formatValue(headValues[place]))]);
     this.second.table(t('positions_numbers'), [title, ...names], rows);
   }
 
@@ -167,10 +167,10 @@ function expandToPairs(line, positions) {
 }
 
 /** Line of one head by distance; the selected head is emphasised. Buckets are steps, since distances are integers. */
-function drawLine(line, emphasised, buckets) {
+function drawLine(line, isSelected, buckets) {
   const steps = buckets ? { mode: 'lines+markers', marker: { size: 5 } } : {};
-  const look = { ...line.line, ...(buckets ? { shape: 'hvh' } : {}), width: emphasised && !buckets ? 3 : 1.5 };
-  return { ...line, ...steps, xaxis: 'x', yaxis: 'y', opacity: emphasised ? 1 : 0.45, line: look };
+  const lineStyle = { ...line.line, ...(buckets ? { shape: 'hvh' } : {}), width: isSelected && !buckets ? 3 : 1.5 };
+  return { ...line, ...steps, xaxis: 'x', yaxis: 'y', opacity: isSelected ? 1 : 0.45, line: lineStyle };
 }
 
 const formatPeriod = (number) => (number < 100 ? number.toFixed(1) : Math.round(number).toLocaleString(state.language));

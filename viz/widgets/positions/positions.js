@@ -1,6 +1,6 @@
 // The Positions tab: all positional encodings, the one of the current model first. The server draws their figures.
 
-import { callLatest, loadPlotly } from '../core/boot.js';
+import { callWithRetry, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
@@ -19,9 +19,9 @@ export async function mount({ element, server }) {
 }
 
 class PositionsTab {
-  constructor(root, ask) {
+  constructor(root, getEncoding) {
     this.root = root;
-    this.ask = ask;
+    this.getEncoding = getEncoding;
     this.encoding = null;
     this.length = null;
     this.turn = 0;
@@ -105,7 +105,7 @@ class PositionsTab {
     const key = JSON.stringify(request);
     this.root.setAttribute('aria-busy', 'true');
     try {
-      const [answer, plotly] = await Promise.all([this.cache.get(key) ?? callLatest(this.ask, request), loadPlotly()]);
+      const [answer, plotly] = await Promise.all([this.cache.get(key) ?? callWithRetry(this.getEncoding, request), loadPlotly()]);
       if (this.cache.size >= MAX_CACHED) this.cache.delete(this.cache.keys().next().value);
       this.cache.set(key, answer);
       if (turn !== this.turn) return;
@@ -149,8 +149,14 @@ class PositionsTab {
     const focused = this.list.contains(document.activeElement);
     this.list.setAttribute('aria-label', t('positions_which'));
     const buttons = choices.map((name) => {
-      const chosen = name === encoding;
-      const about = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1, data: { encoding: name } };
+      const isSelected = name === encoding;
+      const about = {
+        type: 'button',
+        role: 'radio',
+        'aria-checked': String(isSelected),
+        tabindex: isSelected ? 0 : -1,
+        data: { encoding: name },
+      };
       const mark = name === own ? make('i', {}, t('positions_own', { model: this.model })) : null;
       return make('button', about, make('b', {}, t(`positions_name_${name}`)), make('span', {}, t(`positions_short_${name}`)), mark);
     });

@@ -27,12 +27,12 @@ export class RecordingSource extends TranslationSource {
   }
 
   sentences(kind, { special }) {
-    const { reads, source, source_text, start, target, text } = this.recording;
+    const { labelsInputs, source, source_text, start, target, text } = this.recording;
     const used = new Set([axisSide(kind, 'rows'), axisSide(kind, 'columns')]);
     /** @type {[string, any[], string][]} */
     const sides = [
       ['source', source, source_text],
-      ['target', reads ? target : [start, ...target], text],
+      ['target', labelsInputs ? target : [start, ...target], text],
     ];
     const about = { language: '', named: false, idle: false };
     return sides
@@ -45,7 +45,7 @@ export class RecordingSource extends TranslationSource {
   }
 
   kindText(kind) {
-    const isWritten = !this.recording.reads && ['decoder', 'cross'].includes(kind);
+    const isWritten = !this.recording.labelsInputs && ['decoder', 'cross'].includes(kind);
     return t(isWritten ? `figure_any_${kind}` : `recorded_${kind}`);
   }
 
@@ -64,7 +64,7 @@ export class RecordingSource extends TranslationSource {
   }
 
   rowVerb(view) {
-    const isWritten = !this.recording.reads && ['decoder', 'cross'].includes(view.kind);
+    const isWritten = !this.recording.labelsInputs && ['decoder', 'cross'].includes(view.kind);
     return isWritten ? 'says_writing' : 'says_reading';
   }
 }

@@ -23,24 +23,24 @@ export function directionName(review, about, sign) {
 
 /** Indices of the predicted classes: the most probable one if classes are exclusive, else all with p > 0.5. */
 export function predictedClasses({ probabilities, exclusive }) {
-  const order = likeliestFirst(probabilities);
+  const order = orderByProbability(probabilities);
   return exclusive ? order.slice(0, 1) : order.filter((place) => probabilities[place] > 0.5);
 }
 
 /** Name of the verdict. */
-export function verdictName({ classes }, holding) {
-  if (holding.length > NAMED_CLASSES) return t('sentiment_several', { count: holding.length, all: classes.length });
-  return holding.map((place) => className(classes[place])).join(t('sentiment_and')) || t('sentiment_none');
+export function verdictName({ classes }, predicted) {
+  if (predicted.length > NAMED_CLASSES) return t('sentiment_several', { count: predicted.length, all: classes.length });
+  return predicted.map((place) => className(classes[place])).join(t('sentiment_and')) || t('sentiment_none');
 }
 
-function likeliestFirst(probabilities) {
+function orderByProbability(probabilities) {
   return probabilities.map((_, place) => place).sort((one, other) => probabilities[other] - probabilities[one] || one - other);
 }
 
 /** Initial class for word contributions: the second of two, else the most probable. */
 export function defaultClass(review) {
   if (isPair(review)) return 1;
-  return likeliestFirst(review.probabilities)[0];
+  return orderByProbability(review.probabilities)[0];
 }
 
 /** One row per class with its probability. A click on a row shows the word contributions for its class. */
@@ -59,11 +59,11 @@ export class ClassBars {
   show(review, about) {
     this.element.hidden = isPair(review);
     if (this.element.hidden) return;
-    const order = likeliestFirst(review.probabilities);
+    const order = orderByProbability(review.probabilities);
     const visible = order.filter((place, rank) => rank < SHOWN_CLASSES || place === about);
     const rest = order.filter((place) => !visible.includes(place));
     for (const group of [this.first, this.rest]) group.setAttribute('aria-label', t('sentiment_classes'));
-    this.keep(() => {
+    this.drawKeepingFocus(() => {
       replace(this.first, ...visible.map((place) => this.line(review, place, about)));
       replace(this.rest, ...rest.map((place) => this.line(review, place, about)));
     });
@@ -73,7 +73,7 @@ export class ClassBars {
   }
 
   /** Rebuild the rows and restore the keyboard focus. */
-  keep(draw) {
+  drawKeepingFocus(draw) {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement);
     const at = this.element.contains(focused) ? focused?.dataset.place : null;
     draw();

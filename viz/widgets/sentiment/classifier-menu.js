@@ -5,21 +5,21 @@ import { t } from '../core/i18n.js';
 import { kindName } from '../parts/model-names.js';
 
 export class ClassifierMenu {
-  /** `changed` is called when another model is selected, here or in the Models tab. */
-  constructor(models, changed) {
+  /** `onChange` is called when another model is selected, here or in the Models tab. */
+  constructor(models, onChange) {
     this.models = models.filter(({ downloaded }) => downloaded);
     this.model = this.models[0];
     this.element = make('select', {});
     this.element.addEventListener('change', () => {
       this.model = this.models[Number(this.element.value)];
-      changed();
+      onChange();
     });
     addEventListener('headlight-classifier', (event) => {
       const { detail } = /** @type {CustomEvent} */ (event);
       const before = this.model;
       if (!this.models.some(({ name }) => name === detail.name)) this.models.push(detail);
       this.model = this.models.find(({ name }) => name === detail.name);
-      if (this.model !== before) changed();
+      if (this.model !== before) onChange();
     });
   }
 

@@ -1,7 +1,7 @@
 // The Sentiment tab: a text, the classifier's verdict, word contributions and attention.
 
 import { withPositions } from '../core/translation.js';
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, replace, isTouch } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { LANGUAGES } from '../core/languages.js';
@@ -29,8 +29,8 @@ class ClassifierTab {
    */
   constructor(root, { judge, erase }, config) {
     this.root = root;
-    this.ask = judge;
-    this.askErased = erase;
+    this.judgeOnServer = judge;
+    this.eraseOnServer = erase;
     this.config = config;
     this.turn = 0;
     this.review = null;
@@ -38,7 +38,7 @@ class ClassifierTab {
     this.build();
     this.listen();
     on(['tab', 'language'], () => this.open());
-    on(['review', 'classifier'], () => this.follow(state));
+    on(['review', 'classifier'], () => this.applyPermalink(state));
     on(['theme', 'palette', 'scale', 'fit'], () => this.drawReview());
     this.open();
   }
@@ -65,7 +65,7 @@ class ClassifierTab {
     this.verdictName = make('b', {});
     this.verdict = make('div', { class: 'verdict', role: 'status' });
     this.axis = make('div', { class: 'axis', 'aria-hidden': 'true' });
-    this.bars = new ClassBars((about) => this.weigh(about));
+    this.bars = new ClassBars((about) => this.selectClass(about));
     this.sum = make('p', { class: 'quiet numeric sum' });
     this.unread = make('p', { class: 'quiet unread' });
     const answer = make(
@@ -95,7 +95,7 @@ class ClassifierTab {
       this.fit();
       this.error.textContent = '';
     });
-    this.examples.addEventListener('change', () => this.take(this.config.examples[Number(this.examples.value)]));
+    this.examples.addEventListener('change', () => this.classifyExample(this.config.examples[Number(this.examples.value)]));
   }
 
   /** Classifies the current text with the newly selected model. */
@@ -106,13 +106,13 @@ class ClassifierTab {
   }
 
   /** Shows the word contributions for another class. */
-  weigh(about) {
+  selectClass(about) {
     this.about = about;
     this.drawVerdict();
     this.shares.show(this.review, about);
   }
 
-  take(example) {
+  classifyExample(example) {
     this.text.value = example.text;
     this.fit();
     this.judge();
@@ -122,12 +122,12 @@ class ClassifierTab {
   open() {
     if (state.tab !== 'sentiment') return;
     this.draw();
-    if (!this.started) this.begin(state);
+    if (!this.started) this.classifyLinked(state);
     else this.drawReview();
     this.fit();
   }
 
-  begin({ review, classifier }) {
+  classifyLinked({ review, classifier }) {
     this.linked = { review, classifier };
     this.started = true;
     const text = review || this.config.examples[0]?.text || '';
@@ -135,15 +135,15 @@ class ClassifierTab {
       this.text.value = text;
       const choices = this.menu.models.map(({ name }) => name).join(', ');
       this.fail({ word: 'unknown_model', values: { name: 'model', given: classifier.slice(0, 100), choices } });
-    } else if (text) this.take({ text });
+    } else if (text) this.classifyExample({ text });
   }
 
   /** Applies a new permalink; missing values are the defaults. */
-  follow({ review, classifier }) {
-    const known = review === this.linked.review && classifier === this.linked.classifier;
-    if (known || state.tab !== 'sentiment') return;
+  applyPermalink({ review, classifier }) {
+    const isUnchanged = review === this.linked.review && classifier === this.linked.classifier;
+    if (isUnchanged || state.tab !== 'sentiment') return;
     this.menu.choose('');
-    this.begin({ review, classifier });
+    this.classifyLinked({ review, classifier });
   }
 
   async judge() {
@@ -158,7 +158,7 @@ class ClassifierTab {
     if (!this.review) this.verdict.textContent = t('sentiment_waiting');
     const { model } = this.menu;
     try {
-      const review = await callLatest(this.ask, { text, model: model?.name ?? '' });
+      const review = await callWithRetry(this.judgeOnServer, { text, model: model?.name ?? '' });
       if (turn !== this.turn) return undefined;
       this.error.textContent = '';
       const own = Boolean(model?.linear);
@@ -186,7 +186,7 @@ class ClassifierTab {
     let erased = null;
     this.shares.element.setAttribute('aria-busy', 'true');
     try {
-      ({ erased } = await callLatest(this.askErased, form));
+      ({ erased } = await callWithRetry(this.eraseOnServer, form));
     } catch (error) {
       console.warn(error);
     }
@@ -240,14 +240,14 @@ class ClassifierTab {
   drawVerdict() {
     const { review } = this;
     const { probabilities, classes, shares, bias, log_odds: odds, shortened } = review;
-    const holding = predictedClasses(review);
-    const sure = probabilities[holding[0]];
+    const predicted = predictedClasses(review);
+    const probability = probabilities[predicted[0]];
     const number = make(
       'span',
-      { class: 'numeric', title: fourDecimals(sure) },
-      t('sentiment_probability', { probability: threeDecimals(sure) }),
+      { class: 'numeric', title: fourDecimals(probability) },
+      t('sentiment_probability', { probability: threeDecimals(probability) }),
     );
-    replace(this.verdict, make('b', {}, verdictName(review, holding)), holding.length === 1 ? number : null);
+    replace(this.verdict, make('b', {}, verdictName(review, predicted)), predicted.length === 1 ? number : null);
     this.bars.show(review, this.about);
     this.axis.hidden = !isPair(review);
     const mark = make('i', { style: `left:${(100 * probabilities.at(-1)).toFixed(2)}%` });

@@ -1,6 +1,6 @@
 // Requests the back-translation after the translation is shown, so that it adds no latency.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 
 const DELAY_MS = 400; // milliseconds after a translation, so that requests while typing have priority
 const LIVE_DELAY_MS = 2000; // milliseconds after a greedy translation during typing, which the full one replaces
@@ -40,7 +40,7 @@ export class BackTranslation {
   async ask(translation) {
     try {
       const isLatest = () => this.latest === translation;
-      const answer = await callLatest(this.server.read_back, { request: translation.requestValues() }, isLatest);
+      const answer = await callWithRetry(this.server.read_back, { request: translation.requestValues() }, isLatest);
       if (answer?.reliability) translation.reliability = answer.reliability;
     } catch {
       // On failure keep the grade; show no error.

@@ -1,6 +1,6 @@
 // Fetches answers that are too large to stream.
 
-import { callLatest, getFault } from '../core/boot.js';
+import { callWithRetry, getFault } from '../core/boot.js';
 
 /**
  * Returns the answer with its request number, or an error message. Retries once if the connection is lost.
@@ -11,7 +11,7 @@ import { callLatest, getFault } from '../core/boot.js';
 export async function fetchDeferred(server, { name, turn }) {
   for (let isRetry = false; ; isRetry = true) {
     try {
-      return { ...(await callLatest(server.fetch_deferred, { name })), turn };
+      return { ...(await callWithRetry(server.fetch_deferred, { name })), turn };
     } catch (error) {
       const { word = 'unreachable', values = {} } = getFault(error) ?? {};
       if (isRetry || word !== 'unreachable') return { what: 'error', word, values, field: 'text', turn };

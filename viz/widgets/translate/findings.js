@@ -1,7 +1,7 @@
 // "What stands out": the strongest findings about the translation's attention. The server tests each by an experiment, once
 // the visitor opens the panel of the grade. A click shows the head and the cell of a finding.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { on, set, state } from '../core/state.js';
@@ -46,7 +46,7 @@ export class Findings {
     this.key = key;
     await this.latest.load(
       key,
-      (signal) => callLatest(scan, query, null, null, signal),
+      (signal) => callWithRetry(scan, query, null, null, signal),
       (answer) => (this.findings = answer.findings),
     );
     if (this.latest.pending) return;

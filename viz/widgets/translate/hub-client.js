@@ -1,6 +1,6 @@
 // Calls to the Hub: model sizes and downloads. `hubClient.onMessage` receives the messages.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { CallError } from '../core/server.js';
 import { set } from '../core/state.js';
 
@@ -18,18 +18,18 @@ export const hubClient = {
   onMessage: () => {},
 
   async downloadInfo(name) {
-    return callLatest((await server).download_info, { name });
+    return callWithRetry((await server).download_info, { name });
   },
 
   /** All models currently installed. */
   async models() {
-    return callLatest((await server).list_models, {});
+    return callWithRetry((await server).list_models, {});
   },
 
   /** Check whether the Hub can be reached; `again`: the visitor requested it. */
   async checkStatus(again = false) {
     try {
-      const status = await callLatest((await server).check_hub, { again }, () => true);
+      const status = await callWithRetry((await server).check_hub, { again }, () => true);
       if (status) set({ hubAway: status.away });
     } catch {
       // Keep the previous state.

@@ -1,7 +1,7 @@
 // Head importance: the log probability lost without each head, layer and kind, measured in batches and shown on the
 // wall; and the interactions of one head with all other heads.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
 import { state } from '../core/state.js';
@@ -80,11 +80,11 @@ export class Importance {
     this.tiles = 'maps';
     this.one = null; // the head whose interactions are shown: {kind, layer, head}
     this.single = new Measurement(
-      (first) => callLatest(server.measure_importance, { request: this.request, first }),
+      (first) => callWithRetry(server.measure_importance, { request: this.request, first }),
       () => this.drawControls(),
     );
     this.both = new Measurement(
-      (first) => callLatest(server.measure_interactions, { request: this.request, first, part: this.one }),
+      (first) => callWithRetry(server.measure_interactions, { request: this.request, first, part: this.one }),
       () => this.drawControls(),
     );
     this.title = make('h3', {});

@@ -1,7 +1,7 @@
 // The most important heads for the sentence: predicted losses of all heads by one backward pass, next to measured ones.
 // Once all heads are measured, a scatter plot shows how well the prediction ranks them.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, replace, svg } from '../core/dom.js';
 import { effectLevel } from '../core/effect-scale.js';
 import { formatEffect } from '../core/map-view.js';
@@ -64,7 +64,7 @@ export class PredictedHeads {
     if (key !== this.key) [this.key, this.heads] = [key, []];
     this.latest.load(
       key,
-      (signal) => callLatest(this.server.predict_losses, query, null, null, signal),
+      (signal) => callWithRetry(this.server.predict_losses, query, null, null, signal),
       ({ losses: predicted }) => {
         this.heads = Object.entries(predicted).flatMap(([kind, layers]) =>
           layers.flatMap((row, layer) => row.map((value, head) => ({ kind, layer, head, predicted: value }))),

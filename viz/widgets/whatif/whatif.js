@@ -2,7 +2,7 @@
 // Middle: the effect on each word, or a head's map before and after and their difference. Right: all interventions.
 
 import { Translation } from '../core/translation.js';
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, isTextField } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { ready } from '../core/page.js';
@@ -130,8 +130,8 @@ class WhatIfTab {
     this.chips = new InterventionChips();
     this.tries = new TryList(() => exampleInterventions(state.translation, this.before));
     this.pruning = new Pruning(
-      (values) => callLatest(this.server.tell_curve, values),
-      (values) => callLatest(this.server.find_change, values),
+      (values) => callWithRetry(this.server.pruning_curve, values),
+      (values) => callWithRetry(this.server.find_change, values),
       this.importance,
     );
     this.words = new SourceWords();
@@ -175,7 +175,7 @@ class WhatIfTab {
         await new Promise((done) => setTimeout(done, DEBOUNCE_MS)); // debounce slider drags
         if (turn !== this.latest.turn) return null;
         try {
-          return await callLatest(this.server.answer_changed, { request, interventions: changes }, null, null, signal);
+          return await callWithRetry(this.server.changed_translation, { request, interventions: changes }, null, null, signal);
         } catch (error) {
           if (turn === this.latest.turn) {
             this.refused = true;

@@ -2,7 +2,7 @@
 // the query. A head's part expands to the words that the head attended to.
 
 import { formatEffect, formatSigned, threeDecimals } from '../core/map-view.js';
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { fillElements, make, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { t } from '../core/i18n.js';
@@ -92,7 +92,7 @@ export class ScoreParts {
     const values = this.values();
     this.latest.load(
       JSON.stringify(values),
-      (signal) => callLatest(this.server.explain_score, values, null, null, signal),
+      (signal) => callWithRetry(this.server.explain_score, values, null, null, signal),
       (answer) => {
         this.answer = answer;
         this.draw();
@@ -111,7 +111,7 @@ export class ScoreParts {
     this.measured.textContent = t('score_measuring');
     this.latestTest.load(
       JSON.stringify(values),
-      (signal) => callLatest(this.server.measure_score, values, null, null, signal),
+      (signal) => callWithRetry(this.server.measure_score, values, null, null, signal),
       (answer) => this.drawMeasured(answer),
     );
   }

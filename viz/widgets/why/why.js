@@ -1,6 +1,6 @@
 // The Why tab: how a head computes one row of weights, and each key's contribution to the residual stream.
 
-import { callLatest } from '../core/boot.js';
+import { callWithRetry } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { decodeArray } from '../core/base64-arrays.js';
@@ -96,12 +96,12 @@ class WhyTab {
     const at = { translation, kind, row, column };
     this.row.load(
       key,
-      (signal) => callLatest(this.server.explain_row, query, null, null, signal),
+      (signal) => callWithRetry(this.server.explain_row, query, null, null, signal),
       (answer) => this.drawRow(answer, at),
     );
     this.streamRequest.load(
       key,
-      (signal) => callLatest(this.server.explain_stream, query, null, null, signal),
+      (signal) => callWithRetry(this.server.explain_stream, query, null, null, signal),
       (answer) => this.drawStream(answer, at),
     );
   }

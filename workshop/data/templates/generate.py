@@ -47,16 +47,16 @@ def generate_pairs(languages: Languages, seed: int) -> Iterator[GeneratedPair]:
 
 
 def split_pairs(
-    languages: Languages, count: int, seed: int, apart: Set[str] = frozenset()
+    languages: Languages, count: int, seed: int, excluded: Set[str] = frozenset()
 ) -> tuple[list[Pair], list[Pair]]:
-    """Return training pairs and test pairs, about a tenth of `count`, without pairs that have a side in `apart`."""
+    """Return training pairs and test pairs, about a tenth of `count`, without pairs that have a side in `excluded`."""
     train: list[Pair] = []
     test: list[Pair] = []
     targets: set[str] = set()
     for generated in generate_pairs(languages, seed):
         if len(train) + len(test) == count:
             break
-        if apart and not apart.isdisjoint(map(text_fingerprint, generated.pair)):
+        if excluded and not excluded.isdisjoint(map(text_fingerprint, generated.pair)):
             continue
         if generated.held_out:
             test.append(generated.pair)
@@ -69,12 +69,12 @@ def split_pairs(
 
 
 def write_templates(
-    folder: Path, pairs: tuple[Languages, ...], count: int, seed: int, apart: Set[str] = frozenset()
+    folder: Path, pairs: tuple[Languages, ...], count: int, seed: int, excluded: Set[str] = frozenset()
 ) -> list[str]:
     """Write `FOLDER/de-en/train.de`, `train.en`, `test.de`, `test.en` and so on. Return one line per language pair."""
     report: list[str] = []
     for languages in pairs:
-        splits = dict(zip(("train", "test"), split_pairs(languages, count, seed, apart), strict=True))
+        splits = dict(zip(("train", "test"), split_pairs(languages, count, seed, excluded), strict=True))
         pair_folder = folder / "-".join(languages)
         pair_folder.mkdir(parents=True, exist_ok=True)
         for name, side_pairs in splits.items():

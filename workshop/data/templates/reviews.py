@@ -377,9 +377,9 @@ class ReviewGenerator:
         return text[0].upper() + text[1:] + stop
 
 
-def reviews(count: int, seed: int, apart: Set[str] = frozenset()) -> Iterator[tuple[str, str]]:
-    """Yield `count` distinct texts with `1` or `0`, without those whose fingerprints are in `apart`."""
-    generator, seen = ReviewGenerator(seed), set(apart)
+def reviews(count: int, seed: int, excluded: Set[str] = frozenset()) -> Iterator[tuple[str, str]]:
+    """Yield `count` distinct texts with `1` or `0`, without those whose fingerprints are in `excluded`."""
+    generator, seen = ReviewGenerator(seed), set(excluded)
     for _ in range(count):
         for _ in range(TRIES):
             text, verdict = generator.draw()
@@ -397,10 +397,10 @@ def review_fingerprints(files: Sequence[Path]) -> set[str]:
     return {text_fingerprint(line.split("\t")[1]) for line in lines if "\t" in line}
 
 
-def write_reviews(folder: Path, count: int, seed: int, apart: Set[str] = frozenset()) -> str:
+def write_reviews(folder: Path, count: int, seed: int, excluded: Set[str] = frozenset()) -> str:
     """Write `FOLDER/train.tsv` and `test.tsv` (a tenth). Return a summary."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [f"{label}\t{text}\n" for text, label in reviews(count, seed, apart)]
+    lines = [f"{label}\t{text}\n" for text, label in reviews(count, seed, excluded)]
     test_count = len(lines) // 10
     write_text(folder / "test.tsv", HEADER + "".join(lines[:test_count]))
     write_text(folder / "train.tsv", HEADER + "".join(lines[test_count:]))

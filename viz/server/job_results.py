@@ -12,37 +12,37 @@ from contextlib import contextmanager
 
 from headlight.viz.service.lru import ByteLru
 
-KEPT_S = 600.0  # seconds that a result or an unclaimed job is kept
+RETENTION_SECONDS = 600.0  # seconds until a result, or a job without a client, is deleted
 MAX_BYTES = 32_000_000  # size of all stored results; the oldest are evicted first
 
 
-class KeptAnswers:
+class JobResults:
     """Pending and finished results of API jobs. Not thread-safe: use it from one event loop."""
 
     def __init__(self, limit_bytes: int = MAX_BYTES) -> None:
-        self._answers: ByteLru[bytes] = ByteLru(limit_bytes)
+        self._results: ByteLru[bytes] = ByteLru(limit_bytes)
         self._pending: dict[str, asyncio.Event] = {}  # unfinished jobs
         self._readers: set[str] = set()
 
     def __contains__(self, job: str) -> bool:
-        return job in self._pending or self._answers.peek(job) is not None
+        return job in self._pending or self._results.peek(job) is not None
 
-    def expect(self, job: str) -> None:
+    def register(self, job: str) -> None:
         """Register a job."""
         self._pending[job] = asyncio.Event()
 
-    def is_over(self, job: str) -> bool:
+    def has_finished(self, job: str) -> bool:
         """Whether the job has finished."""
         return job not in self._pending
 
-    def put(self, job: str, answer: bytes) -> None:
-        """Store the result of a job for `KEPT_S`."""
+    def put(self, job: str, result: bytes) -> None:
+        """Store the result of a job for `RETENTION_SECONDS`."""
         finished = self._pending.pop(job, None)
         if finished is None:
             return
-        self._answers.put(job, answer, len(answer))
+        self._results.put(job, result, len(result))
         finished.set()
-        asyncio.get_running_loop().call_later(KEPT_S, self.forget, job)
+        asyncio.get_running_loop().call_later(RETENTION_SECONDS, self.delete, job)
 
     async def wait(self, job: str, seconds: float) -> bytes | None:
         """Wait at most `seconds` for the result of a job. Returns `None` if it is still missing."""
@@ -51,15 +51,15 @@ class KeptAnswers:
                 await asyncio.wait_for(finished.wait(), seconds)
             except TimeoutError:
                 return None
-        return self._answers.peek(job)
+        return self._results.peek(job)
 
-    def forget(self, job: str) -> None:
+    def delete(self, job: str) -> None:
         """Delete a result that was fetched or has expired."""
-        self._answers.pop(job)
+        self._results.pop(job)
         self._pending.pop(job, None)
 
     @contextmanager
-    def reading(self, job: str) -> Iterator[None]:
+    def count_reader(self, job: str) -> Iterator[None]:
         """Count a client as waiting for this result during the block."""
         self._readers.add(job)
         try:
@@ -68,6 +68,6 @@ class KeptAnswers:
             self._readers.discard(job)
 
     @property
-    def readers(self) -> int:
+    def reader_count(self) -> int:
         """Number of results that clients wait for."""
         return len(self._readers)
