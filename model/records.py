@@ -42,6 +42,7 @@ INT_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "max_length": (1, 4096),
     }
 )
+DEFAULT_TOP = 10  # heads whose effects on a word are measured
 FLOAT_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"length_penalty": (0.0, 10.0), "temperature": (0.0, 10.0), "top_p": (0.0, 1.0), "back_weight": (0.0, 10.0)}
 )

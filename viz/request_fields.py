@@ -19,10 +19,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from headlight.model.errors import ModelError
-from headlight.model.experiments.reasons import DEFAULT_TOP
 from headlight.model.measures.roles import NAMES as ROLE_NAMES
 from headlight.model.measures.statistics import STATISTICS
-from headlight.model.records import FLOAT_RANGES, INT_RANGES, KINDS, DecodingOptions, Kind, TranslationRequest
+from headlight.model.records import (
+    DEFAULT_TOP,
+    FLOAT_RANGES,
+    INT_RANGES,
+    KINDS,
+    DecodingOptions,
+    Kind,
+    TranslationRequest,
+)
 from headlight.viz.errors import PageError, repr_short, to_page_error
 from headlight.viz.field_values import (
     BoolValue,

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
 from headlight.model.errors import CommandError
 from headlight.model.experiments.effects import HeadEffect, summarise_effects
-from headlight.model.experiments.reasons import DEFAULT_TOP, find_rival, find_token
-from headlight.model.records import Token, Translation
+from headlight.model.experiments.reasons import find_rival, find_token
+from headlight.model.records import DEFAULT_TOP, Token, Translation
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -16,11 +16,9 @@ from headlight.model.experiments.account import WordAccount, word_account
 from headlight.model.experiments.effects import EffectSummary, summarise_effects
 from headlight.model.experiments.score_parts import Cell, ScoreParts, Side
 from headlight.model.experiments.score_parts import score_parts as cell_parts
-from headlight.model.records import Alternative, Kind, Token, Translation
+from headlight.model.records import DEFAULT_TOP, Alternative, Kind, Token, Translation
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.translator import Translator
-
-DEFAULT_TOP = 10  # heads that are measured
 
 
 def effects(
