@@ -12,7 +12,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser
 
 from headlight.viz.figure_phrases import phrases
-from headlight.viz.server.static_files import ICON, ICON_SIDE, PICTURES, SHARED, SHARED_SIZE
+from headlight.viz.server.static_files import ICON, ICON_SIDE, PICTURES, SHARE_PICTURE_SIZE, SHARED
 from headlight.viz.theme import FONT, THEMES
 from tests.browser.screenshots import browsing
 
@@ -82,7 +82,7 @@ def main() -> None:
     """Write both images."""
     with browsing() as (browser, address):
         shown = base64.b64encode(head(browser, address)).decode()
-        width, height = SHARED_SIZE
+        width, height = SHARE_PICTURE_SIZE
         colours = {"ground": LIGHT.ground, "ink": LIGHT.ink, "ink_2": LIGHT.ink_2, "accent": LIGHT.accent}
         size = {"width": width, "height": height}
         card = CARD.format(**colours, **size, font=FONT, mark=MARK, line=phrases("en")["line"], head=shown)

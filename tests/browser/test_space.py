@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Frame, Page
 
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.page import Page as HeadlightPage
-from headlight.viz.server.static_files import SHARED_SIZE
+from headlight.viz.server.static_files import SHARE_PICTURE_SIZE
 from headlight.viz.tabs import TABS
 from tests.browser.acting import open_tab, translate
 from tests.browser.browsers import ARGUMENTS
@@ -152,7 +152,7 @@ def test_space_contacts_no_other_host_and_has_metadata(space: Browser) -> None:
             status, content = page.evaluate(FETCHED, address)
             assert status == 200, address
             if address == named["og:image"]:
-                assert Image.open(io.BytesIO(bytes(content))).size == SHARED_SIZE
+                assert Image.open(io.BytesIO(bytes(content))).size == SHARE_PICTURE_SIZE
 
 
 @pytest.fixture
