@@ -12,7 +12,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser
 
 from headlight.viz.figure_phrases import phrases
-from headlight.viz.server.static_files import ICON, ICON_SIDE, PICTURES, SHARE_PICTURE_SIZE, SHARED
+from headlight.viz.server.static_files import ICON, ICON_SIDE, PICTURES, SHARE_PICTURE, SHARE_PICTURE_SIZE
 from headlight.viz.theme import FONT, THEMES
 from tests.browser.screenshots import browsing
 
@@ -89,7 +89,7 @@ def main() -> None:
         badge = BADGE.format(accent=LIGHT.accent, on_accent=LIGHT.on_accent, side=ICON_SIDE, mark=MARK)
         PICTURES.mkdir(parents=True, exist_ok=True)
         for name, picture in (
-            (SHARED, draw(browser, card, width, height)),
+            (SHARE_PICTURE, draw(browser, card, width, height)),
             (ICON, draw(browser, badge, ICON_SIDE, ICON_SIDE)),
         ):
             (PICTURES / name).write_bytes(picture)
