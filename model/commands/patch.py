@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-import numpy as np
-
 from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
 from headlight.model.experiments.findings import head_name
 from headlight.model.experiments.patching import Patching, patching
@@ -41,18 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     for layer, row in enumerate(result.states):
         print(f"{layer or '':>5} " + " ".join(f"{share:7.2f}" for share in row))
     print("Restored share by head:")
-    for share, name in _largest_heads(result):
-        print(f"{share:7.2f} {name}")
+    for kind, layer, head, share in result.largest_heads(MAX_LISTED):
+        print(f"{share:7.2f} {head_name(kind, layer, head)}")
     return 0
-
-
-def _largest_heads(result: Patching) -> list[tuple[float, str]]:
-    shares = [
-        (float(table[layer, head]), head_name(kind, layer, head))
-        for kind, table in result.heads.items()
-        for layer, head in np.ndindex(table.shape)
-    ]
-    return sorted(shares, reverse=True)[:MAX_LISTED]
 
 
 def _values(result: Patching, translation: Translation, other: Translation) -> dict[str, object]:

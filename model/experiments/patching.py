@@ -40,6 +40,15 @@ class Patching:
     states: Float64Array  # [1 + layers, tokens]: the encoder's residual stream, before the first layer and after each
     heads: dict[Kind, Float64Array]  # kind → [layers, heads]
 
+    def largest_heads(self, count: int) -> list[tuple[Kind, int, int, float]]:
+        """Return the heads that restore most: kind, layer, head and share."""
+        heads = [
+            (kind, layer, head, float(table[layer, head]))
+            for kind, table in self.heads.items()
+            for layer, head in np.ndindex(table.shape)
+        ]
+        return sorted(heads, key=lambda head: -head[3])[:count]
+
 
 class _Patch(NamedTuple):
     """A part of an activation `[batch, tokens or heads, …]` that is replaced."""

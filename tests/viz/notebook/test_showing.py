@@ -247,7 +247,7 @@ def test_every_figure_accepts_attention_objects(translation: Translation) -> Non
     assert headlight.figure("heatmap", translation.attention_map("cross", 0, 0)).layout.meta["kind"] == "cross"
     for wrong in ({"view": "pie"}, {"theme": "pink"}, {"kind": "cross"}, {"layer": 9}):
         with pytest.raises(RecordingError):
-            headlight.figure(**{"view": "heatmap", "given": CAUSAL, **wrong})  # type: ignore[arg-type]
+            headlight.figure(**{"view": "heatmap", "attention": CAUSAL, **wrong})  # type: ignore[arg-type]
     for view, says in (("beam", "Translation"), ("probabilities", "Translation"), ("compare", "two heads")):
         with pytest.raises(RecordingError, match=says):
             headlight.figure(view, CAUSAL)

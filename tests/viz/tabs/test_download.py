@@ -215,4 +215,4 @@ def test_one_download_per_address(fetching: Downloads) -> None:
         assert message["word"] == "one_download"
     with fetching._claim_download(two, "me/another"):
         pass
-    assert fetching._fetches == []
+    assert fetching._downloads == []

@@ -161,9 +161,9 @@ def test_integrated_gradients_report_gap_and_total(service: Service, monkeypatch
 
 def test_reports_of_other_weights_are_ignored(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = weights_digest(MODELS / "toy")
-    monkeypatch.setattr(attribution, "_read", lambda name: {"weights": weights, "name": name})
+    monkeypatch.setattr(attribution, "_read_report", lambda name: {"weights": weights, "name": name})
     assert hear(faithfulness_function(service))["report"] == {"weights": weights, "name": "toy"}
-    monkeypatch.setattr(attribution, "_read", lambda name: {"weights": "others"})
+    monkeypatch.setattr(attribution, "_read_report", lambda name: {"weights": "others"})
     assert hear(faithfulness_function(service))["report"] is None
 
 

@@ -26,7 +26,7 @@ export function mount() {
 class Deck {
   constructor() {
     this.views = read();
-    this.isGuest = false; // whether these views came from a link or a file, beside the visitor's own in localStorage
+    this.isGuest = false; // whether these views came from a link or a file; localStorage has the visitor's own
     this.removed = null; // the last removed view and its index, for undo
     this.presentation = new Presentation(this);
     this.panel = new Panel(this);
@@ -93,7 +93,7 @@ class Deck {
 
   // ---------------------------------------------------------------- received views
 
-  /** Show views from a link or file. They are saved when the visitor adds them, or at once if the visitor has none. */
+  /** Show views from a link or file. They are saved when the visitor adds them, or at once if the visitor's list is empty. */
   receiveViews(views) {
     this.removed = null;
     this.isGuest = read().length > 0;
