@@ -75,11 +75,11 @@ def patching(translator: Translator, translation: Translation, other: Translatio
             watch(translator.model, *state_probes, *head_paths) as seen,
         ):
             logits = forced_logits(translator, translation, place + 1, 1)
+        with translator.intervention_context(other.request)():
+            other_logits = forced_logits(translator, other, place + 1, 1)
         ids = (translation.target_tokens[place].id, other.target_tokens[place].id)
-        lead = float(_lead(logits, place, ids))
-        other_lead, *leads = _patched_leads(
-            translator, other, place, ids, [(), *((patch,) for patch in (*states, *heads))], seen
-        )
+        lead, other_lead = (float(_lead(each, place, ids)) for each in (logits, other_logits))
+        leads = list(_patched_leads(translator, other, place, ids, [*states, *heads], seen))
     shares: Float64Array = (np.array(leads) - other_lead) / (lead - other_lead)
     return Patching(
         place=place,
@@ -113,29 +113,26 @@ def _patched_leads(
     other: Translation,
     place: int,
     ids: tuple[int, int],
-    rows: Sequence[tuple[_Patch, ...]],
+    patches: Sequence[_Patch],
     seen: Mapping[str, Tensor],
 ) -> Iterator[float]:
-    """Run the second sentence with the patches of each row, and yield the leads."""
+    """Run the second sentence once with each patch, and yield the leads. Each patch is a row of a batch."""
     count = batch_size(translator.model.config, other)
-    for start in range(0, len(rows), count):
-        batch = rows[start : start + count]
-        probes = sorted({patch.probe for patches in batch for patch in patches})
+    for start in range(0, len(patches), count):
+        batch = patches[start : start + count]
 
-        def edit(value: Tensor, name: str, batch: Sequence[tuple[_Patch, ...]] = batch) -> Tensor:
+        def edit(value: Tensor, name: str, batch: Sequence[_Patch] = batch) -> Tensor:
             patched = value.clone()
-            for row, patches in enumerate(batch):
-                for patch in patches:
-                    if patch.probe == name:
-                        patched[row, patch.position] = seen[name][0, patch.position]
+            for row, patch in enumerate(batch):
+                if patch.probe == name:
+                    patched[row, patch.position] = seen[name][0, patch.position]
             return patched
 
-        with translator.intervention_context(other.request)():
-            if probes:
-                with watch(translator.model, *probes, edit=edit):
-                    logits = forced_logits(translator, other, place + 1, len(batch))
-            else:
-                logits = forced_logits(translator, other, place + 1, len(batch))
+        with (
+            translator.intervention_context(other.request)(),
+            watch(translator.model, *{patch.probe for patch in batch}, edit=edit),
+        ):
+            logits = forced_logits(translator, other, place + 1, len(batch))
         yield from _lead(logits, place, ids).tolist()
 
 
@@ -146,10 +143,6 @@ def _lead(logits: Tensor, place: int, ids: tuple[int, int]) -> Tensor:
 
 
 def _heads_by_kind(config: TransformerConfig, shares: Float64Array) -> dict[Kind, Float64Array]:
-    tables: dict[Kind, Float64Array] = {}
-    start = 0
-    for kind in KINDS:
-        shape = (config.layer_count(kind), config.heads)
-        tables[kind] = shares[start : start + shape[0] * shape[1]].reshape(shape)
-        start += shape[0] * shape[1]
-    return tables
+    """Split the shares of all heads, in the order of `KINDS`, into `[layers, heads]` each."""
+    ends = np.cumsum([config.layer_count(kind) for kind in KINDS])[:-1]
+    return dict(zip(KINDS, np.split(shares.reshape(-1, config.heads), ends), strict=True))
