@@ -22,6 +22,7 @@ interface WindowEventMap {
   'headlight-hub': CustomEvent<{ again: boolean }>;
   'headlight-link': CustomEvent<null>;
   'headlight-model': CustomEvent<{ name: string }>;
+  'headlight-file': CustomEvent<{ file: File | null }>;
   'headlight-request': CustomEvent<Record<string, any>>;
 }
 interface Window {

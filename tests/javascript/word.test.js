@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { completenessText, tiedMethods } = await import('../../viz/widgets/attribution/faithfulness-text.js');
+const { completenessText, tiedMethods } = await import('../../viz/widgets/attribution/faithfulness.js');
 
 const measured = (area, low, high) => ({ area, low, high });
 

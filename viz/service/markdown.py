@@ -38,6 +38,7 @@ FRONT_MATTER = re.compile(r"\A---\r?\n.*?\r?\n---\r?\n", flags=re.DOTALL)
 HEADING = re.compile(r"^(#{1,2}) +(.+?)\s*#*\s*$")
 FENCE = re.compile(r"^ {0,3}(```|~~~)")
 LICENCE = re.compile(r"\bLicen[cs]e[^:\n]{0,40}: *(.+?)(?:\. |\.?$)", flags=re.MULTILINE)
+QUOTED_PAIR = re.compile(r'"([^"]+)" → "([^"]+)"')
 WEB_ADDRESS = re.compile(r"https?://", flags=re.IGNORECASE)
 
 
@@ -106,6 +107,16 @@ def find_test_scores(blocks: list[Block]) -> dict[str, Any] | None:
         ]
         return {"measure": names[1], "tests": tests} if tests else None
     return None
+
+
+def find_failure(blocks: list[Block]) -> dict[str, str] | None:
+    """Return the shortest pair `"text" → "answer"` of the lists, or `None`."""
+    lists = (_text(block) for block in blocks if block["tag"] == "ul")
+    pairs = [pair for text in lists for pair in QUOTED_PAIR.findall(text)]
+    if not pairs:
+        return None
+    text, answer = min(pairs, key=lambda pair: len("".join(pair)))
+    return {"text": text, "answer": answer}
 
 
 @cache

@@ -17,9 +17,11 @@ from headlight.model.translate.reliability import RELIABILITY_FILE, reliability_
 from headlight.viz.errors import escape_for_log
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
-from headlight.viz.service.markdown import Block, find_licence, find_test_scores, sections, training_curve
+from headlight.viz.service.markdown import Block, find_failure, find_licence, find_test_scores, sections, training_curve
 from headlight.viz.service.model_cards import UNREADABLE_ERRORS, ModelCard, card_text
 from headlight.viz.service.service import Service
+
+LIMITATIONS_TITLE = "What it cannot do"  # of the section with wrong answers
 
 LOG = logging.getLogger(__name__)
 
@@ -63,6 +65,7 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],
         "scores": next((scores for section in rest if (scores := find_test_scores(section.blocks))), None),
+        "failure": next((find_failure(each.blocks) for each in rest if each.title == LIMITATIONS_TITLE), None),
         "reliability": _reliability(folder) if folder else None,
         "sections": [
             {"title": section.title, "blocks": section.blocks, "curve": training_curve(section.blocks)}

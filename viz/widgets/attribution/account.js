@@ -44,12 +44,14 @@ export class Account {
     this.server = server;
     /** @type {number | null} */
     this.rival = null; // token ID; null: the likeliest one
+    /** @type {any} */
+    this.word = null;
     this.place = -1;
     /** @type {any} */
     this.translation = null;
     /** @type {any} */
     this.answer = null; // of this translation and place
-    this.title = make('h3', {});
+    this.title = make('h2', { class: 'view-title' });
     this.rivals = make('div', { class: 'segments', role: 'group' });
     this.sentence = make('p', { class: 'says' });
     this.sums = make('div', { class: 'sums numeric' });
@@ -67,7 +69,7 @@ export class Account {
   show(translation, word) {
     const place = word.places[0];
     if (translation !== this.translation || place !== this.place) [this.rival, this.answer] = [null, null];
-    [this.translation, this.place] = [translation, place];
+    [this.translation, this.word, this.place] = [translation, word, place];
     const query = { request: translation.requestValues(), place, rival: this.rival };
     this.latest.load(
       JSON.stringify(query),
@@ -80,7 +82,9 @@ export class Account {
     if (this.answer)
       this.draw(); // in another language
     else {
-      for (const part of [this.title, this.rivals, this.sums, this.picture, this.note]) replace(part);
+      const label = make('b', {}, make('bdi', { lang: translation.model.target || null }, word.label));
+      replace(this.title, ...fillElements(t('word_title'), { word: label }));
+      for (const part of [this.rivals, this.sums, this.picture, this.note]) replace(part);
       this.sentence.textContent = t('account_loading');
     }
   }
@@ -94,7 +98,7 @@ export class Account {
     const button = ({ id, label, probability }) => {
       const onclick = () => {
         this.rival = id;
-        this.show(this.translation, { places: [this.place] });
+        this.show(this.translation, this.word);
       };
       const attributes = { type: 'button', 'aria-pressed': String(id === answer.rival.id), onclick };
       return make('button', attributes, name(label), ' ', make('span', { class: 'numeric' }, chance(probability)));

@@ -2,7 +2,7 @@
 // its logit.
 // The methods are requested one at a time, and only while the tab is open.
 
-import { make, fillElements, replace } from '../core/dom.js';
+import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
@@ -23,14 +23,13 @@ class AttributionTab {
     this.root = root;
     this.chosen = null; // position of the selected word's first token
     this.key = '';
-    this.title = make('h2', {});
     this.writing = make('span', { class: 'quiet', id: 'word-writing' });
     this.strip = make('div', { class: 'written', role: 'radiogroup', 'aria-labelledby': 'word-writing' });
     this.account = new Account(server);
     this.methods = new MethodTable(server, config);
     this.logitLens = new LogitLens(server);
     const strip = make('div', { class: 'pick' }, this.writing, this.strip);
-    root.append(this.title, strip, this.account.element, this.methods.element, this.logitLens.element);
+    root.append(strip, this.account.element, this.methods.element, this.logitLens.element);
     this.strip.addEventListener('keydown', (event) => this.onKeyDown(event));
     on(['tab', 'translation', 'row', 'kind', 'layer', 'head', 'language', 'theme', 'palette'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -60,7 +59,6 @@ class AttributionTab {
   }
 
   draw(words, at) {
-    replace(this.title, ...fillElements(t('word_title'), { word: make('b', {}, make('bdi', {}, words[at].label)) }));
     this.writing.textContent = t('word_writing');
     const focused = this.strip.contains(document.activeElement);
     const buttons = words.map((word, place) => {

@@ -6,11 +6,11 @@ import { make, fillElements, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { signed, threeDecimals, twoDecimals } from '../core/map-view.js';
-import { faultText, t } from '../core/i18n.js';
+import { faultText, languageName, sentenceGap, t } from '../core/i18n.js';
 import { columnClass } from '../parts/column-name.js';
 import { AgreementTable } from './agreement.js';
 import { ErasureCurves, area } from './erasure-curves.js';
-import { completenessText, faithfulnessText } from './faithfulness-text.js';
+import { completenessText, faithfulnessBar, faithfulnessText, methodGroups } from './faithfulness.js';
 
 const SIGNED = new Set(['input_gradient', 'integrated', 'erasure']);
 
@@ -167,17 +167,28 @@ export class MethodTable {
   draw() {
     if (!this.word) return;
     const name = make('b', {}, make('bdi', {}, this.word.label));
-    this.title.textContent = t('word_beside');
-    replace(this.description, ...fillElements(t('word_beside_says'), { word: name }));
+    const language = languageName(state.translation.model.source);
+    replace(this.title, ...fillElements(t('word_beside', { language }), { word: name }));
+    this.description.textContent = [t('word_beside_says'), this.report ? t('word_beside_measured', { count: this.report.sentences }) : '']
+      .filter(Boolean)
+      .join(sentenceGap());
     const words = Object.values(this.known)[0]?.words ?? [];
     const focused = this.table.contains(document.activeElement) ? document.activeElement?.getAttribute('data-method') : null;
-    replace(this.table, this.heading(words), ...this.config.methods.map((method) => this.line(method, words)));
+    const lines = this.groups().flatMap(({ name: group, methods }) => [
+      group && make('p', { class: 'group quiet' }, t(group)),
+      ...methods.map((method) => this.line(method, words)),
+    ]);
+    replace(this.table, this.heading(words), ...lines.filter(Boolean));
     if (focused) this.table.querySelector(`[data-method=${focused}]`)?.focus({ preventScroll: true });
     this.scale.textContent = t('word_scale');
     this.gap.textContent = completenessText(this.known.integrated?.gap);
     replace(this.summary, ...this.summaryText(words));
     this.agreement.draw(this.config.methods, this.known);
     this.drawFaithfulness();
+  }
+
+  groups() {
+    return this.report ? methodGroups(this.config.methods, this.report.methods) : [{ name: '', methods: this.config.methods }];
   }
 
   heading(words) {
@@ -191,7 +202,7 @@ export class MethodTable {
       make('div', { class: 'cells' }, ...labels),
       make('span', { class: 'cost quiet' }, t('word_cost')),
       make('span', { class: 'area quiet' }, this.chances.length ? t('word_area') : ''),
-      make('span', { class: 'area quiet' }, this.report ? t('word_area_many', { count: this.report.sentences }) : ''),
+      make('span', { class: 'area quiet' }, this.report ? t('word_faithful') : ''),
     );
   }
 
@@ -222,9 +233,7 @@ export class MethodTable {
     }
     const curve = this.curveData[method];
     line.append(make('span', { class: 'area numeric' }, curve ? signed(area(curve, mean(this.chances)), 2) : ''));
-    const overall = this.report?.methods[method];
-    const bounds = overall && `${signed(overall.low, 2)} … ${signed(overall.high, 2)}`;
-    line.append(make('span', { class: 'area numeric', title: bounds }, overall ? signed(overall.area, 2) : ''));
+    line.append(this.report ? faithfulnessBar(this.report.methods, method) : make('span', {}));
     return line;
   }
 

@@ -16,7 +16,7 @@ const PICTURE = { rows: 7, columns: 16 };
 export class LessonList {
   constructor(open) {
     this.open = open;
-    this.title = make('h2', {});
+    this.title = make('h2', { class: 'view-title' });
     this.description = make('p', { class: 'lead' });
     this.progress = make('p', { class: 'quiet numeric' });
     this.start = make('button', { type: 'button', class: 'go' });

@@ -8,6 +8,7 @@ import { faultText, languageName, t } from '../core/i18n.js';
 import { HubAway, checkHub } from '../parts/hubaway.js';
 import { byPair, kindName, pairName, formatSize } from '../parts/model-names.js';
 import { curves, plainSentencesBar, reliabilityChart, scoresChart } from './charts.js';
+import { OwnModels } from './own-models.js';
 
 const TAGS = new Set('h4 p ul ol li table thead tbody tr th td strong em code pre a blockquote hr'.split(' '));
 // Translated section titles with their keys in the phrase table. Sections in `OPEN` are expanded.
@@ -34,10 +35,11 @@ class ModelsTab {
     this.cards = null;
     this.expandedCards = new Set();
     this.away = new HubAway();
-    this.lead = make('p', { class: 'lead' });
+    this.title = make('h2', { class: 'view-title' });
+    this.own = new OwnModels();
     this.error = make('p', { class: 'error', role: 'alert' });
     this.list = make('div', { class: 'cards' });
-    root.append(this.lead, this.error, this.list);
+    root.append(this.title, this.error, make('div', { class: 'columns' }, this.list, this.own.element));
     on(['translation'], () => this.mark());
     on(['hubAway'], () => this.cards && state.tab === 'models' && this.draw());
     on(['tab', 'language', 'fetched'], (changed) => {
@@ -51,7 +53,8 @@ class ModelsTab {
 
   async open() {
     if (state.tab !== 'models') return;
-    this.lead.textContent = t('models_lead');
+    this.title.textContent = t('models_title');
+    this.own.draw();
     try {
       if (!this.cards) this.list.textContent = t('models_loading');
       this.cards ??= await callWithRetry(this.getCards, {});
@@ -64,8 +67,11 @@ class ModelsTab {
   }
 
   draw() {
-    const installed = this.cards.filter(({ downloaded }) => downloaded);
-    const downloadable = this.cards.filter(({ downloaded }) => !downloaded);
+    const cards = this.cards.map((card) => ({ ...card, source: card.languages[0] ?? '', target: card.languages[1] ?? '' }));
+    const rank = (card) => (card.default ? 0 : card.kind === 'transformer' ? 1 : 2);
+    cards.sort((one, other) => rank(one) - rank(other) || byPair(one, other));
+    const installed = cards.filter(({ downloaded }) => downloaded);
+    const downloadable = cards.filter(({ downloaded }) => !downloaded);
     replace(this.list, installed.length ? this.table(installed) : null, downloadable.length ? this.hub(downloadable) : null);
     if (!this.cards.length) this.list.textContent = t('models_none');
     this.mark();
@@ -84,14 +90,7 @@ class ModelsTab {
 
   /** Table with a row per installed model; its card expands below. */
   table(cards) {
-    const names = [
-      'models_column_model',
-      'models_column_does',
-      'models_column_plain',
-      'models_fact_parameters',
-      'models_fact_size',
-      'models_fact_licence',
-    ];
+    const names = ['models_column_model', 'models_column_plain', 'models_column_fails', 'models_fact_size'];
     const headRow = make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, t(name))), make('td', {}));
     return make('table', { class: 'models' }, make('thead', {}, headRow), make('tbody', {}, ...cards.flatMap((card) => this.lines(card))));
   }
@@ -108,29 +107,22 @@ class ModelsTab {
       const isOpen = this.expandedCards.has(card.name);
       cardButton.setAttribute('aria-expanded', String(isOpen));
       cardRow.hidden = !isOpen;
-      replace(cardRow, isOpen ? make('td', { colspan: 7 }, this.card(card)) : null);
+      replace(cardRow, isOpen ? make('td', { colspan: 5 }, this.card(card)) : null);
     };
     cardButton.addEventListener('click', () => {
       if (!this.expandedCards.delete(card.name)) this.expandedCards.add(card.name);
       draw();
     });
     draw();
-    const name = make('th', { scope: 'row', id: `model-${card.name}` }, make('b', {}, card.name), make('span', { class: 'in-use' }));
-    const licence = licenceText(card);
+    const title = card.kind === 'classifier' ? modelDescription(card) : pairName(card) || kindName(card);
+    const name = make('th', { scope: 'row', id: `model-${card.name}` }, make('b', {}, title), ' ', make('span', {}, card.name));
     const facts = [
-      make('td', { class: 'does' }, modelDescription(card)),
       make('td', { class: 'plain' }, plainSentencesBar(card.reliability?.plain)),
-      make('td', { class: 'numeric' }, card.parameters ? millions(card.parameters) : '–'),
+      make('td', { class: 'fails' }, card.failure ? failureText(card) : null),
       make('td', { class: 'numeric' }, formatSize(card.bytes)),
-      make('td', { class: 'licence', title: licence }, make('span', {}, licence)),
     ];
-    const row = make(
-      'tr',
-      { class: 'model', data: { model: card.name, kind: card.kind } },
-      name,
-      ...facts,
-      make('td', { class: 'acts' }, this.button(card), cardButton),
-    );
+    const acts = make('td', { class: 'acts' }, make('span', { class: 'in-use' }), this.button(card), cardButton);
+    const row = make('tr', { class: 'model', data: { model: card.name, kind: card.kind } }, name, ...facts, acts);
     return [row, cardRow];
   }
 
@@ -152,8 +144,6 @@ class ModelsTab {
 
   /** List of models that can be downloaded. */
   hub(cards) {
-    const sorted = cards.map((card) => ({ ...card, source: card.languages[0] ?? '', target: card.languages[1] ?? '' }));
-    sorted.sort(byPair);
     const item = (card) => {
       const id = `model-${card.name}`;
       const name = make(
@@ -170,7 +160,7 @@ class ModelsTab {
       const size = make('span', { class: 'quiet numeric' }, card.bytes ? formatSize(card.bytes) : '');
       return make('li', {}, name, size, state.hubAway ? null : downloadButton);
     };
-    const list = make('ul', {}, ...sorted.map(item));
+    const list = make('ul', {}, ...cards.map(item));
     this.away.draw();
     const byHand = make('p', { class: 'quiet' }, t('hub_by_hand'));
     const content = state.hubAway
@@ -195,7 +185,7 @@ class ModelsTab {
       return make(
         'button',
         { type: 'button', class: 'use', 'aria-describedby': `model-${card.name}`, onclick: () => useModel(card) },
-        t('models_use'),
+        t('models_use_short'),
       );
     if (!document.getElementById('panel-sentiment')) return null;
     return make('button', { type: 'button', class: 'use', onclick: () => openClassifier(card) }, t('models_open_sentiment'));
@@ -208,8 +198,17 @@ class ModelsTab {
   }
 }
 
-/** Format a parameter count in millions: "9.7 M". */
-const millions = (count) => t('models_millions', { count: (count / 1e6).toLocaleString(state.language, { maximumFractionDigits: 1 }) });
+/** A sentence that the model translates wrongly, and its answer. */
+function failureText({ failure, source, target }) {
+  const text = t('models_failure', failure);
+  return make(
+    'span',
+    { title: text },
+    make('span', { lang: source }, `“${failure.text}”`),
+    ' → ',
+    make('span', { lang: target }, `“${failure.answer}”`),
+  );
+}
 
 /** Open the model in the Heads tab, which offers the download of a missing model. */
 function useModel({ name }) {

@@ -13,7 +13,7 @@ const VIEWS = '.headlight.translate, [role=tabpanel]';
 // Elements without term explanations: controls, live regions, user text, and two lines of the first screen, which has
 // enough to click.
 const EXCLUDED =
-  '[aria-hidden=true], button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .text, .token, .label, .plot, ' +
+  '[aria-hidden=true], button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .view-title, .text, .token, .label, .plot, ' +
   '.columns .wall > .quiet, .columns .says, .all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
 const SPLIT = /flex|grid/; // layouts in which a wrapped term would become a separate item
 

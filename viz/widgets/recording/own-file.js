@@ -41,10 +41,13 @@ class OwnFile {
     const links = make('div', { class: 'own-file-links' }, this.picker.element, this.sample, this.save);
     this.recipe = make('pre', { class: 'recipe' }, RECIPE);
     root.append(links, this.description, this.recipe, this.error, this.content);
-    mountDrop((file) => {
+    const show = (file) => {
       set({ tab: 'own' });
       this.open(file);
-    });
+    };
+    mountDrop(show);
+    // Another view opens a file, or the sample if there is none.
+    addEventListener('headlight-file', ({ detail }) => show(detail.file ?? sampleFile(state.translation)));
     on(['tab', 'language', 'translation'], () => this.draw());
     this.draw();
   }

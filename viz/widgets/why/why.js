@@ -37,7 +37,7 @@ class WhyTab {
 
   build() {
     this.which = new HeadPicker(() => this.pair.reset());
-    this.title = make('h2', {});
+    this.title = make('h2', { class: 'view-title' });
     this.description = make('p', { class: 'says' });
     this.note = make('p', { class: 'note' });
     this.queries = new TokenRadio((row) => this.choose({ row, column: null }));

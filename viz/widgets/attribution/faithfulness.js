@@ -1,0 +1,64 @@
+// The faithfulness report as groups of methods, bars and a sentence; the completeness of integrated gradients.
+
+import { make } from '../core/dom.js';
+import { formatSigned, signed, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+
+/** How far apart the most faithful methods of a report are. */
+export function faithfulnessText({ methods, sentences, tau }) {
+  const equal = tiedMethods(methods);
+  const [high, low] = [equal[0], equal.at(-1)].map((name) => signed(methods[name].area, 2));
+  const numbers = {
+    count: sentences,
+    name: t(`method_${equal[0]}`),
+    high,
+    low,
+  };
+  const others = {
+    raw: signed(methods.average.area, 2),
+    bound: signed(methods.erasure.area, 2),
+    tau: twoDecimals(tau.average.erasure),
+  };
+  return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...others });
+}
+
+/** The best method except erasure, and its ties: each area is in the confidence interval of the other. */
+export function tiedMethods(methods) {
+  const order = Object.keys(methods).filter((name) => name !== 'erasure');
+  order.sort((one, other) => methods[other].area - methods[one].area);
+  const best = methods[order[0]];
+  return order.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
+}
+
+/** The methods in two groups by their faithfulness: those that are as good as the best one, and the others. */
+export function methodGroups(names, methods) {
+  const area = (name) => methods[name]?.area ?? -Infinity; // a method that was not measured is last
+  const sorted = [...names].sort((one, other) => area(other) - area(one));
+  const best = new Set([...tiedMethods(methods), 'erasure']);
+  const groups = [
+    { name: 'word_faithful_best', methods: sorted.filter((name) => best.has(name)) },
+    { name: 'word_faithful_less', methods: sorted.filter((name) => !best.has(name)) },
+  ];
+  return groups.filter((group) => group.methods.length);
+}
+
+/** Bar of a method's faithfulness over many sentences, with its confidence interval. */
+export function faithfulnessBar(methods, method) {
+  const overall = methods[method];
+  if (!overall) return make('span', { class: 'faith quiet' }, '–');
+  const highest = Math.max(...Object.values(methods).map(({ high }) => high));
+  const percent = (value) => `${((100 * Math.max(0, value)) / highest).toFixed(1)}%`;
+  const interval = make('s', { style: `left:${percent(overall.low)};right:calc(100% - ${percent(overall.high)})` });
+  const bar = make('span', { class: 'track' }, make('i', { style: `width:${percent(overall.area)}` }), interval);
+  const bounds = `${signed(overall.low, 2)} … ${signed(overall.high, 2)}`;
+  return make('span', { class: 'faith', title: bounds }, bar, make('span', { class: 'numeric' }, signed(overall.area, 2)));
+}
+
+const COMPLETE = 0.01; // nats; a smaller gap counts as complete
+
+/** Compares the sum of the integrated gradients with the expected sum. */
+export function completenessText(gap) {
+  if (!gap) return '';
+  const [missed, whole] = [twoDecimals(gap.missing), formatSigned(gap.expected, 2)];
+  return t(gap.missing < COMPLETE ? 'word_complete' : 'word_gap', { missed, whole });
+}
