@@ -138,6 +138,22 @@ def test_sentence_with_invalid_head_in_permalink_is_translated(page: Page, answe
 
 
 @pytest.mark.journey
+def test_back_returns_to_previous_tab(page: Page) -> None:
+    expose_state(page)
+    wait_for_permalink(page)
+    open_tab(page, "whatif")
+    page.wait_for_function("location.hash.includes('tab=whatif')")
+    open_tab(page, "models")
+    page.wait_for_function("location.hash.includes('tab=models')")
+    page.go_back()
+    page.wait_for_function("headlight.tab === 'whatif'")
+    page.go_back()
+    page.wait_for_function("headlight.tab === 'heads'")
+    page.go_forward()
+    page.wait_for_function("headlight.tab === 'whatif'")
+
+
+@pytest.mark.journey
 def test_back_and_forward_navigate_between_translations(page: Page) -> None:
     expose_state(page)
     wait_for_permalink(page)

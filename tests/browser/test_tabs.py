@@ -197,10 +197,9 @@ def signed(number: float) -> str:
 def test_licences_use_page_language(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     open_tab(page, "models")
-    licences = page.locator(".headlight-models tr.model td.licence").all_inner_texts()
-    assert set(licences) == {phrases("zh")["models_licence_restricted"], "CC0 1.0"}
-    page.locator(".headlight-models tr.model .card").first.click()
-    expect(page.locator(".headlight-models article").first).to_contain_text(phrases("zh")["models_licence_restricted"])
+    for name, licence in {"de-en": phrases("zh")["models_licence_restricted"], "toy": "CC0 1.0"}.items():
+        page.locator(f".headlight-models tr.model[data-model={name}] .card").click()
+        expect(page.locator(f".headlight-models article[data-model={name}]")).to_contain_text(licence)
 
 
 @pytest.mark.journey
@@ -221,12 +220,19 @@ def test_every_model_folder_has_card_with_its_numbers(page: Page) -> None:
         assert number == f"{size:.0f}" if size >= 10 else f"{size:.1f}"
         line = page.locator(f".headlight-models tr.model[data-model={name}]")
         assert line.locator(".in-use").inner_text() == ("in use" if name == "de-en" else "")
-        millions = f"{parameters(folder) / 1e6:.1f}".removesuffix(".0")
-        assert line.locator("td.numeric").first.inner_text() == f"{millions} M"
+        assert line.locator("td.numeric").inner_text() == facts["On disk"]
         own = "".join(re.findall(r"\w+", (folder / "README.md").read_text(encoding="utf-8")))
         assert "".join(re.findall(r"\w+", card.locator(".summary").inner_text())) in own
     names = [each.get_attribute("aria-label") for each in page.locator(".headlight-models [role=region]").all()]
     assert len(set(names)) == len(names) > len(folders)
+
+
+def test_models_view_opens_sample_and_copies_notebook_code(page: Page) -> None:
+    open_tab(page, "models")
+    expect(page.locator("tr.model[data-model=de-en] .fails")).to_contain_text("That's sausage to me.")
+    expect(page.locator(".own-models pre")).to_contain_text("headlight.show(")
+    page.locator(".own-models").get_by_role("button", name="Open a sample").click()
+    expect(page.locator("#panel-own .headlight-recorded")).to_contain_text("Layer 1 · Head 1")
 
 
 def parameters(folder: Path) -> int:

@@ -12,7 +12,15 @@ import pytest
 
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.viz.figure_phrases import phrases
-from headlight.viz.service.markdown import Block, blocks, find_licence, find_test_scores, sections, training_curve
+from headlight.viz.service.markdown import (
+    Block,
+    blocks,
+    find_failure,
+    find_licence,
+    find_test_scores,
+    sections,
+    training_curve,
+)
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.models import cards_json
@@ -274,3 +282,20 @@ def test_hub_models_are_last_and_have_cards_when_downloaded(tmp_path: Path, monk
         card = fetched["b/opus-mt-es-en"]
         assert (text(card["summary"][0]), card["downloaded"]) == ("By somebody else.", True)
         assert (fetched["a/opus-mt-fr-en"]["summary"], fetched["a/opus-mt-fr-en"]["parameters"]) == ([], 0)
+
+
+def test_failure_is_shortest_quoted_pair_of_a_list() -> None:
+    card = """
+"Not" → "of a list"
+
+- Science: "A long sentence about light." → "A longer answer
+  about nothing."
+- Idioms: "Das ist mir Wurst." → "That's sausage to me."; "Ich verstehe nur Bahnhof." → "I only understand station."
+"""
+    assert find_failure(blocks(card)) == {"text": "Das ist mir Wurst.", "answer": "That's sausage to me."}
+    assert find_failure(blocks("- Irony and what is only implied")) is None
+
+
+def test_translators_name_a_failure_and_others_do_not(cards: dict[str, dict[str, Any]]) -> None:
+    assert cards["de-en"]["failure"]["text"] == "Das ist mir Wurst."
+    assert cards["sentiment"]["failure"] is None

@@ -155,11 +155,13 @@ export function formatPermalink() {
   return `#${values}`;
 }
 
-/** Keeps the URL up to date, including that of an embedding page. Each translation adds a history entry. */
+/** Keeps the URL up to date, including that of an embedding page. Each translation and each tab adds a history entry. */
 export function syncAddress() {
   let timer = 0;
   /** @type {string | null} */
   let entryRequest = null; // request of this history entry; null: the next translation belongs to this entry
+  /** @type {string | null} */
+  let entryTab = null;
   let isLive = false; // this entry's translation is live, so the next one replaces it
   let knownHash = location.hash;
   const update = () => {
@@ -169,7 +171,9 @@ export function syncAddress() {
       if (state.busy || !state.translation) return; // the URL already has the pending request
       if (location.hash !== knownHash) return; // do not overwrite a history entry opened meanwhile
       const request = JSON.stringify(state.unanswered ?? state.translation.requestValues());
-      const isNewEntry = entryRequest !== null && request !== entryRequest && !isLive;
+      const isNewRequest = entryRequest !== null && request !== entryRequest && !isLive;
+      const isNewEntry = isNewRequest || (entryTab !== null && state.tab !== entryTab);
+      entryTab = state.tab;
       if (request !== entryRequest) isLive = Boolean(state.translation.live) && !state.unanswered;
       entryRequest = request;
       const hash = formatPermalink();
@@ -181,7 +185,7 @@ export function syncAddress() {
   };
   on(['translation', 'busy', 'chosenLanguage', ...FIELDS.judged.map(({ key }) => key), ...Object.keys(DEFAULTS)], update);
   addEventListener('hashchange', () => {
-    entryRequest = null;
+    entryRequest = entryTab = null;
     knownHash = location.hash;
     update();
   });
