@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { SearchTree } = await import('../../viz/widgets/decoding/search-tree.js');
-const { choiceReason } = await import('../../viz/widgets/decoding/choice-reason.js');
+const { choiceReason, differingParts } = await import('../../viz/widgets/decoding/choice-reason.js');
 
 // parent, step, id, label, kept, added, log probability, score, outcome, reason
 const TREE = new SearchTree([
@@ -15,21 +15,29 @@ const TREE = new SearchTree([
 ]);
 
 test('the chosen translation is compared with the runner-up and with greedy search', () => {
-  const reason = choiceReason(TREE, [3, 2], [null, null], 0);
-  assert.match(reason, /“b d”.*−0\.50.*“a c”.*−1\.00/);
-  assert.match(reason, /step 1.*“b”.*“a”/);
+  const { choice, greedy } = choiceReason(TREE, [3, 2], [null, null], 0);
+  assert.match(choice, /“b d”.*“a c”.*−0\.50.*−1\.00/);
+  assert.match(greedy, /step 1.*“b”.*“a”/);
 });
 
 test('a path of likeliest tokens is what greedy search writes, too', () => {
-  const greedy = choiceReason(TREE, [2], [null], 0);
-  assert.match(greedy, /“a c”/);
-  assert.match(greedy, /[Gg]reedy search/);
+  const { choice, greedy } = choiceReason(TREE, [2], [null], 0);
+  assert.match(choice, /one translation only/);
   assert.doesNotMatch(greedy, /step \d/);
 });
 
-test('a reverse model that turns the order round is named, one that confirms it only adds to the sum', () => {
-  assert.match(choiceReason(TREE, [2, 3], [-0.1, -3], 0.3), /“a c”.*“b d”.*−0\.50.*−1\.00/);
-  assert.match(choiceReason(TREE, [3, 2], [-1, -2], 0.3), /−0\.80.*“a c”.*−1\.60/);
+test('a reverse model that reverses the order is named, one that confirms it only adds to the sum', () => {
+  assert.match(choiceReason(TREE, [2, 3], [-0.1, -3], 0.3).choice, /“a c”.*“b d”.*−0\.50.*−1\.00/);
+  assert.match(choiceReason(TREE, [3, 2], [-1, -2], 0.3).choice, /“a c”.*−0\.80.*−1\.60/);
 });
 
-test('without a finished translation there is nothing to explain', () => assert.equal(choiceReason(TREE, [], [], 0), ''));
+test('without a finished translation there is nothing to explain', () => assert.equal(choiceReason(TREE, [], [], 0), null));
+
+test('two translations are told apart by the words that differ', () => {
+  const parts = (one, other) => differingParts(one, other).join(' | ');
+  assert.equal(parts('The dog is sleeping under the table.', 'The dog is asleep under the table.'), 'sleeping | asleep');
+  assert.equal(parts('The dog is sleeping here.', 'The dog sleeping here.'), 'is sleeping | sleeping');
+  assert.equal(parts('He sleeps now', 'He sleeps'), 'sleeps now | sleeps');
+  assert.equal(parts('我看见一只狗。', '我看见一条狗。'), '只 | 条');
+  assert.equal(parts('a b c d e f g h', 'x'), 'a b c d e f… | x');
+});

@@ -1,13 +1,13 @@
-// Explains the search's choice in two sentences: compared with the runner-up, and with greedy search.
+// Explains the search's choice: compared with the runner-up, in the words that differ, and with greedy search.
 
 import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { LANGUAGES } from '../core/languages.js';
-import { state } from '../core/state.js';
 
 const MIN_DIFFERENCE = 0.00005; // smaller differences are invisible, since scores are shown with four decimals
+const [MAX_WORDS, MAX_LETTERS] = [6, 12]; // of a part that differs
 
 /**
+ * The comparison with the runner-up and the one with greedy search; null without a finished translation.
  * @param {import('./search-tree.js').SearchTree} tree
  * @param {number[]} finished last nodes of the finished translations, the chosen one first
  * @param {(number | null)[]} backs back-translation score per finished translation; null without a reverse model
@@ -15,21 +15,37 @@ const MIN_DIFFERENCE = 0.00005; // smaller differences are invisible, since scor
  */
 export function choiceReason(tree, finished, backs, weight) {
   const [best] = finished;
-  if (best === undefined) return '';
-  return `${againstOthers(tree, finished, backs, weight)}${LANGUAGES[state.language].gap}${againstGreedy(tree, best)}`;
+  return best === undefined ? null : { choice: againstOthers(tree, finished, backs, weight), greedy: againstGreedy(tree, best) };
+}
+
+/** The parts in which two texts differ, by words if they have spaces. A part is never empty: it takes its neighbour. */
+export function differingParts(text, other) {
+  const isSpaced = text.includes(' ');
+  const [one, two] = [text, other].map((each) => (isSpaced ? each.split(' ') : [...each]));
+  const shorter = Math.min(one.length, two.length);
+  let start = 0;
+  while (start < shorter && one[start] === two[start]) start++;
+  let end = 0;
+  while (end < shorter - start && one.at(-1 - end) === two.at(-1 - end)) end++;
+  if (start + end >= shorter && end > 0) end--;
+  else if (start + end >= shorter && start > 0) start--;
+  const part = (units) => shorten(units.slice(start, units.length - end), isSpaced ? ' ' : '');
+  return [part(one), part(two)];
+}
+
+function shorten(units, gap) {
+  const limit = gap ? MAX_WORDS : MAX_LETTERS;
+  return units.length > limit ? `${units.slice(0, limit).join(gap)}…` : units.join(gap);
 }
 
 function againstOthers(tree, finished, backs, weight) {
   const [best, second] = finished;
-  const text = tree.getNode(best).text;
-  if (second === undefined) return t('decoding_why_only', { text });
+  if (second === undefined) return t('decoding_why_only');
   const score = (place) => tree.about(place).score;
-  const values = (other, getNumber) => ({
-    text,
-    other: tree.getNode(other).text,
-    best: formatSigned(getNumber(best)),
-    second: formatSigned(getNumber(other)),
-  });
+  const values = (rival, getNumber) => {
+    const [text, other] = differingParts(tree.getNode(best).text, tree.getNode(rival).text);
+    return { text, other, best: formatSigned(getNumber(best)), second: formatSigned(getNumber(rival)) };
+  };
   if (backs[0] === null) return t('decoding_why_score', values(second, score));
   const rival = finished.slice(1).reduce((one, other) => (score(other) > score(one) ? other : one));
   if (score(rival) > score(best) + MIN_DIFFERENCE) return t('decoding_why_reversed', values(rival, score));

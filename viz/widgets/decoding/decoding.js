@@ -5,7 +5,7 @@ import { make } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { t } from '../core/i18n.js';
+import { sentenceGap, t } from '../core/i18n.js';
 import { Probabilities } from './probabilities.js';
 import { choiceReason } from './choice-reason.js';
 import { SelectedNode } from './selected-node.js';
@@ -46,20 +46,10 @@ class DecodingTab {
     this.single = make('p', { class: 'single' });
     this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.requestSearch() });
     this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
-    this.reason = make('p', { class: 'reason' });
-    this.search = section(
-      'search',
-      this.reason,
-      this.none,
-      this.controls,
-      this.tree.element,
-      this.tree.legend,
-      this.chosen.readout,
-      this.tree.keys,
-    );
+    this.search = section('search', this.none, this.controls, this.tree.element, this.tree.legend, this.chosen.readout, this.tree.keys);
+    this.search.title.className = 'view-title';
     this.pair = make('div', { class: 'pair' }, this.chosen.step.element, this.finished.section.element);
-    for (const element of [this.reason, this.chosen.readout, this.tree.element, this.tree.legend, this.tree.keys, this.pair])
-      element.hidden = true;
+    for (const element of [this.chosen.readout, this.tree.element, this.tree.legend, this.tree.keys, this.pair]) element.hidden = true;
     this.root.append(this.error, this.search.element, this.pair, this.probabilities.section.element);
   }
 
@@ -123,14 +113,15 @@ class DecodingTab {
     const hasTree = nodes.length > 0;
     const { tree } = this;
     this.none.hidden = hasTree;
-    const { reason, controls, pair, chosen } = this;
-    for (const element of [reason, chosen.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.caption])
+    const { controls, pair, chosen } = this;
+    for (const element of [chosen.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.caption])
       element.hidden = !hasTree;
     this.search.title.textContent = t('decoding_search');
     this.probabilities.draw(plotly, chances.figure);
     if (hasTree) {
-      this.search.caption.textContent = t('decoding_search_says', { beam });
-      this.reason.textContent = choiceReason(this.searchResult.tree, finished, backs, weight);
+      const reason = choiceReason(this.searchResult.tree, finished, backs, weight);
+      if (reason) this.search.title.textContent = reason.choice;
+      this.search.caption.textContent = [reason?.greedy ?? '', t('decoding_search_says', { beam })].filter(Boolean).join(sentenceGap());
       tree.show(this.searchResult, this.opens);
       this.finished.draw(this.searchResult, this.opens);
       this.drawTree(same);
