@@ -50,6 +50,19 @@ class Patching:
         return sorted(heads, key=lambda head: -head[3])[:count]
 
 
+@dataclass(frozen=True)
+class PatchedShares:
+    """The shares of some of the patches, in the order of `Patching`: the states, then the heads."""
+
+    place: int
+    word: str
+    other_word: str
+    lead: float
+    other_lead: float
+    all: int  # patches of this pair
+    shares: Float64Array
+
+
 class _Patch(NamedTuple):
     """A part of an activation `[batch, tokens or heads, …]` that is replaced."""
 
@@ -63,33 +76,55 @@ def patching(translator: Translator, translation: Translation, other: Translatio
     Raises:
         RequestError: the sentences have different numbers of tokens, or no word of their translations differs.
     """
-    place = _first_difference(translation, other)
+    result = patched_shares(translator, translation, other)
     config, tokens = translator.model.config, len(other.source_tokens)
-    state_probes = _state_probes(config)
-    states = [_Patch(probe, token) for probe in state_probes for token in range(tokens)]
-    head_paths = [f"{attention_path(kind, layer)}.mixed" for kind in KINDS for layer in range(config.layer_count(kind))]
-    heads = [_Patch(path, head) for path in head_paths for head in range(config.heads)]
+    count = len(_state_probes(config)) * tokens
+    return Patching(
+        place=result.place,
+        word=result.word,
+        other_word=result.other_word,
+        lead=result.lead,
+        other_lead=result.other_lead,
+        states=result.shares[:count].reshape(-1, tokens),
+        heads=_heads_by_kind(config, result.shares[count:]),
+    )
+
+
+def patched_shares(
+    translator: Translator, translation: Translation, other: Translation, first: int = 0, count: int | None = None
+) -> PatchedShares:
+    """Return the shares of `count` patches from index `first`; see `patching`."""
+    place = _first_difference(translation, other)
+    patches = _all_patches(translator.model.config, len(other.source_tokens))
+    batch = patches[first : None if count is None else first + count]
     with torch.inference_mode():
         with (
             translator.intervention_context(translation.request)(),
-            watch(translator.model, *state_probes, *head_paths) as seen,
+            watch(translator.model, *{patch.probe for patch in batch}) as seen,
         ):
             logits = forced_logits(translator, translation, place + 1, 1)
         with translator.intervention_context(other.request)():
             other_logits = forced_logits(translator, other, place + 1, 1)
         ids = (translation.target_tokens[place].id, other.target_tokens[place].id)
         lead, other_lead = (float(_lead(each, place, ids)) for each in (logits, other_logits))
-        leads = list(_patched_leads(translator, other, place, ids, [*states, *heads], seen))
-    shares: Float64Array = (np.array(leads) - other_lead) / (lead - other_lead)
-    return Patching(
+        leads = list(_patched_leads(translator, other, place, ids, batch, seen))
+    return PatchedShares(
         place=place,
         word=translation.target_tokens[place].text.strip(),
         other_word=other.target_tokens[place].text.strip(),
         lead=lead,
         other_lead=other_lead,
-        states=shares[: len(states)].reshape(len(state_probes), tokens),
-        heads=_heads_by_kind(config, shares[len(states) :]),
+        all=len(patches),
+        shares=(np.array(leads) - other_lead) / (lead - other_lead),
     )
+
+
+def _all_patches(config: TransformerConfig, tokens: int) -> list[_Patch]:
+    head_paths = [f"{attention_path(kind, layer)}.mixed" for kind in KINDS for layer in range(config.layer_count(kind))]
+    return [
+        *(_Patch(probe, token) for probe in _state_probes(config) for token in range(tokens)),
+        *(_Patch(path, head) for path in head_paths for head in range(config.heads)),
+    ]
 
 
 def _first_difference(translation: Translation, other: Translation) -> int:

@@ -398,6 +398,7 @@ declare module 'messages' {
     measured_effect: Call<any>;
     model_cards: Call<any>;
     more_training: Call<any>;
+    patch_pair: Call<any>;
     position_encoding: Call<any>;
     predict_losses: Call<any>;
     pruning_curve: Call<any>;

@@ -23,6 +23,7 @@ from headlight.model.experiments.mask_removal import (
     translate_in_all_modes,
     translate_padded,
 )
+from headlight.model.experiments.patching import patched_shares
 from headlight.model.experiments.scan import scan
 from headlight.model.experiments.score_parts import score_parts, weight_without
 from headlight.model.training.mistake_experiments import run_tests, try_mistakes
@@ -42,6 +43,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             all_ablation_losses,
             summarise_effects,
             measured_effects,
+            patched_shares,
             scan,
             word_account,
             score_parts,

@@ -31,6 +31,7 @@ from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import translation_dict
 from headlight.viz.service.own_choice import own_translation, target_ids
 from headlight.viz.service.service import Service
+from headlight.viz.tabs.patching import patching_function
 
 BATCH_SIZE = 4  # ablated translations per call; long calls delay other visitors
 MIN_PROBABILITY = 1e-45  # lower bound, so that the logarithm is finite
@@ -45,6 +46,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
         interactions_function(service),
         pruning_curve_function(service),
         pruning_search_function(service),
+        patching_function(service),
     )
     return widget("whatif/whatif")
 

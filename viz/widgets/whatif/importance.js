@@ -7,64 +7,11 @@ import { reconcile } from '../core/reconcile.js';
 import { state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { formatSigned, signed } from '../core/map-view.js';
-import { faultText, t } from '../core/i18n.js';
+import { t } from '../core/i18n.js';
+import { MAX_SECONDS, Measurement } from './measurement.js';
 import { PredictedHeads } from './predicted-heads.js';
 
-const MAX_SECONDS = 60; // seconds before the measurement stops
 const MAX_COLOUR_SHARE = 0.75; // fraction of the strongest colour used for the largest interaction
-
-/** Measures in batches until all heads are done, it is stopped, or it times out. */
-class Measurement {
-  /** `ask(first)` returns the next losses; `changed()` is called after each batch and at the end. */
-  constructor(ask, changed) {
-    this.ask = ask;
-    this.changed = changed;
-    this.turn = 0;
-    this.reset();
-  }
-
-  reset() {
-    this.turn += 1;
-    /** @type {Map<string, any>} */
-    this.known = new Map();
-    this.all = 0; // number of measurements, once the server has reported it
-    [this.running, this.late, this.fault] = [false, false, ''];
-  }
-
-  get whole() {
-    return this.all > 0 && this.known.size >= this.all;
-  }
-
-  stop() {
-    this.turn += 1;
-    this.running = false;
-    this.changed();
-  }
-
-  /** Stops when another tab is opened. */
-  async start() {
-    const turn = ++this.turn;
-    const startTime = performance.now();
-    [this.running, this.late, this.fault] = [true, false, ''];
-    this.changed();
-    try {
-      while (turn === this.turn && !this.whole) {
-        const answer = await this.ask(this.known.size);
-        if (turn !== this.turn) return;
-        this.all = answer.all;
-        for (const each of answer.losses) this.known.set(headKey(each), each);
-        this.late = performance.now() - startTime > 1000 * MAX_SECONDS && !this.whole;
-        if (this.late || state.tab !== 'whatif') break;
-        this.changed();
-      }
-    } catch (error) {
-      if (turn === this.turn) this.fault = faultText(error);
-    }
-    if (turn !== this.turn) return;
-    this.running = false;
-    this.changed();
-  }
-}
 
 export class Importance {
   /**
@@ -79,12 +26,16 @@ export class Importance {
     this.translation = null;
     this.tiles = 'maps';
     this.one = null; // the head whose interactions are shown: {kind, layer, head}
+    const ask = async (call, values) => {
+      const { all, losses } = await callWithRetry(call, { request: this.request, ...values });
+      return { all, entries: losses.map((each) => [headKey(each), each]) };
+    };
     this.single = new Measurement(
-      (first) => callWithRetry(server.measure_importance, { request: this.request, first }),
+      (first) => ask(server.measure_importance, { first }),
       () => this.drawControls(),
     );
     this.both = new Measurement(
-      (first) => callWithRetry(server.measure_interactions, { request: this.request, first, part: this.one }),
+      (first) => ask(server.measure_interactions, { first, part: this.one }),
       () => this.drawControls(),
     );
     this.title = make('h3', {});

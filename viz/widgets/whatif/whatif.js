@@ -1,5 +1,5 @@
 // The Change view: change heads, layers, positions or words and translate again. Left: the wall, which switches heads.
-// Middle: the effect on each word, or a head's map before and after and their difference. Right: all interventions.
+// Middle: each word, or a head's map before and after. Right: all interventions.
 
 import { Translation } from '../core/translation.js';
 import { callWithRetry } from '../core/boot.js';
@@ -33,6 +33,7 @@ import { Difference } from './difference.js';
 import { exampleInterventions } from './examples.js';
 import { MapSource } from './map-source.js';
 import { Importance } from './importance.js';
+import { PairPatching } from './pair-patching.js';
 import { WeightEditor } from './weight-editor.js';
 import { Pruning } from './pruning.js';
 import { ErrorNote } from './error-note.js';
@@ -121,7 +122,8 @@ class WhatIfTab {
     this.heads.head.append(this.difference.element);
     const bar = make('div', { class: 'topline' }, this.board.title, make('div', { class: 'end' }, this.panes));
     this.alone = make('p', { class: 'quiet' });
-    this.middle = make('div', { class: 'middle' }, bar, this.board.element, this.alone, this.heads.head);
+    this.patching = new PairPatching(this.server);
+    this.middle = make('div', { class: 'middle' }, bar, this.board.element, this.alone, this.patching.element, this.heads.head);
     this.heads.element.append(this.middle);
   }
 
@@ -239,6 +241,7 @@ class WhatIfTab {
     this.parts.draw();
     this.importance.draw(state.translation);
     this.pruning.draw(state.translation, this.result);
+    this.patching.draw(state.translation);
     this.markWall();
   }
 

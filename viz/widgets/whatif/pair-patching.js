@@ -1,0 +1,166 @@
+// Activation patching of a minimal pair: which states and heads of the first sentence, written into the second one's run,
+// bring the first sentence's word back.
+
+import { callWithRetry } from '../core/boot.js';
+import { fillElements, make, replace } from '../core/dom.js';
+import { formatEffect } from '../core/map-view.js';
+import { pageStore, state } from '../core/state.js';
+import { KINDS } from '../core/translation.js';
+import { cssColour, scaleColour, textColourOn } from '../core/theme.js';
+import { t } from '../core/i18n.js';
+import { headName } from './importance.js';
+import { interventions } from './interventions.js';
+import { MAX_SECONDS, Measurement } from './measurement.js';
+import { applySwaps } from './minimal-pair.js';
+
+const MAX_LISTED = 5; // heads
+const MAX_NUMBERED = 16; // tokens; in a wider table the numbers are only titles
+const MOST = 0.9; // share that counts as the whole lead
+
+const toColour = (share) => scaleColour('difference', (1 + Math.max(-1, Math.min(1, share))) / 2);
+
+export class PairPatching {
+  /** @param {import('../core/server.js').Server} server */
+  constructor(server) {
+    this.key = '';
+    /** @type {{ request: any, other: string }} */
+    this.query = { request: null, other: '' };
+    /** @type {any} */
+    this.answer = null; // of the last batch
+    /** @type {any} */
+    this.translation = null;
+    this.measurement = new Measurement(
+      async (first) => {
+        this.answer = await callWithRetry(server.patch_pair, { ...this.query, first });
+        return { all: this.answer.all, entries: this.answer.shares.map((share, place) => [first + place, share]) };
+      },
+      () => this.drawResult(),
+    );
+    this.title = make('h3', {});
+    this.description = make('p', { class: 'quiet' });
+    this.run = make('button', { type: 'button', class: 'link', onclick: () => this.press() });
+    this.progress = make('span', { class: 'quiet numeric', role: 'status' });
+    this.result = make('p', {});
+    this.states = make('div', { class: 'states' });
+    this.heads = make('div', { class: 'bars' });
+    this.heads.addEventListener('click', ({ target }) => {
+      const { kind, layer, head } = /** @type {HTMLElement} */ (target).closest('button')?.dataset ?? {};
+      if (kind) pageStore.set({ kind, layer: Number(layer), head: Number(head), row: null, column: null });
+    });
+    const line = make('div', { class: 'more' }, this.run, this.progress);
+    this.element = make(
+      'section',
+      { class: 'patching', hidden: true },
+      ...[this.title, this.description, line, this.result, this.states, this.heads],
+    );
+  }
+
+  /** Offers the measurement if words of the sentence are swapped and nothing else is changed. */
+  draw(translation) {
+    const list = interventions();
+    this.element.hidden = !list.length || list.some(({ action }) => action !== 'swap');
+    if (this.element.hidden) return;
+    this.translation = translation;
+    const query = { request: translation.requestValues(), other: applySwaps(translation.source_text, list) };
+    const key = JSON.stringify(query);
+    if (key !== this.key) {
+      [this.key, this.query, this.answer] = [key, query, null];
+      this.measurement.reset();
+    }
+    this.title.textContent = t('patching_title');
+    this.description.textContent = t('patching_says');
+    this.drawResult();
+  }
+
+  press() {
+    if (this.measurement.running) this.measurement.stop();
+    else this.measurement.start();
+  }
+
+  drawResult() {
+    const { measurement, answer } = this;
+    this.run.hidden = measurement.whole;
+    this.run.textContent = t(measurement.running ? 'whatif_measure_stop' : 'patching_run');
+    this.progress.textContent = this.progressText();
+    for (const part of [this.result, this.states, this.heads]) part.hidden = !answer;
+    if (!answer) return;
+    const shares = [...measurement.known.values()];
+    const count = answer.tokens.length;
+    const layers = this.translation.layers('encoder') + 1; // and the embedding
+    const states = Array.from({ length: layers }, (_, layer) => shares.slice(layer * count, (layer + 1) * count));
+    const heads = this.listHeads(shares.slice(layers * count));
+    replace(this.result, ...(measurement.whole ? this.resultText(states, heads) : []));
+    this.drawStates(states);
+    replace(this.heads, ...heads.slice(0, MAX_LISTED).map((each) => this.bar(each, Math.abs(heads[0].share))));
+  }
+
+  progressText() {
+    const { measurement } = this;
+    if (measurement.fault) return measurement.fault;
+    if (!measurement.known.size || measurement.whole) return '';
+    const numbers = { done: measurement.known.size, all: measurement.all, limit: MAX_SECONDS };
+    return t(measurement.late ? 'whatif_measured_late' : 'whatif_measured', numbers);
+  }
+
+  /** The heads whose shares are known, by share. */
+  listHeads(shares) {
+    const count = this.translation.heads('encoder');
+    const places = KINDS.filter((kind) => this.translation.tensors[kind]).flatMap((kind) =>
+      Array.from({ length: this.translation.layers(kind) * count }, (_, place) => ({
+        kind,
+        layer: Math.floor(place / count),
+        head: place % count,
+      })),
+    );
+    return shares.map((share, place) => ({ ...places[place], share })).sort((one, other) => other.share - one.share);
+  }
+
+  /** Names the deepest layer in which one token's state brings the word back, and the best head. */
+  resultText(states, heads) {
+    const { word, other_word: other, tokens } = this.answer;
+    const best = states.map((row) => Math.max(...row));
+    const deepest = best.findLastIndex((share) => share >= MOST);
+    const layer = deepest < 0 ? best.indexOf(Math.max(...best)) : deepest;
+    const token = tokens[states[layer].indexOf(best[layer])];
+    const values = { layer, share: formatEffect(best[layer]), head: headName(heads[0]), head_share: formatEffect(heads[0].share) };
+    const bold = (text) => make('b', {}, make('bdi', {}, text));
+    const phrase = deepest < 0 ? 'patching_spread' : layer === 0 ? 'patching_embedding' : 'patching_layer';
+    return fillElements(t(phrase, values), { token: bold(token), word: bold(word), other: bold(other) });
+  }
+
+  drawStates(states) {
+    const { tokens, word, other_word: other } = this.answer;
+    const isNumbered = tokens.length <= MAX_NUMBERED;
+    const cell = (share, layer, place) => {
+      if (share === undefined) return make('td', {});
+      const colour = toColour(share);
+      const title = `${this.layerName(layer)}, ${tokens[place]}: ${formatEffect(share)}`;
+      const style = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
+      return make('td', { title, style }, isNumbered ? formatEffect(share).replace(/^([+−]?)0\./, '$1.') : '');
+    };
+    const head = make('tr', {}, make('td', {}), ...tokens.map((token) => make('th', { scope: 'col' }, make('bdi', {}, token))));
+    const rows = states.map((_, index) => {
+      const layer = states.length - 1 - index; // the last layer is above, as the model is drawn
+      const cells = tokens.map((__, place) => cell(states[layer][place], layer, place));
+      return make('tr', {}, make('th', { scope: 'row' }, this.layerName(layer)), ...cells);
+    });
+    const caption = make('caption', {}, t('patching_caption', { word, other }));
+    replace(this.states, make('table', { class: 'numeric' }, caption, make('thead', {}, head), make('tbody', {}, ...rows)));
+  }
+
+  layerName(layer) {
+    return layer ? t('word_layer', { layer }) : t('word_embedding');
+  }
+
+  bar({ kind, layer, head, share }, most) {
+    const width = `${((100 * Math.abs(share)) / Math.max(most, 1e-9)).toFixed(1)}%`;
+    const pressed = state.kind === kind && state.layer === layer && state.head === head;
+    return make(
+      'button',
+      { type: 'button', 'aria-pressed': String(pressed), data: { kind, layer, head } },
+      make('span', {}, headName({ kind, layer, head })),
+      make('span', { class: 'track' }, make('i', { style: `width:${width};background:${cssColour(toColour(Math.sign(share)))}` })),
+      make('span', { class: 'numeric' }, formatEffect(share)),
+    );
+  }
+}
