@@ -207,6 +207,24 @@ def test_word_is_masked_swapped_and_restored(page: Page, answered: Answered) -> 
     assert total.locator("> .quiet").inner_text() == ""
 
 
+def test_patching_finds_word_that_makes_the_difference(page: Page) -> None:
+    other = TEXT.replace("Hund", "Mann")
+    expect(page.locator(f"{TAB} .patching")).to_be_hidden()
+    page.fill(f"{TAB} .pair textarea", other)
+    page.press(f"{TAB} .pair textarea", "Enter")
+    wait_for_result(page)
+    page.click(f"{TAB} .patching button.link")
+    expect(page.locator(f"{TAB} .patching button.link")).to_be_hidden(timeout=120_000)
+    expect(page.locator(f"{TAB} .patching > p:not(.quiet)")).to_contain_text("the state of Mann alone brings dog back")
+    cells = page.locator(f"{TAB} .patching tbody tr >> nth=-1").locator("td").all_inner_texts()
+    assert cells[1] == "1.00"
+    assert all(float(cell.replace("−", "-")) < 0.1 for place, cell in enumerate(cells) if place != 1)
+    page.locator(f"{TAB} .patching .bars button").first.click()
+    expect(page.locator(f"{TAB} .patching .bars button").first).to_have_attribute("aria-pressed", "true")
+    page.click(f"{TAB} .steps button:has-text('Reset')")
+    expect(page.locator(f"{TAB} .patching")).to_be_hidden()
+
+
 def test_copy_borrow_and_minimal_pair(
     page: Page, translator: Translator, answered: Answered, example: Translation
 ) -> None:

@@ -3,7 +3,7 @@
 
 import { callWithRetry } from '../core/boot.js';
 import { fillElements, make, replace } from '../core/dom.js';
-import { formatEffect } from '../core/map-view.js';
+import { formatSigned } from '../core/map-view.js';
 import { pageStore, state } from '../core/state.js';
 import { KINDS } from '../core/translation.js';
 import { cssColour, scaleColour, textColourOn } from '../core/theme.js';
@@ -17,6 +17,7 @@ const MAX_LISTED = 5; // heads
 const MAX_NUMBERED = 16; // tokens; in a wider table the numbers are only titles
 const MOST = 0.9; // share that counts as the whole lead
 
+const formatShare = (share) => formatSigned(share, 2);
 const toColour = (share) => scaleColour('difference', (1 + Math.max(-1, Math.min(1, share))) / 2);
 
 export class PairPatching {
@@ -122,7 +123,7 @@ export class PairPatching {
     const deepest = best.findLastIndex((share) => share >= MOST);
     const layer = deepest < 0 ? best.indexOf(Math.max(...best)) : deepest;
     const token = tokens[states[layer].indexOf(best[layer])];
-    const values = { layer, share: formatEffect(best[layer]), head: headName(heads[0]), head_share: formatEffect(heads[0].share) };
+    const values = { layer, share: formatShare(best[layer]), head: headName(heads[0]), head_share: formatShare(heads[0].share) };
     const bold = (text) => make('b', {}, make('bdi', {}, text));
     const phrase = deepest < 0 ? 'patching_spread' : layer === 0 ? 'patching_embedding' : 'patching_layer';
     return fillElements(t(phrase, values), { token: bold(token), word: bold(word), other: bold(other) });
@@ -134,9 +135,9 @@ export class PairPatching {
     const cell = (share, layer, place) => {
       if (share === undefined) return make('td', {});
       const colour = toColour(share);
-      const title = `${this.layerName(layer)}, ${tokens[place]}: ${formatEffect(share)}`;
+      const title = `${this.layerName(layer)}, ${tokens[place]}: ${formatShare(share)}`;
       const style = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
-      return make('td', { title, style }, isNumbered ? formatEffect(share).replace(/^([+−]?)0\./, '$1.') : '');
+      return make('td', { title, style }, isNumbered ? formatShare(share).replace(/^0\./, '.') : '');
     };
     const head = make('tr', {}, make('td', {}), ...tokens.map((token) => make('th', { scope: 'col' }, make('bdi', {}, token))));
     const rows = states.map((_, index) => {
@@ -160,7 +161,7 @@ export class PairPatching {
       { type: 'button', 'aria-pressed': String(pressed), data: { kind, layer, head } },
       make('span', {}, headName({ kind, layer, head })),
       make('span', { class: 'track' }, make('i', { style: `width:${width};background:${cssColour(toColour(Math.sign(share)))}` })),
-      make('span', { class: 'numeric' }, formatEffect(share)),
+      make('span', { class: 'numeric' }, formatShare(share)),
     );
   }
 }

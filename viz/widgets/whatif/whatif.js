@@ -1,5 +1,4 @@
-// The Change view: change heads, layers, positions or words and translate again. Left: the wall, which switches heads.
-// Middle: each word, or a head's map before and after. Right: all interventions.
+// The Change view. Left: the wall, which switches heads. Middle: each word, or a map before and after. Right: all changes.
 
 import { Translation } from '../core/translation.js';
 import { callWithRetry } from '../core/boot.js';
