@@ -19,9 +19,12 @@ MERGED_ID = -1  # id of merged tokens, which are in no vocabulary
 NO_LAYER = -1  # layer of a map that combines several layers
 
 
-def merge_words(map: AttentionMap) -> AttentionMap:  # noqa: A002 (the usual name in the field)
-    """Merge tokens into words. Special tokens do not change."""
-    return _merge(map, lambda left, right: left.word is not None and left.word == right.word)
+def merge_words(map: AttentionMap, *, sum_rows: bool = False) -> AttentionMap:  # noqa: A002 (the usual name in the field)
+    """Merge tokens into words. Special tokens do not change.
+
+    `sum_rows`: also sum over queries, for values that add up, such as effects.
+    """
+    return _merge(map, lambda left, right: left.word is not None and left.word == right.word, sum_rows=sum_rows)
 
 
 def merge_characters(map: AttentionMap) -> AttentionMap:  # noqa: A002
@@ -91,11 +94,17 @@ def join_tokens(tokens: Sequence[Token]) -> Token:
     )
 
 
-def _merge(map: AttentionMap, belong_together: Callable[[Token, Token], bool]) -> AttentionMap:  # noqa: A002
+def _merge(
+    map: AttentionMap,  # noqa: A002
+    belong_together: Callable[[Token, Token], bool],
+    *,
+    sum_rows: bool = False,
+) -> AttentionMap:
     rows, columns = group_tokens(map.rows, belong_together), group_tokens(map.columns, belong_together)
     column_groups = _group_matrix(columns, len(map.columns))  # [words, columns]
     row_groups = _group_matrix(rows, len(map.rows))  # [words, rows]
-    weights = (row_groups / np.maximum(row_groups.sum(axis=1, keepdims=True), 1)) @ map.weights @ column_groups.T
+    row_sizes = np.ones((len(rows), 1)) if sum_rows else np.maximum(row_groups.sum(axis=1, keepdims=True), 1)
+    weights = (row_groups / row_sizes) @ map.weights @ column_groups.T
     allowed = row_groups @ map.allowed.astype(np.float32) @ column_groups.T > 0
     previous_runs = {index: run for run in group_tokens(map.previous_tokens, belong_together) for index in run}
     return replace(

@@ -14,6 +14,7 @@ from headlight.model.checkpoints.formats import escape_formula, to_json, to_npz
 from headlight.model.measures.map_reduction import drop_special, maximum, mean_map, merge_words
 from headlight.model.records import AttentionMap, Translation
 from headlight.viz.errors import PageError
+from headlight.viz.export.effects import effect_map, shows_effects
 from headlight.viz.export.pictures import map_figure, wall_figure
 from headlight.viz.export.standalone import standalone_page
 from headlight.viz.field_values import check_choice
@@ -87,10 +88,16 @@ def _csv(table: pd.DataFrame) -> bytes:
 
 def compared_map(translation: Translation, selection: Selection) -> AttentionMap | None:
     """Return head A if two heads are compared, else None. The selected head is B."""
+    other = pinned_selection(selection)
+    return selected_map(translation, other) if other else None
+
+
+def pinned_selection(selection: Selection) -> Selection | None:
+    """Return the selection of head A if two heads are compared."""
     if not is_comparing(selection) or selection.pinned is None:
         return None
     layer, head = selection.pinned
-    return selected_map(translation, replace(selection, layer=layer, head=head))
+    return replace(selection, layer=layer, head=head)
 
 
 def is_comparing(selection: Selection) -> bool:
@@ -104,7 +111,7 @@ class Exporter:
     def __init__(self, service: Service) -> None:
         self.service = service
         self._forms: dict[str, Callable[[Translation, Selection, str], bytes]] = {
-            "csv": lambda translation, selection, _: _selected_csv(translation, selection),
+            "csv": lambda translation, selection, _: self._selected_csv(translation, selection),
             "npz": lambda translation, *_: to_npz(translation),
             "json": lambda translation, *_: to_json(translation),
             "html": lambda translation, selection, language: standalone_page(
@@ -134,14 +141,23 @@ class Exporter:
         if form.startswith(WALL_PREFIX):
             figure = wall_figure(translation, selection, model=model, theme=theme, language=language)
         else:
-            first, second = compared_map(translation, selection), selected_map(translation, selection)
+            first, second = self._selected_maps(translation, selection)
             figure = map_figure(translation, selection, first, second, model=model, theme=theme, language=language)
         return {"name": name, "figure": figure}
 
+    def _selected_maps(
+        self, translation: Translation, selection: Selection
+    ) -> tuple[AttentionMap | None, AttentionMap]:
+        """Return head A of a comparison or None, and the selected map: weights, or effects in nats."""
+        if not shows_effects(selection):
+            return compared_map(translation, selection), selected_map(translation, selection)
+        other = pinned_selection(selection)
+        first = effect_map(self.service, translation, other) if other else None
+        return first, effect_map(self.service, translation, selection)
 
-def _selected_csv(translation: Translation, selection: Selection) -> bytes:
-    first, second = compared_map(translation, selection), selected_map(translation, selection)
-    return map_csv(second) if first is None else comparison_csv(first, second)
+    def _selected_csv(self, translation: Translation, selection: Selection) -> bytes:
+        first, second = self._selected_maps(translation, selection)
+        return map_csv(second) if first is None else comparison_csv(first, second)
 
 
 def file_name(selection: Selection, form: str) -> str:
@@ -160,5 +176,5 @@ def file_name(selection: Selection, form: str) -> str:
         for position in positions
         if position
     ]
-    suffix = "-lines" if selection.view == "lines" and form != "csv" else ""
+    suffix = "-effects" if shows_effects(selection) else "-lines" if selection.view == "lines" and form != "csv" else ""
     return f"headlight-{selection.kind}-{'-and-'.join(names)}{suffix}.{form}"

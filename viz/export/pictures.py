@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from headlight.model.records import AttentionMap, Translation
+from headlight.viz.export.effects import shows_effects
 from headlight.viz.figure_phrases import figure_words, phrase
 from headlight.viz.figures import FIGURES
 from headlight.viz.figures.titles import add_title_lines
@@ -35,6 +36,9 @@ def map_figure(
         maps = [(second, colours.accent)] if first is None else [(first, colours.head_a), (second, colours.head_b)]
         words = figure_words("lines", language)
         figure = FIGURES["lines"](maps, theme=colours, words=words, threshold=selection.threshold)
+    elif shows_effects(selection):  # a comparison shows head B
+        words = figure_words("heatmap", language)
+        figure = FIGURES["heatmap"](second, words=words, scale="effect", **style)
     elif first is not None:
         figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **style)
     else:

@@ -15,13 +15,15 @@ from headlight.model.records import AttentionMap, BoolArray, FloatArray
 from headlight.viz.figures.axes import AxisLabels
 from headlight.viz.theme import Theme
 
-Scale = Literal["linear", "log", "row"]
-SCALES: tuple[Scale, ...] = ("linear", "log", "row")
+Scale = Literal["linear", "log", "row", "effect"]
+SCALES: tuple[Scale, ...] = ("linear", "log", "row", "effect")
 LOG_SCALE_MIN = 1e-3  # weight at the lower end of the logarithmic scale
+STRONG_EFFECT = 0.4  # nats; the colour is full from here, as in effect-scale.js
 TICKS: dict[Scale, tuple[list[float], list[str]]] = {
     "linear": ([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "0.25", "0.5", "0.75", "1"]),
     "log": ([0.0, 1 / 3, 2 / 3, 1.0], ["≤0.001", "0.01", "0.1", "1"]),
     "row": ([0.0, 0.5, 1.0], ["0", "0.5", "1"]),
+    "effect": ([0.0, 0.25, 0.5, 0.75, 1.0], ["≤ −0.4", "−0.1", "0", "+0.1", "≥ +0.4"]),
 }
 
 
@@ -37,6 +39,8 @@ def colour_levels(map: AttentionMap, scale: Scale) -> FloatArray:  # noqa: A002 
     elif scale == "row" and levels.size:
         row_maxima = levels.max(axis=1, keepdims=True)
         levels = np.divide(levels, row_maxima, out=np.zeros_like(levels), where=row_maxima > 0)
+    elif scale == "effect":  # signed: 0.5 is no effect
+        levels = (1 + np.sign(levels) * np.sqrt(np.minimum(1, np.abs(levels) / STRONG_EFFECT))) / 2
     masked_levels: FloatArray = np.where(map.allowed, levels, np.float32(np.nan)).astype(np.float32)
     return masked_levels
 
@@ -87,7 +91,7 @@ def hatch_shape(allowed: BoolArray, theme: Theme, **options: Any) -> go.Scatter 
 
 
 def colour_bar(scale: Scale, title: str, **options: Any) -> dict[str, Any]:
-    """Return the colour bar of a map. It shows weights on every scale."""
+    """Return the colour bar of a map. It shows weights, or effects in nats, on every scale."""
     values, texts = TICKS[scale]
     return {
         "orientation": "h",

@@ -36,7 +36,10 @@ def heatmap(
     palette: str = "headlight",
     labels: bool = True,
 ) -> go.Figure:
-    """Draw how rows attend to columns. Colours always span weights from 0 to 1; `labels=False` draws only cells."""
+    """Draw how rows attend to columns. `labels=False` draws only cells.
+
+    Colours always span weights from 0 to 1. On the scale "effect", the map has effects in nats.
+    """
     texts = map_titles.figure_text("heatmap", words)
     rows, columns = map_axes(map)
     figure = go.Figure()
@@ -44,7 +47,7 @@ def heatmap(
         z=colour_levels(map, scale),
         zmin=0,
         zmax=1,
-        colorscale=colour_scale(palette, theme),
+        colorscale=colour_scale("difference" if scale == "effect" else palette, theme),
         hovertext=hover_texts(map.weights, map.allowed, rows, columns, texts) if labels else None,
         hoverinfo="text" if labels else "none",
         hoverongaps=False,
@@ -65,18 +68,27 @@ def heatmap(
         showlegend=False,
     )
     if labels:
-        _add_labels(figure, map, texts, theme)
+        _add_labels(figure, map, texts, theme, has_effects=scale == "effect")
     return figure
 
 
-def _add_labels(figure: go.Figure, map: AttentionMap, words: Mapping[str, str], theme: Theme) -> None:  # noqa: A002
+def _add_labels(
+    figure: go.Figure,
+    map: AttentionMap,  # noqa: A002
+    words: Mapping[str, str],
+    theme: Theme,
+    *,
+    has_effects: bool,
+) -> None:
     rows, columns = map_axes(map)
     left = ceil(max(rows.longest, 84.0) + MARGIN + 12)
     width = max(MIN_WIDTH, int(left + columns.length + MARGIN))
     subtitle = map_titles.axis_sentence(map.kind, words)
-    if map_titles.is_maximum(map):
+    if has_effects:
+        subtitle += " " + words["effect_encoder" if map.kind == "encoder" else "effect_says"]
+    elif map_titles.is_maximum(map):
         subtitle += " " + words["not_one"]
-    header = map_titles.title(map_titles.map_name(map, words), subtitle, width - 2 * MARGIN)
+    header = map_titles.title(map_titles.map_name(map, words, has_effects=has_effects), subtitle, width - 2 * MARGIN)
     top = ceil(header_height(header) + columns_height(columns))
     figure.update_layout(
         title=header,

@@ -11,12 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headlight.model.records import KINDS, Translation
+from headlight.model.experiments.effects import effect_maps
+from headlight.model.records import KINDS, Kind, Translation
 from headlight.viz.errors import PageError
+from headlight.viz.export.effects import effect_map
 from headlight.viz.export.files import Exporter, comparison_csv, map_csv, selected_map, to_data_frame
 from headlight.viz.figure_phrases import phrase
+from headlight.viz.figures.cells import STRONG_EFFECT
 from headlight.viz.figures.titles import header_height
 from headlight.viz.request_fields import Selection
+from headlight.viz.server.static_files import WIDGETS
 from headlight.viz.service.messages import ANSWER_VERSION
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
@@ -232,3 +236,42 @@ def test_saved_page_has_format_version(service: Service) -> None:
 def test_invalid_export_is_rejected_with_message(service: Service, asked: dict[str, object]) -> None:
     with pytest.raises(PageError):
         Exporter(service).export(asked)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_effect_view_exports_effects_in_nats(service: Service, translation: Translation, kind: Kind) -> None:
+    maps = service.run_on_translator("toy", effect_maps, translation, kind)
+    answer = take(service, "csv", kind=kind, layer=0, head=1, view="effect")
+    assert answer["name"] == f"headlight-{kind}-1-2-effects.csv"
+    table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig").to_numpy()
+    allowed = translation.attention.allowed(kind)
+    np.testing.assert_allclose(table[allowed], maps[0, 1][allowed], atol=1e-6)
+    assert (maps < -0.001).any()
+    picture = take(service, "png", kind=kind, layer=0, head=1, view="effect")["figure"]
+    assert isinstance(picture, dict)
+    assert picture["layout"]["meta"]["scale"] == "effect"
+    assert "nats" in json.dumps(picture)
+
+
+def test_effects_add_up_over_heads_and_merged_words(service: Service, translation: Translation) -> None:
+    maps = service.run_on_translator("toy", effect_maps, translation, "cross")
+    all_heads = effect_map(service, translation, Selection(kind="cross", layer="mean", head="mean", view="effect"))
+    np.testing.assert_allclose(all_heads.weights, maps.sum(axis=(0, 1)), atol=1e-5)
+    words = effect_map(service, translation, Selection(kind="cross", layer=0, head=0, view="effect", words=True))
+    assert words.weights.sum() == pytest.approx(maps[0, 0].sum(), abs=1e-5)
+
+
+def test_maximum_over_heads_exports_weights(service: Service) -> None:
+    assert take(service, "csv", layer=0, head="max", view="effect")["name"] == "headlight-cross-1-max.csv"
+
+
+def test_effects_of_two_heads_are_compared_in_csv(service: Service, translation: Translation) -> None:
+    maps = service.run_on_translator("toy", effect_maps, translation, "cross")
+    answer = take(service, "csv", layer=0, head=1, pinned=[0, 0], view="effect")
+    table = pd.read_csv(io.BytesIO(content(answer)), index_col=[0, 1], encoding="utf-8-sig")
+    np.testing.assert_allclose(table.loc["A − B"].to_numpy(), maps[0, 0] - maps[0, 1], atol=2e-6)
+
+
+def test_full_colour_of_effects_is_that_of_the_page() -> None:
+    script = (WIDGETS / "core" / "effect-scale.js").read_text(encoding="utf-8")
+    assert float(re.findall(r"STRONG_EFFECT = ([\d.]+);", script)[0]) == STRONG_EFFECT
