@@ -20,16 +20,16 @@ test('the chosen translation is compared with the runner-up and with greedy sear
   assert.match(reason, /step 1.*“b”.*“a”/);
 });
 
-test('a path of likeliest tokens is what greedy search writes, too', () => {
+test('a path of most likely tokens is also the result of greedy search', () => {
   const greedy = choiceReason(TREE, [2], [null], 0);
   assert.match(greedy, /“a c”/);
   assert.match(greedy, /[Gg]reedy search/);
   assert.doesNotMatch(greedy, /step \d/);
 });
 
-test('a reverse model that turns the order round is named, one that confirms it only adds to the sum', () => {
+test('a reverse model that changes the order is named; one that confirms it is only added to the score', () => {
   assert.match(choiceReason(TREE, [2, 3], [-0.1, -3], 0.3), /“a c”.*“b d”.*−0\.50.*−1\.00/);
   assert.match(choiceReason(TREE, [3, 2], [-1, -2], 0.3), /−0\.80.*“a c”.*−1\.60/);
 });
 
-test('without a finished translation there is nothing to explain', () => assert.equal(choiceReason(TREE, [], [], 0), ''));
+test('without a finished translation there is no reason', () => assert.equal(choiceReason(TREE, [], [], 0), ''));
