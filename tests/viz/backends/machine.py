@@ -37,10 +37,10 @@ class Machine:
         card = self.models.catalogue.card(call.name, call.kind)
 
         def gone() -> bool:
-            found = bool(select.select([handler.connection], [], [], 0)[0])
-            if found:
+            readable = bool(select.select([handler.connection], [], [], 0)[0])
+            if readable:
                 self.noticed.set()
-            return found
+            return readable
 
         most = self.dies_after.pop(0) if self.dies_after else None
         with self.models.use(card) as model:
