@@ -231,13 +231,13 @@ def test_batch_may_mix_languages(nllb_folder: Path) -> None:
 
 def test_forced_targets_and_prefixes_follow_language(nllb_folder: Path) -> None:
     ours = translator(nllb_folder)
-    given = ours.translate(TEXTS[0], target=TEXTS[1], target_language="fra_Latn")
-    assert given.target_tokens[0].text == "fra_Latn"
-    assert given.text == TEXTS[1]
-    begun = ours.translate(TEXTS[0], prefix="Der alte", target_language="fra_Latn")
-    assert begun.target_tokens[0].text == "fra_Latn"
-    assert begun.text.startswith("Der alte")
-    ids = tuple(token.id for token in given.target_tokens)
+    forced = ours.translate(TEXTS[0], target=TEXTS[1], target_language="fra_Latn")
+    assert forced.target_tokens[0].text == "fra_Latn"
+    assert forced.text == TEXTS[1]
+    continued = ours.translate(TEXTS[0], prefix="Der alte", target_language="fra_Latn")
+    assert continued.target_tokens[0].text == "fra_Latn"
+    assert continued.text.startswith("Der alte")
+    ids = tuple(token.id for token in forced.target_tokens)
     assert ours.translate(TEXTS[0], target=ids, target_language="zho_Hans").target_tokens[0].text == "fra_Latn"
 
 
@@ -256,8 +256,8 @@ def test_unknown_language_error_lists_choices(nllb_folder: Path, marian_folder: 
 
 def test_unknown_source_words_are_reported(nllb_folder: Path, marian_folder: Path) -> None:
     for folder in (nllb_folder, marian_folder):
-        given = translator(folder).translate("Der alte ☃ fährt.")
-        assert ["☃" in given.source_tokens[place].text for place in given.unknown] == [True]
+        translation = translator(folder).translate("Der alte ☃ fährt.")
+        assert ["☃" in translation.source_tokens[place].text for place in translation.unknown] == [True]
         assert translator(folder).translate("Der alte Müller fährt.").unknown == ()
 
 

@@ -102,14 +102,14 @@ def test_licence_falls_back_to_tag(hub: Hub) -> None:
 
 
 def test_refused_plan_is_not_downloaded(hub: Hub) -> None:
-    shown: list[DownloadPlan] = []
+    plans: list[DownloadPlan] = []
 
     def refuse(plan: DownloadPlan) -> bool:
-        shown.append(plan)
+        plans.append(plan)
         return False
 
     assert kind_of(lambda: fetch(NAME, confirm=refuse)) == "refused"
-    assert [plan.missing for plan in shown] == [make_plan(NAME).bytes]
+    assert [plan.missing for plan in plans] == [make_plan(NAME).bytes]
     assert not any("/resolve/" in each.path for each in hub.asked)
     fetch(NAME, confirm=lambda plan: True)
     fetch(NAME, confirm=refuse)  # cached: no confirmation needed
@@ -740,5 +740,5 @@ def test_import_loads_neither_huggingface_hub_nor_torch() -> None:
         "import sys, headlight.model.families.hub\n"
         "print(*sorted({'torch', 'huggingface_hub', 'httpx2', 'numpy'} & set(sys.modules)))"
     )
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == []
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout.split() == []
