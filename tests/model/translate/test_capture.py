@@ -71,9 +71,9 @@ def seen_step_by_step(translator: Translator, answer: Translation) -> tuple[Atte
     with torch.inference_mode(), watch(model, *patterns) as seen:
         memory = model.encode(torch.tensor([[token.id for token in answer.source_tokens]]))
         state = model.decoder.new_state(memory, cached=True)
-        for read, written in zip(answer.decoder_tokens, answer.target_tokens, strict=True):
+        for read, target_token in zip(answer.decoder_tokens, answer.target_tokens, strict=True):
             logits = model.decoder(torch.tensor([[read.id]]), state)[0, 0]
-            log_probabilities.append(float(logits.log_softmax(dim=-1)[written.id]))
+            log_probabilities.append(float(logits.log_softmax(dim=-1)[target_token.id]))
     for kind, count in layers.items():
         keys = target if kind == "decoder" else source
         maps[kind] = np.zeros((count, HEADS, source if kind == "encoder" else target, keys), dtype=np.float32)
@@ -230,11 +230,11 @@ def test_decoder_inputs_are_start_and_all_but_last_token(translator: Translator,
 @pytest.mark.parametrize("head", [None, 0, HEADS - 1])
 def test_map_has_row_column_and_input_tokens(answers: list[Translation], head: int | None) -> None:
     for answer in answers:
-        source, written, read = answer.source_tokens, answer.target_tokens, answer.decoder_tokens
+        source, target, inputs = answer.source_tokens, answer.target_tokens, answer.decoder_tokens
         expected: dict[Kind, tuple[tuple[Token, ...], ...]] = {
             "encoder": (source, source, source),
-            "decoder": (written, read, read),
-            "cross": (written, source, read),
+            "decoder": (target, inputs, inputs),
+            "cross": (target, source, inputs),
         }
         for kind in KINDS:
             one = answer.attention_map(kind, 1, head)
@@ -468,13 +468,13 @@ def test_batch_results_do_not_share_memory(translator: Translator) -> None:
 
 def test_equal_requests_have_equal_hashes(translator: Translator) -> None:
     def request(**changes: Any) -> TranslationRequest:
-        given: dict[str, Any] = {
+        values: dict[str, Any] = {
             "target": [5, 6],  # lists are welcome, and become tuples
             "capture": ["**.logits"],
             "interventions": [Intervention(kind="cross", layer=0, head=1, action="remove")],
             "length_penalty": 0.5,
         }
-        return translator.request(TEXT, **(given | changes))
+        return translator.request(TEXT, **(values | changes))
 
     assert request() == request()
     assert len({request(), request()}) == 1
