@@ -100,7 +100,7 @@ def test_invalid_change_raises(values: Any, word: str) -> None:
     assert caught.value.word == word
 
 
-def test_json_booleans_and_numbers_are_distinguished() -> None:
+def test_layer_must_be_a_whole_number() -> None:
     for number in (float("inf"), 1e300, -0.5):
         with pytest.raises(RequestError):
             parse_change({"action": "remove", "kind": "cross", "layer": number})

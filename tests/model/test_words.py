@@ -41,7 +41,7 @@ def code() -> Iterator[tuple[str, ast.AST]]:
 
 
 def raised() -> Iterator[tuple[str, str, set[str] | None]]:
-    """Where an error is made, its word, and the names of its values where they are written out."""
+    """Lines that raise errors, with the word and, for literals, the names of the values."""
     for path, node in code():
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue

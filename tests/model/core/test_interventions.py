@@ -57,7 +57,7 @@ def uniform_rows(translation: Translation, kind: Kind) -> FloatArray:
     return rows
 
 
-# ---------------------------------------------------------------- what the actions do
+# ---------------------------------------------------------------- actions
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -584,7 +584,7 @@ def test_shift_is_limited_by_learned_table() -> None:
     torch.testing.assert_close(added[0], encoding.table[-1:].expand(3, -1), atol=1e-5, rtol=1e-5)
 
 
-# ---------------------------------------------------------------- nobody else
+# ---------------------------------------------------------------- isolation
 
 
 def test_interventions_do_not_leak_to_other_threads() -> None:

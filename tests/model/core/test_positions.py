@@ -449,7 +449,7 @@ def test_longer_table_extends_shorter_one() -> None:
     assert torch.equal(positions.table[: len(before)], before)
 
 
-# ---------------------------------------------------------------- tables that are made on the way
+# ---------------------------------------------------------------- derived tables
 
 
 @pytest.mark.slow(after=8)
@@ -570,7 +570,7 @@ def test_derived_tables_are_not_saved(name: str) -> None:
     assert isinstance(make_positions(config_of("alibi"), one_way=True), AlibiPositions)
 
 
-# ---------------------------------------------------------------- a bias of its own in each layer
+# ---------------------------------------------------------------- one bias per layer
 
 
 def test_each_layer_adds_its_own_positions() -> None:

@@ -163,7 +163,7 @@ def test_tokens_cover_words_as_typed(text: str, spans: list[str]) -> None:
     assert [position for position in covered if position in visible] == visible
     spaces = {
         token.start for token in tokens if token.text.isspace()
-    }  # "▁" is a token of its own if no piece of a word includes it
+    }  # "▁" is a separate token if no piece of a word includes it
     assert {position for position in covered if text[position].isspace()} == spaces
 
 

@@ -94,7 +94,9 @@ def seen_step_by_step(translator: Translator, answer: Translation) -> tuple[Atte
 @pytest.mark.parametrize("positions", POSITION_NAMES)
 def test_captured_maps_match_stepwise_decoding(positions: str, norm_first: bool) -> None:
     translator = tiny_translator(positions=positions, norm_first=norm_first, final_norm=norm_first, ends=1.0)
-    for answer in translator.translate_batch(SENTENCES, max_length=19):  # padded: what is compared ran alone
+    for answer in translator.translate_batch(
+        SENTENCES, max_length=19
+    ):  # padded; the expected result ran without a batch
         attention, log_probabilities = seen_step_by_step(translator, answer)
         for kind in KINDS:
             np.testing.assert_allclose(answer.attention.of(kind), attention.of(kind), atol=1e-5, rtol=0)
@@ -129,7 +131,7 @@ def test_float16_steps_change_hypothesis_scores_little(
             exact = translator.translate(answer.request.text, target=hypothesis.ids).log_probability
             shifts.append(abs(hypothesis.log_probability - exact) / len(hypothesis.ids))
     assert max(shifts) < 1e-3
-    assert (max(shifts) > 1e-6) == can_pack_float16()  # it was at work, where it can be
+    assert (max(shifts) > 1e-6) == can_pack_float16()  # the fast path was used if available
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3, "n_best": 3}, {"temperature": 0.9, "seed": 4}], ids=str)
@@ -150,7 +152,7 @@ def test_capture_in_padded_batch_matches_single_sentence(translator: Translator,
         assert alone.score == pytest.approx(one.score, abs=1e-5)
 
 
-# ---------------------------------------------------------------- what a map is
+# ---------------------------------------------------------------- attention maps
 
 
 def test_map_axes_are_layer_head_query_key(answers: list[Translation]) -> None:

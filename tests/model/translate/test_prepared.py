@@ -112,7 +112,7 @@ def test_packed_float16_is_close(pack_all: None, fields: dict[str, Any]) -> None
     expected, actual = steps(plain, plain.decoder).exp(), steps(plain, twin).exp()
     gap = float((actual - expected).abs().max())
     assert gap < FLOAT16
-    assert (gap > 1e-6) == can_pack_float16()  # float16 was at work, where it can be
+    assert (gap > 1e-6) == can_pack_float16()  # float16 was used if available
 
 
 def test_int8_drafts_do_not_change_output(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_int8_drafts_do_not_change_output(pack_all: None, monkeypatch: pytest.Mo
     plain, fast = tiny_translator(), tiny_translator(step_weights="float16")
     assert (fast.draft_models.current is not fast.step) == can_pack_int8()
     exact, drafted = steps(plain.model, plain.model.decoder).exp(), steps(plain.model, fast.draft_models.current).exp()
-    assert (float((drafted - exact).abs().max()) > FLOAT16) == can_pack_int8()  # 8 bits were at work, where they can be
+    assert (float((drafted - exact).abs().max()) > FLOAT16) == can_pack_int8()  # int8 was used if available
     given_up = tiny_translator(step_weights="float16")
     given_up.draft_models.record(given_up.draft_models.current, 2, 2)
     steady = steps(plain.model, given_up.draft_models.current)
@@ -245,7 +245,7 @@ def test_edits_work_with_packed_weights(pack_all: None) -> None:
     assert torch.equal(whole(plain, passes), untouched)
 
 
-# ---------------------------------------------------------------- what it costs
+# ---------------------------------------------------------------- memory
 
 
 def packed_entries() -> int:
@@ -259,7 +259,7 @@ def packed_entries() -> int:
 
 def test_float16_copies_take_two_bytes_per_weight(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_model, "can_pack_float16", lambda: True)
-    linear = torch.nn.functional.linear  # only counted here: any stand-in for the kernel will do
+    linear = torch.nn.functional.linear  # only the size is checked, so any kernel works
     monkeypatch.setattr(packed_model, "_linear_float16", lambda kernel, packed, x: linear(x, *packed))
     _, copied = prepare_step(tiny_model().decoder, "float16")
     assert copied == 2 * packed_entries()
@@ -364,7 +364,7 @@ def test_small_matrices_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert copied == (2 * (joined + TARGET_VOCABULARY * D_MODEL) if can_pack_float16() else 4 * joined)
 
 
-# What a platform may lack, as an Apple-silicon Mac's wheel lacks oneDNN's linear product.
+# Features that a platform can lack. For example, wheels for Apple silicon have no oneDNN linear product.
 OPERATORS = (
     "mkldnn._linear_pointwise", "mkldnn._reorder_linear_weight", "quantized.linear_prepack_fp16",
     "quantized.linear_dynamic_fp16", "quantized.linear_dynamic", "quantized.linear_prepack",
@@ -515,7 +515,7 @@ def test_interventions_bypass_packed_decoder(pack_all: None) -> None:
 
     interventions = (Intervention(kind="cross", layer=1, head=None, action="remove"),)
     plain, fast = tiny_translator(), Translator(tiny_model(), *tokenizers(), step_weights="float16")
-    fast.step = None  # whoever called it would fail
+    fast.step = None  # any call would fail
     for text in SENTENCES[:3]:
         one, other = (each.translate(text, interventions=interventions) for each in (plain, fast))
         assert [token.id for token in one.target_tokens] == [token.id for token in other.target_tokens]

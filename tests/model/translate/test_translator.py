@@ -270,7 +270,7 @@ def test_cancelled_translation_returns_partial_output(
     translator: Translator, after: int, options: dict[str, Any]
 ) -> None:
     calls = itertools.count(1)
-    text = SENTENCES[1]  # which goes on to its limit
+    text = SENTENCES[1]  # which continues to its limit
     answer = translator.translate(text, cancelled=lambda: next(calls) == after, **options)
     assert next(calls) == after + 1  # not asked again
     assert answer.stopped == "cancelled"

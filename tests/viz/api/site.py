@@ -36,7 +36,7 @@ class Site:
     def ask(
         self, function: str, values: Any, *, session: str = "s", ticket: str = "", address: str = "127.0.0.1"
     ) -> Any:
-        """What a call of a widget answers at once."""
+        """The immediate response to a call of a widget."""
         body = {"session": session, "values": values, "ticket": ticket}
         reply = self.http.post(f"/{FOLDER}/call/{function}", json=body, headers={"x-forwarded-for": address})
         assert reply.status_code == 200, reply.text
@@ -45,7 +45,7 @@ class Site:
     def stream_messages(
         self, values: Any, *, session: str, then: Callable[[dict[str, Any]], None] = lambda received: None
     ) -> list[Any]:
-        """What a request for a translation is told, as the page asks for it; `then` gets each message."""
+        """All messages of a translation request, as the page sends it. `then` is called with each message."""
         received = []
         body = {"session": session, "values": values}
         with self.http.stream("POST", STREAM, json=body) as reply:
@@ -60,9 +60,9 @@ class Site:
         return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
 
     def messages(self, session: str, then: Callable[[str], None] = lambda text: None) -> str:
-        """All messages, as the page hears them: told that the stream is closed, it reads no further.
+        """All messages of a stream, as the page reads them: up to the message that closes it.
 
-        `then` gets what was said so far, each time that there is more.
+        `then` is called with the text received so far.
         """
         text = ""
         with self.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as reply:

@@ -60,7 +60,7 @@ class Crowd:
         self.client = client
 
     async def ask(self, text: str, session: str, address: str) -> str:
-        """What the last message of a request is."""
+        """The type of the last message of a request."""
         values = {"turn": 1, "text": text, "model": "toy", "beam_size": 1}
         body = {"session": session, "values": values}
         reply = await self.client.post(STREAM, json=body, headers={"x-forwarded-for": address})

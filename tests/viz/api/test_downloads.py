@@ -27,7 +27,7 @@ QUOTA = 3  # megabytes: two of the models
 
 
 class Door(NamedTuple):
-    """A page over HTTP, and where it keeps what it downloads."""
+    """A page over HTTP and its download cache."""
 
     address: str
     cache: Path

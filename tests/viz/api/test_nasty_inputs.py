@@ -1,6 +1,6 @@
 """140 inputs that break pages: each is translated with everything in order, or refused with a clean message.
 
-`tests/data/nasty_inputs.json` says of each what to expect: `ok`, `reject`, or `either`.
+`tests/data/nasty_inputs.json` has the expected result of each: `ok`, `reject`, or `either`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST = SETTINGS.max_request_kb * 1000
 
 
 def payload(case: dict[str, Any]) -> str:
-    """The input as JSON, as it stands in a request."""
+    """The input as JSON, as in a request."""
     if "json" in case:
         return str(case["json"])
     return json.dumps(text_of(case))

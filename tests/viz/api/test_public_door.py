@@ -223,7 +223,7 @@ def test_form_data_is_rejected(site: Site) -> None:
 @pytest.mark.parametrize("path", ["run/false_1", "run/predict", "api/false", "run/tell"])
 def test_unnamed_function_is_not_callable(site: Site, caplog: pytest.LogCaptureFixture, path: str) -> None:
     reply = site.http.post(f"/gradio_api/{path}", json={"data": []})
-    assert reply.status_code == (200 if path == "run/false_1" else 404)  # which stops what runs for nobody
+    assert reply.status_code == (200 if path == "run/false_1" else 404)  # which stops work without a listener
     assert_clean(reply.text)
     assert caplog.text == ""
 
@@ -292,7 +292,7 @@ def test_crowd_of_one_address_queues_without_delaying_others(site: Site, monkeyp
         ]
         paused.until(1)
         assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
-        until(lambda: sum(each.done() for each in futures) >= 23)  # all but the one that runs are told something
+        until(lambda: sum(each.done() for each in futures) >= 23)  # all except the running one have a response
         paused.go.set()
         responses = [each.result() for each in futures]
     words = [each.get("word", each.get("what", "answer")) for each in responses]
@@ -384,7 +384,7 @@ def test_too_large_file_is_not_sent(site: Site) -> None:
     assert site.ask("export", exporting(BEER))["name"].endswith(".csv")
 
 
-# ---------------------------------------------------------------- who does not listen
+# ---------------------------------------------------------------- disconnected clients
 
 
 def test_jobs_without_listener_are_not_started(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -428,7 +428,7 @@ def test_known_session_is_served_while_its_stream_opens(site: Site, monkeypatch:
 
     ask(1)
     assert "i want a beer ." in site.messages("known")
-    until_over(ask(2))  # and nobody has asked for its messages yet
+    until_over(ask(2))  # and its messages were not requested yet
     ask(3)
     time.sleep(0.1)
     assert [len(jobs) for jobs in queue._held.values()] == [1]  # one job ahead, and no more
@@ -451,7 +451,7 @@ def test_jobs_beyond_capacity_are_rejected_immediately(site: Site, monkeypatch: 
     monkeypatch.setattr(gradio_queue, "MAX_HELD_BYTES", 7 * gradio_queue.JOB_BYTES)
     event = site.call(BEER, CROWD)
     assert refused(CROWD) == [503, "line_full", "30"]  # one address fills a quarter
-    assert '"i want a beer ."' in site.answer(event)  # what was taken stays
+    assert '"i want a beer ."' in site.answer(event)  # received results are preserved
     assert '"i want a beer ."' in site.answer(site.call(BEER, CROWD))
     monkeypatch.setattr(gradio_queue, "MAX_HELD_BYTES", 0)
     assert refused(OTHER) == [503, "line_full", "30"]
@@ -484,7 +484,7 @@ def test_result_is_fetched_once_and_streams_end(site: Site, monkeypatch: pytest.
 
 
 def test_stream_closed_before_job_id_is_reported(site: Site) -> None:
-    # The answer to a job may overtake the answer to its request; the browser then opens a stream for what is over.
+    # The answer to a job may overtake the answer to its request; the browser then opens a stream for a finished job.
     site.join({}, session="quick")
     assert "process_completed" in site.messages("quick")
     with site.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": "quick"}) as reply:
@@ -496,7 +496,7 @@ def test_stream_closed_before_job_id_is_reported(site: Site) -> None:
 def test_job_during_stream_close_gets_id_after_disconnect(
     site: Site, monkeypatch: pytest.MonkeyPatch, over: bool
 ) -> None:
-    # A browser that still believes in its old stream would open none for this job, and wait for ever.
+    # A browser with its old stream would not open one for this job and would wait forever.
     monkeypatch.setattr(streams, "CLOSE_TIMEOUT", 600.0)
     if not over:
         site.join({}, session="again")
@@ -559,7 +559,7 @@ def test_shutdown_finishes_running_jobs_and_rejects_new_ones(tmp_path: Path, fir
         not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode
     ):
         pytest.skip("this system lets nobody make a process space of its own")
-    # A model that answers nobody while a file is there: it is told to stop meanwhile.
+    # A model that does not answer while a file exists; it is stopped in the meantime.
     halt = tmp_path / "halt"
     slow = (
         "import time, runpy\n"

@@ -1,4 +1,4 @@
-"""A real cluster in a process of its own, for tests: its replicas note which models they load and which they let go.
+"""A real cluster in a separate process. Its replicas record which models they load and free.
 
 Started as a module, it says "ready". A line on its input is what `headlight serve` gets as `--replicas`; the answer is
 what Ray Serve then holds of the deployment, as JSON. An empty line asks for that alone.
@@ -29,7 +29,7 @@ class NotingAnswers(Replica):
         self.notes = Path(notes) / "models"
 
     def _load(self, model_id: str) -> Any:
-        gc.collect()  # what was evicted before this one leaves now, if nothing holds it
+        gc.collect()  # models evicted earlier are freed now if unreferenced
         loaded = super()._load(model_id)
         name = unquote(model_id).split(":", 2)[2]
         note(self.notes, f"loaded {name}")

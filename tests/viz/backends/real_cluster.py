@@ -42,7 +42,7 @@ class RealCluster:
         self.address = f"http://127.0.0.1:{port}"
 
     def ask(self, line: str) -> str:
-        """The answer; an empty one where the process has ended."""
+        """The answer, or "" if the process has ended."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
@@ -57,7 +57,7 @@ class RealCluster:
 @contextmanager
 def real_cluster(module: str, environment: Mapping[str, str] | None = None) -> Iterator[RealCluster]:
     """The cluster of a module, which gets a folder for notes, one for Ray, and a port, and says "ready"."""
-    for attempt in range(3):  # Ray's own processes give up where a busy machine lets them wait for each other
+    for attempt in range(3):  # processes of Ray exit if a busy machine delays them
         folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short: names of sockets have 107 letters at most
         port = free_port()
         process = _start(module, folder, port, environment or {})

@@ -156,7 +156,7 @@ CALLS: Mapping[str, Callable[[Service], Any]] = {
             {"request": REQUEST, "lesson": lesson, "step": step}
         )
         for lesson, step in STEPS
-        if lesson != "train" and step != "trained"  # those train models of their own, here
+        if lesson != "train" and step != "trained"  # these train separate models locally
     },
 }
 

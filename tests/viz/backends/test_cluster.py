@@ -27,7 +27,7 @@ TOY = Settings(model="toy")
 
 
 class Running:
-    """The cluster, a page's service that asks it, and one that computes by itself."""
+    """The cluster, a service that uses it, and a local service."""
 
     def __init__(self, cluster: RealCluster) -> None:
         self.cluster, self.notes, self.address = cluster, cluster.notes, cluster.address
@@ -41,7 +41,7 @@ class Running:
         return [int(path.name.rpartition("-")[2]) for path in self.notes.glob(f"replica-{version}-*")]
 
     def notes_of(self) -> dict[int, list[str]]:
-        """What each process has done, by its number."""
+        """The notes of each process, by its id."""
         results = [path for path in self.notes.iterdir() if path.name.isdecimal()]
         return {int(path.name): path.read_text(encoding="utf-8").splitlines() for path in results}
 

@@ -56,7 +56,7 @@ def the_range_reaches_the_deployment(cluster: RealCluster) -> None:
     status = deployment_status(cluster)
     expected = {"min_replicas": 1, "max_replicas": 3, "target_ongoing_requests": 1.5}
     assert {name: status["scaled"][name] for name in expected} == expected
-    assert status["running"] == 1  # while nobody asks
+    assert status["running"] == 1  # without requests
 
 
 def what_was_evicted_is_loaded_again_and_answers_as_before(cluster: RealCluster, models: Path) -> None:
@@ -71,7 +71,7 @@ def what_was_evicted_is_loaded_again_and_answers_as_before(cluster: RealCluster,
     assert not any(np.array_equal(one, other) for one, other in pairwise(maps))
 
     def ask(*names: str) -> list[str]:
-        """What the replica notes while it answers for these models, one after the other, each rightly."""
+        """The notes of the replica after correct answers for these models, one after another."""
         before = len(notes(cluster))
         for name in names:
             expect_same(page.translate(page.check({"text": TEXT, "model": name})), expected[name])

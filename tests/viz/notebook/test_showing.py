@@ -47,7 +47,7 @@ def translation(translator: Translator) -> Translation:
 
 
 def page_data(view: Any) -> dict[str, Any]:
-    """What the page of a view says that it shows."""
+    """The data in the page of a view."""
     match = re.search(r"globalThis\.headlightData = (.*?);</script>", view.page())
     assert match is not None
     values: dict[str, Any] = json.loads(match[1])

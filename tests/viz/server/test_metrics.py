@@ -211,7 +211,7 @@ def test_json_logs_contain_answers_without_texts(watch: ServerMonitor) -> None:
 
 
 def test_log_messages_are_not_only_placeholders() -> None:
-    # What is filled in may be a visitor's, so lines of JSON leave it out: the rest must still say what happened.
+    # Values in messages can contain text of visitors, so JSON logs omit them. The rest must still be understandable.
     for path in [*(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -251,7 +251,7 @@ def test_disconnecting_scraper_logs_nothing(
     with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as asking:
         asking.sendall(b"GET /ready HTTP/1.0\r\n\r\n")
         asking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it closes with a reset
-        assert request_started.wait(60)  # what was sent has been read
+        assert request_started.wait(60)  # the request was read
     left.set()
     assert over.wait(60)
     logged = capsys.readouterr().err

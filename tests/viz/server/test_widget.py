@@ -11,7 +11,7 @@ import pytest
 
 from headlight.viz.server.static_files import WIDGETS
 
-IMPORT = re.compile(r"(?:from |import\()'(\.[^']+)'")  # types come from `messages`, which is no module
+IMPORT = re.compile(r"(?:from |import\()'(\.[^']+)'")  # types come from `messages`, which is not a module
 MODULES = sorted(path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
 MOUNT = "function mount("
 BELOW = ["core", "parts", "headview", "recording"]
@@ -22,7 +22,7 @@ LONGEST = 300  # lines; a longer one has more than one thing to do
 
 
 def imported(module: str) -> Iterator[str]:
-    """What a module imports, by its path below the widgets."""
+    """Paths below the widgets of the modules that a module imports."""
     for module_path in IMPORT.findall((WIDGETS / module).read_text(encoding="utf-8")):
         yield posixpath.normpath(posixpath.join(posixpath.dirname(module), module_path))
 

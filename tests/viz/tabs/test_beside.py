@@ -28,7 +28,7 @@ def service() -> Service:
 
 
 def ask(service: Service, other: Any, request: Any = FIRST) -> dict[str, Any]:
-    """What the browser hears, as it reads it."""
+    """The parsed response of the browser call."""
     values: dict[str, Any] = json.loads(
         call_json(second_answer_function(service), {"request": request, "other": other})
     )
@@ -99,7 +99,7 @@ def test_reverse_model_is_matched_crosswise(service: Service) -> None:
     )
     answer = response["answer"]
     assert answer["source_text"] == first.text
-    read, output = response["target"], response["source"]  # what the first one wrote is what the second one read
+    read, output = response["target"], response["source"]  # the second model reads the output of the first
     assert read["same"] is True
     assert sorted(place for unit in read["units"] for place in unit["first"]) == list(range(len(first.target_tokens)))
     assert sorted(place for unit in read["units"] for place in unit["second"]) == list(range(len(answer["source"])))
@@ -144,7 +144,7 @@ def card(name: str, **changed: Any) -> ModelCard:
 
 
 class ModelDefaults(NamedTuple):
-    """What a model may be asked for."""
+    """The options that a model accepts."""
 
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()

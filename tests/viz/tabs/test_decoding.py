@@ -179,7 +179,7 @@ def test_bars_match_captured_probabilities(service: Service) -> None:
     assert figure["data"][0]["x"] == pytest.approx([token.probability for token in tokens])
 
 
-# ---------------------------------------------------------------- the door
+# ---------------------------------------------------------------- endpoints
 
 
 REQUESTS = [

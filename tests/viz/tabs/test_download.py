@@ -80,7 +80,7 @@ def test_hub_status_is_reported_and_recovers(fetching: Downloads, hub: Hub, monk
     assert look(fetching) == "127.0.0.1"
     monkeypatch.delenv("HF_HUB_OFFLINE")
     clock[0] += 11
-    assert look(fetching) == ""  # by itself, at a later visit
+    assert look(fetching) == ""  # automatically, on a later visit
 
 
 def test_hub_is_not_contacted_if_disallowed(hub: Hub, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_cancelled_download_keeps_partial_files(fetching: Downloads, hub: Hub) -
 
 
 def test_disconnect_cancels_download(fetching: Downloads, hub: Hub) -> None:
-    hub.cuts = [11]  # of the weights: there are messages before they are here
+    hub.cuts = [11]  # of the weights; messages arrive before the download ends
     listening = messages_of(fetching, name=TOY)
     next(listening)
     stop = fetching._running["one"][0]

@@ -104,7 +104,7 @@ def test_newer_sentence_cancels_older_one_within_one_step(
         for progress in tell(request, stop):
             seen.append(request.text)
             yield progress
-            if len(seen) == 1:  # who types has typed on: their next request stops this one, and waits for its end
+            if len(seen) == 1:  # the visitor types on: the next request stops this one and waits for its end
                 monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0)
                 newer.extend(messages(translate_widget, text="Ein Kind spielt im Garten.", turn=2))
 

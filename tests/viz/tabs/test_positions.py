@@ -73,7 +73,7 @@ def test_untrained_encodings_are_not_drawn(service: Service) -> None:
     buckets = encoding_array(config, "relative", LENGTH)
     assert buckets.shape == (1, LENGTH, LENGTH)
     np.testing.assert_array_equal(buckets[0, 5, :6], [5, 4, 3, 2, 1, 0])  # near by, each distance has its own
-    assert buckets[0, 5, 6] == config.relative_buckets // 2 + 1  # the other side begins anew
+    assert buckets[0, 5, 6] == config.relative_buckets // 2 + 1  # the other side starts at 0
 
 
 def test_learned_positions_are_shown(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,7 @@ def test_oldest_unfetched_answers_are_dropped() -> None:
     with pytest.raises(PageError):
         parcels.get(names[0])
     assert [parcels.get(name) for name in names[1:]] == [b"bbbb", b"cccc"]
-    assert parcels.get(names[2]) == b"cccc"  # again, where the connection was lost on the way
+    assert parcels.get(names[2]) == b"cccc"  # again, after a lost connection
     stored = parcels.store("d" * 9)  # older ones leave their room
     assert parcels.get(stored) == b"d" * 9
 
@@ -244,7 +244,7 @@ def test_stored_first_answer_is_current(service: Service) -> None:
     assert load_first_answer(service) == stored["answer"]
     old, new = json.loads(stored["answer"]), json.loads(make_first_answer(service))
     for kind in KINDS:
-        # Another processor rounds otherwise.
+        # Other processors round differently.
         assert np.abs(numbers(old, kind) - numbers(new, kind)).max() <= 6e-4 + 2 * NEAR
     measured = {
         "attention",

@@ -40,7 +40,7 @@ def service() -> Service:
 
 
 def ask(service: Service, interventions: Any, request: Any = FIRST) -> dict[str, Any]:
-    """What the browser hears, as it reads it."""
+    """The parsed response of the browser call."""
     sent = {"request": request, "interventions": interventions}
     values: dict[str, Any] = json.loads(call_json(changed_answer_function(service), sent))
     return values
@@ -221,7 +221,7 @@ def test_pruning_curve_is_returned_and_cached(service: Service, tmp_path: Path) 
 
 
 def test_interventions_do_not_affect_other_visitors(service: Service) -> None:
-    """Two at once, neither answered from a cache; what each hears is what it hears alone."""
+    """Two concurrent requests without cached answers get the same results as single ones."""
     everything = [{"action": "remove", "kind": kind} for kind in KINDS]
     requests = [FIRST | {"beam_size": width, "length_penalty": 0.25} for width in (1, 2, 3)]
     with ThreadPoolExecutor(2 * len(requests)) as threads:

@@ -44,7 +44,7 @@ PAIR = {"kind": "cross", "layer": 1, "head": 2, "row": 1, "column": 3}
 
 
 class OneModel:
-    """A service in front of a single model; it counts what it computes."""
+    """A service with a single model that records its requests."""
 
     def __init__(self, translator: Translator) -> None:
         self.settings = Settings()
@@ -171,7 +171,7 @@ def test_selected_and_strongest_of_many_keys_are_listed() -> None:
     assert visible_keys(weights, 1, every=False) == [1, *range(4, MAX_LINES + 3)]
 
 
-# ---------------------------------------------------------------- what the browser gets
+# ---------------------------------------------------------------- responses
 
 
 def unpacked(sent: Mapping[str, Any]) -> np.ndarray:
@@ -203,7 +203,7 @@ def test_key_contributions_sum_to_head_contribution(tiny: OneModel, kind: Kind) 
     place = f"decoder.layers.{layer}.{'self' if kind == 'decoder' else 'cross'}_attention"
     seen = tiny.one.translate(
         replace(translation.request, target=target_ids, capture=(f"{place}.mixed",))
-    ).captured  # what the head adds, by the model's own mixture of values
+    ).captured  # the contribution of the head, from the values of the model
     matrix = tiny.one.model.get_submodule(place).output.weight.detach().numpy()  # type: ignore[union-attr,operator]
     expected = matrix[:, head * HEAD_WIDTH : (head + 1) * HEAD_WIDTH] @ seen[f"{place}.mixed"][head, row]
     np.testing.assert_allclose(unpacked(answer["total"]), expected, atol=1e-5)

@@ -42,7 +42,7 @@ def service() -> Service:
 
 
 def call_function(function: Callable[[Mapping[str, Any]], dict[str, Any]], **values: Any) -> dict[str, Any]:
-    """What the browser hears, as it reads it."""
+    """The parsed response of the browser call."""
     response: dict[str, Any] = json.loads(call_json(function, {"request": FIRST, "places": [1]} | values))
     return response
 
