@@ -5,8 +5,8 @@ import './setup.js';
 const { StreamTransport } = await import('../../viz/widgets/translate/transport.js');
 const { readMessages, server } = await import('../../viz/widgets/core/server.js');
 
-/** A response whose body comes in these pieces of bytes. */
-const inPieces = (pieces, status = 200) => {
+/** A response whose body arrives in these chunks. */
+const chunkedResponse = (pieces, status = 200) => {
   const start = (to) => {
     for (const each of pieces) to.enqueue(each);
     to.close();
@@ -17,59 +17,59 @@ const bytes = (text) => new TextEncoder().encode(text);
 
 const lines = (...messages) => messages.map((each) => `data: ${JSON.stringify(each)}\n\n`).join('');
 
-test('messages are heard whole, however they are cut on the way', async () => {
+test('messages are parsed for any split into chunks', async () => {
   const messages = [
     { what: 'progress', text: '猫 «Ä»' },
     { what: 'answer', text: 'a\nb' },
   ];
   const whole = bytes(lines(...messages));
   for (let cut = 1; cut < whole.length; cut++) {
-    const heard = [];
-    await readMessages(inPieces([whole.slice(0, cut), whole.slice(cut)]), (message) => heard.push(message));
-    assert.deepEqual(heard, messages, `${cut}`);
+    const received = [];
+    await readMessages(chunkedResponse([whole.slice(0, cut), whole.slice(cut)]), (message) => received.push(message));
+    assert.deepEqual(received, messages, `${cut}`);
   }
 });
 
-test('a request names its session, and a newer one lets go of it', async () => {
-  const asked = [];
+test('a request sends its session id, and a newer one aborts it', async () => {
+  const requests = [];
   globalThis.fetch = /** @type {any} */ (
     async (address, options) => {
-      asked.push({ address: String(address), ...options, body: JSON.parse(options.body) });
-      return inPieces([bytes(lines({ what: 'answer', turn: asked.length }))]);
+      requests.push({ address: String(address), ...options, body: JSON.parse(options.body) });
+      return chunkedResponse([bytes(lines({ what: 'answer', turn: requests.length }))]);
     }
   );
-  const heard = [];
-  const way = new StreamTransport(server, (message) => heard.push(message.turn), assert.fail);
-  const first = way.send({ turn: 1, text: 'Guten Tag.' });
-  const second = way.send({ turn: 2, text: 'Guten Tag!' });
+  const received = [];
+  const transport = new StreamTransport(server, (message) => received.push(message.turn), assert.fail);
+  const first = transport.send({ turn: 1, text: 'Guten Tag.' });
+  const second = transport.send({ turn: 2, text: 'Guten Tag!' });
   await Promise.all([first, second]);
-  assert.deepEqual(heard.at(-1), 2);
-  assert.match(asked[0].address, /\/stream\/stream_messages$/);
-  assert.deepEqual(asked[0].body.values, { turn: 1, text: 'Guten Tag.' });
-  assert.equal(asked[0].body.session, asked[1].body.session);
-  assert.deepEqual([asked[0].signal.aborted, asked[1].signal.aborted], [true, false]);
+  assert.deepEqual(received.at(-1), 2);
+  assert.match(requests[0].address, /\/stream\/stream_messages$/);
+  assert.deepEqual(requests[0].body.values, { turn: 1, text: 'Guten Tag.' });
+  assert.equal(requests[0].body.session, requests[1].body.session);
+  assert.deepEqual([requests[0].signal.aborted, requests[1].signal.aborted], [true, false]);
 });
 
-test('a line that breaks is told with its number; one that was let go is not', async () => {
+test('a broken connection is reported with its turn; an aborted one is not', async () => {
   const lost = [];
-  const way = new StreamTransport(server, assert.fail, (turn, broke) => lost.push([turn, broke]));
+  const transport = new StreamTransport(server, assert.fail, (turn, broke) => lost.push([turn, broke]));
   globalThis.fetch = /** @type {any} */ (
     async () => {
       throw new TypeError('Failed to fetch');
     }
   );
-  await way.send({ turn: 3 });
+  await transport.send({ turn: 3 });
   assert.deepEqual(lost, [[3, true]]);
-  const going = way.send({ turn: 4 });
-  way.stop();
-  await going;
+  const request = transport.send({ turn: 4 });
+  transport.stop();
+  await request;
   assert.deepEqual(lost, [[3, true]]);
 });
 
-test('a server that is gone behind its proxy is lost, and no line broke', async () => {
+test('a server missing behind its proxy is reported as lost, not as a broken connection', async () => {
   const lost = [];
   for (const status of [502, 503, 504]) {
-    globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes('<html>Bad Gateway')], status));
+    globalThis.fetch = /** @type {any} */ (async () => chunkedResponse([bytes('<html>Bad Gateway')], status));
     await new StreamTransport(server, assert.fail, (turn, broke = false) => lost.push([turn, broke])).send({ turn: status });
   }
   assert.deepEqual(lost, [
@@ -79,21 +79,23 @@ test('a server that is gone behind its proxy is lost, and no line broke', async 
   ]);
 });
 
-test('what the server refuses is said as an error of the request', async () => {
-  const said = async (body, status) => {
-    const heard = [];
-    globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(body)], status));
-    await new StreamTransport(server, (message) => heard.push(message), assert.fail).send({ turn: 5 });
-    return heard.map(({ what, word, turn }) => `${what} ${word} ${turn}`);
+test('errors of the server become errors of the request', async () => {
+  const errorsOf = async (body, status) => {
+    const received = [];
+    globalThis.fetch = /** @type {any} */ (async () => chunkedResponse([bytes(body)], status));
+    await new StreamTransport(server, (message) => received.push(message), assert.fail).send({ turn: 5 });
+    return received.map(({ what, word, turn }) => `${what} ${word} ${turn}`);
   };
-  assert.deepEqual(await said(JSON.stringify({ word: 'leaving', field: 'data', values: {} }), 503), ['error leaving 5']);
-  assert.deepEqual(await said('<html>Too Many Requests', 429), ['error unreachable 5']); // a proxy has no words of ours
-  assert.deepEqual(await said(JSON.stringify({ detail: 'no' }), 403), ['error unreachable 5']);
+  assert.deepEqual(await errorsOf(JSON.stringify({ word: 'leaving', field: 'data', values: {} }), 503), ['error leaving 5']);
+  assert.deepEqual(await errorsOf('<html>Too Many Requests', 429), ['error unreachable 5']); // a response of a proxy
+  assert.deepEqual(await errorsOf(JSON.stringify({ detail: 'no' }), 403), ['error unreachable 5']);
 });
 
-test('a page of another version is loaded anew, and keeps what was asked for', async () => {
+test('a page of another version is reloaded and reports its turn', async () => {
   const lost = [];
-  globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(JSON.stringify({ word: 'unknown_endpoint', values: {} }))], 404));
+  globalThis.fetch = /** @type {any} */ (
+    async () => chunkedResponse([bytes(JSON.stringify({ word: 'unknown_endpoint', values: {} }))], 404)
+  );
   const loaded = new Promise((done) => {
     globalThis.location = /** @type {any} */ ({ reload: () => done(true) });
   });
@@ -106,28 +108,28 @@ test('a page of another version is loaded anew, and keeps what was asked for', a
   assert.ok(await loaded);
 });
 
-test('a response that ends without a last message is told as a fault of ours', async () => {
-  const heard = [];
-  globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(lines({ what: 'progress', turn: 7 }))]));
-  await new StreamTransport(server, (message) => heard.push(message), assert.fail).send({ turn: 7 });
+test('a response without a last message becomes an error', async () => {
+  const received = [];
+  globalThis.fetch = /** @type {any} */ (async () => chunkedResponse([bytes(lines({ what: 'progress', turn: 7 }))]));
+  await new StreamTransport(server, (message) => received.push(message), assert.fail).send({ turn: 7 });
   assert.deepEqual(
-    heard.map(({ what, word }) => word ?? what),
+    received.map(({ what, word }) => word ?? what),
     ['progress', 'our_fault'],
   );
 });
 
-test('a fault of who hears a message is reported, and breaks no line', async () => {
+test('an error in a message handler is reported and does not stop the stream', async () => {
   const reported = [];
   globalThis.reportError = (error) => reported.push(error.message);
-  globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(lines({ what: 'progress' }, { what: 'answer' }))]));
-  const heard = [];
-  const hear = ({ what }) => {
-    heard.push(what);
+  globalThis.fetch = /** @type {any} */ (async () => chunkedResponse([bytes(lines({ what: 'progress' }, { what: 'answer' }))]));
+  const received = [];
+  const handler = ({ what }) => {
+    received.push(what);
     throw new Error(what);
   };
-  await new StreamTransport(server, hear, assert.fail).send({ turn: 8 });
+  await new StreamTransport(server, handler, assert.fail).send({ turn: 8 });
   assert.deepEqual(
-    [heard, reported],
+    [received, reported],
     [
       ['progress', 'answer'],
       ['progress', 'answer'],
@@ -135,8 +137,8 @@ test('a fault of who hears a message is reported, and breaks no line', async () 
   );
 });
 
-test('a call sends its values and place in the queue, and resolves to what the server says', async () => {
-  const asked = [];
+test('a call sends its values and ticket, and resolves to the response', async () => {
+  const requests = [];
   const answers = [
     [{ what: 'waiting', before: 2, ticket: 'place' }, 200],
     [{ word: 'leaving', values: {} }, 503],
@@ -144,17 +146,17 @@ test('a call sends its values and place in the queue, and resolves to what the s
   ];
   globalThis.fetch = /** @type {any} */ (
     async (address, options) => {
-      const [body, status] = answers[asked.length];
-      asked.push([String(address), JSON.parse(options.body), options.keepalive]);
-      return inPieces([bytes(typeof body === 'string' ? body : JSON.stringify(body))], status);
+      const [body, status] = answers[requests.length];
+      requests.push([String(address), JSON.parse(options.body), options.keepalive]);
+      return chunkedResponse([bytes(typeof body === 'string' ? body : JSON.stringify(body))], status);
     }
   );
   assert.deepEqual(await server.judge({ text: 'a' }), answers[0][0]);
   assert.equal((await server.judge({ text: 'a' }, 'place')).word, 'leaving');
   assert.equal((await server.stop_training({ run: 'r' }, '', { keepalive: true })).word, 'unreachable');
-  assert.match(asked[0][0], /\/call\/judge$/);
-  assert.deepEqual([asked[0][1].ticket, asked[1][1].ticket, asked[2][2]], ['', 'place', true]);
+  assert.match(requests[0][0], /\/call\/judge$/);
+  assert.deepEqual([requests[0][1].ticket, requests[1][1].ticket, requests[2][2]], ['', 'place', true]);
   globalThis.fetch = /** @type {any} */ (async () => Promise.reject(new TypeError('Failed to fetch')));
   assert.equal((await server.judge({})).word, 'unreachable');
-  assert.equal(await Promise.resolve(server), server); // a promise may resolve to it
+  assert.equal(await Promise.resolve(server), server); // the server object is not a thenable
 });

@@ -6,7 +6,7 @@ const { isBusy, Retry } = await import('../../viz/widgets/core/retry.js');
 const GONE = { what: 'error', word: 'cluster_gone' };
 const FULL = { what: 'error', word: 'line_full', values: { seconds: 7 } };
 
-test('a question stays for machines that are away or busy, and for no other fault', () => {
+test('requests are retried for unreachable or busy machines, and for no other error', () => {
   const patience = new Retry();
   for (const answer of [GONE, FULL, { ...FULL, word: 'training_full' }, { ...GONE, word: 'cluster_busy' }])
     assert.ok(patience.shouldRetry(answer));
@@ -14,7 +14,7 @@ test('a question stays for machines that are away or busy, and for no other faul
   patience.finish();
 });
 
-test('so many questions stay, and of one more the fault is told', () => {
+test('at most 24 requests are retried at once', () => {
   const all = [];
   for (let each = new Retry(); each.shouldRetry(GONE); each = new Retry()) all.push(each);
   assert.equal(all.length, 24);
@@ -24,14 +24,14 @@ test('so many questions stay, and of one more the fault is told', () => {
   for (const each of all) each.finish();
 });
 
-test('a question rests longer each time, up to a bound', (context) => {
+test('pauses grow up to a limit', (context) => {
   context.mock.method(Math, 'random', () => 0.5);
   const patience = new Retry();
   const pauses = Array.from({ length: 7 }, () => patience.pause(GONE));
   assert.deepEqual(pauses, [2000, 4000, 8000, 15_000, 30_000, 30_000, 30_000]);
 });
 
-test('a busy server is asked again no sooner than it says, and less often each time', (context) => {
+test('a busy server is retried no sooner than it states, and less often each time', (context) => {
   assert.deepEqual([FULL, GONE, null].map(isBusy), [true, false, false]);
   for (const [random, factor] of [
     [0, 1],

@@ -10,7 +10,7 @@ const { diffText, unitOfItem } = await import('../../viz/widgets/compare/common-
 const { TokenMatching } = await import('../../viz/widgets/compare/token-matching.js');
 const { transposedTranslation } = await import('../../viz/widgets/compare/transposed.js');
 
-const there = new Translation(
+const forward = new Translation(
   answered({
     sources: ['Hund', 'jetzt', '</s>'],
     targets: ['dog', '</s>'],
@@ -22,8 +22,8 @@ const there = new Translation(
     ],
   }),
 );
-// The way back: it reads "dog" and writes "Hund", without "jetzt".
-const back = transposedTranslation(
+// The back-translation reads "dog" and writes "Hund", without "jetzt".
+const backTranslation = transposedTranslation(
   new Translation(
     answered({
       sources: ['dog', '</s>'],
@@ -46,7 +46,7 @@ const partners = new TokenMatching({
   source: { same: false, units: [unit('Hund', [0], [0]), unit('jetzt', [1], []), unit('</s>', [2], [1], true)] },
   target: { same: true, units: [unit('dog', [0], [0]), unit('</s>', [1], [1], true)] },
 });
-const near = (values, expected) => {
+const assertClose = (values, expected) => {
   assert.equal(values.length, expected.length);
   for (const [place, value] of expected.entries()) {
     if (value !== value) assert.ok(Number.isNaN(values[place]), `${place}: ${values[place]}`);
@@ -54,60 +54,65 @@ const near = (values, expected) => {
   }
 };
 
-test('the way back is turned over onto the axes of the way there', () => {
+test('a back-translation is transposed onto the axes of the translation', () => {
   assert.deepEqual(
-    [back.rows('cross'), back.columns('cross')].map((tokens) => tokens.map(({ label }) => label)),
+    [backTranslation.rows('cross'), backTranslation.columns('cross')].map((tokens) => tokens.map(({ label }) => label)),
     [
       ['dog', '</s>'],
       ['Hund', '</s>'],
     ],
   );
-  const { weights, rows, columns } = back.map('cross', 0, 0);
+  const { weights, rows, columns } = backTranslation.map('cross', 0, 0);
   assert.deepEqual([rows, columns], [2, 2]);
-  near(weights, [0.75, 0, 0.25, 1]);
-  assert.equal(back.source_text, 'Hund </s>');
+  assertClose(weights, [0.75, 0, 0.25, 1]);
+  assert.equal(backTranslation.source_text, 'Hund </s>');
 });
 
-test('a word that one side lacks is hatched there and in the difference', () => {
-  const likeness = new HeadSimilarity(partners, [there, back], 'cross', true);
+test('a word missing on one side is NaN in its map and in the difference', () => {
+  const similarity = new HeadSimilarity(partners, [forward, backTranslation], 'cross', true);
   const head = { layer: 0, head: 0 };
-  near(likeness.map(1, head), [0.75, NaN, 0, 0.25, NaN, 1]);
-  near(likeness.difference(head, head), [-0.25, NaN, 0, -0.25, NaN, 0]);
+  assertClose(similarity.map(1, head), [0.75, NaN, 0, 0.25, NaN, 1]);
+  assertClose(similarity.difference(head, head), [-0.25, NaN, 0, -0.25, NaN, 0]);
 });
 
-test('likeness on the way back compares rows rescaled over the words that both have', () => {
-  const likeness = new HeadSimilarity(partners, [there, back], 'cross', true);
+test('similarity with a back-translation compares rows normalised over common words', () => {
+  const similarity = new HeadSimilarity(partners, [forward, backTranslation], 'cross', true);
   // Row "dog": 1, 0 against 1, 0. Row "</s>": 0, 1 against 0.2, 0.8.
-  assert.ok(Math.abs(likeness.sharedAttention({ layer: 0, head: 0 }, { layer: 0, head: 0 }).share - 0.9) < 1e-3);
-  const ranking = likeness.ranking({ layer: 0, head: 0 });
+  assert.ok(Math.abs(similarity.sharedAttention({ layer: 0, head: 0 }, { layer: 0, head: 0 }).share - 0.9) < 1e-3);
+  const ranking = similarity.ranking({ layer: 0, head: 0 });
   assert.deepEqual(
     ranking.map(({ head }) => head),
     [0, 1],
   );
-  assert.equal(likeness.sharedAttention({ layer: 0, head: 'max' }, { layer: 0, head: 0 }), null);
+  assert.equal(similarity.sharedAttention({ layer: 0, head: 'max' }, { layer: 0, head: 0 }), null);
 });
 
-test('a map is wholly like itself', () => {
+test('a map is equal to itself', () => {
   const same = new TokenMatching({
     source: { same: true, units: [unit('Hund', [0], [0]), unit('jetzt', [1], [1]), unit('</s>', [2], [2], true)] },
     target: { same: true, units: [unit('dog', [0], [0]), unit('</s>', [1], [1], true)] },
   });
-  const likeness = new HeadSimilarity(same, [there, there], 'cross');
-  const { share, rows } = likeness.sharedAttention({ layer: 0, head: 0 }, { layer: 0, head: 0 });
+  const similarity = new HeadSimilarity(same, [forward, forward], 'cross');
+  const { share, rows } = similarity.sharedAttention({ layer: 0, head: 0 }, { layer: 0, head: 0 });
   assert.ok(Math.abs(share - 1) < 1e-3);
   assert.equal(rows, 2);
 });
 
-test('a pinned place of the page is found among the common words', () => {
-  const { units } = new HeadSimilarity(partners, [there, back], 'cross', true);
+test('a pinned position is found among the common words', () => {
+  const { units } = new HeadSimilarity(partners, [forward, backTranslation], 'cross', true);
   const showing = { words: false, special: true };
-  assert.equal(unitOfItem(units, 'columns', there, 'cross', showing, 1), 1);
-  assert.equal(unitOfItem(units, 'rows', there, 'cross', showing, null), null);
+  assert.equal(unitOfItem(units, 'columns', forward, 'cross', showing, 1), 1);
+  assert.equal(unitOfItem(units, 'rows', forward, 'cross', showing, null), null);
 });
 
-test('what the second text lacks is struck, and what it alone has is bold', () => {
-  const element = (tag) => ({ tag, nodes: [], setAttribute() {}, append: (...nodes) => nodes.forEach((node) => made.get(tag).push(node)) });
-  const made = new Map([
+test('deleted words are struck through and inserted ones bold', () => {
+  const element = (tag) => ({
+    tag,
+    nodes: [],
+    setAttribute() {},
+    append: (...nodes) => nodes.forEach((node) => nodesByTag.get(tag).push(node)),
+  });
+  const nodesByTag = new Map([
     ['s', []],
     ['b', []],
   ]);
@@ -126,13 +131,13 @@ test('what the second text lacks is struck, and what it alone has is bold', () =
       { start: 2, end: 3 },
     ],
   ];
-  const shown = diffText(units, ['a b', 'a c'], tokens);
+  const nodes = diffText(units, ['a b', 'a c'], tokens);
   assert.deepEqual(
-    shown.filter((node) => typeof node === 'string'),
+    nodes.filter((node) => typeof node === 'string'),
     ['a', ' ', ' '],
   );
   assert.deepEqual(
-    [...made],
+    [...nodesByTag],
     [
       ['s', ['b']],
       ['b', ['c']],
@@ -140,7 +145,7 @@ test('what the second text lacks is struck, and what it alone has is bold', () =
   );
 });
 
-const listed = (...models) => models.map(([name, source, target]) => ({ name, source, target }));
+const modelList = (...models) => models.map(([name, source, target]) => ({ name, source, target }));
 const translation = /** @type {any} */ ({
   text: 'The dog',
   model: { name: 'first', source: 'de', target: 'en', defaults: { beam_size: 4, temperature: 0 } },
@@ -148,19 +153,19 @@ const translation = /** @type {any} */ ({
 });
 
 for (const [name, models, second, mode] of /** @type {[string, any[], string, string][]} */ ([
-  ['the way back', listed(['first', 'de', 'en'], ['same', 'deu_Latn', 'eng_Latn'], ['back', 'eng_Latn', 'deu_Latn']), 'back', 'back'],
-  ['else itself', listed(['first', 'de', 'en'], ['reads', 'de', 'fr'], ['many', '', '']), 'first', 'same'],
-  ['never the toy', listed(['first', 'de', 'en'], ['toy', 'en', 'de']), 'first', 'same'],
+  ['a reverse model', modelList(['first', 'de', 'en'], ['same', 'deu_Latn', 'eng_Latn'], ['back', 'eng_Latn', 'deu_Latn']), 'back', 'back'],
+  ['the same model without a reverse model', modelList(['first', 'de', 'en'], ['reads', 'de', 'fr'], ['many', '', '']), 'first', 'same'],
+  ['never the toy model', modelList(['first', 'de', 'en'], ['toy', 'en', 'de']), 'first', 'same'],
 ])) {
-  test(`the second model is at first ${name}`, () => {
+  test(`the default second model is ${name}`, () => {
     const config = { models, beam: 8 };
     assert.equal(secondModelName(config, translation), second);
     assert.equal(comparisonMode(config, translation), mode);
   });
 }
 
-test('the way back reads the answer; the same model reads the sentence and searches greedily', () => {
-  const models = listed(['first', 'de', 'en'], ['back', 'en', 'de'], ['other', 'de', 'en']);
+test('a back-translation reads the answer; the same model reads the sentence with greedy search', () => {
+  const models = modelList(['first', 'de', 'en'], ['back', 'en', 'de'], ['other', 'de', 'en']);
   assert.deepEqual(secondRequest({ models, beam: 8 }, translation), { text: 'The dog', model: 'back' });
   assert.deepEqual(secondRequest({ models: models.slice(0, 1), beam: 8 }, translation), { text: 'Der Hund', model: 'first', beam_size: 1 });
   assert.equal(secondModelName({ models, beam: 8 }, { ...translation, text: ' ' }), 'first');
@@ -169,7 +174,7 @@ test('the way back reads the answer; the same model reads the sentence and searc
   Object.assign(state, { beside: '', besideSame: false });
 });
 
-test('a row names the word that both sides read, and none where they read different ones', () => {
+test('a row names the input word if both sides read the same, else none', () => {
   const answer = (targets) =>
     new Translation(answered({ sources: ['Hund', '</s>'], targets, maps: targets.map(() => [targets.map(() => [0.5, 0.5])]).slice(0, 1) }));
   const rows = (first, second, units) => {
@@ -180,7 +185,7 @@ test('a row names the word that both sides read, and none where they read differ
     return new HeadSimilarity(matching, [answer(first), answer(second)], 'cross').units.rows.map(({ read }) => read?.label ?? null);
   };
   const dog = [unit('a', [0], []), unit('the', [], [0]), unit('dog', [1], [1]), unit('</s>', [2], [2], true)];
-  const read = rows(['a', 'dog', '</s>'], ['the', 'dog', '</s>'], { same: false, units: dog });
-  assert.deepEqual(read.slice(2), [null, 'dog']);
-  assert.equal(read[0], there.start.label);
+  const labels = rows(['a', 'dog', '</s>'], ['the', 'dog', '</s>'], { same: false, units: dog });
+  assert.deepEqual(labels.slice(2), [null, 'dog']);
+  assert.equal(labels[0], forward.start.label);
 });

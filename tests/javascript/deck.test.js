@@ -3,17 +3,17 @@ import { test } from 'node:test';
 import './setup.js';
 
 globalThis.localStorage = /** @type {any} */ ({
-  kept: {},
+  items: {},
   full: false,
   getItem(key) {
-    return this.kept[key] ?? null;
+    return this.items[key] ?? null;
   },
   setItem(key, value) {
     if (this.full) throw new Error('full');
-    this.kept[key] = value;
+    this.items[key] = value;
   },
   removeItem(key) {
-    delete this.kept[key];
+    delete this.items[key];
   },
 });
 
@@ -24,7 +24,7 @@ const { LIMITS, validate, deckInLink, toFile, fromFile, moveItem, encodeViews, r
 const view = (title, note = '') => ({ title, note, hash: `#text=${title}&tab=heads` });
 const VIEWS = [view('Softmax', 'Wer sieht wen? <b>'), view('层归一化', '两行\n说明'), view('Why')];
 
-test('a view is moved by one place, and never beyond an end', () => {
+test('a view is moved by one position within the list', () => {
   const titles = (views) => views.map(({ title }) => title).join(' ');
   assert.equal(titles(moveItem(VIEWS, 0, 1)), '层归一化 Softmax Why');
   assert.equal(titles(moveItem(VIEWS, 2, -1)), 'Softmax Why 层归一化');
@@ -32,17 +32,17 @@ test('a view is moved by one place, and never beyond an end', () => {
   assert.equal(moveItem(VIEWS, 2, 1), VIEWS);
 });
 
-test('views come back from a link and from a file as they went in', async () => {
+test('views roundtrip through links and files', async () => {
   assert.deepEqual(await decodeViews(await encodeViews(VIEWS)), VIEWS);
-  assert.match(await encodeViews(VIEWS), /^[\w-]+$/); // nothing that an address would change
+  assert.match(await encodeViews(VIEWS), /^[\w-]+$/); // no characters that an address would escape
   assert.deepEqual(fromFile(toFile(VIEWS)), VIEWS);
   assert.equal(deckInLink(`#tab=learn&deck=${await encodeViews(VIEWS)}`), await encodeViews(VIEWS));
   assert.equal(deckInLink('#tab=learn'), '');
   const within = { title: 'a deck', note: '', hash: `#tab=learn&deck=${await encodeViews(VIEWS)}` };
-  assert.deepEqual(validate([within, VIEWS[0]]), [VIEWS[0]]); // a view that would take the place of all of them
+  assert.deepEqual(validate([within, VIEWS[0]]), [VIEWS[0]]); // a view that contains a deck is dropped
 });
 
-test('what is no deck is refused, and of a deck only views are taken, as long as they may be', async () => {
+test('invalid decks are rejected, and views are validated and truncated', async () => {
   for (const text of ['', 'x', '!!!', await encodeViews([]), btoa('[[1]]')]) assert.equal(await decodeViews(text), null, text);
   for (const text of ['', '{}', 'null', '{"format":"other","views":[]}', toFile([])]) assert.equal(fromFile(text), null, text);
   assert.equal(validate('views'), null);
@@ -53,14 +53,14 @@ test('what is no deck is refused, and of a deck only views are taken, as long as
   assert.equal(validate(Array.from({ length: 99 }, () => view('x'))).length, LIMITS.views);
 });
 
-test('a link that unpacks to far more than views is given up', async () => {
+test('a link that decompresses to too much data is rejected', async () => {
   const many = new Blob([`[["","","#${' '.repeat(3_000_000)}"]]`]).stream().pipeThrough(new CompressionStream('deflate-raw'));
   const bytes = new Uint8Array(await new Response(many).arrayBuffer());
   assert.ok(bytes.length < 10_000);
   assert.equal(await decodeViews(btoa(String.fromCharCode(...bytes))), null);
 });
 
-test('views stay in the browser, and one that keeps nothing says so', () => {
+test('views are stored in the browser, and a full storage is reported', () => {
   assert.deepEqual(read(), []);
   assert.equal(write(VIEWS), true);
   assert.deepEqual(read(), VIEWS);

@@ -20,18 +20,18 @@ test('the chosen translation is compared with the runner-up and with greedy sear
   assert.match(greedy, /step 1.*“b”.*“a”/);
 });
 
-test('a path of likeliest tokens is what greedy search writes, too', () => {
+test('a path of most likely tokens is also the result of greedy search', () => {
   const { choice, greedy } = choiceReason(TREE, [2], [null], 0);
   assert.match(choice, /one translation only/);
   assert.doesNotMatch(greedy, /step \d/);
 });
 
-test('a reverse model that reverses the order is named, one that confirms it only adds to the sum', () => {
+test('a reverse model that changes the order is named; one that confirms it is only added to the score', () => {
   assert.match(choiceReason(TREE, [2, 3], [-0.1, -3], 0.3).choice, /“a c”.*“b d”.*−0\.50.*−1\.00/);
   assert.match(choiceReason(TREE, [3, 2], [-1, -2], 0.3).choice, /“a c”.*−0\.80.*−1\.60/);
 });
 
-test('without a finished translation there is nothing to explain', () => assert.equal(choiceReason(TREE, [], [], 0), null));
+test('without a finished translation there is no reason', () => assert.equal(choiceReason(TREE, [], [], 0), null));
 
 test('two translations are told apart by the words that differ', () => {
   const parts = (one, other) => differingParts(one, other).join(' | ');

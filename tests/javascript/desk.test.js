@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-// Elements are made and kept, nothing more.
+// Elements are only created and stored.
 globalThis.document = /** @type {any} */ ({ createElement: () => ({ setAttribute() {}, append() {} }) });
 
 const { desk, formMounted, setForm } = await import('../../viz/widgets/parts/desk.js');
 
-test('views that need the translate form wait until it has mounted, in whatever order Gradio mounts them', async () => {
+test('views that need the translate form wait until it is mounted, in any mount order', async () => {
   let mounted = false;
   formMounted.then(() => {
     mounted = true;

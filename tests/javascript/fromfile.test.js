@@ -1,4 +1,4 @@
-// Files of attention as other makers name and shape their arrays, and what is said of those that are refused.
+// Attention files with names and shapes of other libraries, and errors for invalid ones.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,13 +13,13 @@ const nested = (shape, at = () => 1 / ROWS, place = []) =>
 const array = (...shape) => ({ shape, numbers: new Float32Array(shape.reduce((all, each) => all * each, 1)).fill(1 / ROWS) });
 const opened = (values) => parseFile(new File([JSON.stringify(values)], 'own.json'));
 const shapeOf = ({ recorded }) => recorded.self.shape;
-const refused = (values, word, said = {}) =>
+const assertRejected = (values, word, moreValues = {}) =>
   assert.rejects(opened(values), (error) => {
-    assert.deepEqual([error.word, { ...error.values, ...said }], [word, error.values]);
+    assert.deepEqual([error.word, { ...error.values, ...moreValues }], [word, error.values]);
     return true;
   });
 
-test('attentions as transformers name and stack them are accepted', async () => {
+test('attentions named and stacked as in transformers are accepted', async () => {
   const whole = [LAYERS, HEADS, ROWS, ROWS];
   for (const name of ['self', 'attentions', 'attention']) assert.deepEqual(shapeOf(await opened({ [name]: nested(whole) })), whole, name);
   assert.deepEqual(shapeOf(await opened({ attentions: nested([LAYERS, 1, HEADS, ROWS, ROWS]) })), whole); // a batch of one
@@ -27,7 +27,7 @@ test('attentions as transformers name and stack them are accepted', async () => 
   assert.deepEqual(three.kinds, ['encoder', 'decoder', 'cross']);
 });
 
-test('one array a layer is accepted, in the order of the layers', async () => {
+test('one array per layer is accepted, in layer order', async () => {
   for (const name of ['layer_', 'layer', 'attentions.', 'arr_', '']) {
     const layers = Array.from({ length: 11 }, (_, layer) => [`${name}${layer}`, nested([1, HEADS, ROWS, ROWS], one(layer % ROWS))]);
     const recording = await opened(Object.fromEntries(layers.reverse()));
@@ -47,7 +47,7 @@ const one =
   ([, , , at]) =>
     Number(at === column);
 
-test('empty names and names of spaces are words of their own', async () => {
+test('empty and blank names are words', async () => {
   const tokens = ['a', '', '  ', 'b', 'b'];
   const { source } = await opened({ attentions: nested([LAYERS, HEADS, ROWS, ROWS]), tokens });
   assert.deepEqual(
@@ -56,14 +56,14 @@ test('empty names and names of spaces are words of their own', async () => {
   );
 });
 
-test('what is refused is told with what the file holds', async () => {
-  await refused({ weights: [1], hidden: 2 }, 'no_attention', { names: 'weights, hidden' });
-  await refused({ cross: { numbers: [1], shape: [1, 1, 20_000, 20_000] } }, 'no_attention', { names: 'cross' });
-  await refused(Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`x${at}y`, at])), 'no_attention', {
+test('errors describe the content of the file', async () => {
+  await assertRejected({ weights: [1], hidden: 2 }, 'no_attention', { names: 'weights, hidden' });
+  await assertRejected({ cross: { numbers: [1], shape: [1, 1, 20_000, 20_000] } }, 'no_attention', { names: 'cross' });
+  await assertRejected(Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`x${at}y`, at])), 'no_attention', {
     names: 'x0y, x1y, x2y, x3y, x4y, x5y, x6y, x7y, …',
   });
-  await refused([], 'empty');
-  await refused({ attentions: nested([LAYERS, 4, HEADS, ROWS, ROWS]) }, 'batch', { kind: 'self', count: 4 });
-  await refused({ layer_0: nested([1, HEADS, 2, 2], () => 0.5), layer_1: nested([1, HEADS, ROWS, ROWS]) }, 'ragged');
-  await refused({ self: nested([ROWS, ROWS]) }, 'shape', { shape: '5 × 5' });
+  await assertRejected([], 'empty');
+  await assertRejected({ attentions: nested([LAYERS, 4, HEADS, ROWS, ROWS]) }, 'batch', { kind: 'self', count: 4 });
+  await assertRejected({ layer_0: nested([1, HEADS, 2, 2], () => 0.5), layer_1: nested([1, HEADS, ROWS, ROWS]) }, 'ragged');
+  await assertRejected({ self: nested([ROWS, ROWS]) }, 'shape', { shape: '5 × 5' });
 });

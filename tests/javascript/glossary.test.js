@@ -6,19 +6,19 @@ const { Glossary, TERMS } = await import('../../viz/widgets/parts/glossary.js');
 const { words } = globalThis.headlightTables;
 const terms = (language, text) => new Glossary(words[language]).find(text).map(({ term, start, end }) => [term, text.slice(start, end)]);
 
-test('every term has a meaning, and stands in a phrase of the page', () => {
+test('every term has a definition and occurs in a phrase of the page', () => {
   for (const language of Object.keys(words)) {
     const glossary = new Glossary(words[language]);
-    const said = Object.entries(words[language]).filter(([key]) => !key.startsWith('term_'));
-    const found = new Set(said.flatMap(([, phrase]) => glossary.matches(phrase)).map(({ term }) => term));
+    const entries = Object.entries(words[language]).filter(([key]) => !key.startsWith('term_'));
+    const terms = new Set(entries.flatMap(([, phrase]) => glossary.matches(phrase)).map(({ term }) => term));
     for (const term of TERMS) {
       assert.ok(words[language][`term_${term}_says`].length > 8, term);
-      if (!['embedding', 'stream', 'norm', 'logits', 'softmax', 'start'].includes(term)) assert.ok(found.has(term), `${language} ${term}`);
+      if (!['embedding', 'stream', 'norm', 'logits', 'softmax', 'start'].includes(term)) assert.ok(terms.has(term), `${language} ${term}`);
     }
   }
 });
 
-test('terms are found in phrases of the page, each as a word of its own', () => {
+test('terms are found as whole words in phrases of the page', () => {
   assert.deepEqual(terms('en', words.en.wall_says), [
     ['layer', 'layers'],
     ['head', 'heads'],
@@ -32,7 +32,7 @@ test('terms are found in phrases of the page, each as a word of its own', () => 
   assert.deepEqual(new Glossary(words.zh).matches('从头到尾，结束'), []);
 });
 
-test('a text that is no phrase of ours holds no term, nor does what stands in the place of a value', () => {
+test('text that is not a phrase has no terms, and neither have inserted values', () => {
   assert.deepEqual(terms('en', 'My head is a token of attention.'), []);
   const probe = new Glossary({ ...words.en, probe: 'The word {word} is masked.' });
   assert.deepEqual(
@@ -43,7 +43,7 @@ test('a text that is no phrase of ours holds no term, nor does what stands in th
   assert.deepEqual(terms('en', sum), [['token', 'tokens']]);
 });
 
-test('a lone word is nobody’s phrase: visitors type it, too', () => {
+test('a single word is not treated as a phrase, because visitors type it, too', () => {
   const typed = {
     en: ['head', 'Head', 'token', ' tokens', 'layer 3', 'attention', 'my head hurts'],
     zh: ['头', '层', '词元', '第 3 层', '3 个词元'],
@@ -58,7 +58,7 @@ test('a lone word is nobody’s phrase: visitors type it, too', () => {
   );
 });
 
-test('a phrase whose values are elements is found by its parts', () => {
+test('a phrase with elements as values is matched by its parts', () => {
   const glossary = new Glossary({ ...words.en, probe: 'Of {first} tokens the head sees {second} in {third}.' });
   assert.deepEqual(
     glossary.find('Of 3 tokens the head sees ').map(({ term }) => term),

@@ -8,11 +8,11 @@ const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { formatCertain, errorBound, view } = await import('../../viz/widgets/core/map-view.js');
 const { highlightWeights, getHighlight, effectiveHighlight, combinedWeights } = await import('../../viz/widgets/headview/highlights.js');
 
-test('two stores on one base share what is the base’s, and keep what is their own', () => {
+test('two stores on one base share its values and keep their own', () => {
   const base = createStore({ kind: 'cross', layer: 0, palette: 'headlight' });
   const [first, second] = [createStore({ layer: 1 }, base), createStore({ layer: 2 }, base)];
-  const heard = [];
-  second.on(['layer', 'palette'], (changed) => heard.push(changed));
+  const calls = [];
+  second.on(['layer', 'palette'], (changed) => calls.push(changed));
   first.set({ layer: 5, palette: 'grey' });
   assert.deepEqual(
     [base, first, second].map(({ state }) => [state.layer, state.palette]),
@@ -22,22 +22,22 @@ test('two stores on one base share what is the base’s, and keep what is their 
       [2, 'grey'],
     ],
   );
-  assert.deepEqual(heard, [['palette']]);
+  assert.deepEqual(calls, [['palette']]);
 });
 
-test('who leaves a store hears no more of it, nor of its base', () => {
+test('an unsubscribed listener is not called for the store or its base', () => {
   const base = createStore({ kind: 'cross' });
   const store = createStore({ layer: 0 }, base);
-  let heard = 0;
-  const leave = store.on(['kind', 'layer'], () => (heard += 1));
+  let calls = 0;
+  const unsubscribe = store.on(['kind', 'layer'], () => (calls += 1));
   store.set({ layer: 1 });
   base.set({ kind: 'encoder' });
-  leave();
+  unsubscribe();
   store.set({ layer: 2, kind: 'decoder' });
-  assert.equal(heard, 2);
+  assert.equal(calls, 2);
 });
 
-test('a pinned head is compared with every other', () => {
+test('a pinned head is compared with every other head', () => {
   const { state, set } = createStore({ ...VIEW_STATE, layer: 0, head: 1, pinned: { layer: 0, head: 1 } });
   assert.equal(isComparing(state), false);
   set({ preview: { layer: 2, head: 0 } });
@@ -47,13 +47,13 @@ test('a pinned head is compared with every other', () => {
 const at = (layer, head) => ({ layer, head });
 const ROWS = [[at(0, 0), at(0, 1), at(0, 2)], [at(1, 0), at(1, 1), at(1, 2)], [at('mean', 'mean')]];
 
-test('heads are leafed through in reading order, round both ends', () => {
+test('next and previous head follow reading order and wrap around', () => {
   assert.deepEqual(nextHead(ROWS, at(0, 2), 1), at(1, 0));
   assert.deepEqual(nextHead(ROWS, at(0, 0), -1), at('mean', 'mean'));
   assert.deepEqual(nextHead(ROWS, at('mean', 'mean'), 1), at(0, 0));
 });
 
-test('up and down keep the place in the row, or the end of a shorter one', () => {
+test('up and down keep the column, or the last one of a shorter row', () => {
   assert.deepEqual(headBelow(ROWS, at(0, 2), 1), at(1, 2));
   assert.deepEqual(headBelow(ROWS, at(1, 2), 1), at('mean', 'mean'));
   assert.deepEqual(headBelow(ROWS, at(0, 1), -1), at('mean', 'mean'));
@@ -61,20 +61,20 @@ test('up and down keep the place in the row, or the end of a shorter one', () =>
 
 const VIEW = { rows: [{}, {}], columns: [{}, {}, {}], weights: Float32Array.of(0.5, 0.25, 0.25, 0.25, 0.75, NaN) };
 
-test('on each axis the pointer counts before a pin', () => {
-  const now = effectiveHighlight(getHighlight({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
-  assert.deepEqual(now, { rows: [1], columns: [2] });
+test('on each axis, hover takes precedence over a pin', () => {
+  const highlight = effectiveHighlight(getHighlight({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
+  assert.deepEqual(highlight, { rows: [1], columns: [2] });
   assert.deepEqual(effectiveHighlight(getHighlight(VIEW_STATE)), { rows: null, columns: null });
 });
 
-test('rows that are meant together are averaged, columns are summed, and what is masked stays so', () => {
+test('highlighted rows are averaged, columns are summed, and masked cells stay masked', () => {
   assert.deepEqual([...highlightWeights(VIEW, { rows: [0, 1], columns: null }).columns], [0.375, 0.5, 0.125]);
   assert.deepEqual([...highlightWeights(VIEW, { rows: null, columns: [0, 1] }).rows], [0.75, 1]);
   assert.ok(Number.isNaN(combinedWeights(VIEW, [1], [2])));
 });
 
-/** Rows that sum to one, the same in every run. */
-function chances(rows, columns, seed) {
+/** Reproducible random rows that sum to one. */
+function randomRows(rows, columns, seed) {
   let state = seed;
   const next = () => {
     state = (state * 1103515245 + 12345) % 2 ** 31;
@@ -87,15 +87,15 @@ function chances(rows, columns, seed) {
   });
 }
 
-test('every decimal that is shown of words, means and rescaled rows is the one of the exact weights', () => {
+test('every displayed decimal of words, means and normalised rows is exact', () => {
   const sources = ['ei', 'nen', 'Wal', 'fisch', '.', '</s>'];
   const targets = ['a', 'wh', 'ale', '.', '</s>'];
-  const maps = [11, 23, 47, 91].map((seed) => chances(targets.length, sources.length, seed));
+  const maps = [11, 23, 47, 91].map((seed) => randomRows(targets.length, sources.length, seed));
   const sent = answered({ sources, targets, maps, layers: 2 });
   for (const [place, word] of [0, 0, 1, 1, 2].entries()) sent.source[place].word = word;
   for (const [place, word] of [0, 1, 1, 2].entries()) sent.target[place].word = word;
   const translation = new Translation(sent);
-  let shown = 0;
+  let decimalCount = 0;
   for (const words of [false, true]) {
     for (const [special, rescale] of [
       [true, false],
@@ -110,7 +110,7 @@ test('every decimal that is shown of words, means and rescaled rows is the one o
         ['mean', 'max'],
         [1, 'max'],
       ]) {
-        const seen = view(translation, 'cross', layer, head, { words, special, rescale });
+        const currentView = view(translation, 'cross', layer, head, { words, special, rescale });
         const heads = maps.filter(
           (_, place) => layer === 'mean' || (layer === Math.floor(place / 2) && (typeof head !== 'number' || head === place % 2)),
         );
@@ -123,14 +123,14 @@ test('every decimal that is shown of words, means and rescaled rows is the one o
           for (const row of item.places) for (const other of items) for (const column of other.places) all += exact(row, column);
           return all / item.places.length;
         };
-        for (const [row, item] of seen.rows.entries()) {
-          for (const [column, other] of seen.columns.entries()) {
-            const whole = rescale && head !== 'max' ? sum(item, seen.columns) : 1;
-            const truth = sum(item, [other]) / whole;
-            const weight = seen.weights[row * seen.columns.length + column];
-            const text = formatCertain(weight, errorBound(seen, weight, [row], [column]));
-            assert.equal(text, truth.toFixed(text.length - 2), JSON.stringify({ words, special, rescale, layer, head, row, column }));
-            shown += text.length - 2;
+        for (const [row, item] of currentView.rows.entries()) {
+          for (const [column, other] of currentView.columns.entries()) {
+            const rowSum = rescale && head !== 'max' ? sum(item, currentView.columns) : 1;
+            const exactValue = sum(item, [other]) / rowSum;
+            const weight = currentView.weights[row * currentView.columns.length + column];
+            const text = formatCertain(weight, errorBound(currentView, weight, [row], [column]));
+            assert.equal(text, exactValue.toFixed(text.length - 2), JSON.stringify({ words, special, rescale, layer, head, row, column }));
+            decimalCount += text.length - 2;
             if (!words && special && typeof layer === 'number' && (typeof head === 'number' || head === 'max'))
               assert.equal(text.length, 6);
           }
@@ -138,10 +138,10 @@ test('every decimal that is shown of words, means and rescaled rows is the one o
       }
     }
   }
-  assert.ok(shown > 2.5 * 600, 'most numbers keep three decimals or four');
+  assert.ok(decimalCount > 2.5 * 600, 'most numbers keep three decimals or four');
 });
 
-test('what is uncertain has no more decimals than agree at both of its ends', () => {
+test('an uncertain value has only decimals that agree at both bounds', () => {
   assert.equal(formatCertain(0.123456), '0.1235');
   assert.equal(formatCertain(0.12345, 5e-5), '0.123');
   assert.equal(formatCertain(0.12348, 1e-5), '0.1235');

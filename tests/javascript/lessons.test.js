@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-/** As much of a page as a formula needs. */
+/** The part of the DOM that formulas need. */
 class Node {
   constructor(name) {
     this.name = name;
@@ -24,12 +24,12 @@ class Node {
 }
 globalThis.document = /** @type {any} */ ({ createElementNS: (_, name) => new Node(name), createElement: (name) => new Node(name) });
 globalThis.localStorage = /** @type {any} */ ({
-  kept: {},
+  items: {},
   getItem(key) {
-    return this.kept[key] ?? null;
+    return this.items[key] ?? null;
   },
   setItem(key, value) {
-    this.kept[key] = value;
+    this.items[key] = value;
   },
 });
 
@@ -44,29 +44,29 @@ const { ExperimentCache } = await import('../../viz/widgets/lessons/experiment-c
 const { axis, formatTick } = await import('../../viz/widgets/lessons/line-plot.js');
 const { formatValue, resolveValues } = await import('../../viz/widgets/lessons/control-values.js');
 
-const said = (source, numbers = {}) => String(formula(source, numbers)).replaceAll(/<\/?(?:math|mrow)>/g, '');
+const formulaText = (source, numbers = {}) => String(formula(source, numbers)).replaceAll(/<\/?(?:math|mrow)>/g, '');
 
-test('a fraction over a root is MathML, with numbers in the place of their names', () => {
+test('formulas become MathML with numbers inserted', () => {
   assert.equal(
-    said('\\frac{@raw}{\\sqrt{@width}}', { raw: '−4.5', width: '32' }),
+    formulaText('\\frac{@raw}{\\sqrt{@width}}', { raw: '−4.5', width: '32' }),
     '<mfrac><mn>−4.5</mn><msqrt><mn>32</mn></msqrt></mfrac>',
   );
-  assert.equal(said('w_j^{2}'), '<msubsup><mi>w</mi><mi>j</mi><mn>2</mn></msubsup>');
-  assert.equal(said('\\sum_j'), '<munder><mo>∑</mo><mi>j</mi></munder>');
-  assert.equal(said('s = -\\infty'), '<mi>s</mi><mo>=</mo><mo>−</mo><mo>∞</mo>');
+  assert.equal(formulaText('w_j^{2}'), '<msubsup><mi>w</mi><mi>j</mi><mn>2</mn></msubsup>');
+  assert.equal(formulaText('\\sum_j'), '<munder><mo>∑</mo><mi>j</mi></munder>');
+  assert.equal(formulaText('s = -\\infty'), '<mi>s</mi><mo>=</mo><mo>−</mo><mo>∞</mo>');
 });
 
-test('a number that is not known is a question mark, and one may stand for several terms', () => {
-  assert.equal(said('@unknown'), '<mn>?</mn>');
-  assert.equal(said('@both', { both: '2 \\cdot 3' }), '<mn>2</mn><mo>·</mo><mn>3</mn>');
+test('an unknown number is a question mark, and one number can be several terms', () => {
+  assert.equal(formulaText('@unknown'), '<mn>?</mn>');
+  assert.equal(formulaText('@both', { both: '2 \\cdot 3' }), '<mn>2</mn><mo>·</mo><mn>3</mn>');
 });
 
-test('a formula that is wrong says so', () => {
+test('an invalid formula throws', () => {
   assert.throws(() => formula('\\teleport'), /teleport/);
   assert.throws(() => formula('a}'), /too many/);
 });
 
-test('what is chosen comes back from the address as it went in', () => {
+test('a selection roundtrips through the address', () => {
   const choice = {
     lesson: 'walk',
     step: 'softmax',
@@ -80,7 +80,7 @@ test('what is chosen comes back from the address as it went in', () => {
   assert.equal(formatLessonLink(parseLessonLink('')), '');
 });
 
-test('an answer is kept with the scene that it was given in, until all are forgotten', () => {
+test('an answer is stored with its scene until all are cleared', () => {
   const answers = new Answers();
   assert.deepEqual(answers.of('one'), { chosenOption: undefined, answeredScene: undefined });
   const scene = { result: {} };
@@ -92,19 +92,19 @@ test('an answer is kept with the scene that it was given in, until all are forgo
   assert.deepEqual(answers.of('one'), { chosenOption: undefined, answeredScene: undefined });
 });
 
-test('a teacher’s link asks for guesses, whatever else it holds', () => {
+test('a link for teachers enables questions', () => {
   const link = 'heads.spread.0.token-4.encoder-0-7.set-width-64.asks';
   assert.equal(parseLessonLink(link).asks, true);
   assert.equal(formatLessonLink(parseLessonLink(link)), link);
   assert.deepEqual(parseLessonLink('heads.spread.0.set-own-asks').asks, false);
 });
 
-test('an address that makes no sense chooses nothing', () => {
+test('an invalid address selects nothing', () => {
   const read = parseLessonLink('walk.softmax.x.token--1.token-1-2.encoder-3.evil-4.__proto__-5.key-99999999');
   assert.deepEqual(read, { lesson: 'walk', step: 'softmax', part: 0, chosen: {}, asks: false });
 });
 
-test('the first guess at a question counts, and a lesson that is done stays done', () => {
+test('the first guess at a question counts, and a finished lesson stays finished', () => {
   recordGuess('one', false);
   recordGuess('one', true);
   recordGuess('two', true);
@@ -115,7 +115,7 @@ test('the first guess at a question counts, and a lesson that is done stays done
   assert.equal(lessonStatus('other'), undefined);
 });
 
-test('softmax by hand: [1, e] / (1 + e), and nothing where a key is masked', () => {
+test('softmax by hand: [1, e] / (1 + e), and zero for masked keys', () => {
   const [first, second] = softmax(Float32Array.of(0, 1));
   assert.ok(Math.abs(first - 1 / (1 + Math.E)) < 1e-7);
   assert.ok(Math.abs(second - Math.E / (1 + Math.E)) < 1e-7);
@@ -123,14 +123,14 @@ test('softmax by hand: [1, e] / (1 + e), and nothing where a key is masked', () 
   assert.deepEqual(softmax(Float32Array.of(1000, 1000)), [0.5, 0.5]);
 });
 
-test('every row meets every row', () => {
+test('products multiply all pairs of rows', () => {
   const one = { rows: 2, columns: 2, numbers: Float32Array.of(1, 2, 3, 4) };
   const other = { rows: 3, columns: 2, numbers: Float32Array.of(1, 0, 0, 1, 1, 1) };
   assert.deepEqual(products(one, other), { rows: 2, columns: 3, numbers: Float32Array.of(1, 2, 3, 3, 4, 7) });
   assert.deepEqual([...elementwise(one, one, (left, right) => left - right).numbers], [0, 0, 0, 0]);
 });
 
-test('a head is cut out of all heads', () => {
+test('a head is sliced from all heads', () => {
   const tensor = { shape: [2, 1, 3], numbers: Float32Array.of(1, 2, 3, 4, 5, 6) };
   assert.deepEqual(headSlice(tensor, 1), { rows: 1, columns: 3, numbers: Float32Array.of(4, 5, 6) });
 });
@@ -138,15 +138,15 @@ test('a head is cut out of all heads', () => {
 const sent = (...numbers) => ({ shape: [1, numbers.length], numbers: Buffer.from(Float32Array.from(numbers).buffer).toString('base64') });
 const sentence = (text) => ({ requestValues: () => ({ text }), target: [{ id: 3 }] });
 
-test('numbers arrive as they were sent', () => {
+test('arrays are decoded', () => {
   assert.deepEqual([...decodeArray(sent(0.5, -2)).numbers], [0.5, -2]);
 });
 
-test('a tensor is asked for once, also while it is on its way, and again after a failure', async () => {
-  const asks = [];
+test('a tensor is requested once, also while it is loading, and again after a failure', async () => {
+  const requests = [];
   let fails = true;
   const tensors = new TensorCache(async ({ names }) => {
-    asks.push(names);
+    requests.push(names);
     if (fails) throw new Error('busy');
     return { model: { heads: 2 }, tensors: Object.fromEntries(names.map((name) => [name, sent(1)])) };
   });
@@ -155,18 +155,18 @@ test('a tensor is asked for once, also while it is on its way, and again after a
   fails = false;
   await Promise.all([tensors.load(one, ['a', 'b']), tensors.load(one, ['b'])]);
   await tensors.load(one, ['a', 'b', 'c']);
-  assert.deepEqual(asks, [['a'], ['a', 'b'], ['c']]);
+  assert.deepEqual(requests, [['a'], ['a', 'b'], ['c']]);
   assert.ok(tensors.of(one).has(['a', 'b', 'c']));
 });
 
-test('the tensors of a few sentences are kept', async () => {
+test('tensors of the last few sentences are cached', async () => {
   const tensors = new TensorCache(async ({ names }) => ({ model: {}, tensors: Object.fromEntries(names.map((name) => [name, sent(1)])) }));
   for (const text of ['a', 'b', 'c', 'd']) await tensors.load(sentence(text), ['x']);
   assert.equal(tensors.of(sentence('d')).has(['x']), true);
   assert.equal(tensors.of(sentence('a')).has(['x']), false);
 });
 
-test('numbers have the digits that suit their size', () => {
+test('numbers have decimals according to their size', () => {
   assert.deepEqual(
     [0.41193, -23.6341, 1940.81].map((each) => formatNumber(each)),
     ['0.4119', '−23.634', '1940.8'],
@@ -184,7 +184,7 @@ const CONTROLS = [
   { form: 'text', name: 'own', max_length: 20, start: '' },
 ];
 
-test('what is set stands in the address, and nothing else', () => {
+test('changed controls are in the address, and no others', () => {
   const values = { kind: 'b.c', on: true, width: 7, seed: 3, erased: [0, 12], own: 'Das ist-gut. <b>' };
   const set = Object.fromEntries(CONTROLS.map((control) => [control.name, formatValue(control, values[control.name])]));
   const choice = { lesson: 'heads', step: 'spread', part: 0, chosen: { token: 4, encoder: { layer: 0, head: 7 }, set }, asks: false };
@@ -193,52 +193,52 @@ test('what is set stands in the address, and nothing else', () => {
   assert.equal(formatValue(CONTROLS[2], 5), undefined);
 });
 
-test('what makes no sense in an address is what the control holds anyway', () => {
-  const held = resolveValues(CONTROLS, undefined);
-  assert.deepEqual(held, { kind: 'a', on: false, width: 5, seed: 0, erased: [], own: '' });
+test('invalid values in an address give the defaults of the controls', () => {
+  const defaults = resolveValues(CONTROLS, undefined);
+  assert.deepEqual(defaults, { kind: 'a', on: false, width: 5, seed: 0, erased: [], own: '' });
   const odd = { kind: 'c', on: '2', width: '8', seed: '-1', erased: '1_x', own: 'x'.repeat(21) };
-  assert.deepEqual(resolveValues(CONTROLS, odd), held);
-  assert.deepEqual(resolveValues(CONTROLS, { width: '3.5', erased: '1_2_3_4', seed: 'x' }), held);
+  assert.deepEqual(resolveValues(CONTROLS, odd), defaults);
+  assert.deepEqual(resolveValues(CONTROLS, { width: '3.5', erased: '1_2_3_4', seed: 'x' }), defaults);
   assert.deepEqual(parseLessonLink('heads.spread.0.set-own-%E0%A4%A.set--3').chosen, {});
 });
 
-test('one experiment runs at a time, and of those that wait the newest alone', async () => {
-  const [asked, answers] = [[], []];
+test('one experiment runs at a time; of the waiting ones, only the newest runs', async () => {
+  const [widths, answers] = [[], []];
   const experiments = new ExperimentCache((values) => {
-    asked.push(values.set.width);
+    widths.push(values.set.width);
     return new Promise((done) => answers.push(done));
   });
   const translation = /** @type {any} */ ({ requestValues: () => ({ text: 'a' }), target: [{ id: 1 }] });
-  const bring = (width) => experiments.fetch(translation, 'heads', 'spread', { width });
-  const [first, second, third] = [bring(1), bring(2), bring(3)];
+  const fetchResult = (width) => experiments.fetch(translation, 'heads', 'spread', { width });
+  const [first, second, third] = [fetchResult(1), fetchResult(2), fetchResult(3)];
   assert.equal(await second, null);
   answers.shift()('one');
   assert.equal(await first, 'one');
   await new Promise(setImmediate);
-  assert.deepEqual(asked, [1, 3]);
+  assert.deepEqual(widths, [1, 3]);
   answers.shift()('three');
   assert.equal(await third, 'three');
-  assert.equal(await bring(1), 'one');
+  assert.equal(await fetchResult(1), 'one');
   assert.equal(experiments.find(translation, 'heads', 'spread', { width: 3 }), 'three');
-  assert.deepEqual(asked, [1, 3]);
+  assert.deepEqual(widths, [1, 3]);
 });
 
-test('an experiment that failed lets the next one run', async () => {
+test('after a failed experiment the next one runs', async () => {
   const failing = [1];
   const experiments = new ExperimentCache(async ({ set }) => {
     if (failing.includes(set.width)) throw new Error('unreachable');
     return set.width;
   });
   const translation = /** @type {any} */ ({ requestValues: () => ({}), target: [] });
-  const bring = (width) => experiments.fetch(translation, 'heads', 'spread', { width });
-  const [first, second] = [bring(1), bring(2)];
+  const fetchResult = (width) => experiments.fetch(translation, 'heads', 'spread', { width });
+  const [first, second] = [fetchResult(1), fetchResult(2)];
   await assert.rejects(first, /unreachable/);
   assert.equal(await second, 2);
   failing.pop();
-  assert.equal(await bring(1), 1);
+  assert.equal(await fetchResult(1), 1);
 });
 
-test('an axis names round numbers, and of powers the tens', () => {
+test('axis ticks are round numbers, and powers of ten if logarithmic', () => {
   assert.deepEqual(axis([0, 23]).ticks, [0, 5, 10, 15, 20]);
   assert.deepEqual(axis([-1, 1]).ticks.map(formatTick), ['−1', '−0.5', '0', '0.5', '1']);
   assert.deepEqual(axis([1e-6, 0.5], { log: true }).ticks.map(formatTick), ['10⁻⁶', '10⁻⁴', '0.01']);

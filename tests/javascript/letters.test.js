@@ -6,7 +6,7 @@ const { decodeWeights, decodeCausalWeights, LEVEL_OF_ONE } = await import('../..
 
 const python = (code) => JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', code], { encoding: 'utf8', maxBuffer: 1 << 26 }));
 
-test('a weight has the same decimals after its way as before it', () => {
+test('decoded weights have the same decimals', () => {
   const { letters, weights } = python(`
 import json
 import numpy as np
@@ -18,12 +18,12 @@ print(json.dumps({"letters": encode_weights(weights), "weights": weights.tolist(
   const numbers = decodeWeights(letters);
   assert.equal(numbers.length, weights.length);
   for (const [place, weight] of weights.entries()) {
-    const shown = Math.fround(numbers[place] / LEVEL_OF_ONE);
-    for (const digits of [1, 2, 3, 4]) assert.equal(shown.toFixed(digits), weight.toFixed(digits), `${weight}`);
+    const decoded = Math.fround(numbers[place] / LEVEL_OF_ONE);
+    for (const digits of [1, 2, 3, 4]) assert.equal(decoded.toFixed(digits), weight.toFixed(digits), `${weight}`);
   }
 });
 
-test('nothing and one are exact', () => {
+test('zero and one are exact', () => {
   const letters = python(`
 import json
 import numpy as np
@@ -32,7 +32,7 @@ print(json.dumps(encode_weights(np.array([[0.0, 1.0]], dtype="f4"))))`);
   assert.deepEqual([...decodeWeights(letters)], [0, LEVEL_OF_ONE]);
 });
 
-test('of causal maps nothing travels above the diagonals', () => {
+test('causal maps omit cells above the diagonal', () => {
   const { letters, plain } = python(`
 import json
 import numpy as np

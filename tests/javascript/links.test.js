@@ -10,7 +10,7 @@ const { attentionLinks, rankHeads, readPharaoh, linkCounts, linkUnits, writePhar
 const { chooseAndTest, parseTable } = await import('../../viz/widgets/heads/gold-file.js');
 const { joinSentences, paragraph } = await import('../../viz/widgets/heads/head-explanation.js');
 
-// The first head aligns; the second looks at what it has just written, one row later.
+// The first head aligns words; the second attends to the previous target word, one row later.
 const translation = new Translation(
   answered({
     sources: ['Der', 'Hund', 'bellt', '</s>'],
@@ -35,7 +35,7 @@ const sources = linkUnits(translation.source, translation.source_text, true);
 const targets = linkUnits(translation.target, translation.text, true);
 const straight = readPharaoh('0-0 1-1 2-2', 3, 3).gold;
 
-test('special tokens are no words, and the pieces of a word are one', () => {
+test('special tokens are not words, and pieces of a word are one unit', () => {
   assert.deepEqual(
     sources.map(({ label }) => label),
     ['Der', 'Hund', 'bellt'],
@@ -48,12 +48,12 @@ test('special tokens are no words, and the pieces of a word are one', () => {
   assert.equal(linkUnits(pieces, 'bellt', false).length, 2);
 });
 
-test('heads that score alike are ranked by what they give to the drawn links', () => {
+test('heads with equal rates are ranked by their weight on the gold links', () => {
   const { gold } = readPharaoh('0-0', 3, 3);
   const ranked = rankHeads(translation, sources, targets, gold);
-  const alike = ranked.filter(({ rate }) => rate === ranked[0].rate);
-  assert.ok(alike.length > 1);
-  const weights = alike.map(({ weight }) => weight);
+  const best = ranked.filter(({ rate }) => rate === ranked[0].rate);
+  assert.ok(best.length > 1);
+  const weights = best.map(({ weight }) => weight);
   assert.deepEqual(
     weights,
     [...weights].sort((one, other) => other - one),
@@ -64,7 +64,7 @@ test('heads that score alike are ranked by what they give to the drawn links', (
   assert.ok(Math.abs(both.weight - (0.8 + 0.9) / 2) < 1e-3);
 });
 
-test('a head is read off the row of a word, or off the row after it', () => {
+test('links are read from the row of a word or from the row after it', () => {
   const map = (head) => translation.map('cross', 0, head);
   assert.deepEqual(attentionLinks(map(0), targets, sources, 0), [
     [0, 0],
@@ -80,13 +80,13 @@ test('a head is read off the row of a word, or off the row after it', () => {
   assert.deepEqual(
     [first, second].map(({ head, shift, rate }) => [head, shift, rate]),
     [
-      [1, 1, 0], // both are right: this one is surer
+      [1, 1, 0], // both are correct; this one has more weight
       [0, 0, 0],
     ],
   );
 });
 
-test('rate, precision and recall as one counts them by hand', () => {
+test('rate, precision and recall by hand', () => {
   const { gold } = readPharaoh('0-0 1-1 2-1p', 3, 3);
   const { rate, precision, recall } = linkCounts(
     [
@@ -103,8 +103,8 @@ test('rate, precision and recall as one counts them by hand', () => {
   assert.deepEqual(linkCounts([], new Map()), { rate: 0, precision: 1, recall: 1 });
 });
 
-// A real answer, and the rates that Python gives its heads for the same links.
-const ASKED = `
+// A real answer, and the rates of its heads computed in Python for the same links.
+const SCRIPT = `
 import json
 from headlight import Translator
 from headlight.model.measures.alignment import count_heads, parse_links
@@ -126,9 +126,9 @@ about = {"name": "de-en", "source": "de", "target": "en"}
 print(json.dumps({"answer": answer_dict(answer, about), "words": [len(source), len(target)], "rates": rates}))
 `;
 
-test('heads have the rates that Python gives them', () => {
-  const said = execFileSync(process.env.PYTHON ?? 'python3', ['-c', ASKED], { encoding: 'utf8', maxBuffer: 2 ** 26 });
-  const { answer, words, rates } = JSON.parse(said.trim().split('\n').at(-1) ?? '');
+test('heads have the same rates as in Python', () => {
+  const output = execFileSync(process.env.PYTHON ?? 'python3', ['-c', SCRIPT], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  const { answer, words, rates } = JSON.parse(output.trim().split('\n').at(-1) ?? '');
   const real = new Translation(answer);
   const units = [linkUnits(real.source, real.source_text, true), linkUnits(real.target, real.text, true)];
   assert.deepEqual(
@@ -144,16 +144,16 @@ test('heads have the rates that Python gives them', () => {
   }
 });
 
-test('Pharaoh is read and written, and what makes no sense is said', () => {
+test('Pharaoh format is read and written, and errors are reported', () => {
   assert.equal(writePharaoh(readPharaoh(' 1-2p 0-0  10-1 2?1', 11, 3).gold), '0-0 1-2p 2-1p 10-1');
   assert.equal(readPharaoh('0-0 1:1', 3, 3).fault, 'links_no_link');
   assert.deepEqual(readPharaoh('0-3', 3, 3), { fault: 'links_beyond', entry: '0-3' });
   assert.equal(readPharaoh('', 3, 3).gold.size, 0);
 });
 
-test('a head is explained by what it does here, how widely, and how steadily', () => {
+test('a head is explained by its role, its width and its steadiness', () => {
   const here = { role: 'aligns', share: 0.8, measures: { relative_entropy: 0.2, peak: 0.8, distance: 1.5 } };
-  const keys = (...given) => paragraph(...given).map(([key]) => key);
+  const keys = (...values) => paragraph(...values).map(([key]) => key);
   assert.deepEqual(keys(here, { role: 'aligns', held: 0.9 }, 200), ['explain_here', 'explain_narrow', 'explain_steady']);
   assert.deepEqual(keys(here, { role: 'aligns', held: 0.5 }, 200), ['explain_here', 'explain_narrow', 'explain_often']);
   const wide = { role: 'spreads', share: 0.8, measures: { ...here.measures, relative_entropy: 0.9 } };
@@ -163,7 +163,7 @@ test('a head is explained by what it does here, how widely, and how steadily', (
   assert.deepEqual(keys({ ...here, role: 'unclear', measures: { relative_entropy: NaN } }, undefined), ['explain_unclear']);
 });
 
-test('a table of links is read in either direction', () => {
+test('a table of links is read in both directions', () => {
   const model = { source: 'de', target: 'en' };
   const table = 'de\ten\tlinks\r\nEin Hund.\tA dog.\t0-0 1-1\n\n';
   assert.deepEqual(parseTable(table, model), { turned: false, rows: [['Ein Hund.', 'A dog.', '0-0 1-1']] });
@@ -175,15 +175,15 @@ test('a table of links is read in either direction', () => {
   assert.equal(parseTable('', model), null);
 });
 
-test('heads are chosen on every other pair and told on the rest', () => {
+test('heads are chosen on every other pair and tested on the rest', () => {
   const head = (number, ...pairs) => [`0.${number}.0`, { layer: 0, head: number, shift: 0, pairs }];
   const [none, all] = [
     [2, 2, 0, 0],
     [2, 2, 2, 2],
   ];
-  const found = chooseAndTest(new Map(/** @type {any} */ ([head(0, none, all, none), head(1, all, none, all)])));
+  const chosenHeads = chooseAndTest(new Map(/** @type {any} */ ([head(0, none, all, none), head(1, all, none, all)])));
   assert.deepEqual(
-    found.map(({ head: number, chosen, rate, precision, recall }) => [number, chosen, rate, precision, recall]),
+    chosenHeads.map(({ head: number, chosen, rate, precision, recall }) => [number, chosen, rate, precision, recall]),
     [
       [1, 0, 1, 0, 0],
       [0, 1, 0, 1, 1],

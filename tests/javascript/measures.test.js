@@ -13,17 +13,17 @@ const { sortHeads } = await import('../../viz/widgets/heads/head-table.js');
 
 const KINDS = /** @type {const} */ (['encoder', 'decoder', 'cross']);
 
-// A real answer and its measures. One measure is registered here: the page learns of it from the answer alone.
-const ASKED = `
+// A real answer and its measures. One measure is registered only here: the page reads it from the answer.
+const SCRIPT = `
 import json, numpy as np
 from headlight import Translator
 from headlight.model.measures.statistics import STATISTICS, Statistic, measure_all
 from headlight.viz.service.payload import answer_dict
 
 def far(weights, geometry):
-    found = 400 * weights[..., -1, 0]
-    found[0, 1] = np.nan
-    return found
+    values = 400 * weights[..., -1, 0]
+    values[0, 1] = np.nan
+    return values
 
 STATISTICS["far"] = Statistic(far, "tokens", "https://…", ("cross",))
 answer = Translator.load("assets/models/toy", device="cpu").translate("ich mochte ein bier , bitte .")
@@ -32,31 +32,31 @@ about = {"name": "toy", "source": "de", "target": "en"}
 kinds = {name: list(each.kinds) for name, each in STATISTICS.items()}
 print(json.dumps({"answer": answer_dict(answer, about), "measures": measures, "kinds": kinds}).replace("NaN", "null"))
 `;
-const asked = execFileSync(process.env.PYTHON ?? 'python3', ['-c', ASKED], { encoding: 'utf8', maxBuffer: 2 ** 26 });
-const told = JSON.parse(asked.trim().split('\n').at(-1) ?? '');
+const output = execFileSync(process.env.PYTHON ?? 'python3', ['-c', SCRIPT], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+const reference = JSON.parse(output.trim().split('\n').at(-1) ?? '');
 
-test('every measure of the server is found by its name, with the decimals that are shown', () => {
-  const translation = new Translation(told.answer);
+test('every measure of the server is decoded with all displayed decimals', () => {
+  const translation = new Translation(reference.answer);
   assert.equal(measureNames(translation, 'cross').at(-1), 'far');
   for (const kind of KINDS) {
-    const names = Object.keys(told.kinds).filter((name) => told.kinds[name].includes(kind));
+    const names = Object.keys(reference.kinds).filter((name) => reference.kinds[name].includes(kind));
     assert.deepEqual(measureNames(translation, kind), names);
-    const found = listMeasures(translation, kind);
-    assert.deepEqual([found.length, found[0].length], [translation.layers(kind), translation.heads(kind)]);
+    const listed = listMeasures(translation, kind);
+    assert.deepEqual([listed.length, listed[0].length], [translation.layers(kind), translation.heads(kind)]);
     for (const name of names) {
-      const decimals = name === 'far' ? 1 : 2; // of numbers beyond 100
-      for (const [layer, heads] of told.measures[kind][name].entries()) {
+      const decimals = name === 'far' ? 1 : 2; // values above 100
+      for (const [layer, heads] of reference.measures[kind][name].entries()) {
         for (const [head, expected] of heads.entries()) {
-          const own = found[layer][head][name];
-          const shown = expected === null ? Number.isNaN(own) : own.toFixed(decimals) === expected.toFixed(decimals);
-          assert.ok(shown, `${kind} ${layer} ${head} ${name}: ${own} instead of ${expected}`);
+          const actual = listed[layer][head][name];
+          const equal = expected === null ? Number.isNaN(actual) : actual.toFixed(decimals) === expected.toFixed(decimals);
+          assert.ok(equal, `${kind} ${layer} ${head} ${name}: ${actual} instead of ${expected}`);
         }
       }
     }
   }
 });
 
-test('shares are shown as they are, others against the greatest of the kind', () => {
+test('shares are shown as they are, other measures relative to the maximum of the kind', () => {
   const measures = { cross: { peak: ['share', 1, `${letterOf(0.5)} `], distance: ['tokens', 10, letterOf(0.1) + letterOf(0.2)] } };
   const [maps, layers] = [[[[1]], [[1]]], 1];
   const translation = new Translation({ ...answered({ sources: ['a'], targets: ['b'], maps, layers }), measures });
@@ -73,7 +73,7 @@ test('shares are shown as they are, others against the greatest of the kind', ()
   assert.deepEqual([distance.unit, distance.high, distance.level(1)], ['tokens', 2, 0.5]);
 });
 
-test('an answer without measures, as older ones and transposed ones are, shows none', () => {
+test('an answer without measures (an older or a transposed one) shows none', () => {
   const values = answered({ sources: ['a'], targets: ['b'], maps: [[[1]]] });
   const measures = { cross: { peak: ['share', 1, letterOf(1)] } };
   for (const translation of [new Translation(values), transposedTranslation(new Translation({ ...values, measures }))]) {
@@ -87,14 +87,14 @@ test('an answer without measures, as older ones and transposed ones are, shows n
   }
 });
 
-test('a tile has room for three letters', () => {
+test('tiles show three characters', () => {
   assert.deepEqual(
     [formatTile(0.984, 'share'), formatTile(1, 'share'), formatTile(2.345, 'bits'), formatTile(NaN, 'share')],
     ['.98', '1.00', '2.3', '–'],
   );
 });
 
-test('heads of a role stand in order, and the one after the last is none', () => {
+test('heads of a role are sorted, and there is no next one after the last', () => {
   const of = (...rows) => ({ layers: () => rows.length, heads: () => rows[0].length, roles: { cross: rows } });
   const translation = /** @type {any} */ (
     of(
@@ -108,19 +108,19 @@ test('heads of a role stand in order, and the one after the last is none', () =>
       ],
     )
   );
-  const found = headsByRole(translation, 'cross');
-  assert.deepEqual([...found.keys()], ['aligns', 'spreads', 'unclear']);
+  const heads = headsByRole(translation, 'cross');
+  assert.deepEqual([...heads.keys()], ['aligns', 'spreads', 'unclear']);
   assert.deepEqual(
-    found.get('aligns').map(({ layer, head }) => [layer, head]),
+    heads.get('aligns').map(({ layer, head }) => [layer, head]),
     [
       [1, 0],
       [0, 1],
     ],
   );
-  assert.deepEqual([nextIndex(found.get('aligns'), 0), nextIndex(found.get('aligns'), 1)], [1, -1]);
+  assert.deepEqual([nextIndex(heads.get('aligns'), 0), nextIndex(heads.get('aligns'), 1)], [1, -1]);
 });
 
-test('the table sorts by any column, with what has no number last', () => {
+test('the table sorts by any column, with missing numbers last', () => {
   const head = (number, role, peak) => ({ layer: 0, head: number, role, share: peak, measures: { peak } });
   const heads = [head(0, 'b', 0.2), head(1, 'a', NaN), head(2, 'a', 0.9)];
   const order = (column, turned) => sortHeads(heads, column, turned).map((each) => each.head);

@@ -7,9 +7,9 @@ const { fetchDeferred } = await import('../../viz/widgets/translate/deferred-ans
 /** A server that answers in turn; an error is thrown. */
 const serverOf = (...answers) => {
   const server = {
-    asked: 0,
+    requests: 0,
     fetch_deferred: async () => {
-      const answer = answers[server.asked++];
+      const answer = answers[server.requests++];
       return answer;
     },
   };
@@ -18,17 +18,17 @@ const serverOf = (...answers) => {
 const message = { name: 'a', turn: 3 };
 const lost = { what: 'error', word: 'unreachable' };
 
-test('a parcel that is lost on the way is asked for once more, and no oftener', async () => {
+test('a lost parcel is requested once more, and no more often', async () => {
   const server = serverOf(lost, { what: 'answer', text: 'yes' });
   assert.deepEqual(await fetchDeferred(server, message), { what: 'answer', text: 'yes', turn: 3 });
-  assert.equal(server.asked, 2);
-  const gone = serverOf(lost, lost, { what: 'answer' });
-  const fault = await fetchDeferred(gone, message);
-  assert.deepEqual([fault.what, fault.word, fault.turn, gone.asked], ['error', 'unreachable', 3, 2]);
+  assert.equal(server.requests, 2);
+  const unreachable = serverOf(lost, lost, { what: 'answer' });
+  const fault = await fetchDeferred(unreachable, message);
+  assert.deepEqual([fault.what, fault.word, fault.turn, unreachable.requests], ['error', 'unreachable', 3, 2]);
 });
 
-test('what the server says of a parcel is said, and it is not asked again', async () => {
+test('an error of the server is returned without a retry', async () => {
   const server = serverOf({ what: 'error', word: 'no_answer' }, { what: 'answer' });
   const fault = await fetchDeferred(server, message);
-  assert.deepEqual([fault.what, fault.word, server.asked], ['error', 'no_answer', 1]);
+  assert.deepEqual([fault.what, fault.word, server.requests], ['error', 'no_answer', 1]);
 });

@@ -6,7 +6,7 @@ const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { remapPins, remapIndex } = await import('../../viz/widgets/core/pins.js');
 const { stableSizes } = await import('../../viz/widgets/headview/stable-layout.js');
 
-test('a word keeps its pin while words come after, before, or in its middle', () => {
+test('a word keeps its pin if words are added around it or in its middle', () => {
   const before = ['Der', 'Hund', 'schläft'];
   assert.equal(remapIndex(1, before, ['Der', 'Hund', 'schläft', 'jetzt']), 1);
   assert.equal(remapIndex(1, before, ['Heute', 'Der', 'Hund', 'schläft']), 2);
@@ -14,14 +14,14 @@ test('a word keeps its pin while words come after, before, or in its middle', ()
   assert.equal(remapIndex(1, before, ['Ein', 'kleiner', 'Hund', 'bellt', 'laut']), 2);
 });
 
-test('a word that changed or could be one of two is let go', () => {
+test('the pin of a changed or ambiguous word is removed', () => {
   assert.equal(remapIndex(2, ['Der', 'Hund', 'schl'], ['Der', 'Hund', 'schläft', 'tief']), null);
   assert.equal(remapIndex(1, ['a', 'die', 'b'], ['die', 'c', 'die']), null);
   assert.equal(remapIndex(null, ['a'], ['a']), null);
   assert.equal(remapIndex(3, ['a'], ['a']), null);
 });
 
-test('pins of rows and columns go with the words of either side', () => {
+test('pins of rows and columns follow the words of both sides', () => {
   const map = (rows, columns) => [Array.from({ length: rows }, () => Array(columns).fill(1 / columns))];
   const translation = (sources, targets) => new Translation(answered({ sources, targets, maps: map(targets.length, sources.length) }));
   const before = translation(['Der', 'Hund', '</s>'], ['The', 'dog', '</s>']);
@@ -31,7 +31,7 @@ test('pins of rows and columns go with the words of either side', () => {
   assert.deepEqual(remapPins(after, before, { ...look, row: 1 }), { row: null, column: 1 });
 });
 
-test('a map that holds still has room for eight more columns at once, and gives none back', () => {
+test('a fixed map reserves eight more columns at once and never shrinks', () => {
   const first = stableSizes(null, { columns: 5, label: 80, above: 50 });
   assert.deepEqual([first.columns, first.label], [5, 80]);
   const more = stableSizes(first, { columns: 6, label: 116, above: 200 });

@@ -19,11 +19,12 @@ function translation() {
   return new Translation(answered({ sources: SOURCES, targets: TARGETS, maps: [map] }));
 }
 
-test('a decoder row names the word just read, and the word being written', () => {
-  const given = translation();
-  const names = (kind, words = false) => axes(given, kind, { ...SHOWN, words }).rows.map(({ read, label }) => [read?.label ?? null, label]);
+test('a decoder row names the previous word and the word being written', () => {
+  const answer = translation();
+  const names = (kind, words = false) =>
+    axes(answer, kind, { ...SHOWN, words }).rows.map(({ read, label }) => [read?.label ?? null, label]);
   const expected = [
-    [given.start.label, 'The'],
+    [answer.start.label, 'The'],
     ['The', 'dog'],
     ['dog', 'sleeps'],
     ['sleeps', '</s>'],
@@ -33,37 +34,37 @@ test('a decoder row names the word just read, and the word being written', () =>
   assert.ok(names('encoder').every(([read]) => read === null));
 });
 
-test('a row of a whole word has read the whole word before it', () => {
-  const given = translation();
-  given.text = 'The dog sleeps';
-  given.target = given.target.map((token, place) => ({ ...token, word: [0, 1, 1, 2][place], special: place === 3 }));
-  const [, dog, end] = axes(given, 'cross', { ...SHOWN, words: true }).rows;
+test('a row of a whole word follows the whole previous word', () => {
+  const answer = translation();
+  answer.text = 'The dog sleeps';
+  answer.target = answer.target.map((token, place) => ({ ...token, word: [0, 1, 1, 2][place], special: place === 3 }));
+  const [, dog, end] = axes(answer, 'cross', { ...SHOWN, words: true }).rows;
   assert.deepEqual(dog.places, [1, 2]);
   assert.equal(dog.read.label, 'The');
   assert.equal(end.read.label, dog.label);
 });
 
-test('each stop ends a row, and a hidden end comes with the last word', () => {
+test('each step ends a row, and a hidden end token belongs to the last word', () => {
   assert.deepEqual(rowEnds(translation(), SHOWN), [1, 2, 3, 4]);
   assert.deepEqual(rowEnds(translation(), { words: false, special: false }), [1, 2, 4]);
 });
 
-test('the row of the token being written is the one that is looked at, and all of them are no moment', () => {
-  const look = (kind, count) => selectionAt(translation(), { kind, ...SHOWN }, count);
-  assert.deepEqual([look('cross', 2).written, look('cross', 2).row, look('cross', 2).column], [2, 1, null]);
-  assert.deepEqual([look('cross', 4).written, look('cross', 4).row], [null, 3]);
-  assert.equal('row' in look('encoder', 2), false); // whoever looks at the sentence goes on looking there
+test('the selected row is that of the token being written, and the last step is the complete answer', () => {
+  const selected = (kind, count) => selectionAt(translation(), { kind, ...SHOWN }, count);
+  assert.deepEqual([selected('cross', 2).written, selected('cross', 2).row, selected('cross', 2).column], [2, 1, null]);
+  assert.deepEqual([selected('cross', 4).written, selected('cross', 4).row], [null, 3]);
+  assert.equal('row' in selected('encoder', 2), false); // the encoder selection does not change
 });
 
-test('only what is written has rows, and a decoder only looks back at it', () => {
-  const given = translation();
-  const there = (kind, written) => writtenSize(given, { kind, ...axes(given, kind, SHOWN) }, written);
-  assert.deepEqual(there('cross', 2), { rows: 2, columns: 3 });
-  assert.deepEqual(there('decoder', 2), { rows: 2, columns: 2 }); // the start and the first word
-  assert.deepEqual(there('encoder', 2), { rows: 3, columns: 3 });
-  assert.deepEqual(there('decoder', null), { rows: 4, columns: 4 });
-  assert.equal(rowOfToken({ kind: 'cross', ...axes(given, 'cross', SHOWN) }, 2), 2);
-  assert.equal(rowOfToken({ kind: 'encoder', ...axes(given, 'encoder', SHOWN) }, 2), null);
+test('only written tokens have rows, and decoder columns are the previous tokens', () => {
+  const answer = translation();
+  const sizeAt = (kind, written) => writtenSize(answer, { kind, ...axes(answer, kind, SHOWN) }, written);
+  assert.deepEqual(sizeAt('cross', 2), { rows: 2, columns: 3 });
+  assert.deepEqual(sizeAt('decoder', 2), { rows: 2, columns: 2 }); // the start and the first word
+  assert.deepEqual(sizeAt('encoder', 2), { rows: 3, columns: 3 });
+  assert.deepEqual(sizeAt('decoder', null), { rows: 4, columns: 4 });
+  assert.equal(rowOfToken({ kind: 'cross', ...axes(answer, 'cross', SHOWN) }, 2), 2);
+  assert.equal(rowOfToken({ kind: 'encoder', ...axes(answer, 'encoder', SHOWN) }, 2), null);
 });
 
 const token = (id, label = String(id), special = false) => ({ id, label, special });
@@ -76,20 +77,20 @@ const TREE = [
   [2, 2, 2, '', 0, -0.25, 'finished'],
 ];
 
-test('candidates of a step are sorted by score and have their path; the chosen one is marked', () => {
-  const given = { tree: TREE, target: [token(7), token(5), token(2, '</s>', true)] };
-  assert.deepEqual(listCandidates(given, 1), [
+test('candidates of a step are sorted by score with their path; the chosen one is marked', () => {
+  const answer = { tree: TREE, target: [token(7), token(5), token(2, '</s>', true)] };
+  assert.deepEqual(listCandidates(answer, 1), [
     { text: 'A dog', score: -0.2, outcome: 'dropped', chosen: false },
     { text: 'The dog', score: -0.3, outcome: 'kept', chosen: true },
   ]);
-  assert.deepEqual(listCandidates(given, 2), [{ text: 'The dog </s>', score: -0.25, outcome: 'finished', chosen: true }]);
-  assert.deepEqual(listCandidates({ ...given, tree: [] }, 1), []);
+  assert.deepEqual(listCandidates(answer, 2), [{ text: 'The dog </s>', score: -0.25, outcome: 'finished', chosen: true }]);
+  assert.deepEqual(listCandidates({ ...answer, tree: [] }, 1), []);
   const longer = [...TREE, [3, 2, 6, ' barks', 0, -0.5, 'kept'], [5, 3, 2, '', 0, -0.6, 'finished'], [5, 3, 6, ' on', 0, -0.8, 'dropped']];
   assert.deepEqual(
-    listCandidates({ ...given, tree: longer }, 1).map(({ chosen }) => chosen),
+    listCandidates({ ...answer, tree: longer }, 1).map(({ chosen }) => chosen),
     [false, true], // although other candidates continue after its end
   );
-  const continued = { ...given, target: [token(9), ...given.target] };
+  const continued = { ...answer, target: [token(9), ...answer.target] };
   assert.deepEqual(
     listCandidates(continued, 2).map(({ text }) => text),
     ['A dog', 'The dog'], // the first token is a forced prefix
@@ -97,7 +98,7 @@ test('candidates of a step are sorted by score and have their path; the chosen o
   assert.deepEqual(listCandidates(continued, 0), []);
 });
 
-/** The frames of a GIF, read by the specification: each pixel's colour. */
+/** Decode the frames of a GIF by its specification: the colour of each pixel. */
 function decodeGif(bytes) {
   const short = (at) => bytes[at] | (bytes[at + 1] << 8);
   const size = short(6) * short(8);
@@ -128,7 +129,7 @@ function decodeGif(bytes) {
 }
 
 function decompress(data) {
-  const found = [];
+  const pixels = [];
   let [bits, filled, next, width] = [0, 0, 0, 9];
   let codes = [];
   let last = null;
@@ -149,15 +150,15 @@ function decompress(data) {
       continue;
     }
     const word = codes[code] ?? [...last, last[0]];
-    found.push(...word);
+    pixels.push(...word);
     if (last && codes.length < 4096) codes.push([...last, word[0]]);
     if (codes.length === 1 << width && width < 12) width += 1;
     last = word;
   }
-  return found;
+  return pixels;
 }
 
-test('a GIF holds the very pixels of its frames, also beyond one dictionary, and the nearest of too many colours', () => {
+test('a GIF contains the exact pixels, also with several dictionaries, and the nearest colours if there are too many', () => {
   const [width, height] = [211, 197];
   let seed = 1;
   const random = () => {
@@ -171,13 +172,13 @@ test('a GIF holds the very pixels of its frames, also beyond one dictionary, and
   };
   const grey = Array.from({ length: 200 }, (_, level) => [level, level, level]);
   const frames = [frame(grey), frame([[1, 1, 1]]), frame(grey.slice(0, 3))].map((pixels, place) => ({ pixels, delay: 100 * (place + 1) }));
-  const bytes = (given) => Uint8Array.from(encodeGif(given, width, height).flatMap((part) => [...part]));
-  const read = decodeGif(bytes(frames));
+  const bytes = (images) => Uint8Array.from(encodeGif(images, width, height).flatMap((part) => [...part]));
+  const decoded = decodeGif(bytes(frames));
   assert.deepEqual(
-    read.map(({ delay }) => delay),
+    decoded.map(({ delay }) => delay),
     [10, 20, 30],
   );
-  for (const [place, { pixels }] of read.entries()) {
+  for (const [place, { pixels }] of decoded.entries()) {
     assert.deepEqual(
       pixels.flat(),
       [...frames[place].pixels].filter((_, at) => at % 4 < 3),

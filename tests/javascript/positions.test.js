@@ -1,4 +1,4 @@
-// The formulas of the Positions tab are those of the model's code: computed from their text, they give its tensors.
+// The formulas of the Positions tab, evaluated from their text, give the tensors of the model.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -8,7 +8,7 @@ import './setup.js';
 const { listFormulas } = await import('../../viz/widgets/positions/formulas.js');
 
 const [LENGTH, WIDTH] = [7, 22];
-const given = `
+const pythonScript = `
 import json, sys
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.positions import make_positions
@@ -23,10 +23,10 @@ const WAVES = [
   ['in halves, closed', { positions: 'sinusoidal_halves', closed_waves: true }, { closed: true }],
 ];
 const configs = JSON.stringify(WAVES.map(([, config]) => config));
-const tensors = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', given, configs], { encoding: 'utf8' }));
+const tensors = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', pythonScript, configs], { encoding: 'utf8' }));
 
 /** An expression of a formula as a function of position, pair and width. */
-function computed(text) {
+function evaluator(text) {
   const script = text
     .replaceAll('−', '-')
     .replaceAll(/\^\{([^}]*)\}/g, '**($1)')
@@ -36,19 +36,19 @@ function computed(text) {
 }
 
 for (const [at, [name, config, about]] of WAVES.entries())
-  test(`the formula of waves ${name} gives the model’s tensor`, () => {
+  test(`the formula of sinusoids ${name} matches the tensor of the model`, () => {
     const lines = listFormulas({ encoding: config.positions, base: 10_000, offset: 0, closed: false, ...about });
     const table = Array.from({ length: LENGTH }, () => Array(WIDTH).fill(NaN));
     for (const line of lines) {
       const [, column, value] = line.match(/^PE\(p, (.+?)\) = (.+)$/);
-      const [columnAt, valueAt] = [computed(column), computed(value)];
+      const [columnAt, valueAt] = [evaluator(column), evaluator(value)];
       for (let p = 0; p < LENGTH; p++) for (let i = 0; i < WIDTH / 2; i++) table[p][columnAt(p, i, WIDTH)] = valueAt(p, i, WIDTH);
     }
     for (const [p, row] of tensors[at].entries())
       for (const [column, number] of row.entries()) assert.ok(Math.abs(table[p][column] - number) < 1e-5, `${p}, ${column}`);
   });
 
-test('the paper counts dimensions from 0: sines in the even ones', () => {
+test('the paper counts dimensions from 0: sines are in the even ones', () => {
   const lines = listFormulas({ encoding: 'sinusoidal', base: 10_000, offset: 0, closed: false });
   assert.deepEqual(lines, ['PE(p, 2i) = sin(p / 10000^{2i/d})', 'PE(p, 2i + 1) = cos(p / 10000^{2i/d})']);
 });

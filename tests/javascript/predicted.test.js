@@ -6,7 +6,7 @@ import './setup.js';
 
 const { spearman } = await import('../../viz/widgets/whatif/predicted-heads.js');
 
-test("Spearman's rank correlation, with mean ranks for ties", () => {
+test("Spearman's rank correlation uses mean ranks for ties", () => {
   assert.equal(spearman([1, 2, 3], [10, 200, 201]), 1);
   assert.equal(spearman([1, 2, 3], [3, 2, 1]), -1);
   // Ranks 0.5, 0.5, 2 and 0, 1, 2: covariance 1.5, variances 1.5 and 2.

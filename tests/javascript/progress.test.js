@@ -11,7 +11,7 @@ const refused = () => {
   throw new DOMException('Access is denied for this document.', 'SecurityError');
 };
 
-test('without localStorage, progress is kept for the visit only', async () => {
+test('without localStorage, progress lasts for the visit', async () => {
   const { recordGuess, setLessonStatus, lessonStatus, score, isPersistent } = await inBrowser('refused', refused);
   assert.equal(isPersistent(), false);
   setLessonStatus('walk', 'begun');

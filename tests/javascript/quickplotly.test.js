@@ -26,23 +26,23 @@ function painted(trace, width, height) {
   return Array.from({ length: height }, (_, line) => channels(pixels.subarray(line * width, (line + 1) * width)));
 }
 
-test('colours lie between those of the scale', () => {
+test('colours are interpolated in the scale', () => {
   const colourOf = colourLookup(SCALE);
   assert.deepEqual(channels([0, 0.25, 0.5, 1].map(colourOf)), [BLACK, [128, 0, 0, 255], RED, WHITE]);
 });
 
-test('cells fill whole pixels, with their gaps, and masked ones are left out', () => {
+test('cells fill whole pixels with their gaps, and masked cells are empty', () => {
   const trace = { z: [[0, null, 1]], zmin: 0, zmax: 1, colorscale: SCALE, xgap: 1, ygap: 1 };
   const line = [BLACK, BLACK, CLEAR, CLEAR, CLEAR, CLEAR, CLEAR, WHITE, WHITE, CLEAR];
   assert.deepEqual(painted(trace, 10, 4), [line, line, line, Array(10).fill(CLEAR)]);
 });
 
-test('rows of cells stand below one another', () => {
+test('rows of cells are below one another', () => {
   const trace = { z: [[0], [null], [1]], zmin: 0, zmax: 1, colorscale: SCALE, xgap: 0, ygap: 0 };
   assert.deepEqual(painted(trace, 1, 5), [[BLACK], [BLACK], [CLEAR], [WHITE], [WHITE]]);
 });
 
-test('what is below a map shows in its gaps and where it is masked', () => {
+test('the background shows in gaps and masked cells', () => {
   const pixels = new Uint32Array(4 * 2);
   const below = { z: [[0, 0]], zmin: 0, zmax: 1, colorscale: SCALE, xgap: 0, ygap: 0 };
   paint(pixels, below, { width: 4, height: 2 });
@@ -50,7 +50,7 @@ test('what is below a map shows in its gaps and where it is masked', () => {
   assert.deepEqual(channels(pixels), [WHITE, BLACK, BLACK, BLACK, BLACK, BLACK, BLACK, BLACK]);
 });
 
-test('what lies beyond the scale has the colour of its end', () => {
+test('values outside the scale have the colour of its end', () => {
   const trace = { z: [[-3, 3]], zmin: -1, zmax: 1, colorscale: SCALE, xgap: 0, ygap: 0 };
   assert.deepEqual(painted(trace, 2, 1), [[BLACK, WHITE]]);
 });

@@ -16,7 +16,7 @@ const tokens = (labels) => {
   });
 };
 
-/** One layer of two heads over three tokens; what lies above the diagonal is masked. */
+/** One layer of two heads over three tokens; keys above the diagonal are masked. */
 const values = (more = {}) => ({
   name: 'small',
   kinds: { self: { shape: [1, 2, 3, 3], layers: [4], allowed: '100110111' } },
@@ -32,7 +32,7 @@ const numbers = (weights) => Uint16Array.from(weights, (weight) => Math.round(we
 const HEADS = [1, 0, 0, 0.5, 0.5, 0, 0.25, 0.25, 0.5, 1, 0, 0, 0, 1, 0, 0, 0, 1];
 const EVERYTHING = { layer: 0, head: 0, words: false, special: true };
 
-test('the numbers of letters are the letters’ own', () => {
+test('character codes are decoded as in weight strings', () => {
   const letters = '!#$%(Āa';
   const expected = decodeWeights(letters);
   const plain = Array.from({ length: 0x7f - 0x21 }, (_, code) => String.fromCharCode(code + 0x21)).filter(
@@ -43,7 +43,7 @@ test('the numbers of letters are the letters’ own', () => {
   assert.deepEqual([...decodeCodes(bytes)], [...expected]);
 });
 
-test('a recording answers as a translation does, and masked cells are no numbers', () => {
+test('a recording has the interface of a translation, and masked cells are NaN', () => {
   const recording = new Recording(values(), { self: numbers(HEADS) });
   const { weights } = recording.map('self', 0, 0);
   assert.deepEqual([...weights], [1, NaN, NaN, 0.5, 0.5, NaN, 0.25, 0.25, 0.5]);
@@ -57,13 +57,13 @@ test('a recording answers as a translation does, and masked cells are no numbers
   assert.deepEqual([side.side, side.tokens.map(({ label }) => label), others.length], ['source', ['a', 'b', 'c'], 0]);
 });
 
-test('maps that are not here are asked for once, and are there when they have come', () => {
-  const asked = [];
-  const recording = new Recording(values(), {}, (each) => asked.push(each));
+test('missing maps are requested once and available after they arrive', () => {
+  const requests = [];
+  const recording = new Recording(values(), {}, (each) => requests.push(each));
   for (let time = 0; time < 2; time++) assert.ok(recording.map('self', 0, 1).weights.every(Number.isNaN));
   recording.thumbnailMap('self', { layer: 0, head: 1 });
   assert.deepEqual(
-    asked.map(({ heads, small }) => [heads[0].head, small]),
+    requests.map(({ heads, small }) => [heads[0].head, small]),
     [
       [1, false],
       [1, true],
@@ -73,40 +73,40 @@ test('maps that are not here are asked for once, and are there when they have co
   assert.deepEqual([...recording.map('self', 0, 1).weights], [1, NaN, NaN, 0, 1, NaN, 0, 0, 1]);
 });
 
-test('columns of a decoder are what it has read', () => {
+test('decoder columns are its inputs', () => {
   const kinds = { decoder: { shape: [1, 1, 2, 2], layers: [0], allowed: null } };
   const [target, before] = [tokens(['I', 'am']), [{ label: '<s>', start: 0, end: 0, special: true }, ...tokens(['I'])]];
   const labels = (recording) => recording.columns('decoder').map(({ label, key }) => [label, key]);
   const about = { kinds, target, text: 'I am' };
-  const read = new Recording(values(about), { decoder: numbers([1, 0, 0, 1]) });
-  assert.deepEqual(labels(read), [
+  const withoutInputs = new Recording(values(about), { decoder: numbers([1, 0, 0, 1]) });
+  assert.deepEqual(labels(withoutInputs), [
     ['I', 't0'],
     ['am', 't1'],
   ]);
-  const written = new Recording(values({ ...about, before }), { decoder: numbers([1, 0, 0, 1]) });
-  assert.deepEqual(labels(written), [
+  const withInputs = new Recording(values({ ...about, before }), { decoder: numbers([1, 0, 0, 1]) });
+  assert.deepEqual(labels(withInputs), [
     ['<s>', 'b'],
     ['I', 't0'],
   ]);
-  assert.equal(new RecordingSource(read).rowVerb({ kind: 'decoder' }, 0), 'says_reading');
-  assert.equal(new RecordingSource(written).rowVerb({ kind: 'decoder' }, 0), 'says_writing');
+  assert.equal(new RecordingSource(withoutInputs).rowVerb({ kind: 'decoder' }, 0), 'says_reading');
+  assert.equal(new RecordingSource(withInputs).rowVerb({ kind: 'decoder' }, 0), 'says_writing');
 });
 
-test('the first opaque surface under a frame says whether it is dark, then what the notebook says of itself', () => {
+test('the first opaque surface under a frame decides about dark mode, else the theme of the notebook', () => {
   const colours = new Map();
   globalThis.getComputedStyle = (element) => ({ backgroundColor: colours.get(element) ?? 'rgba(0, 0, 0, 0)' });
   const page = (dataset, theme = null) => ({ body: { dataset }, documentElement: { getAttribute: () => theme } });
-  const above = { parentElement: null };
-  const frame = { parentElement: above, ownerDocument: page({}) };
-  colours.set(above, 'rgb(17, 17, 17)');
+  const surface = { parentElement: null };
+  const frame = { parentElement: surface, ownerDocument: page({}) };
+  colours.set(surface, 'rgb(17, 17, 17)');
   assert.equal(isDark(frame, false), true);
-  colours.set(above, 'rgb(250, 250, 250)');
+  colours.set(surface, 'rgb(250, 250, 250)');
   assert.equal(isDark(frame, true), false);
   assert.equal(isDark(null, true), true);
-  // In a shadow root the surface lies under its host.
-  const inside = { parentElement: null, getRootNode: () => ({ host: above }), ownerDocument: page({}) };
+  // In a shadow root, the surface is under the host.
+  const inside = { parentElement: null, getRootNode: () => ({ host: surface }), ownerDocument: page({}) };
   assert.equal(isDark(inside, true), false);
-  colours.delete(above);
+  colours.delete(surface);
   for (const [dataset, theme, dark] of [
     [{ vscodeThemeKind: 'vscode-dark' }, null, true],
     [{ vscodeThemeKind: 'vscode-light' }, null, false],
@@ -117,7 +117,7 @@ test('the first opaque surface under a frame says whether it is dark, then what 
     [{}, 'dark', true],
     [{}, 'light', false],
   ])
-    assert.equal(isDark({ parentElement: above, ownerDocument: page(dataset, theme) }, !dark), dark);
+    assert.equal(isDark({ parentElement: surface, ownerDocument: page(dataset, theme) }, !dark), dark);
   assert.equal(isDark(frame, true), true);
   assert.equal(isDark(frame, false), false);
 });

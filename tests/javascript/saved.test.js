@@ -16,10 +16,10 @@ const maps = [
   ],
 ];
 const today = answered({ sources: ['ein', 'Haus'], targets: ['a', 'house'], maps });
-// As the first pages saved it: no number of a version, "usual" for "default", no measures.
+// As saved by the first pages: without a version, with "usual" for "default", without measures.
 const old = { ...today, what: 'answer', model: { ...today.model, usual: OPTIONS, usual_source: 'deu_Latn', usual_target: '' } };
 
-test('an answer of an old saved page is read in the form of today', () => {
+test('an answer of an old saved page is converted to the current format', () => {
   const answer = readSavedAnswer(structuredClone(old));
   assert.deepEqual(answer.model.defaults, OPTIONS);
   assert.deepEqual([answer.model.default_source, answer.model.default_target], ['deu_Latn', '']);
@@ -34,13 +34,13 @@ test('an answer of an old saved page is read in the form of today', () => {
   assert.deepEqual([...translation.map('cross', 0, 0).weights], [1, 0, 0, 1]);
 });
 
-test('measures and selection that an old page has saved stay', () => {
+test('measures and selection of an old page are preserved', () => {
   const saved = { measures: { cross: { peak: ['share', 1, letterOf(0.5)] } }, opening: { layer: 0, head: 0, row: 1 }, late: [[0, 0]] };
   const { measures, opening, late } = readSavedAnswer({ ...structuredClone(old), ...saved });
   assert.deepEqual({ measures, opening, late }, saved);
 });
 
-test('an answer of today is read as it is, and an older one becomes one with all its fields', () => {
+test('a current answer is unchanged, and an older one gets all fields', () => {
   const code = `
 import json
 from headlight.viz.service.first_answer import FIRST_ANSWER_FILE

@@ -6,7 +6,7 @@ const { groupSums, partName, shareOfFirst } = await import('../../viz/widgets/wh
 
 const part = (writer, value, place = {}) => ({ writer, value, kind: null, layer: null, head: null, reads: [], ...place });
 
-test('the parts are summed by who wrote them, and groups without parts are left out', () => {
+test('parts are summed by writer, and empty groups are omitted', () => {
   const parts = [part('head', -2, { layer: 0, head: 1 }), part('head', 1.5), part('word', 3), part('position', 1), part('distance', 0.25)];
   assert.deepEqual(groupSums(parts), [
     { group: 'word', value: 3 },
@@ -15,12 +15,12 @@ test('the parts are summed by who wrote them, and groups without parts are left 
   ]);
 });
 
-test('the share of the largest parts is of the score, whatever its sign', () => {
+test('the share of the largest parts is relative to the score of either sign', () => {
   const parts = [part('word', -4), part('position', 1), part('network', -0.5), part('biases', -0.5)];
   assert.equal(shareOfFirst(parts, -4), 3.5 / 4);
 });
 
-test('a head has its kind in the decoder, where two attentions write', () => {
+test('a decoder head is named with its kind', () => {
   const head = part('head', 1, { kind: 'cross', layer: 7, head: 2 });
   assert.match(partName(head, false), /L8·H3/);
   assert.doesNotMatch(partName(head, false), /Cross/);

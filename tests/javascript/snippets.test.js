@@ -4,7 +4,7 @@ import './setup.js';
 
 const { iframeSnippet, toPythonLiteral, pythonSnippet } = await import('../../viz/widgets/heads/snippets.js');
 
-test('a frame holds no sign that ends its own attributes', () => {
+test('attributes of a frame are escaped', () => {
   const frame = iframeSnippet('/?embed=head#text=%22&tab="x"', '<b>Head</b>');
   assert.ok(frame.startsWith('<iframe src="/?embed=head#text=%22&amp;tab=&quot;x&quot;" title="&lt;b&gt;Head&lt;/b&gt;"'));
   assert.equal(frame.split('<').length, 3);
@@ -22,29 +22,29 @@ const OPTIONS = {
   no_repeat: 0,
   back_weight: 0,
 };
-const call = (asked, ...more) =>
-  pythonSnippet({ model: 'de-en', text: 'Hallo.', ...asked }, { kind: 'cross', layer: 0, head: 3 }, OPTIONS, ...more).split('\n')[3];
+const call = (values, ...more) =>
+  pythonSnippet({ model: 'de-en', text: 'Hallo.', ...values }, { kind: 'cross', layer: 0, head: 3 }, OPTIONS, ...more).split('\n')[3];
 
-test('only what differs from the defaults of Python is said', () => {
+test('only options that differ from the Python defaults are written', () => {
   const page = { ...OPTIONS, beam_size: 4, no_repeat: 4, source_language: '', interventions: [] };
   assert.equal(call(page), 'result = translator.translate("Hallo.", beam_size=4, no_repeat=4)');
   assert.equal(call({ ...page, beam_size: 1, no_repeat: 0 }), 'result = translator.translate("Hallo.")');
 });
 
-test('a given translation is said as it came, without options of a search', () => {
+test('a forced translation is written unchanged, without search options', () => {
   const page = { ...OPTIONS, beam_size: 4, back_weight: 0.3, no_repeat: 4 };
   assert.equal(call({ ...page, target: 'Hello.' }), 'result = translator.translate("Hallo.", target="Hello.")');
   assert.equal(call({ ...page, target: [693, 2] }), 'result = translator.translate("Hallo.", target=[693, 2])');
 });
 
-test('what another model helped to choose is asked for with that model', () => {
+test('an answer reranked by another model loads that model', () => {
   const page = { ...OPTIONS, beam_size: 4, back_weight: 0.3 };
-  const said = 'result = translator.translate("Hallo.", beam_size=4, back_weight=0.3, way_back=Translator.load("en-de"))';
-  assert.equal(call(page, 'en-de'), said);
+  const expected = 'result = translator.translate("Hallo.", beam_size=4, back_weight=0.3, way_back=Translator.load("en-de"))';
+  assert.equal(call(page, 'en-de'), expected);
   assert.equal(call(page), 'result = translator.translate("Hallo.", beam_size=4)');
 });
 
-test('values are written as Python writes them', () => {
+test('values are written as in Python', () => {
   assert.equal(toPythonLiteral([{ action: 'off', head: null, on: true }]), '[{"action": "off", "head": None, "on": True}]');
   assert.deepEqual([null, true, false, 0.5, 'a"b\n', [1, 2]].map(toPythonLiteral), [
     'None',
@@ -56,10 +56,10 @@ test('values are written as Python writes them', () => {
   ]);
 });
 
-test('only one head or the average of a layer is a map; options that say nothing are left out', () => {
-  const asked = { model: 'de-en', text: 'Hallo.', beam_size: 4, target: null };
-  const last = (look) => pythonSnippet(asked, look).trim().split('\n').at(-1);
-  assert.ok(pythonSnippet(asked, { kind: 'cross', layer: 0, head: 3 }).includes('translator.translate("Hallo.", beam_size=4)\n'));
+test('only one head or the mean of a layer is a map; options without effect are omitted', () => {
+  const values = { model: 'de-en', text: 'Hallo.', beam_size: 4, target: null };
+  const last = (look) => pythonSnippet(values, look).trim().split('\n').at(-1);
+  assert.ok(pythonSnippet(values, { kind: 'cross', layer: 0, head: 3 }).includes('translator.translate("Hallo.", beam_size=4)\n'));
   assert.equal(last({ kind: 'cross', layer: 0, head: 3 }), 'result.attention_map("cross", 0, 3)');
   assert.equal(last({ kind: 'encoder', layer: 1, head: 'mean' }), 'result.attention_map("encoder", 1)');
   assert.ok(last({ kind: 'cross', layer: 'mean', head: 'max' }).startsWith('result.attention.of("cross")  #'));

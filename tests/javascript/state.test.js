@@ -9,16 +9,16 @@ const { errorText, hasPhrase, t } = await import('../../viz/widgets/core/i18n.js
 const { languageTag } = await import('../../viz/widgets/core/language-tags.js');
 const { signed, formatSigned } = await import('../../viz/widgets/core/map-view.js');
 
-test('only those hear of a change who care about it, and only of a change', () => {
-  const heard = [];
-  on(['layer', 'head'], (changed) => heard.push(changed));
+test('listeners are called only for changes of their keys', () => {
+  const calls = [];
+  on(['layer', 'head'], (changed) => calls.push(changed));
   set({ layer: 2, view: 'lines' });
   set({ layer: 2, view: 'matrix' });
   set({ head: 3 });
-  assert.deepEqual(heard, [['layer', 'view'], ['head']]);
+  assert.deepEqual(calls, [['layer', 'view'], ['head']]);
 });
 
-test('the head pointed at is shown before the chosen one, and compared with the pinned one', () => {
+test('the hovered head is shown instead of the selected one and compared with the pinned one', () => {
   set({ layer: 1, head: 4, preview: null, pinned: { layer: 1, head: 4 } });
   assert.equal(isComparing(state), false);
   set({ preview: { layer: 0, head: 0 } });
@@ -28,27 +28,27 @@ test('the head pointed at is shown before the chosen one, and compared with the 
   assert.equal(state.preview, null);
 });
 
-test('a link is read as far as it makes sense', () => {
-  const wanted = parsePermalink('#text=Guten%20Tag.&beam_size=3&kind=encoder&layer=mean&head=2&row=1&pinned=0.3&special=0&threshold=0.25');
-  assert.deepEqual(wanted.request, { text: 'Guten Tag.', beam_size: 3 });
-  const { kind, layer, head, row, pinned, special, threshold } = wanted;
+test('valid fields of a link are read', () => {
+  const link = parsePermalink('#text=Guten%20Tag.&beam_size=3&kind=encoder&layer=mean&head=2&row=1&pinned=0.3&special=0&threshold=0.25');
+  assert.deepEqual(link.request, { text: 'Guten Tag.', beam_size: 3 });
+  const { kind, layer, head, row, pinned, special, threshold } = link;
   assert.deepEqual(
     { kind, layer, head, row, pinned, special, threshold },
     { kind: 'encoder', layer: 'mean', head: 2, row: 1, pinned: { layer: 0, head: 3 }, special: false, threshold: 0.25 },
   );
 });
 
-test('what makes no sense in a link is let go', () => {
-  const wanted = parsePermalink('#kind=nonsense&layer=max&head=-1&row=x&pinned=1.2.3&special=2&threshold=7&tab=%3Cb%3E&beam_size=many');
-  assert.deepEqual(wanted, { request: {} });
+test('invalid fields of a link are ignored', () => {
+  const link = parsePermalink('#kind=nonsense&layer=max&head=-1&row=x&pinned=1.2.3&special=2&threshold=7&tab=%3Cb%3E&beam_size=many');
+  assert.deepEqual(link, { request: {} });
 });
 
-test('a link brings the very ids of a beginning', () => {
+test('a link restores the exact ids of a prefix', () => {
   assert.deepEqual(parsePermalink('#prefix_ids=4.8.15').request, { prefix: [4, 8, 15] });
   assert.deepEqual(parsePermalink('#prefix_ids=4.x').request, {});
 });
 
-test('a phrase gets its values, and one that is not there is an error', () => {
+test('a phrase contains its values, and an unknown one throws', () => {
   assert.match(t('line_before', { count: 7 }), /7/);
   assert.ok(!/\{count\}/.test(t('line_before', { count: 7 })));
   assert.throws(() => t('no such phrase'), /no such phrase/);
@@ -56,12 +56,12 @@ test('a phrase gets its values, and one that is not there is an error', () => {
   assert.equal(errorText({ word: 'our_fault' }), t('error_our_fault'));
 });
 
-test('models call languages in many ways, browsers in one', () => {
+test('language codes of models become browser tags', () => {
   const tags = ['deu_Latn', 'zho_Hant', 'jap', 'kor_Hang', 'french', 'Klingonisch'].map(languageTag);
   assert.deepEqual(tags, ['de', 'zh-Hant', 'ja', 'ko', 'fr', 'Klingonisch']);
 });
 
-test('a minus is as long as a plus', () => {
+test('a minus sign is as wide as a plus sign', () => {
   assert.equal(signed(-0.5, 2), '−0.50');
   assert.equal(signed(0.5, 2), '+0.50');
   assert.equal(formatSigned(-1, 0), '−1');

@@ -5,93 +5,93 @@ import './setup.js';
 const { TrainingRun, getVerdict } = await import('../../viz/widgets/lessons/training-run.js');
 const { callWithRetry, queueStatus } = await import('../../viz/widgets/core/boot.js');
 
-/** A server that answers when the test says so, and what it was asked. */
+/** A server whose answers the test controls, and its requests. */
 function server() {
-  const asked = [];
+  const requests = [];
   const answers = [];
-  const asks = {
+  const calls = {
     begin: () =>
       new Promise((answer, fail) => {
-        asked.push('begin');
+        requests.push('begin');
         answers.push({ answer, fail });
       }),
     more: async ({ run }) => {
-      asked.push(`more ${run}`);
+      requests.push(`more ${run}`);
       return { before: 0, messages: [], over: true };
     },
     stop: async ({ run }) => {
-      asked.push(`stop ${run}`);
+      requests.push(`stop ${run}`);
       return {};
     },
   };
-  return { asked, asks, answers };
+  return { requests, calls, answers };
 }
 const soon = () => new Promise((done) => setImmediate(done));
 
-test('Train, Stop, Train: what is stopped is the first run alone', async () => {
-  const { asked, asks, answers } = server();
-  const run = new TrainingRun(asks, () => {});
+test('Train, Stop, Train stops only the first run', async () => {
+  const { requests, calls, answers } = server();
+  const run = new TrainingRun(calls, () => {});
   const first = run.begin({});
   await soon();
-  run.stop(); // its name is not known yet
+  run.stop(); // its id is not known yet
   const second = run.begin({});
   await soon();
-  assert.deepEqual(asked, ['begin']); // the server gets them in this order
+  assert.deepEqual(requests, ['begin']); // the server receives them in this order
   answers[0].answer({ run: 'one' });
   await first;
   await soon();
   answers[1].answer({ run: 'two' });
   await second;
-  assert.deepEqual(asked.toSorted(), ['begin', 'begin', 'more two', 'stop one']);
+  assert.deepEqual(requests.toSorted(), ['begin', 'begin', 'more two', 'stop one']);
   assert.deepEqual([run.phase, run.error], ['over', '']);
 });
 
-test('a run that is stopped twice while it begins, and one whose beginning failed, hold nothing up', async () => {
-  const { asked, asks, answers } = server();
-  const run = new TrainingRun(asks, () => {});
+test('a run stopped twice while starting, and one that failed to start, do not block the next', async () => {
+  const { requests, calls, answers } = server();
+  const run = new TrainingRun(calls, () => {});
   const failed = run.begin({});
   await soon();
   run.stop();
-  const dropped = run.begin({}); // never asked for: it is stopped before its turn
+  const stoppedRun = run.begin({}); // never requested, because it is stopped first
   run.stop();
   const last = run.begin({});
   answers[0].fail(new Error('no way'));
-  await Promise.all([failed, dropped]);
+  await Promise.all([failed, stoppedRun]);
   await soon();
   answers[1].answer({ run: 'two' });
   await last;
-  assert.deepEqual(asked, ['begin', 'begin', 'more two']);
+  assert.deepEqual(requests, ['begin', 'begin', 'more two']);
   assert.deepEqual([run.phase, run.error], ['over', '']);
 });
 
-test('a full queue is waited for and said; whoever stops meanwhile is not asked for again, and holds nothing up', async () => {
+test('a full queue is reported and retried; a stopped run is not retried and does not block the next', async () => {
   const full = { what: 'error', word: 'training_full', values: { before: 32, seconds: 40 } };
-  const said = [full, { run: 'one' }];
+  const replies = [full, { run: 'one' }];
   const begins = [];
-  const signs = [];
-  queueStatus.setRetry = (_who, pause) => signs.push(pause);
+  const notices = [];
+  queueStatus.setRetry = (_who, pause) => notices.push(pause);
   const answer = async () => {
     begins.push(performance.now());
-    return said.shift();
+    return replies.shift();
   };
-  const asks = {
-    begin: (values, wanted, refused) => callWithRetry(answer, values, wanted, refused),
+  const calls = {
+    begin: (values, isWanted, onRefused) => callWithRetry(answer, values, isWanted, onRefused),
     more: async () => ({ before: 0, messages: [], over: true }),
     stop: async () => ({}),
   };
-  const run = new TrainingRun(asks, () => {});
+  const run = new TrainingRun(calls, () => {});
   const first = run.begin({});
   while (!run.full) await soon();
   assert.deepEqual([run.phase, run.full.includes('32'), run.error], ['waiting', true, '']);
-  assert.deepEqual(signs, []); // the step itself says it
+  assert.deepEqual(notices, []); // the step shows it
   run.stop();
-  await run.begin({}); // at once, and not after the forty seconds of the first
+  await run.begin({}); // immediately, without the 40 seconds of the first run
   await first;
   assert.deepEqual([run.phase, run.full, run.error, begins.length], ['over', '', '', 2]);
   assert.ok(begins[1] - begins[0] < 5000);
 });
 
-test('of several translations of one sentence, none is more right than the others', () => {
+test('each of several translations of one sentence is correct', () => {
   const beginning = { accepted_targets: [['A beer.'], ['The dog.', 'The cat.', 'The child.']] };
   const verdicts = (sentence, ...texts) => texts.map((written) => getVerdict(beginning, sentence, written).replace('lesson_train_', ''));
   assert.deepEqual(verdicts(0, 'A beer.', 'A coke.'), ['right', 'wrong']);

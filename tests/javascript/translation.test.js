@@ -6,7 +6,7 @@ const { Translation, withPositions } = await import('../../viz/widgets/core/tran
 const { reduceCells, colourLevel, rowMaximum, argMax, view } = await import('../../viz/widgets/core/map-view.js');
 const { mostInformativeHead } = await import('../../viz/widgets/core/default-head.js');
 
-const close = (given, expected) => assert.ok(Math.abs(given - expected) < 1e-4, `${given} is not ${expected}`);
+const close = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-4, `${actual} is not ${expected}`);
 
 const POINTS = [
   [0.75, 0.25, 0],
@@ -18,7 +18,7 @@ const RESTS = [
 ];
 const translation = new Translation(answered({ sources: ['Das', 'Haus', '</s>'], targets: ['The', 'house'], maps: [RESTS, POINTS] }));
 
-test('places are those of slice, also after an emoji', () => {
+test('offsets fit slice, also after an emoji', () => {
   const text = '😀 é!';
   const [first, last] = withPositions(
     [
@@ -31,7 +31,7 @@ test('places are those of slice, also after an emoji', () => {
   assert.equal(text.slice(last.start, last.end), 'é!');
 });
 
-test('one head is what was sent, an average is over all, a maximum the largest of each cell', () => {
+test('one head is the sent map, a mean covers all heads, a maximum takes the largest of each cell', () => {
   const { weights, rows, columns } = translation.map('cross', 0, 1);
   assert.deepEqual([rows, columns], [2, 3]);
   close(weights[0], 0.75);
@@ -39,35 +39,35 @@ test('one head is what was sent, an average is over all, a maximum the largest o
   close(translation.map('cross', 'mean', 'max').weights[5], 1);
 });
 
-test('languages of the model become tags of browsers', () => {
+test('languages of the model become browser tags', () => {
   assert.equal(translation.model.source, 'de');
 });
 
-test('the request is asked again by its names', () => {
+test('the request contains its values by name', () => {
   assert.deepEqual(translation.requestValues(), { text: 'Das Haus </s>', model: 'de-en', beam_size: 4 });
 });
 
-test('hidden special tokens leave, and what they held is said', () => {
-  const shown = view(translation, 'cross', 0, 1, { words: false, special: false, rescale: false });
+test('hidden special tokens are removed, and their share is reported', () => {
+  const shownView = view(translation, 'cross', 0, 1, { words: false, special: false, rescale: false });
   assert.deepEqual(
-    shown.columns.map((item) => item.label),
+    shownView.columns.map((item) => item.label),
     ['Das', 'Haus'],
   );
-  close(shown.hidden, (0 + 0.75) / 2);
+  close(shownView.hidden, (0 + 0.75) / 2);
 });
 
 test('a rescaled row sums to one', () => {
-  const shown = view(translation, 'cross', 0, 1, { words: false, special: false, rescale: true });
-  close(shown.weights[2] + shown.weights[3], 1);
+  const shownView = view(translation, 'cross', 0, 1, { words: false, special: false, rescale: true });
+  close(shownView.weights[2] + shownView.weights[3], 1);
 });
 
-test('merged cells are sums over keys and means over queries, and masked where all are', () => {
+test('merged cells are sums over keys and means over queries, and masked if all are', () => {
   const map = { columns: 3, weights: Float32Array.of(0.5, 0.25, NaN, 0.1, 0.3, NaN) };
   close(reduceCells(map, [0, 1], [0, 1]), (0.75 + 0.4) / 2);
   assert.ok(Number.isNaN(reduceCells(map, [0, 1], [2])));
 });
 
-test('the head that tells most is the one whose rows point at words of their own', () => {
+test('the most informative head has rows that attend to different words', () => {
   assert.deepEqual(mostInformativeHead(translation), { layer: 0, head: 1 });
 });
 
@@ -80,8 +80,8 @@ test('levels of a colour scale', () => {
   close(colourLevel(0.1, 1, 'log'), 2 / 3);
 });
 
-test('the strongest of a row', () => {
-  const shown = view(translation, 'cross', 0, 1, { words: false, special: true, rescale: false });
-  close(rowMaximum(shown, 1), 0.75);
+test('the maximum of a row', () => {
+  const shownView = view(translation, 'cross', 0, 1, { words: false, special: true, rescale: false });
+  close(rowMaximum(shownView, 1), 0.75);
   assert.equal(argMax([NaN, 0.1, 0.3, 0.2]), 2);
 });

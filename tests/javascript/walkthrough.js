@@ -1,12 +1,12 @@
-// Every step of every lesson as the page computes it, without a page: which tensors it needs, or all that it says of them.
-// node walkthrough.js GIVEN.json, where GIVEN holds tables, a translation, lessons and, the second time, tensors. Prints JSON.
+// Compute every step of every lesson as the page does, without a page: the tensors that it needs, or its texts and numbers.
+// node walkthrough.js INPUT.json, with tables, a translation, lessons and, in the second run, tensors. Prints JSON.
 
 import { readFileSync } from 'node:fs';
 
-const given = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-globalThis.headlightTables = given.tables;
+const input = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+globalThis.headlightTables = input.tables;
 
-/** As much of an element as formulas and phrases need. */
+/** The part of an element that formulas and phrases need. */
 class Element {
   constructor(name) {
     this.name = name;
@@ -37,42 +37,44 @@ const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
 const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
 const { phraseValues, noteKey, wordsKey, formulaFor } = await import('../../viz/widgets/lessons/step-phrases.js');
 
-const translation = new Translation(given.translation);
-const brought = { model: given.model, tensors: new Map(), logits: given.logits };
-for (const [name, sent] of Object.entries(given.tensors ?? {})) brought.tensors.set(name, decodeArray(sent));
+const translation = new Translation(input.translation);
+const loaded = { model: input.model, tensors: new Map(), logits: input.logits };
+for (const [name, sent] of Object.entries(input.tensors ?? {})) loaded.tensors.set(name, decodeArray(sent));
 const look = resolveSelection(translation, {});
-const said = given.lessons.flatMap((lesson) => lesson.steps.flatMap((step) => (given.tensors ? told(lesson, step) : needs(lesson, step))));
-console.log(JSON.stringify(given.tensors ? { look, said } : [...new Set(said)]));
+const said = input.lessons.flatMap((lesson) =>
+  lesson.steps.flatMap((step) => (input.tensors ? describe(lesson, step) : needs(lesson, step))),
+);
+console.log(JSON.stringify(input.tensors ? { look, said } : [...new Set(said)]));
 
 function needs(lesson, step) {
-  return new StepScene({ ...step, lesson: lesson.name }, translation, look, brought).needs();
+  return new StepScene({ ...step, lesson: lesson.name }, translation, look, loaded).needs();
 }
 
-function told(lesson, step) {
+function describe(lesson, step) {
   const count = Math.max(1, step.parts.length);
-  return Object.keys(given.tables.words).flatMap((language) =>
+  return Object.keys(input.tables.words).flatMap((language) =>
     Array.from({ length: count }, (_, part) => {
       pageStore.set({ language });
-      const found = given.found[`${lesson.name}.${step.name}`] ?? null;
-      const scene = new StepScene({ ...step, lesson: lesson.name }, translation, look, brought, part, found);
+      const result = input.found[`${lesson.name}.${step.name}`] ?? null;
+      const scene = new StepScene({ ...step, lesson: lesson.name }, translation, look, loaded, part, result);
       const base = `lesson_${lesson.name}_${step.name}`;
       const numbers = stepNumbers(scene);
       const values = { ...numbers, ...phraseValues(scene) };
       const question = makeQuestion(scene);
       const asks = question ? [t(`${base}_ask`, values), t(`${base}_answer`, { ...values, ...question.values })] : [];
       const note = noteKey(base, scene);
-      const written = formulaFor(scene);
+      const stepFormula = formulaFor(scene);
       return {
         ...{ lesson: lesson.name, step: step.name, part, language, numbers, question },
         phrases: [t(wordsKey(base, scene), values), ...(note ? [t(note, values)] : []), ...asks],
-        formulas: [written.formula, ...written.numbers].filter(Boolean).map((line) => formula(line, numbers).textContent),
-        matrices: Object.fromEntries(shown(step, scene).map((show) => [show.name, numbersIn(scene.matrix(show))])),
+        formulas: [stepFormula.formula, ...stepFormula.numbers].filter(Boolean).map((line) => formula(line, numbers).textContent),
+        matrices: Object.fromEntries(shownTensors(step, scene).map((show) => [show.name, numbersIn(scene.matrix(show))])),
       };
     }),
   );
 }
 
-function shown(step, scene) {
+function shownTensors(step, scene) {
   return step.figures.flatMap((figure) => scene.visibleTensors(figure)).filter(({ path }) => path !== 'logits');
 }
 

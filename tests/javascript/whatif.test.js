@@ -21,12 +21,12 @@ const sentence = (text) => {
 const OFF = { action: 'remove', kind: 'cross', layer: 0, head: 0 };
 const MASK = { action: 'mask', start: 4, end: 8 };
 
-/** Another sentence takes the place of the one that is there. */
+/** Replace the current sentence. */
 function arrive(translation) {
   set({ ...remainingInterventions(translation), translation });
 }
 
-test('changes of words go with their sentence, whatever tab is open, and neither undo nor redo brings them to another', () => {
+test('changes of words are kept per sentence on every tab, and undo and redo do not move them to another', () => {
   set({ tab: 'heads', interventions: '' });
   arrive(sentence('Der Hund bellt'));
   setInterventions([OFF]);
@@ -34,7 +34,7 @@ test('changes of words go with their sentence, whatever tab is open, and neither
   arrive(sentence('Die Katze schläft'));
   assert.deepEqual(interventions(), [OFF]);
   assert.ok(canUndo());
-  undo(); // the step before the head was switched off
+  undo(); // the state before the head was removed
   assert.deepEqual(interventions(), []);
   assert.ok(!canUndo());
   redo();
@@ -43,10 +43,10 @@ test('changes of words go with their sentence, whatever tab is open, and neither
   setInterventions([OFF, { ...MASK, end: 9 }]);
   arrive(sentence('Der Hund bellt'));
   undo();
-  assert.deepEqual(interventions(), []); // what was masked elsewhere is passed over
+  assert.deepEqual(interventions(), []); // the mask of another sentence is skipped
 });
 
-test('the same sentence again keeps its changes, and a link says itself what is changed', () => {
+test('the same sentence keeps its changes, and a link overrides them', () => {
   set({ interventions: '' });
   arrive(sentence('Der Hund bellt'));
   setInterventions([MASK]);
@@ -58,7 +58,7 @@ test('the same sentence again keeps its changes, and a link says itself what is 
   assert.equal(state.translation, other);
 });
 
-test('changes of heads that another model lacks are let go', () => {
+test('changes of heads that another model lacks are removed', () => {
   set({ interventions: '' });
   arrive(sentence('Der Hund bellt'));
   setInterventions([OFF, { ...OFF, layer: 5 }, { action: 'no_positions', side: 'encoder' }]);
@@ -72,7 +72,7 @@ test('changes of heads that another model lacks are let go', () => {
   assert.deepEqual(interventions(), [copy]);
 });
 
-test('a minimal pair is the swaps that lead from one sentence to the other', () => {
+test('a minimal pair is the swaps that turn one sentence into the other', () => {
   const pairs = [
     [
       'Er liest, weil er will.',
@@ -100,29 +100,29 @@ test('a minimal pair is the swaps that lead from one sentence to the other', () 
     ['Hallo', 'Oh Hallo du', [['Hallo', 'Oh Hallo du']]],
   ];
   for (const [text, other, expected] of pairs) {
-    const found = swapsBetween(text, other);
-    const words = found.map(({ start, end, text: word = null }) => [[...text].slice(start, end).join(''), word]);
+    const swaps = swapsBetween(text, other);
+    const words = swaps.map(({ start, end, text: word = null }) => [[...text].slice(start, end).join(''), word]);
     assert.deepEqual(words, expected, other);
-    assert.equal(applySwaps(text, found), other);
+    assert.equal(applySwaps(text, swaps), other);
   }
 });
 
-test('a chip says from where a head has its map', () => {
+test('a label names the sentence that a borrowed map comes from', () => {
   const copy = { action: 'copy', kind: 'cross', layer: 2, head: 1, from_layer: 0, from_head: 3 };
   assert.match(interventionText(copy, ''), /L3·H2.*L1·H4/);
   assert.match(interventionText({ action: 'borrow', kind: 'cross', layer: 2, head: 1, text: 'Guten Tag.' }, ''), /L3·H2.*Guten Tag\./);
 });
 
-test('a link with a change that no chip can say is read without it', () => {
-  const kept = (list) => parsePermalink(`#interventions=${encodeURIComponent(JSON.stringify(list))}`).interventions;
-  assert.equal(kept([{ action: 'copy', kind: 'cross', layer: 1, head: 0 }]), undefined);
-  assert.equal(kept([{ action: 'borrow', kind: 'cross', layer: 1, text: 7 }]), undefined);
-  assert.equal(kept([{ action: 'drag', kind: 'cross', amount: 0.5 }]), undefined);
-  assert.ok(kept([{ action: 'borrow', kind: 'cross', layer: 1, text: 'Hallo.' }]));
+test('invalid changes in a link are ignored', () => {
+  const parsed = (list) => parsePermalink(`#interventions=${encodeURIComponent(JSON.stringify(list))}`).interventions;
+  assert.equal(parsed([{ action: 'copy', kind: 'cross', layer: 1, head: 0 }]), undefined);
+  assert.equal(parsed([{ action: 'borrow', kind: 'cross', layer: 1, text: 7 }]), undefined);
+  assert.equal(parsed([{ action: 'drag', kind: 'cross', amount: 0.5 }]), undefined);
+  assert.ok(parsed([{ action: 'borrow', kind: 'cross', layer: 1, text: 'Hallo.' }]));
 });
 
-/** A sentence whose tokens are given by word, with one map that looks everywhere alike. */
-function read(words) {
+/** A sentence of words split into tokens, with one uniform map. */
+function sentenceOf(words) {
   const sources = words.flat();
   const sent = answered({ sources, targets: ['x', '</s>'], maps: [[sources, sources].map((row) => row.map(() => 1 / row.length))] });
   let place = 0;
@@ -130,30 +130,30 @@ function read(words) {
   return new Translation(sent);
 }
 
-test('maps are subtracted only where their axes mean the same words, and swapped words are named', () => {
+test('maps are subtracted only if their axes are the same words, and swapped words are named', () => {
   const options = { words: false, special: true, rescale: false };
   const place = { kind: 'cross', layer: 0, head: 0 };
-  const before = read([['Der'], ['Hund'], ['bellt']]);
-  const pair = (held, ...actions) =>
+  const before = sentenceOf([['Der'], ['Hund'], ['bellt']]);
+  const pair = (after, ...actions) =>
     comparablePair(
-      { before, held },
+      { before, held: after },
       place,
       options,
       actions.map((action) => ({ action })),
     );
-  assert.deepEqual(pair(read([['Der'], ['Hund'], ['bellt']]), 'remove').swapped, []);
-  const swap = pair(read([['Der'], ['Kater'], ['bellt']]), 'swap');
+  assert.deepEqual(pair(sentenceOf([['Der'], ['Hund'], ['bellt']]), 'remove').swapped, []);
+  const swap = pair(sentenceOf([['Der'], ['Kater'], ['bellt']]), 'swap');
   assert.deepEqual([swap.swapped, swap.words], [[['Hund', 'Kater']], false]);
-  const longer = pair(read([['Der'], ['Ka', 'ter'], ['bellt']]), 'swap');
+  const longer = pair(sentenceOf([['Der'], ['Ka', 'ter'], ['bellt']]), 'swap');
   assert.deepEqual([longer.swapped.length, longer.words], [1, true]);
-  assert.equal(pair(read([['Der'], ['bellt']]), 'erase'), null);
-  assert.equal(pair(read([['Der'], ['bellt'], ['laut']]), 'erase', 'swap'), null, 'as many words, but others');
-  assert.equal(pair(read([['Hund'], ['bellt'], ['laut']]), 'swap'), null, 'more words differ than were swapped');
+  assert.equal(pair(sentenceOf([['Der'], ['bellt']]), 'erase'), null);
+  assert.equal(pair(sentenceOf([['Der'], ['bellt'], ['laut']]), 'erase', 'swap'), null, 'equally many words, but different ones');
+  assert.equal(pair(sentenceOf([['Hund'], ['bellt'], ['laut']]), 'swap'), null, 'more words differ than were swapped');
 });
 
-test('a dragged weight leaves the rest of its row in proportion, and the row sums to one', () => {
+test('a moved weight keeps the proportions of its row, which sums to one', () => {
   assert.deepEqual(rescaled([0.5, 0.3, 0.2], 0, 0.75), [0.75, 0.15, 0.1]);
   assert.deepEqual(rescaled([0.25, 0.75, NaN], 0, 1), [1, 0, NaN]);
-  assert.deepEqual(rescaled([1, 0, 0], 0, 0.5), [0.5, 0.25, 0.25], 'evenly, where nothing has proportions');
+  assert.deepEqual(rescaled([1, 0, 0], 0, 0.5), [0.5, 0.25, 0.25], 'evenly without other weights');
   assert.deepEqual(rescaled([1, NaN], 0, 0.5), [1, NaN], 'a row with one key has no other');
 });

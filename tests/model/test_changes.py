@@ -39,25 +39,25 @@ EACH: tuple[Change, ...] = (
 
 
 @pytest.mark.parametrize("change", EACH, ids=str)
-def test_a_change_comes_back_from_its_names_and_values(change: Change) -> None:
+def test_change_roundtrips_through_values(change: Change) -> None:
     sent = json.loads(json.dumps(change_to_dict(change)))
     assert parse_change(sent) == change
     assert hash(parse_change(sent)) == hash(change)
 
 
-def test_every_record_and_every_action_is_tried_above() -> None:
+def test_every_record_and_action_is_tested() -> None:
     assert {type(change) for change in EACH} == set(CHANGES)
     for action, record in RECORD_BY_ACTION.items():
         assert record in CHANGES, action
 
 
-def test_what_is_left_out_has_its_default() -> None:
-    given = parse_change({"action": "remove", "kind": "cross"})
-    assert given == Intervention(kind="cross", layer=None, head=None, action="remove")
+def test_missing_fields_have_defaults() -> None:
+    change = parse_change({"action": "remove", "kind": "cross"})
+    assert change == Intervention(kind="cross", layer=None, head=None, action="remove")
     assert parse_change({"action": "remove", "kind": "cross", "layer": 1.0}) == Intervention(
         kind="cross", layer=1, head=None, action="remove"
     )
-    assert change_to_dict(given) == {"kind": "cross", "action": "remove"}
+    assert change_to_dict(change) == {"kind": "cross", "action": "remove"}
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_what_is_left_out_has_its_default() -> None:
         ({"action": "mask", "start": "4", "end": 5}, "not_whole"),
     ],
 )
-def test_a_change_that_makes_no_sense_is_an_error(values: Any, word: str) -> None:
+def test_invalid_change_raises(values: Any, word: str) -> None:
     with pytest.raises(RequestError) as caught:
         parse_change(values)
     assert caught.value.word == word
 
 
-def test_no_number_of_json_is_mistaken_for_another() -> None:
+def test_layer_must_be_a_whole_number() -> None:
     for number in (float("inf"), 1e300, -0.5):
         with pytest.raises(RequestError):
             parse_change({"action": "remove", "kind": "cross", "layer": number})

@@ -41,26 +41,26 @@ def code() -> Iterator[tuple[str, ast.AST]]:
 
 
 def raised() -> Iterator[tuple[str, str, set[str] | None]]:
-    """Where an error is made, its word, and the names of its values where they are written out."""
+    """Lines that raise errors, with the word and, for literals, the names of the values."""
     for path, node in code():
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
-        given = {keyword.arg for keyword in node.keywords}
-        names = None if None in given else {str(name) for name in given - {"field", "detail"}}
+        passed = {keyword.arg for keyword in node.keywords}
+        names = None if None in passed else {str(name) for name in passed - {"field", "detail"}}
         place = {"RequestError": 0, "HubError": 0, "PageError": 1, "error_json": 1}.get(node.func.id)
         if place is None or len(node.args) <= place or not isinstance(word := node.args[place], ast.Constant):
             continue
         if place == 1:
             values = node.args[2] if len(node.args) > 2 else ast.Dict([], [])
-            written = isinstance(values, ast.Dict) and None not in values.keys
-            names = {ast.literal_eval(key) for key in values.keys} if written else None  # type: ignore[attr-defined]
+            is_literal = isinstance(values, ast.Dict) and None not in values.keys
+            names = {ast.literal_eval(key) for key in values.keys} if is_literal else None  # type: ignore[attr-defined]
         yield path, f"hub_{word.value}" if node.func.id == "HubError" else str(word.value), names
 
 
-def test_every_error_that_is_raised_has_a_phrase_and_all_its_values() -> None:
-    found = list(raised())
-    assert len({word for _, word, _ in found}) > 50
-    for path, word, names in found:
+def test_raised_errors_have_phrases_with_all_values() -> None:
+    errors = list(raised())
+    assert len({word for _, word, _ in errors}) > 50
+    for path, word, names in errors:
         for language in LANGUAGES:
             phrase = phrases(language)[f"error_{word}"]
             assert names is None or placeholders(phrase) <= names, (path, word)
@@ -171,12 +171,12 @@ CAUSES: dict[str, Callable[[], object]] = {
 }
 
 
-def test_every_word_of_a_request_error_has_a_cause_below() -> None:
+def test_every_request_error_word_is_tested() -> None:
     assert set(CAUSES) == requests()
 
 
 @pytest.mark.parametrize("word", CAUSES)
-def test_what_is_asked_wrongly_is_said_in_every_language(word: str) -> None:
+def test_request_errors_have_text_in_every_language(word: str) -> None:
     with pytest.raises(RequestError) as caught:
         CAUSES[word]()
     assert caught.value.word == word
@@ -203,13 +203,13 @@ def test_errors_can_be_pickled(error: TranslatableError) -> None:
     assert dict(again.values) == dict(error.values)
 
 
-def test_values_are_filled_in_once_and_none_may_be_missing() -> None:
+def test_phrase_values_are_inserted_once_and_required() -> None:
     assert fill("{a} and {b}", {"a": "{b}", "b": 0.5, "c": 7}) == "{b} and 0.5"
     with pytest.raises(KeyError):
         phrase("error_prefix_too_long", given=7)
 
 
-def test_a_request_that_is_wrong_names_its_field_and_no_line() -> None:
+def test_request_error_names_its_field() -> None:
     request = TranslationRequest(text=TEXT)
     with pytest.raises(RequestError) as caught:
         tiny_translator().translate(replace(request, target=(999_999,)))

@@ -1,4 +1,4 @@
-"""The benchmark of a class counts what pupils are told: an answer, a refusal, or to press again."""
+"""The classroom benchmark counts answers, refusals and failed attempts."""
 
 from __future__ import annotations
 
@@ -19,69 +19,69 @@ FULL = {"what": "error", "word": "line_full", "values": {"seconds": 0}}
 ANSWER = {"what": "answer"}
 
 
-def visitors(last: Sequence[Any], address: str = SCHOOL) -> tuple[Visitors, list[httpx.Request]]:
-    """Those to whom a page says this, one request after the other; a number is a status."""
-    asked: list[httpx.Request] = []
+def make_visitors(replies: Sequence[Any], address: str = SCHOOL) -> tuple[Visitors, list[httpx.Request]]:
+    """Visitors of a page that returns these replies in order; a number is a status code."""
+    requests: list[httpx.Request] = []
 
-    def told(request: httpx.Request) -> httpx.Response:
-        said = last[min(len(asked), len(last) - 1)]
-        asked.append(request)
-        if isinstance(said, int):
-            return httpx.Response(said)
+    def respond(request: httpx.Request) -> httpx.Response:
+        reply = replies[min(len(requests), len(replies) - 1)]
+        requests.append(request)
+        if isinstance(reply, int):
+            return httpx.Response(reply)
         return httpx.Response(
-            200, text="".join(f"data: {json.dumps(each)}\n\n" for each in ({"what": "waiting"}, said))
+            200, text="".join(f"data: {json.dumps(each)}\n\n" for each in ({"what": "waiting"}, reply))
         )
 
-    client = httpx.AsyncClient(base_url="http://page", transport=httpx.MockTransport(told))
-    return Visitors(client, {"beam_size": 4}, address), asked
+    client = httpx.AsyncClient(base_url="http://page", transport=httpx.MockTransport(respond))
+    return Visitors(client, {"beam_size": 4}, address), requests
 
 
 @pytest.mark.parametrize(
-    ("last", "told"),
+    ("replies", "expected"),
     [
         ([ANSWER], {"answered": 1}),
         ([FULL, FULL, ANSWER], {"refused": 2, "answered": 1}),
         ([FULL, {"what": "error", "word": "our_fault"}], {"refused": 1, "again": 1}),
         ([503], {"again": 1}),
-        ([{"what": "written"}], {"again": 1}),  # the answer itself never comes
+        ([{"what": "written"}], {"again": 1}),  # the stream ends without an answer
     ],
 )
-def test_what_a_pupil_is_told_is_counted_as_the_page_takes_it(
-    last: list[Any], told: dict[str, int], monkeypatch: pytest.MonkeyPatch
+def test_outcomes_of_requests_are_counted(
+    replies: list[Any], expected: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(classroom, "PAUSES", (0.0,))
-    found, asked = visitors(last)
-    asyncio.run(found.press("pupil", "Ich trinke ein Bier."))
-    assert found.outcomes == told
-    assert len(found.seconds) == told.get("answered", 0)
-    bodies = [json.loads(request.content) for request in asked]
+    visitors, requests = make_visitors(replies)
+    asyncio.run(visitors.press("pupil", "Ich trinke ein Bier."))
+    assert visitors.outcomes == expected
+    assert len(visitors.seconds) == expected.get("answered", 0)
+    bodies = [json.loads(request.content) for request in requests]
     assert {(body["session"], body["values"]["beam_size"]) for body in bodies} == {("pupil", 4)}
     assert [body["values"]["turn"] for body in bodies] == list(range(1, len(bodies) + 1))
-    assert {request.headers["x-forwarded-for"] for request in asked} == {SCHOOL}
+    assert {request.headers["x-forwarded-for"] for request in requests} == {SCHOOL}
 
 
-def test_a_lesson_of_a_served_page_is_counted_whole() -> None:
-    asked: Counter[str] = Counter()
+def test_every_request_of_a_lesson_is_counted() -> None:
+    requests: Counter[str] = Counter()
 
-    async def told(request: httpx.Request) -> httpx.Response:
-        await asyncio.sleep(0.001)  # others have their turn
-        asked[request.headers["x-forwarded-for"]] += 1
+    async def respond(request: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(0.001)  # let other requests run
+        requests[request.headers["x-forwarded-for"]] += 1
         return httpx.Response(200, text=f"data: {json.dumps(ANSWER)}\n\n")
 
-    async def attended() -> dict[str, Any]:
-        client = httpx.AsyncClient(base_url="http://page", transport=httpx.MockTransport(told))
+    async def run_lesson() -> dict[str, Any]:
+        client = httpx.AsyncClient(base_url="http://page", transport=httpx.MockTransport(respond))
         return await classroom._lesson((client, {}), sentences(), 5, 3, 11)
 
-    found = asyncio.run(attended())
-    assert (found["answered"], found["refused"], found["again"]) == (15, 0, 0)
-    assert (found["waits"]["count"], found["hostile"]) == (15, {"requests": 11, "answered": 11, "refused": 0})
-    assert asked[SCHOOL] == 15
-    assert asked[HOSTILE] == 11
-    assert asked[THIRD] >= found["third"]["count"] > 0
+    result = asyncio.run(run_lesson())
+    assert (result["answered"], result["refused"], result["again"]) == (15, 0, 0)
+    assert (result["waits"]["count"], result["hostile"]) == (15, {"requests": 11, "answered": 11, "refused": 0})
+    assert requests[SCHOOL] == 15
+    assert requests[HOSTILE] == 11
+    assert requests[THIRD] >= result["third"]["count"] > 0
 
 
-def test_no_sentence_comes_twice() -> None:
-    most = (
+def test_sentences_are_unique() -> None:
+    total = (
         sum(pupils * each for pupils, each in classroom.LESSONS) + 2 * classroom.HOSTILE_REQUESTS + 2 * REQUESTS_ALONE
     )
-    assert len(set(islice(sentences(), 5 * most))) == 5 * most
+    assert len(set(islice(sentences(), 5 * total))) == 5 * total

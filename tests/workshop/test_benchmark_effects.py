@@ -1,4 +1,4 @@
-"""The benchmark of effects and of parts of scores: its numbers are those of computations of their own."""
+"""The benchmark of effects and score parts against separate computations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def answers(translator: Translator) -> list[Translation]:
     return [translator.translate(text, max_length=7) for text in SENTENCES[:2]]
 
 
-def test_sentences_are_rows_of_the_table_and_the_same_rows_in_each_language() -> None:
+def test_random_sentences_are_the_same_rows_in_each_language() -> None:
     rows = [line.split("\t") for line in CORPUS.read_text(encoding="utf-8").splitlines()[1:]]
     german, chinese = (effects.random_sentences(CORPUS, column, 9) for column in ("de", "zh"))
     assert german == effects.random_sentences(CORPUS, "de", 9)
@@ -38,31 +38,27 @@ def test_sentences_are_rows_of_the_table_and_the_same_rows_in_each_language() ->
     assert {(row[0], row[2]) for row in rows} >= set(zip(german, chinese, strict=True))
 
 
-def test_the_plain_pass_has_the_words_log_probability_and_its_gradient(
-    translator: Translator, answers: list[Translation]
-) -> None:
+def test_plain_pass_returns_log_probability_and_gradient(translator: Translator, answers: list[Translation]) -> None:
     forward, backward = effects.plain_pass(translator, answers[0], PLACE)
-    made = forward()
-    (found,) = word_effects(translator, answers[0], [PLACE])
-    assert float(made[0].detach()) == pytest.approx(found.score, abs=1e-5)
-    source, target = backward(made)
+    outputs = forward()
+    (word_effect,) = word_effects(translator, answers[0], [PLACE])
+    assert float(outputs[0].detach()) == pytest.approx(word_effect.score, abs=1e-5)
+    source, target = backward(outputs)
     assert source.shape[1] == len(answers[0].source_tokens)
     assert target.shape[1] == len(answers[0].target_tokens)
     assert bool(source.any(dim=-1).all())
     assert bool(target[0, : PLACE + 1].any(dim=-1).all())
-    assert not target[0, PLACE + 1 :].any()  # later words cannot act on this one
+    assert not target[0, PLACE + 1 :].any()  # later words cannot affect this one
 
 
-def test_costs_are_of_one_word_and_by_pairs(translator: Translator) -> None:
-    found = effects.cost(translator, SENTENCES[0], 2, lambda message: None)
-    assert set(found["seconds"]) == {"forward", "pass", "effects", "account"}
-    assert {name: ratio["pairs"] for name, ratio in found["ratio"].items()} == {"effects": 2, "account": 2}
+def test_cost_is_measured_in_pairs(translator: Translator) -> None:
+    result = effects.cost(translator, SENTENCES[0], 2, lambda message: None)
+    assert set(result["seconds"]) == {"forward", "pass", "effects", "account"}
+    assert {name: ratio["pairs"] for name, ratio in result["ratio"].items()} == {"effects": 2, "account": 2}
 
 
-def test_ranks_and_signs_are_those_of_runs_without_each_head(
-    translator: Translator, answers: list[Translation]
-) -> None:
-    found = effects.ranking(translator, answers)
+def test_ranking_matches_runs_without_each_head(translator: Translator, answers: list[Translation]) -> None:
+    result = effects.ranking(translator, answers)
     heads = all_heads(translator.model.config)
     correlations: dict[str, list[float]] = {name: [] for name in ("all", *KINDS)}
     signs = []
@@ -77,34 +73,34 @@ def test_ranks_and_signs_are_those_of_runs_without_each_head(
             losses[part] = answer.log_probability - without.log_probability
             predicted[part] = float(sums[part.kind][part.layer, part.head])
         for name, values in correlations.items():
-            own = [part for part in heads if name in ("all", part.kind)]
-            values.append(rank_correlation([predicted[part] for part in own], [losses[part] for part in own]))
+            parts = [part for part in heads if name in ("all", part.kind)]
+            values.append(rank_correlation([predicted[part] for part in parts], [losses[part] for part in parts]))
         signs += [predicted[part] * losses[part] > 0 for part in heads if abs(predicted[part]) > 0.05]
-    assert found["heads"] == len(heads)
-    assert found["signs"] == {"heads": len(signs), "agreeing": sum(signs)}
+    assert result["heads"] == len(heads)
+    assert result["signs"] == {"heads": len(signs), "agreeing": sum(signs)}
     for name, values in correlations.items():
-        assert found["spearman"][name] == pytest.approx(statistics.fmean(values), abs=0.02), name
+        assert result["spearman"][name] == pytest.approx(statistics.fmean(values), abs=0.02), name
 
 
-def test_random_cells_are_unmasked_with_another_key_beside_them(answers: list[Translation]) -> None:
-    drawn = list(effects.random_cells(answers, 200))
-    assert drawn == list(effects.random_cells(answers, 200))
-    assert {cell.kind for _, cell in drawn} == set(KINDS)
-    assert {translation.source_text for translation, _ in drawn} == {answer.source_text for answer in answers}
-    for translation, cell in drawn:
+def test_random_cells_are_unmasked_with_other_keys(answers: list[Translation]) -> None:
+    cells = list(effects.random_cells(answers, 200))
+    assert cells == list(effects.random_cells(answers, 200))
+    assert {cell.kind for _, cell in cells} == set(KINDS)
+    assert {translation.source_text for translation, _ in cells} == {answer.source_text for answer in answers}
+    for translation, cell in cells:
         allowed = translation.attention_map(cell.kind, cell.layer, cell.head).allowed[cell.row]
         assert allowed[cell.column]
         assert allowed.sum() > 1
     assert {cell.kind for _, cell in effects.random_cells(answers, 9, ("encoder",))} == {"encoder"}
 
 
-def test_directions_are_counted_per_side_and_kind(translator: Translator, answers: list[Translation]) -> None:
-    found = effects.part_directions(translator, answers, 12)
-    drawn = list(effects.random_cells(answers, 12))
+def test_part_directions_are_counted_per_side_and_kind(translator: Translator, answers: list[Translation]) -> None:
+    directions = effects.part_directions(translator, answers, 12)
+    cells = list(effects.random_cells(answers, 12))
     for side in SIDES:
         for kind in KINDS:
             right = []
-            for translation, cell in drawn:
+            for translation, cell in cells:
                 if cell.kind != kind:
                     continue
                 parts = [
@@ -113,14 +109,14 @@ def test_directions_are_counted_per_side_and_kind(translator: Translator, answer
                 largest = max(parts, key=lambda part: abs(part.value))
                 weight, without = weight_without(translator, translation, cell, side, [largest])
                 right.append(np.sign(weight - without) == np.sign(largest.value))
-            assert found[side][kind] == {"cells": len(right), "right": sum(right)}
+            assert directions[side][kind] == {"cells": len(right), "right": sum(right)}
 
 
 @pytest.mark.parametrize(
     ("value", "without", "expected"),
     [(2.0, 0.1, True), (2.0, 0.5, False), (-2.0, 0.5, True), (-2.0, 0.1, False), (2.0, 0.3, False)],
 )
-def test_a_weight_moves_as_told_if_it_falls_without_support(
+def test_prediction_holds_if_weight_falls_without_supporting_part(
     value: float,
     without: float,
     expected: bool,
@@ -134,32 +130,30 @@ def test_a_weight_moves_as_told_if_it_falls_without_support(
     assert effects.moves_as_predicted(translator, answers[0], Cell("encoder", 0, 0, 0, 1), "key") is expected
 
 
-def test_explained_shares_are_those_of_the_three_largest_parts(
-    translator: Translator, answers: list[Translation]
-) -> None:
-    found = effects.explained_shares(translator, answers, 20)
-    for layer, own in enumerate(found):
+def test_explained_shares_sum_the_three_largest_parts(translator: Translator, answers: list[Translation]) -> None:
+    layers = effects.explained_shares(translator, answers, 20)
+    for layer, layer_result in enumerate(layers):
         shares = []
         for translation, cell in effects.random_cells(answers, 20, ("encoder",)):
             parts = score_parts(translator, translation, cell, "key")
             if cell.layer == layer and abs(parts.score) >= 0.5:
                 largest = sorted((part.value for part in parts.parts), key=abs)[-3:]
                 shares.append(sum(largest) / parts.score)
-        assert own["cells"] == len(shares)
+        assert layer_result["cells"] == len(shares)
         if shares:
-            assert own["mean"] == pytest.approx(statistics.fmean(shares))
-            assert own["reason"] == statistics.fmean(0.5 <= share <= 1.5 for share in shares)
+            assert layer_result["mean"] == pytest.approx(statistics.fmean(shares))
+            assert layer_result["reason"] == statistics.fmean(0.5 <= share <= 1.5 for share in shares)
 
 
-def test_the_section_measures_each_model_on_its_own_language(
+def test_effects_section_measures_each_model_in_its_language(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Translator, "load", lambda *_, **__: translator)
-    said: list[str] = []
-    found = effects.measure(2, 4, 1, said.append, torch.get_num_threads())
-    assert list(found["models"]) == ["de-en", "zh-en"]
-    assert "zh-en, ranking" in " ".join(said)
-    for model in found["models"].values():
+    messages: list[str] = []
+    result = effects.measure(2, 4, 1, messages.append, torch.get_num_threads())
+    assert list(result["models"]) == ["de-en", "zh-en"]
+    assert "zh-en, ranking" in " ".join(messages)
+    for model in result["models"].values():
         assert sum(count["cells"] for count in model["directions"]["key"].values()) == 4
         assert len(model["explained"]) == translator.model.config.encoder_layers
-    assert "## Effects, accounts and parts of a score" in report.effects(found)
+    assert "## Effects, accounts and parts of a score" in report.effects(result)

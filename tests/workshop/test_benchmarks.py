@@ -1,6 +1,6 @@
-"""The harness of `make bench`: its arithmetic, its report, and every engine at hand on the smallest shapes.
+"""`make bench`: its arithmetic, its report, and every available engine on the smallest shapes.
 
-No test looks at a time: machines that run tests are busy with other things.
+No test checks times, because machines that run tests are busy.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ from workshop.benchmarks.random_models import random_model, random_sentences, ra
 from workshop.benchmarks.shapes import CASES, GOALS, TINY, Case, Goal, Shape
 from workshop.benchmarks.worker import DecodingEngine, Worker, WorkerError, stopwatch
 
-HERE = [name for name, entry in CPU_ENGINES.items() if not entry.unavailable_reason]
-WORDS = Shape("words", d_model=64, layers=1, heads=2, d_ff=32, vocabulary=1_000)  # whole words need a vocabulary
+AVAILABLE_ENGINES = [name for name, entry in CPU_ENGINES.items() if not entry.unavailable_reason]
+WORDS = Shape(
+    "words", d_model=64, layers=1, heads=2, d_ff=32, vocabulary=1_000
+)  # one token per word needs a vocabulary
 
 
 # ---------------------------------------------------------------- arithmetic
 
-ASKED = {
+LOAD_RESULT = {
     "answers": 240,
     "rate": 12.0,
     "p50": 0.61,
@@ -57,19 +59,19 @@ def test_summary_gives_median_and_quartiles() -> None:
     assert summary([7.0]) == {"median": 7.0, "low": 7.0, "high": 7.0}
 
 
-def test_paired_ratio_is_the_median_of_ratios_and_not_the_ratio_of_medians() -> None:
-    found = paired_ratio([2.0, 30.0, 8.0], [1.0, 10.0, 16.0])
-    assert found["median"] == 2.0
-    assert found["pairs"] == 3
+def test_paired_ratio_is_median_of_ratios() -> None:
+    result = paired_ratio([2.0, 30.0, 8.0], [1.0, 10.0, 16.0])
+    assert result["median"] == 2.0
+    assert result["pairs"] == 3
 
 
-def test_bounds_of_a_paired_ratio_close_in_on_its_median_with_more_pairs() -> None:
-    ratios = [1 + place / 1000 for place in range(101)]
-    found = paired_ratio(ratios, [1.0] * 101)
-    assert found["median"] == 1.05
-    assert (found["low"], found["high"]) == (ratios[40], ratios[60])  # 50 ± 0.98 √101, outward
+def test_bounds_of_paired_ratio_narrow_with_more_pairs() -> None:
+    ratios = [1 + index / 1000 for index in range(101)]
+    result = paired_ratio(ratios, [1.0] * 101)
+    assert result["median"] == 1.05
+    assert (result["low"], result["high"]) == (ratios[40], ratios[60])  # 50 ± 0.98 √101, outward
     few = paired_ratio(ratios[::20], [1.0] * 6)
-    assert few["high"] - few["low"] > found["high"] - found["low"]
+    assert few["high"] - few["low"] > result["high"] - result["low"]
 
 
 def test_rank_correlation_is_spearmans() -> None:
@@ -79,24 +81,24 @@ def test_rank_correlation_is_spearmans() -> None:
     assert rank_correlation([1.0, 1.0, 2.0], [1.0, 2.0, 3.0]) == pytest.approx(1.5 / 3**0.5)  # ranks 1.5, 1.5, 3
 
 
-def test_share_of_equal_tokens_counts_what_one_side_lacks_as_different() -> None:
+def test_token_agreement_counts_missing_tokens_as_different() -> None:
     assert token_agreement([[1, 2, 3, 4]], [[1, 2, 9, 4]]) == 3 / 4
     assert token_agreement([[1, 2]], [[1, 2, 3, 4]]) == 2 / 4
     assert token_agreement([[]], [[]]) == 1.0
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0.00831, "8.31"), (0.0412, "41.2"), (0.192, "192"), (1.0984, "1,098"), (0.09999, "100.0")]
+    ("seconds", "text"), [(0.00831, "8.31"), (0.0412, "41.2"), (0.192, "192"), (1.0984, "1,098"), (0.09999, "100.0")]
 )
-def test_milliseconds_show_three_digits(seconds: float, words: str) -> None:
-    assert format_milliseconds(seconds) == words
+def test_milliseconds_show_three_digits(seconds: float, text: str) -> None:
+    assert format_milliseconds(seconds) == text
 
 
 def test_megabytes_are_millions_of_bytes() -> None:
     assert format_megabytes(1_234_567_890) == "1,234.6 MB"
 
 
-def test_goals_are_met_at_their_bound_and_missed_beyond_it() -> None:
+def test_goals_are_met_at_their_bound() -> None:
     assert Goal(at_least=4.0).met(ours=1.0, peers=4.0)
     assert not Goal(at_least=4.0).met(ours=1.0, peers=3.9)
     assert Goal(at_most=0.5).met(ours=1.0, peers=2.0)
@@ -105,12 +107,12 @@ def test_goals_are_met_at_their_bound_and_missed_beyond_it() -> None:
         Goal(at_least=4.0, at_most=0.5)
 
 
-def test_every_goal_belongs_to_a_case_and_to_a_row() -> None:
+def test_every_goal_has_a_case_and_a_row() -> None:
     assert {name for name, _ in GOALS} <= {case.name for case in CASES}
     assert {row for _, row in GOALS} <= set(report.ROWS)
 
 
-def test_a_measurement_leaves_out_the_first_run_and_takes_at_least_one_more() -> None:
+def test_stopwatch_excludes_warmup_run() -> None:
     runs: list[int] = []
     assert stopwatch(lambda: runs.append(1), at_least=1e-9) >= 0
     assert len(runs) == 2
@@ -119,22 +121,22 @@ def test_a_measurement_leaves_out_the_first_run_and_takes_at_least_one_more() ->
 # ---------------------------------------------------------------- models and sentences
 
 
-def test_random_sentences_have_exactly_the_tokens_asked_for() -> None:
+def test_random_sentences_have_requested_number_of_tokens() -> None:
     tokenizer = random_tokenizer(TINY.vocabulary)
     texts = random_sentences(tokenizer, 5, 13)
     assert [len(tokenizer.encode(text)) + 1 for text in texts] == [13] * 5
     assert texts == random_sentences(tokenizer, 5, 13)
 
 
-def test_a_random_model_never_ends_and_does_not_repeat_one_word() -> None:
+def test_random_model_never_ends_and_varies_its_output() -> None:
     model = random_model(TINY.config)
     ids = torch.randint(3, TINY.vocabulary, (7, 11))
-    chosen = model(ids, ids).argmax(dim=-1)
-    assert not set(chosen.flatten().tolist()) & {model.config.pad_id, model.config.start_id, model.config.end_id}
-    assert len(chosen.unique()) > 7
+    predicted = model(ids, ids).argmax(dim=-1)
+    assert not set(predicted.flatten().tolist()) & {model.config.pad_id, model.config.start_id, model.config.end_id}
+    assert len(predicted.unique()) > 7
 
 
-def test_the_counting_model_answers_a_line_with_as_many_words() -> None:
+def test_countdown_model_output_has_as_many_words_as_input() -> None:
     counting = CountdownModel(WORDS, random_tokenizer(WORDS.vocabulary))
     texts = counting.sample_lines(40)
     lengths = [len(text.split()) for text in texts]
@@ -142,7 +144,7 @@ def test_the_counting_model_answers_a_line_with_as_many_words() -> None:
     end = counting.model.config.end_id
     for text, length in zip(texts, lengths, strict=True):
         source = torch.tensor([[*counting.tokenizer.encode(text), end]])
-        assert source.shape[1] == length + 1  # a word is a token
+        assert source.shape[1] == length + 1  # one token per word
         answer = counting.expected_output(length)
         target = torch.tensor([[counting.model.config.start_id, *answer[:-1]]])
         assert counting.model(source, target).argmax(dim=-1)[0].tolist() == answer
@@ -153,78 +155,78 @@ def test_the_counting_model_answers_a_line_with_as_many_words() -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("bench") / "model"
-    save_for_all_engines(place, random_model(TINY.config), random_tokenizer(TINY.vocabulary))
-    return place
+    path = tmp_path_factory.mktemp("bench") / "model"
+    save_for_all_engines(path, random_model(TINY.config), random_tokenizer(TINY.vocabulary))
+    return path
 
 
-def _work(tokens: int = 7) -> Workload:
+def _workload(tokens: int = 7) -> Workload:
     tokenizer = random_tokenizer(TINY.vocabulary)
     texts = random_sentences(tokenizer, 3, tokens)
     return Workload([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, tokens)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HERE)
-def test_every_engine_writes_as_much_as_is_asked_and_what_ours_writes(name: str, folder: Path) -> None:
+@pytest.mark.parametrize("name", AVAILABLE_ENGINES)
+def test_every_engine_writes_the_same_ids(name: str, folder: Path) -> None:
     entry = CPU_ENGINES[name]
-    if entry.package:  # a peer stays out of this process: other tests ask what is imported here
+    if entry.package:  # third-party engines run in another process, because other tests check imported modules
         with Worker(DecodingEngine, entry, folder, 1) as worker:
-            written = worker.call("prepare", "case", _work())
+            outputs = worker.call("prepare", "case", _workload())
     else:
-        written = DecodingEngine(entry, folder, 1).prepare("case", _work())
-    ours = DecodingEngine(CPU_ENGINES["headlight-float32"], folder, 1).prepare("case", _work())["headlight-float32"]
-    for row, ids in written.items():
+        outputs = DecodingEngine(entry, folder, 1).prepare("case", _workload())
+    ours = DecodingEngine(CPU_ENGINES["headlight-float32"], folder, 1).prepare("case", _workload())["headlight-float32"]
+    for row, ids in outputs.items():
         assert [len(sentence) for sentence in ids] == [7, 7, 7]
         assert row in report.ROWS
         if not row.startswith(("tutorial", "ctranslate2-int8")):
             assert ids == ours
 
 
-def test_both_ways_of_the_tutorial_write_the_same(folder: Path) -> None:
-    written = DecodingEngine(CPU_ENGINES["tutorial"], folder, 1).prepare("case", _work())
-    assert written["tutorial"] == written["tutorial-whole"]
+def test_tutorial_engines_give_equal_output(folder: Path) -> None:
+    outputs = DecodingEngine(CPU_ENGINES["tutorial"], folder, 1).prepare("case", _workload())
+    assert outputs["tutorial"] == outputs["tutorial-whole"]
 
 
 @pytest.mark.slow
-def test_cases_run_in_worker_processes_and_absent_engines_are_skipped_with_a_word() -> None:
+def test_missing_engines_are_skipped_with_a_message() -> None:
     engines = {
         "headlight": CPU_ENGINES["headlight"],
         "gone": EngineSpec("workshop.benchmarks.engines.gone", package="no_such_package"),
     }
-    said: list[str] = []
-    result = decode.measure([Case(TINY, 2, 5)], engines, 2, 1, said.append)
+    messages: list[str] = []
+    result = decode.measure([Case(TINY, 2, 5)], engines, 2, 1, messages.append)
     assert result["absent"] == {"gone": "no_such_package is not installed (pip install -r requirements-bench.txt)"}
-    assert any("gone" in line for line in said)
+    assert any("gone" in line for line in messages)
     (case,) = result["cases"]
     assert case["name"] == "tiny, 2 × 5"
     assert set(case["seconds"]) == {"headlight", "translator"}
     assert "skipped" in report.on_cpu(result).lower()
 
 
-def test_a_failure_in_a_worker_is_told_with_its_cause_and_the_worker_goes_on() -> None:
-    with Worker(Fraction, 7, 11) as worker:  # anything that has methods will do
+def test_worker_error_has_its_cause_and_worker_continues() -> None:
+    with Worker(Fraction, 7, 11) as worker:  # any class with methods works
         with pytest.raises(WorkerError, match="max_denominator should be at least 1"):
             worker.call("limit_denominator", 0)
         assert worker.call("limit_denominator", 3) == Fraction(2, 3)
 
 
-def test_a_worker_that_cannot_start_says_why() -> None:
+def test_worker_start_error_has_its_cause() -> None:
     with pytest.raises(WorkerError, match="ZeroDivisionError"):
         Worker(Fraction, 7, 0)
 
 
-def test_engines_that_should_agree_and_do_not_are_named() -> None:
+def test_disagreeing_engines_are_named() -> None:
     result = {"cases": [{"name": "c", "same_tokens": {"transformers": 0.5, "ctranslate2-int8": 0.5, "headlight": 1.0}}]}
-    (complaint,) = decode.disagreements(result)
-    assert "transformers" in complaint
+    (message,) = decode.disagreements(result)
+    assert "transformers" in message
 
 
-# ---------------------------------------------------------------- the twin without probes
+# ---------------------------------------------------------------- the copy without probes
 
 
 @pytest.mark.parametrize(
-    ("source", "left"),
+    ("source", "expected_source"),
     [
         ("y = self.weights(f(x))", "y = f(x)"),
         ("return self.mixed(self.mix(x))", "return self.mix(x)"),
@@ -234,40 +236,41 @@ def test_engines_that_should_agree_and_do_not_are_named() -> None:
         ("y = self.other(x)", "y = self.other(x)"),
     ],
 )
-def test_the_twin_is_what_one_would_write_without_probes(source: str, left: str) -> None:
-    def whole(body: str) -> str:
+def test_probe_remover_rewrites_source(source: str, expected_source: str) -> None:
+    def class_source(body: str) -> str:
         lines = "".join(f"        {line}\n" for line in (body or "pass").splitlines())
         return f"class A:\n    def f(self):\n{lines}        return 0\n"
 
     probed = (
-        whole(source) + "    def __init__(self):\n        self.weights = Probe('a')\n        self.mixed = Probe('b')\n"
+        class_source(source)
+        + "    def __init__(self):\n        self.weights = Probe('a')\n        self.mixed = Probe('b')\n"
     )
     tree = without_probes._ProbeRemover().visit(ast.parse(probed))
     method = ast.unparse(tree.body[0].body[0])
-    expected = ast.parse(whole(left)).body[0]
+    expected = ast.parse(class_source(expected_source)).body[0]
     assert isinstance(expected, ast.ClassDef)
     assert method == ast.unparse(expected.body[0]).replace("    pass\n", "")
 
 
-def test_the_twin_computes_the_same_without_any_probe() -> None:
+def test_model_without_probes_gives_equal_output() -> None:
     pairs = probes.Pairs(TINY, 1)  # compares both at its start
     assert list(pairs.twin.state_dict()) == list(pairs.model.state_dict())
     assert any(isinstance(module, Probe) for module in pairs.model.modules())
     assert not any(isinstance(module, Probe) for module in pairs.twin.modules())
-    for found in (pairs.step(2), pairs.whole_pass(2), pairs.control(2), pairs.prepared(2)):
-        assert found["ratio"]["pairs"] == 2
+    for result in (pairs.step(2), pairs.whole_pass(2), pairs.control(2), pairs.prepared(2)):
+        assert result["ratio"]["pairs"] == 2
 
 
 # ---------------------------------------------------------------- sections and the report
 
 
-def test_lines_are_translated_by_both_sides_alike(tmp_path: Path) -> None:
+def test_lines_are_translated_equally_by_both_engines(tmp_path: Path) -> None:
     benchmark_lines = lines.load_lines(tmp_path / "model", 30, WORDS)
     ids = benchmark_lines.tokenizer.encode_batch(benchmark_lines.texts)
     run = lines.HeadlightLines(benchmark_lines.folder, benchmark_lines.texts, 1).run()
     assert run.seconds > 0
     if "random" in benchmark_lines.model_description:
-        assert [len(written) for written in run.ids] == [len(line) for line in ids]
+        assert [len(output) for output in run.ids] == [len(line) for line in ids]
     if not CPU_ENGINES["ctranslate2"].unavailable_reason:
         theirs = lines.CTranslateLines(benchmark_lines.folder, lines._add_end_token(ids, benchmark_lines), 100, 1)
         assert token_agreement(theirs.run("examples", 8).ids, run.ids) == 1.0
@@ -276,12 +279,12 @@ def test_lines_are_translated_by_both_sides_alike(tmp_path: Path) -> None:
 def test_loading_reports_peak_and_weights(tmp_path: Path) -> None:
     save_for_all_engines(tmp_path / "model", random_model(TINY.config), random_tokenizer(TINY.vocabulary))
     if memory.RESET.exists():
-        found = memory.LoadBenchmark().load(tmp_path / "model")
-        assert found["peak"] >= found["after"] > found["weights"] > found["copied"] >= 0
+        result = memory.LoadBenchmark().load(tmp_path / "model")
+        assert result["peak"] >= result["after"] > result["weights"] > result["copied"] >= 0
 
 
 def _result() -> dict[str, Any]:
-    """What a run brings home, with round numbers."""
+    """A result of all sections, with round numbers."""
 
     def seconds(**medians: float) -> dict[str, dict[str, float]]:
         return {row.replace("_", "-"): {"median": m, "low": m, "high": m} for row, m in medians.items()}
@@ -485,17 +488,17 @@ def _result() -> dict[str, Any]:
             "seconds": 20.0,
             "callers": 8,
             "sleep": 0.5,
-            "here": ASKED,
+            "here": LOAD_RESULT,
             "about": machine,
-            "replicas": {"1": ASKED, "2": {**ASKED, "rate": 18.0}},
-            "killed_replica": {**ASKED, "replaced": 6.5},
-            "killed_page": {**ASKED, "replaced": 9.5, "memory": 400e6, "memory_here": 500e6},
-            "workers": {"1": {**ASKED, "rate": 1.9}, "64": {**ASKED, "rate": 96.0}},
+            "replicas": {"1": LOAD_RESULT, "2": {**LOAD_RESULT, "rate": 18.0}},
+            "killed_replica": {**LOAD_RESULT, "replaced": 6.5},
+            "killed_page": {**LOAD_RESULT, "replaced": 9.5, "memory": 400e6, "memory_here": 500e6},
+            "workers": {"1": {**LOAD_RESULT, "rate": 1.9}, "64": {**LOAD_RESULT, "rate": 96.0}},
         },
     }
 
 
-def test_the_report_says_honestly_which_goals_are_met() -> None:
+def test_report_states_which_goals_are_met() -> None:
     text = report.render(_result())
     assert "| small, 1 × 20 | transformers: at least 2.3 × as fast | 5.0 × | met |" in text
     assert "| small, 1 × 20 | ctranslate2: at most 0.95 of its time | 2.00 | **not met** |" in text
@@ -530,16 +533,16 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "| a full default run, including process start | 4.2 s | at most 15 s | met |" in text
 
 
-def test_importance_measures_every_head_and_the_report_says_whether_in_time() -> None:
-    found = importance.measure(1, torch.get_num_threads(), lambda message: None)
-    assert (found["heads"], found["source_tokens"]) == (112, 21)  # with the sign of the end
-    assert found["parts"] == 112 + 8 + 2 * 3 + 3
-    assert 0 < found["batch"]["median"] <= found["all"]["median"]
+def test_importance_measures_every_head_and_is_reported() -> None:
+    result = importance.measure(1, torch.get_num_threads(), lambda message: None)
+    assert (result["heads"], result["source_tokens"]) == (112, 21)  # including the end token
+    assert result["parts"] == 112 + 8 + 2 * 3 + 3
+    assert 0 < result["batch"]["median"] <= result["all"]["median"]
     text = report.importance(_result()["importance"])
     assert "| all 129 heads, layers and kinds | 1.30 s (1.20-1.40) | at most 1.2 s | **not met** |" in text
 
 
-def test_the_report_of_effects_says_what_is_in_bounds() -> None:
+def test_effects_report_states_which_goals_are_met() -> None:
     text = report.effects(_result()["effects"])
     assert "| `word_effects`: all heads and cells | 100 | 2.50 (2.40-2.60) | at most 2 | **not met** |" in text
     assert "| `word_account`: all words | 50.0 | 1.25 (1.20-1.30) |  |  |" in text
@@ -547,18 +550,18 @@ def test_the_report_of_effects_says_what_is_in_bounds() -> None:
     assert "| de-en | key | 150 | 90.0% | 90.0% | 90.0% | 90.0% | met |" in text
     assert "| de-en | query | 150 | 88.0% | 88.0% | 88.0% | 88.0% | **not met** |" in text
     assert "| de-en | 2 | 30 | 41% | 30% |" in text
-    assert "| de-en | 3 |" not in text  # no cell
+    assert "| de-en | 3 |" not in text  # no cells
 
 
-def test_every_section_becomes_part_of_the_report() -> None:
+def test_report_has_every_section() -> None:
     assert set(report.SECTIONS) == set(command.SECTIONS) == set(_result())
 
 
-def test_the_report_of_one_result_is_one_text_also_after_a_way_through_json() -> None:
+def test_report_is_unchanged_by_json_roundtrip() -> None:
     assert report.render(_result()) == report.render(json.loads(json.dumps(_result())))
 
 
-def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> None:
+def test_machine_is_named_once_or_per_section_if_different() -> None:
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
@@ -567,7 +570,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
 
 
 @pytest.mark.slow
-def test_training_measures_the_same_sentences_in_every_loop() -> None:
+def test_training_loops_use_the_same_sentences() -> None:
     sentences = training.random_pairs(150)
     ours = plan_epoch(sentences, training.recipe().batching, seed=0, epoch=0)
     for batches in (training.fixed_batches(sentences), ours):
@@ -578,7 +581,7 @@ def test_training_measures_the_same_sentences_in_every_loop() -> None:
     assert 5 < words / 150 < 20
 
 
-def test_the_tutorials_loop_learns() -> None:
+def test_tutorial_loop_lowers_loss() -> None:
     sentences = training.random_pairs(3)
     steps = training.plain_loop(sentences, training.fixed_batches(sentences))
     losses = [float(next(steps)[1]) for _ in range(12)]
@@ -590,19 +593,19 @@ def test_tables_are_markdown() -> None:
 
 
 def test_about_names_machine_and_versions() -> None:
-    found = describe_environment("2031-02-03", "a command")
-    assert found["date"] == "2031-02-03"
-    assert found["cores"] >= 1
-    assert found["versions"]["torch"].startswith(torch.__version__.split("+")[0])
-    json.dumps(found)
+    result = describe_environment("2031-02-03", "a command")
+    assert result["date"] == "2031-02-03"
+    assert result["cores"] >= 1
+    assert result["versions"]["torch"].startswith(torch.__version__.split("+")[0])
+    json.dumps(result)
 
 
-def test_without_a_gpu_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_gpu_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert report.on_gpu(gpu.measure([], 1, 1, print)).endswith("There was no GPU on this machine.\n")
 
 
-def test_the_command_writes_a_section_beside_those_measured_before(
+def test_command_keeps_earlier_sections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "_measure", lambda name, options: _result()[name])
@@ -615,14 +618,14 @@ def test_the_command_writes_a_section_beside_those_measured_before(
     assert "Memory" in capsys.readouterr().out
 
 
-def test_a_quick_run_writes_nothing_unless_told_where(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_quick_run_writes_nothing_without_output_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "_measure", lambda name, options: _result()[name])
     command.main(["gpu", "--quick"])
     assert not list(tmp_path.iterdir())
 
 
-def test_the_command_fails_where_engines_should_have_agreed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_fails_if_engines_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
     result = _result()["decode"]
     result["cases"][0]["same_tokens"]["transformers"] = 0.9
     monkeypatch.setattr(command, "_measure", lambda name, options: result)

@@ -1,4 +1,4 @@
-"""Reviews made by rule: verdicts are right, no text twice, the same for the same seed, and apart from tests."""
+"""Generated reviews: correct labels, unique texts, reproducible, and disjoint from test sets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workshop.data.templates.reviews import (
 HELD_OUT = Path(__file__).resolve().parents[2] / "assets" / "corpora" / "reviews.tsv"
 
 
-def test_every_slot_has_words_of_both_verdicts() -> None:
+def test_every_slot_has_words_for_both_labels() -> None:
     lines = [line.strip() for table in (PLAIN, DENIED, WHOLE) for line in table.strip().splitlines()]
     for line in lines:
         for name, sign in SLOT.findall(line.replace("=}", "+}").replace("!}", "-}")):
@@ -34,7 +34,7 @@ def test_every_slot_has_words_of_both_verdicts() -> None:
         assert all(name + sign in WORDS for name, sign in SLOT.findall(table))
 
 
-def test_no_word_praises_and_complains() -> None:
+def test_positive_and_negative_words_are_disjoint() -> None:
     for name in {name[:-1] for name in WORDS if name[-1] in "+-"}:
         assert not set(WORDS[name + "+"]) & set(WORDS[name + "-"]), name
 
@@ -48,28 +48,28 @@ def test_no_word_praises_and_complains() -> None:
         ("it is not {adjective!}", "-", "adjective+"),
     ],
 )
-def test_a_line_says_its_verdict_by_the_words_it_takes(line: str, verdict: str, words: str) -> None:
-    start, drawn = line[: line.index("{")], ReviewGenerator(1)
+def test_slot_words_match_the_label(line: str, verdict: str, words: str) -> None:
+    start, generator = line[: line.index("{")], ReviewGenerator(1)
     for _ in range(50):
-        assert drawn._fill(line, verdict).removeprefix(start) in WORDS[words]
+        assert generator._fill(line, verdict).removeprefix(start) in WORDS[words]
 
 
-def test_an_article_suits_the_word_behind_it() -> None:
+def test_articles_agree_with_the_next_word() -> None:
     finished = [ReviewGenerator(seed)._finish("a awful film, an good idea, a utterly dull joke") for seed in range(30)]
     assert {text.rstrip(".!") for text in finished} == {"An awful film, a good idea, an utterly dull joke"}
     assert {text[-1] for text in finished} == {".", "!", "e"}
 
 
-def test_reviews_are_even_different_and_repeatable() -> None:
-    made = list(reviews(2000, 1))
-    assert made == list(reviews(2000, 1)) != list(reviews(2000, 2))
-    assert len({text_fingerprint(text) for text, _ in made}) == 2000
-    assert 900 < Counter(label for _, label in made)["1"] < 1100
-    text, _ = made[0]
+def test_reviews_are_balanced_unique_and_reproducible() -> None:
+    generated = list(reviews(2000, 1))
+    assert generated == list(reviews(2000, 1)) != list(reviews(2000, 2))
+    assert len({text_fingerprint(text) for text, _ in generated}) == 2000
+    assert 900 < Counter(label for _, label in generated)["1"] < 1100
+    text, _ = generated[0]
     assert text not in {other for other, _ in islice(reviews(2000, 1, {text_fingerprint(text)}), 2000)}
 
 
-def test_none_is_written_that_a_test_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_generated_reviews_are_disjoint_from_test_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held_out = review_fingerprints([HELD_OUT])
     assert text_fingerprint("Not bad at all.") in held_out
     command = ["reviews", "--data", str(tmp_path), "--count", "3000", "--apart", str(HELD_OUT)]

@@ -1,4 +1,4 @@
-"""JavaScript's types of messages are those of Python, and name the page's calls."""
+"""TypeScript declarations of messages and calls match the Python types."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Outer(TypedDict):
     maybe: NotRequired[bool]
 
 
-@pytest.mark.slow  # `make check` writes them again
-def test_the_declarations_are_those_of_today() -> None:
-    # Another process, because a page that is built and never served leaves an event loop open.
+@pytest.mark.slow  # `make check` regenerates the declarations
+def test_declarations_are_current() -> None:
+    # In another process, because building a page without serving it leaves an event loop open.
     command = [sys.executable, "-m", "workshop.message_types", "--print"]
-    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True)
-    assert FILE.read_text(encoding="utf-8") == made.stdout, "Run python -m workshop.message_types."
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True)
+    assert FILE.read_text(encoding="utf-8") == process.stdout, "Run python -m workshop.message_types."
 
 
 @pytest.mark.parametrize(
@@ -52,20 +52,20 @@ def test_the_declarations_are_those_of_today() -> None:
         (Annotated[dict[str, Any], Inner], "Inner"),
     ],
 )
-def test_a_type_is_written_as_typescript_does(hint: Any, text: str) -> None:
+def test_python_types_become_typescript_types(hint: Any, text: str) -> None:
     assert Declarations({}).type_text(hint) == text
 
 
-def test_a_typed_dictionary_is_an_interface_with_those_that_it_names() -> None:
-    made = Declarations({})
-    assert made.type_text(Outer) == "Outer"
-    assert made.texts["Outer"] == (
+def test_typed_dict_becomes_interface_with_its_dependencies() -> None:
+    declarations = Declarations({})
+    assert declarations.type_text(Outer) == "Outer"
+    assert declarations.texts["Outer"] == (
         "  /** The first line. */\n  export interface Outer {\n    what: 'outer';\n"
         "    inner: (Inner | null)[];\n    maybe?: boolean;\n  }\n"
     )
-    assert made.texts["Inner"].endswith("{\n    number: number;\n  }\n")
+    assert declarations.texts["Inner"].endswith("{\n    number: number;\n  }\n")
 
 
-def test_a_type_without_a_counterpart_is_an_error() -> None:
+def test_type_without_counterpart_raises() -> None:
     with pytest.raises(TypeError, match="has no counterpart"):
         Declarations({}).type_text(set[int])

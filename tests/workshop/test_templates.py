@@ -1,4 +1,4 @@
-"""Sentences made by rule: numbers, times and dates are right, no source has two translations, tests are kept apart."""
+"""Generated sentences: correct numbers, times and dates, one translation per source, disjoint test sets."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_numbers_in_words(number: int, de: str, en: str, zh: str) -> None:
     assert (german(number), english(number), chinese(number)) == (de, en, zh)
 
 
-def test_numbers_before_a_noun_and_ordinals_and_years() -> None:
+def test_number_forms_ordinals_and_years() -> None:
     assert german(1, final=False) == "ein"
     assert german(101, final=False) == "hundertein"
     assert english(105, joined=False) == "one hundred five"
@@ -88,8 +88,8 @@ def test_numbers_before_a_noun_and_ordinals_and_years() -> None:
     assert chinese_digits("1987") == "一九八七"
 
 
-class Fixed(Random):
-    """Gives the numbers it was told."""
+class FixedRandom(Random):
+    """A generator that returns the given numbers."""
 
     def __init__(self, *numbers: int) -> None:
         super().__init__(0)
@@ -120,11 +120,11 @@ class Fixed(Random):
     ],
 )
 def test_clock_times_in_words(hour: int, minute: int, de: str, en: str, zh: str) -> None:
-    value = times.clock_words(Fixed(hour, minute), ("de", "en"))
+    value = times.clock_words(FixedRandom(hour, minute), ("de", "en"))
     assert tuple(value[language][0] for language in LANGUAGES) == (de, en, zh)
 
 
-def test_sums_are_true() -> None:
+def test_sums_are_correct() -> None:
     random = Random(1)
     for _ in range(50):
         first, second, result = (
@@ -138,7 +138,7 @@ def _number(words: str) -> int:
     return next(number for number in range(200) if english(number) == words)
 
 
-def test_every_frame_has_the_same_slots_in_each_language_and_a_pair_to_teach() -> None:
+def test_frames_have_equal_slots_in_all_languages() -> None:
     for kind in KINDS:
         for frame in kind.frames:
             assert len(frame.texts) > 1, frame
@@ -148,7 +148,7 @@ def test_every_frame_has_the_same_slots_in_each_language_and_a_pair_to_teach() -
 
 
 @pytest.mark.parametrize("languages", PAIRS)
-def test_a_source_has_one_translation_and_the_test_is_kept_apart(languages: tuple[str, str]) -> None:
+def test_sources_are_unique_and_test_is_disjoint(languages: tuple[str, str]) -> None:
     train, test = split_pairs(languages, 4000, seed=1)
     assert len({pair.source for pair in train + test}) == len(train + test)
     assert not {pair.target for pair in train} & {pair.target for pair in test}
@@ -156,45 +156,45 @@ def test_a_source_has_one_translation_and_the_test_is_kept_apart(languages: tupl
     assert split_pairs(languages, 4000, seed=1) == (train, test)
     assert split_pairs(languages, 4000, seed=2) != (train, test)
     assert not [pair for pair in train + test if "{" in "".join(pair) or "  " in "".join(pair) or ".." in pair.target]
-    # What reads the same but for signs and capitals must mean the same.
+    # Sources that differ only in punctuation and case must have one translation.
     meanings: dict[str, set[str]] = {}
     for pair in train + test:
         meanings.setdefault(pair.source.casefold(), set()).add(text_fingerprint(pair.target))
     assert [source for source, targets in meanings.items() if len(targets) > 1] == []
 
 
-def test_lines_of_other_tests_are_left_out() -> None:
+def test_excluded_lines_are_not_generated() -> None:
     train, test = split_pairs(("de", "en"), 500, seed=1)
-    apart = {text_fingerprint(train[0].source), text_fingerprint(test[0].target)}
-    again = [pair for part in split_pairs(("de", "en"), 500, seed=1, excluded=apart) for pair in part]
-    assert train[0] not in again
-    assert test[0] not in again
-    assert train[1] in again
+    excluded = {text_fingerprint(train[0].source), text_fingerprint(test[0].target)}
+    pairs = [pair for part in split_pairs(("de", "en"), 500, seed=1, excluded=excluded) for pair in part]
+    assert train[0] not in pairs
+    assert test[0] not in pairs
+    assert train[1] in pairs
 
 
-def test_frames_with_nothing_to_fill_end_by_themselves() -> None:
-    made = list(zip(range(10), generate_pairs(("de", "en"), 3), strict=False))
-    assert len(made) == 10
+def test_frames_without_slots_are_generated() -> None:
+    pairs = list(zip(range(10), generate_pairs(("de", "en"), 3), strict=False))
+    assert len(pairs) == 10
     kind = FrameGroup("one", 1.0, (SentenceFrame({"de": ("Ja. // Jawohl.",), "en": ("Yes.",)}),))
     pair = fill(kind, kind.frames[0], {}, Random(1), ("de", "en")).pair
     assert pair.target == "Yes."
 
 
-def test_a_table_names_a_line_with_too_many_columns() -> None:
+def test_table_with_too_many_columns_raises() -> None:
     table: tuple[Value, ...] = read_table("eins // ein | one | -")
     assert table == ({"de": ("eins", "ein"), "en": ("one",)},)
     with pytest.raises(ValueError, match="4 columns"):
         read_table("a | b | c | d")
 
 
-def test_a_sentence_is_finished_as_its_language_writes_it() -> None:
+def test_finish_applies_language_conventions() -> None:
     assert finish("we meet at 7 p.m..", "en") == "We meet at 7 p.m."
     assert finish("我住 在 New York 。", "zh") == "我住在New York。"
 
 
-def test_the_command_writes_parallel_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    apart = tmp_path / "apart.en"
-    apart.write_text("Today is Monday.\n", encoding="utf-8")
+def test_templates_command_writes_parallel_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    excluded = tmp_path / "apart.en"
+    excluded.write_text("Today is Monday.\n", encoding="utf-8")
     command = [
         "templates",
         "--data",
@@ -204,7 +204,7 @@ def test_the_command_writes_parallel_files(tmp_path: Path, capsys: pytest.Captur
         "--count",
         "800",
         "--apart",
-        str(apart),
+        str(excluded),
     ]
     assert main(command) == 0
     folder = tmp_path / "templates" / "zh-en"
@@ -215,6 +215,6 @@ def test_the_command_writes_parallel_files(tmp_path: Path, capsys: pytest.Captur
         assert "Today is Monday." not in targets
 
 
-def test_an_unknown_pair_is_an_error(tmp_path: Path) -> None:
+def test_unknown_language_pair_raises(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="no templates for de-zh"):
         write_templates(tmp_path, (("de", "zh"),), 10, 1)

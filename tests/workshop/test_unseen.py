@@ -1,4 +1,4 @@
-"""Which lines are worth translating back."""
+"""Selection of new lines for back-translation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_lines_are_given_once_and_not_if_they_are_known(tmp_path: Path) -> None:
+def test_new_lines_are_unique_and_unknown(tmp_path: Path) -> None:
     first = write(tmp_path / "first", "The cat sleeps.", "A dog barks!", "the CAT sleeps", "", "One")
     second = write(tmp_path / "second", "A dog barks", "Birds sing.", "so many words are far too many here")
     known = tmp_path / "known.gz"
@@ -27,12 +27,12 @@ def test_lines_are_given_once_and_not_if_they_are_known(tmp_path: Path) -> None:
     assert list(new_lines([second], [], 2, 8)) == second.read_text(encoding="utf-8").splitlines()
 
 
-def test_the_command_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unseen_command_prints_new_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new, known = write(tmp_path / "new", "Good morning.", "Good night."), write(tmp_path / "known", "Good morning")
     assert main(["unseen", str(new), "--known", str(known)]) == 0
     assert capsys.readouterr().out == "Good night.\n"
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_missing_file_raises(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="does not exist"):
         list(new_lines([tmp_path / "nothing"], [], 2, 80))

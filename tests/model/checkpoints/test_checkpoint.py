@@ -30,7 +30,7 @@ from tests.sums import SHA256SUM
 
 LINES = ["Ein Hund läuft durch den Schnee.", "A dog runs through the snow.", "Two dogs, zwei Hunde."] * 3
 WEIGHTS = "model.safetensors"
-Break = Callable[[Path], Any]
+Damage = Callable[[Path], Any]
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +75,8 @@ def make_model(source: Tokenizer, target: Tokenizer, **changes: Any) -> Transfor
 def logits(model: nn.Module) -> torch.Tensor:
     ids = torch.tensor([[5, 7, 11, 13], [17, 19, 2, 0]])
     with torch.inference_mode():
-        found: torch.Tensor = model(ids, ids[:, :3])
-    return found
+        outputs: torch.Tensor = model(ids, ids[:, :3])
+    return outputs
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -89,7 +89,7 @@ def sign(folder: Path) -> None:
     (folder / "SHA256SUMS").write_text(sums)
 
 
-# ------------------------------------------------------------ there and back
+# ------------------------------------------------------------ roundtrips
 
 
 @pytest.mark.parametrize("positions", POSITION_NAMES)
@@ -105,7 +105,7 @@ def test_float32_roundtrips_exactly_with_every_position_encoding(
     stored = load_file(tmp_path / "model" / WEIGHTS)
     assert (
         sum(tensor.numel() for tensor in stored.values()) == model.parameter_count()
-    )  # nothing derived, nothing twice
+    )  # no derived and no duplicate tensors
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_shared_vocabulary_is_stored_and_loaded_once(tmp_path: Path, saved: Path
     loaded = load_checkpoint(tmp_path / "model")
     assert loaded.source_tokenizer is loaded.target_tokenizer
     assert set(contents(tmp_path / "model")) == {"config.json", WEIGHTS, "tokenizer.json", "SHA256SUMS"}
-    two = load_checkpoint(saved)
-    assert two.source_tokenizer.vocabulary_size != two.target_tokenizer.vocabulary_size
-    assert two.target_tokenizer.vocabulary_size == two.config.target_vocabulary
+    separate = load_checkpoint(saved)
+    assert separate.source_tokenizer.vocabulary_size != separate.target_tokenizer.vocabulary_size
+    assert separate.target_tokenizer.vocabulary_size == separate.config.target_vocabulary
 
 
 def test_float16_rounds_only_matrices(tmp_path: Path, model: Transformer, source: Tokenizer, target: Tokenizer) -> None:
@@ -169,9 +169,9 @@ def test_float16_rounds_only_matrices(tmp_path: Path, model: Transformer, source
     for name, exact in model.state_dict().items():
         expected = exact.half().float() if exact.ndim > 1 else exact
         assert torch.equal(loaded[name], expected), name
-    # Rounded once, it stays: saving what was loaded gives the same files.
-    again = load_checkpoint(tmp_path / "model")
-    save_checkpoint(tmp_path / "again", again.model, source, target)
+    # Rounding is idempotent: saving the loaded model gives the same files.
+    reloaded = load_checkpoint(tmp_path / "model")
+    save_checkpoint(tmp_path / "again", reloaded.model, source, target)
     assert contents(tmp_path / "again") == contents(tmp_path / "model")
 
 
@@ -199,13 +199,13 @@ def test_int8_matches_manual_quantisation() -> None:
     torch.testing.assert_close(scale, torch.tensor([1.0, 0.0, 0.002]))
 
 
-# ------------------------------------------------------------ the folder
+# ------------------------------------------------------------ model folders
 
 
 @pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
 def test_saving_is_deterministic(tmp_path: Path, model: Transformer, source: Tokenizer, storage: Any) -> None:
     model = make_model(source, source)
-    for name in ("first", "second", "second"):  # the last one over an earlier save
+    for name in ("first", "second", "second"):  # the last one overwrites the second
         save_checkpoint(tmp_path / name, model, source, source, storage=storage, card="# Card\n", shard_bytes=20_000)
     assert contents(tmp_path / "first") == contents(tmp_path / "second")
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["first", "second"]
@@ -234,11 +234,11 @@ def test_shards_load_like_single_file(saved: Path, sharded: Path) -> None:
 
 
 def test_default_shards_are_below_ten_megabytes(tmp_path: Path) -> None:
-    table = (torch.arange(7_001 * 701) % 2_039).reshape(7_001, 701).float()  # whole numbers that float16 can hold
+    table = (torch.arange(7_001 * 701) % 2_039).reshape(7_001, 701).float()  # integers that float16 represents exactly
     tensors = {f"layers.{number}.weight": torch.zeros(1_009, 701) for number in range(11)} | {"table": table}
     write_weights(tmp_path, tensors, "float16", 9_500_000)
     assert all(path.stat().st_size < 9_500_000 for path in tmp_path.glob("*.safetensors"))
-    assert torch.equal(TensorStore(tmp_path).read("table"), table)  # cut into shards, and read in several steps
+    assert torch.equal(TensorStore(tmp_path).read("table"), table)  # stored in shards and read in several steps
 
 
 def test_save_replaces_only_shards_and_vocabularies(tmp_path: Path, sharded: Path, source: Tokenizer) -> None:
@@ -266,9 +266,9 @@ def test_failed_save_keeps_old_model(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(checkpoint_module, "write_checksums", fail)
-    for place in (folder, tmp_path / "new"):
+    for target_folder in (folder, tmp_path / "new"):
         with pytest.raises(CheckpointError, match=r"cannot be written.*No space left"):
-            save_checkpoint(place, model, source, target)
+            save_checkpoint(target_folder, model, source, target)
     assert contents(folder) == before
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
@@ -325,7 +325,7 @@ def test_unloadable_model_is_not_saved(tmp_path: Path, source: Tokenizer, target
         save_checkpoint(tmp_path, make_model(source, target), source, target)
 
 
-# ------------------------------------------------------------ complaints
+# ------------------------------------------------------------ errors
 
 
 def change_json(change: Callable[[dict[str, Any]], Any], folder: Path, name: str = "config.json") -> None:
@@ -340,179 +340,203 @@ def change_tensors(change: Callable[[dict[str, torch.Tensor]], Any], folder: Pat
     save_file(tensors, folder / WEIGHTS)
 
 
-def in_config(change: Callable[[dict[str, Any]], Any]) -> Break:
+def change_config(change: Callable[[dict[str, Any]], Any]) -> Damage:
     return partial(change_json, change)
 
 
-def in_index(change: Callable[[dict[str, Any]], Any]) -> Break:
+def change_index(change: Callable[[dict[str, Any]], Any]) -> Damage:
     return partial(change_json, change, name=f"{WEIGHTS}.index.json")
 
 
-def in_tensors(change: Callable[[dict[str, torch.Tensor]], Any]) -> Break:
+def damage_tensors(change: Callable[[dict[str, torch.Tensor]], Any]) -> Damage:
     return partial(change_tensors, change)
 
 
-def remove(name: str) -> Break:
+def remove(name: str) -> Damage:
     return lambda folder: (folder / name).unlink()
 
 
-def write(name: str, data: bytes) -> Break:
+def write(name: str, data: bytes) -> Damage:
     return lambda folder: (folder / name).write_bytes(data)
 
 
-def cut(name: str, size: int) -> Break:
+def truncate(name: str, size: int) -> Damage:
     return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:size])
 
 
-def append(name: str, data: bytes) -> Break:
+def append(name: str, data: bytes) -> Damage:
     return lambda folder: (folder / name).write_bytes((folder / name).read_bytes() + data)
 
 
-def both(*breaks: Break) -> Break:
-    def all_of_them(folder: Path) -> None:
-        for broken in breaks:
-            broken(folder)
+def combine(*damages: Damage) -> Damage:
+    def apply_all(folder: Path) -> None:
+        for damage in damages:
+            damage(folder)
 
-    return all_of_them
+    return apply_all
 
 
 TABLE = "encoder.embedding.table.weight"
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 SIZE = r"[\d,]+"
 
-COMPLAINTS: dict[str, tuple[Break, str]] = {  # what happens to a good folder, and what is said
+ERRORS: dict[str, tuple[Damage, str]] = {  # damage to a valid folder, and the error message
     "no folder": (shutil.rmtree, r"there is no such folder. Check the path"),
-    "a file": (both(shutil.rmtree, lambda f: f.write_text("x")), r"is a file, but a model folder is needed"),
+    "a file": (combine(shutil.rmtree, lambda f: f.write_text("x")), r"is a file, but a model folder is needed"),
     "no config": (remove("config.json"), r"config.json is missing. Download or save"),
     "no weights": (remove(WEIGHTS), r"model.safetensors is missing. Download or save"),
     "no vocabulary": (remove("source_tokenizer.json"), r"source_tokenizer.json is missing"),
     "no shared vocabulary": (
-        both(remove("source_tokenizer.json"), remove("target_tokenizer.json")),
+        combine(remove("source_tokenizer.json"), remove("target_tokenizer.json")),
         r": tokenizer.json is missing",
     ),
     "pickle only": (
-        both(remove(WEIGHTS), write("pytorch_model.bin", b"\x80\x02")),
+        combine(remove(WEIGHTS), write("pytorch_model.bin", b"\x80\x02")),
         r"pytorch_model.bin, but no model.safetensors. A pickle can run any code and is never read: ",
     ),
-    "cut": (cut(WEIGHTS, 40_000), rf"model.safetensors is cut short \(expected {SIZE} bytes, found 40,000\). Download"),
-    "cut in its header": (cut(WEIGHTS, 500), rf"is cut short \(expected {SIZE} bytes, found 500\)"),
-    "cut to nothing": (cut(WEIGHTS, 0), r"model.safetensors is cut short to 0 bytes"),
+    "truncated": (
+        truncate(WEIGHTS, 40_000),
+        rf"model.safetensors is cut short \(expected {SIZE} bytes, found 40,000\). Download",
+    ),
+    "truncated header": (truncate(WEIGHTS, 500), rf"is cut short \(expected {SIZE} bytes, found 500\)"),
+    "empty weights": (truncate(WEIGHTS, 0), r"model.safetensors is cut short to 0 bytes"),
     "too long": (append(WEIGHTS, b"more"), r"is not a valid safetensors file"),
     "other file": (write(WEIGHTS, b"PK\x03\x04" + 99 * b"z"), r"model.safetensors is not a safetensors file. Download"),
     "broken header": (write(WEIGHTS, b"\x04" + 7 * b"\0" + b"{abc"), r"is not a valid safetensors file .JSON"),
     "git-lfs pointer": (write(WEIGHTS, POINTER), r"model.safetensors is only a git-lfs pointer .* Run `git lfs pull`"),
     "git-lfs vocabulary": (write("source_tokenizer.json", POINTER), r"source_tokenizer.json is only a git-lfs pointer"),
     "wrong shape": (
-        in_config(lambda v: v["config"].update(d_ff=29)),
+        change_config(lambda v: v["config"].update(d_ff=29)),
         r"feed_forward.wide.weight has shape \[31, 22\], but config.json requires \[29, 22\]",
     ),
-    "missing tensor": (in_tensors(lambda t: t.pop(TABLE)), rf"the weights lack {TABLE}, unlike what config.json"),
-    "many missing": (in_config(lambda v: v["config"].update(encoder_layers=2)), r"lack encoder.layers.1.* and 13 more"),
+    "missing tensor": (damage_tensors(lambda t: t.pop(TABLE)), rf"the weights lack {TABLE}, unlike what config.json"),
+    "many missing": (
+        change_config(lambda v: v["config"].update(encoder_layers=2)),
+        r"lack encoder.layers.1.* and 13 more",
+    ),
     "unexpected tensor": (
-        in_tensors(lambda t: t.update(more=torch.zeros(3))),
+        damage_tensors(lambda t: t.update(more=torch.zeros(3))),
         r"the weights also contain more, unlike what config.json",
     ),
     "integer weights": (
-        in_tensors(lambda t: t.update({TABLE: t[TABLE].long()})),
+        damage_tensors(lambda t: t.update({TABLE: t[TABLE].long()})),
         rf"{TABLE} is stored as I64, but only F64, F32, F16, BF16, I8 can be read",
     ),
     "int8 without scale": (
-        in_tensors(lambda t: t.update({TABLE: t[TABLE].char()})),
+        damage_tensors(lambda t: t.update({TABLE: t[TABLE].char()})),
         rf"{TABLE} is stored as int8, but {TABLE}.scale does not give one number for each row",
     ),
     "parts that do not fit": (
-        in_tensors(lambda t: t.update({f"{TABLE}.rows.0": t.pop(TABLE), f"{TABLE}.rows.1": torch.zeros(3, 5)})),
+        damage_tensors(lambda t: t.update({f"{TABLE}.rows.0": t.pop(TABLE), f"{TABLE}.rows.1": torch.zeros(3, 5)})),
         rf"the parts of {TABLE} do not fit together",
     ),
-    "NaN": (in_tensors(lambda t: t[TABLE].view(-1)[7:8].fill_(torch.nan)), rf"{TABLE} contains NaN or infinite"),
-    "infinite": (in_tensors(lambda t: t[TABLE].view(-1)[7:8].fill_(-torch.inf)), rf"{TABLE} contains NaN or infinite"),
+    "NaN": (damage_tensors(lambda t: t[TABLE].view(-1)[7:8].fill_(torch.nan)), rf"{TABLE} contains NaN or infinite"),
+    "infinite": (
+        damage_tensors(lambda t: t[TABLE].view(-1)[7:8].fill_(-torch.inf)),
+        rf"{TABLE} contains NaN or infinite",
+    ),
     "vocabulary of another size": (
         lambda f: shutil.copy(f / "source_tokenizer.json", f / "target_tokenizer.json"),
         r"the target vocabulary has \d+ entries, but the config says \d+. Use the tokenizer",
     ),
     "broken vocabulary": (write("source_tokenizer.json", b"{}"), r"source_tokenizer.json: is not a tokenizer"),
-    "config no JSON": (write("config.json", b"{"), r"config.json is not JSON"),
-    "config no text": (write("config.json", b"\xff\xfe"), r"config.json is not JSON"),
-    "config no object": (write("config.json", b"[]"), r"config.json does not contain a JSON object"),
+    "config not JSON": (write("config.json", b"{"), r"config.json is not JSON"),
+    "config not text": (write("config.json", b"\xff\xfe"), r"config.json is not JSON"),
+    "config not an object": (write("config.json", b"[]"), r"config.json does not contain a JSON object"),
     "config too deep": (write("config.json", b"[" * 100_000), r"config.json is not JSON"),
-    "other format": (in_config(lambda v: v.update(format="gpt2")), r"is of format 'gpt2'. Choose .* headlight"),
-    "no format": (in_config(lambda v: v.pop("format")), r"config.json lacks the field format"),
+    "other format": (change_config(lambda v: v.update(format="gpt2")), r"is of format 'gpt2'. Choose .* headlight"),
+    "no format": (change_config(lambda v: v.pop("format")), r"config.json lacks the field format"),
     "foreign": (write("config.json", b'{"model_type": "gpt2"}'), r"config.json is of format 'gpt2'"),
-    "unknown kind": (in_config(lambda v: v.update(kind="rnn")), r"the known kinds are: transformer"),
-    "later version": (in_config(lambda v: v.update(version=2)), r"has version 2, but this Headlight reads 1. Update"),
-    "missing outer field": (in_config(lambda v: v.pop("config")), r"config.json lacks config"),
-    "unknown outer field": (in_config(lambda v: v.update(more=1)), r"config.json has unknown field\(s\) more"),
-    "missing field": (in_config(lambda v: v["config"].pop("heads")), r"config.json lacks the field\(s\) heads"),
-    "unknown field": (in_config(lambda v: v["config"].update(colour=1)), r"config.json has unknown field\(s\) colour"),
-    "wrong type": (in_config(lambda v: v["config"].update(heads="two")), r"json: heads is 'two', but must be int"),
-    "impossible value": (in_config(lambda v: v["config"].update(heads=5)), r"config.json: .* split into 5 equal heads"),
-}  # fmt: skip
+    "unknown kind": (change_config(lambda v: v.update(kind="rnn")), r"the known kinds are: transformer"),
+    "later version": (
+        change_config(lambda v: v.update(version=2)),
+        r"has version 2, but this Headlight reads 1. Update",
+    ),
+    "missing outer field": (change_config(lambda v: v.pop("config")), r"config.json lacks config"),
+    "unknown outer field": (change_config(lambda v: v.update(more=1)), r"config.json has unknown field\(s\) more"),
+    "missing field": (change_config(lambda v: v["config"].pop("heads")), r"config.json lacks the field\(s\) heads"),
+    "unknown field": (
+        change_config(lambda v: v["config"].update(colour=1)),
+        r"config.json has unknown field\(s\) colour",
+    ),
+    "wrong type": (change_config(lambda v: v["config"].update(heads="two")), r"json: heads is 'two', but must be int"),
+    "impossible value": (
+        change_config(lambda v: v["config"].update(heads=5)),
+        r"config.json: .* split into 5 equal heads",
+    ),
+}
 
-SHARD_COMPLAINTS: dict[str, tuple[Break, str]] = {
+SHARD_ERRORS: dict[str, tuple[Damage, str]] = {
     "no index": (remove(f"{WEIGHTS}.index.json"), r"index.json, which maps tensors to shards, is missing"),
     "no shard": (lambda f: next(f.glob("model-00002*")).unlink(), r"model-00002-of-\d+.safetensors is missing, but"),
-    "no map": (in_index(lambda v: v.pop("weight_map")), r"index.json has no weight_map"),
-    "path up": (
-        in_index(lambda v: v["weight_map"].update({TABLE: "../other/model.safetensors"})),
+    "no weight map": (change_index(lambda v: v.pop("weight_map")), r"index.json has no weight_map"),
+    "path to parent": (
+        change_index(lambda v: v["weight_map"].update({TABLE: "../other/model.safetensors"})),
         r"names '../other/model.safetensors', but only .safetensors files of the same folder may be read",
     ),
-    "absolute path": (in_index(lambda v: v["weight_map"].update({TABLE: "/model.safetensors"})), r"of the same folder"),
-    "windows path": (in_index(lambda v: v["weight_map"].update({TABLE: "..\\model.safetensors"})), r"of the same"),
-    "pickle in the index": (in_index(lambda v: v["weight_map"].update({TABLE: "model.bin"})), r"names 'model.bin'"),
-    "no string": (in_index(lambda v: v["weight_map"].update({TABLE: ["x"]})), r"names \['x'\], but only"),
-    "wrong place": (
-        in_index(lambda v: v["weight_map"].update(more="model-00001-of-00014.safetensors")),
+    "absolute path": (
+        change_index(lambda v: v["weight_map"].update({TABLE: "/model.safetensors"})),
+        r"of the same folder",
+    ),
+    "windows path": (change_index(lambda v: v["weight_map"].update({TABLE: "..\\model.safetensors"})), r"of the same"),
+    "pickle in the index": (change_index(lambda v: v["weight_map"].update({TABLE: "model.bin"})), r"names 'model.bin'"),
+    "not a string": (change_index(lambda v: v["weight_map"].update({TABLE: ["x"]})), r"names \['x'\], but only"),
+    "wrong shard": (
+        change_index(lambda v: v["weight_map"].update(more="model-00001-of-00014.safetensors")),
         r"model-00001-of-00014.safetensors lacks more, which .*index.json places there",
     ),
-}  # fmt: skip
+}
 
 
-def complaint_of(folder: Path, broken: Break) -> str:
-    broken(folder)
+def error_message(folder: Path, damage: Damage) -> str:
+    damage(folder)
     if folder.is_dir():
         sign(folder)
-    with pytest.raises(ModelError) as raised:
+    with pytest.raises(ModelError) as caught:
         load_checkpoint(folder)
-    assert str(folder) in str(raised.value)
-    return str(raised.value)
+    assert str(folder) in str(caught.value)
+    return str(caught.value)
 
 
-@pytest.mark.parametrize("name", COMPLAINTS)
+@pytest.mark.parametrize("name", ERRORS)
 def test_broken_folder_error_explains_cause(tmp_path: Path, saved: Path, name: str) -> None:
-    broken, words = COMPLAINTS[name]
+    damage, message = ERRORS[name]
     folder = tmp_path / "model"
     shutil.copytree(saved, folder)
-    assert re.search(words, complaint_of(folder, broken))
+    assert re.search(message, error_message(folder, damage))
 
 
-@pytest.mark.parametrize("name", SHARD_COMPLAINTS)
+@pytest.mark.parametrize("name", SHARD_ERRORS)
 def test_broken_shards_error_explains_cause(tmp_path: Path, sharded: Path, name: str) -> None:
-    broken, words = SHARD_COMPLAINTS[name]
+    damage, message = SHARD_ERRORS[name]
     folder = tmp_path / "model"
     shutil.copytree(sharded, folder)
-    assert re.search(words, complaint_of(folder, broken))
+    assert re.search(message, error_message(folder, damage))
 
 
 @pytest.mark.parametrize(
-    ("broken", "words"),
+    ("damage", "message"),
     [
         (remove("SHA256SUMS"), r"SHA256SUMS is missing"),
         (write("SHA256SUMS", b"hello\n"), r"SHA256SUMS is not what `sha256sum` writes"),
         (write("SHA256SUMS", b"0" * 64 + b"  ../config.json\n"), r"SHA256SUMS is not what `sha256sum` writes"),
         (write("SHA256SUMS", b""), r"SHA256SUMS has no checksum of config.json"),
         (
-            in_config(lambda values: values["config"].update(norm_epsilon=1e-3)),
+            change_config(lambda values: values["config"].update(norm_epsilon=1e-3)),
             r"config.json differs from its checksum",
         ),
-        (in_tensors(lambda tensors: tensors[TABLE].add_(1)), r"model.safetensors differs from its checksum .*damaged"),
-        (cut("target_tokenizer.json", 99), r"target_tokenizer.json differs from its checksum"),
+        (
+            damage_tensors(lambda tensors: tensors[TABLE].add_(1)),
+            r"model.safetensors differs from its checksum .*damaged",
+        ),
+        (truncate("target_tokenizer.json", 99), r"target_tokenizer.json differs from its checksum"),
     ],
 )
-def test_changed_file_fails_checksum(tmp_path: Path, saved: Path, broken: Break, words: str) -> None:
+def test_changed_file_fails_checksum(tmp_path: Path, saved: Path, damage: Damage, message: str) -> None:
     folder = tmp_path / "model"
     shutil.copytree(saved, folder)
-    broken(folder)
-    with pytest.raises(CheckpointError, match=words):
+    damage(folder)
+    with pytest.raises(CheckpointError, match=message):
         load_checkpoint(folder)
 
 
@@ -523,7 +547,7 @@ def test_checksum_verification_can_be_skipped(tmp_path: Path, saved: Path) -> No
     assert not load_checkpoint(folder, verify=False).model.encoder.embedding.table.weight.any()
 
 
-# ------------------------------------------------------------ what comes later
+# ------------------------------------------------------------ extensions
 
 
 class Summariser(nn.Module):
@@ -597,7 +621,7 @@ def test_folder_format_needs_one_class_and_one_line(
 @pytest.mark.slow
 @needs_proc
 def test_loading_peak_memory_is_limited(tmp_path: Path, saved: Path, source: Tokenizer) -> None:
-    # Two tensors make up most of it: the second one is the hard case, wanted as a whole with the first in memory.
+    # Two tensors make up most of the model. The second is the hard case: it is loaded while the first is in memory.
     big = make_model(source, source, positions="learned", d_model=256, max_length=20_011)
     folders = []
     for name, storage, shard_bytes in (
@@ -609,7 +633,7 @@ def test_loading_peak_memory_is_limited(tmp_path: Path, saved: Path, source: Tok
         save_checkpoint(folders[-1], big, source, source, storage=storage, shard_bytes=shard_bytes)  # type: ignore[arg-type]
     measured = measure_loading(saved, folders)
     assert len(measured) == 3
-    for weights, peak, before in measured:  # measured: 1.05 to 1.08; a file mapped as a whole gave 1.35 here
+    for weights, peak, before in measured:  # measured: 1.05 to 1.08; mapping the whole file gave 1.35
         assert weights > 40_000_000
         assert before - measured[0][2] < 0.2 * weights
         assert 0.9 * weights < peak < 1.3 * weights, f"{peak / weights:.2f}"
@@ -618,8 +642,8 @@ def test_loading_peak_memory_is_limited(tmp_path: Path, saved: Path, source: Tok
 def test_swapped_vocabulary_is_detected_without_checksum(tmp_path: Path, saved: Path) -> None:
     folder = Path(shutil.copytree(saved, tmp_path / "model"))
     sums = folder / "SHA256SUMS"
-    kept = [line for line in sums.read_text(encoding="utf-8").splitlines() if "tokenizer" not in line]
-    sums.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    lines = [line for line in sums.read_text(encoding="utf-8").splitlines() if "tokenizer" not in line]
+    sums.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"has no checksum of .*tokenizer\.json"):
         load_checkpoint(folder)
 

@@ -49,10 +49,10 @@ def run(*arguments: str, monkeypatch: pytest.MonkeyPatch, stdin: str = "") -> in
 
 
 def test_help_names_every_command() -> None:
-    shown = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-m", "headlight", "--help"], capture_output=True, text=True, check=True
     ).stdout
-    assert all(name in shown for name in COMMANDS)
+    assert all(name in output for name in COMMANDS)
 
 
 def test_help_loads_no_torch() -> None:
@@ -65,7 +65,7 @@ def test_help_loads_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def test_translate_gives_one_line_a_sentence_in_their_order(
+def test_translate_prints_one_line_per_sentence_in_order(
     folder: str, translator: Translator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sentences = ["Ja.", SENTENCE, "Wo ist mein Hund, den ich gestern gesehen habe?", "Nein."]
@@ -86,40 +86,40 @@ def test_translate_reads_standard_input_and_keeps_blank_lines(
     assert capsys.readouterr().out.split("\n") == [*expected, ""]
 
 
-def test_a_long_file_shows_progress_on_standard_error_only(
+def test_progress_of_long_input_goes_to_standard_error(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = [f"{SENTENCE} {'Ja. ' * (place % 7)}" for place in range(53)]
+    lines = [f"{SENTENCE} {'Ja. ' * (index % 7)}" for index in range(53)]
     arguments = ("translate", "--model", folder, "--max-length", "3", "--batch-tokens", "101")
     assert run(*arguments, monkeypatch=monkeypatch, stdin="\n".join(lines)) == 0
-    shown = capsys.readouterr()
-    assert shown.out.count("\n") == 53
-    assert "53 lines, " in shown.err
+    captured = capsys.readouterr()
+    assert captured.out.count("\n") == 53
+    assert "53 lines, " in captured.err
 
 
 @pytest.mark.parametrize("arguments", [("--beam", "3"), ("--temperature", "1.5", "--seed", "4"), ("--no-repeat", "2")])
-def test_translate_passes_its_options_on(
+def test_translate_passes_decoding_options(
     folder: str,
     translator: Translator,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: tuple[str, ...],
 ) -> None:
-    named = {
+    options = {
         "--beam": {"beam_size": 3},
         "--temperature": {"temperature": 1.5, "seed": 4},
         "--no-repeat": {"no_repeat": 2},
     }
     assert run("translate", SENTENCE, "--model", folder, "--max-length", "11", *arguments, monkeypatch=monkeypatch) == 0
-    expected = translator.translate(SENTENCE, max_length=11, **named[arguments[0]]).text
+    expected = translator.translate(SENTENCE, max_length=11, **options[arguments[0]]).text
     assert capsys.readouterr().out == f"{join_lines(expected)}\n"
 
 
-def test_a_translation_stays_one_line_whatever_the_model_writes() -> None:
+def test_line_breaks_in_translations_become_spaces() -> None:
     assert join_lines("a\nb\r\nc") == "a b  c"
 
 
-def test_inspect_writes_npz_that_holds_the_maps(
+def test_inspect_writes_maps_as_npz(
     folder: str, translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "maps.npz"
@@ -136,7 +136,7 @@ def test_inspect_writes_npz_that_holds_the_maps(
         assert stored["target_tokens"].tolist() == [token.text for token in expected.target_tokens]
 
 
-def test_inspect_writes_csv_with_one_row_an_allowed_weight(
+def test_inspect_writes_csv_with_one_row_per_allowed_weight(
     folder: str, translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "maps.csv"
@@ -180,7 +180,7 @@ def test_inspect_writes_json(
     np.testing.assert_allclose(np.array(content["decoder"], dtype=np.float32), expected.attention.decoder)
 
 
-def test_tokenizer_learns_from_plain_and_packed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokenizer_is_trained_on_plain_and_gzip_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt").write_text("Der Hund schläft.\n" * 7, encoding="utf-8")
     with gzip.open(tmp_path / "b.txt.gz", "wt", encoding="utf-8") as file:
         file.write("The dog sleeps.\n" * 7)
@@ -191,7 +191,7 @@ def test_tokenizer_learns_from_plain_and_packed_files(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (("translate", "Ja.", "--model", "no-such-model"), "There is no model 'no-such-model'"),
         (("translate", "Ja.", "--beam", "0"), "beam_size must be a whole number from 1 to 64, but 0 was given"),
@@ -202,22 +202,22 @@ def test_tokenizer_learns_from_plain_and_packed_files(tmp_path: Path, monkeypatc
         (("tokenizer", "no-such-file.txt", "--output", "x.json"), "there is no such file"),
     ],
 )
-def test_what_a_person_can_mend_is_said_in_one_line(
+def test_user_errors_are_one_line(
     folder: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: tuple[str, ...],
-    words: str,
+    message: str,
 ) -> None:
     model = () if "--model" in arguments or arguments[0] == "tokenizer" else ("--model", folder)
     assert run(*arguments, *model, monkeypatch=monkeypatch) == 2
-    shown = capsys.readouterr()
-    assert words in shown.err
-    assert shown.err.count("\n") == 1
-    assert shown.out == ""
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
 
 
-def test_a_bad_line_is_told_with_its_number_and_the_others_are_translated(
+def test_invalid_line_is_reported_and_others_are_translated(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("headlight.model.commands.translate.MIN_CHUNK", 3)
@@ -231,9 +231,7 @@ def test_a_bad_line_is_told_with_its_number_and_the_others_are_translated(
     assert answers[4] == ""
 
 
-def test_what_cannot_be_written_or_unpacked_is_said_without_a_traceback(
-    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_file_errors_name_the_path(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "maps.json").mkdir()
     (tmp_path / "words.gz").write_bytes(b"no gzip at all")
     for arguments in (
@@ -245,117 +243,119 @@ def test_what_cannot_be_written_or_unpacked_is_said_without_a_traceback(
         assert str(tmp_path) in capsys.readouterr().err
 
 
-def test_an_ending_in_capitals_names_the_file_that_is_written(folder: str, tmp_path: Path) -> None:
+def test_uppercase_suffix_is_kept(folder: str, tmp_path: Path) -> None:
     assert main(["inspect", "Ja.", "--model", folder, "--output", str(tmp_path / "maps.NPZ")]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["maps.NPZ"]
 
 
 @pytest.mark.parametrize("option", ["--report-every", "--keep", "--cool-down", "--minutes", "--until"])
-@pytest.mark.parametrize("given", ["0", "-5"])
-def test_training_refuses_numbers_that_cannot_be_meant(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str, given: str
+@pytest.mark.parametrize("value", ["0", "-5"])
+def test_training_options_must_be_positive(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str, value: str
 ) -> None:
     recipe = ["train", "assets/recipes/toy.json", "--data", "assets/corpora", "--run", str(tmp_path)]
-    assert main([*recipe, f"{option}={given}"]) != 0
-    assert f"{option} is {given}, but must be above 0" in capsys.readouterr().err
+    assert main([*recipe, f"{option}={value}"]) != 0
+    assert f"{option} is {value}, but must be above 0" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_every_letter_can_be_written_wherever_python_would_not_dare() -> None:
-    """As into a pipe on Windows, whose own encoding lacks most letters."""
+def test_output_is_utf8_for_any_console_encoding() -> None:
+    """As in a pipe on Windows, whose default encoding lacks most letters."""
     command = [sys.executable, "-m", "headlight", "translate", "--model", "en-de", "The girls are playing."]
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    ran = subprocess.run(command, env=environment, capture_output=True, check=False)
-    assert ran.returncode == 0, ran.stderr.decode()
-    assert "Mädchen" in ran.stdout.decode("utf-8")
+    process = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr.decode()
+    assert "Mädchen" in process.stdout.decode("utf-8")
 
 
-def losses_told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, float]:
-    """What `importance` prints, by part."""
+def printed_losses(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, float]:
+    """The losses that `importance` prints, by part."""
     assert main(["importance", SENTENCE, "--max-length", "9", *arguments]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     return {line[1]: float(line[0]) for line in lines if len(line) == 2 and line[0][0] in "+-"}
 
 
-def test_importance_tells_what_is_lost_without_each_part_the_largest_first(
+def test_importance_prints_losses_sorted_by_size(
     folder: str, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = losses_told(capsys, "--model", folder, "--device", "cpu", "--top", "0")
+    losses = printed_losses(capsys, "--model", folder, "--device", "cpu", "--top", "0")
     config = translator.model.config
     layers = config.encoder_layers + 2 * config.decoder_layers
-    assert len(told) == 3 + layers * (1 + config.heads)
-    assert list(told.values()) == sorted(told.values(), key=abs, reverse=True)
+    assert len(losses) == 3 + layers * (1 + config.heads)
+    assert list(losses.values()) == sorted(losses.values(), key=abs, reverse=True)
     answer = translator.translate(SENTENCE, max_length=9)
     ids = tuple(token.id for token in answer.target_tokens)
     off = {"action": "remove", "kind": "cross", "layer": 1, "head": 2}
-    lost = answer.log_probability - translator.translate(SENTENCE, target=ids, interventions=[off]).log_probability
-    assert told["cross.1.2"] == pytest.approx(lost, abs=1e-3)
-    few = losses_told(capsys, "--model", folder, "--device", "cpu", "--top", "4")
-    assert list(few) == list(told)[:4]
+    loss = answer.log_probability - translator.translate(SENTENCE, target=ids, interventions=[off]).log_probability
+    assert losses["cross.1.2"] == pytest.approx(loss, abs=1e-3)
+    top_losses = printed_losses(capsys, "--model", folder, "--device", "cpu", "--top", "4")
+    assert list(top_losses) == list(losses)[:4]
 
 
-def test_importance_tells_how_heads_interact_with_one(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    alone = losses_told(capsys, "--model", folder, "--device", "cpu", "--top", "0")
-    told = losses_told(capsys, "--model", folder, "--device", "cpu", "--top", "0", "--with", "cross.1.2")
-    assert told["cross.1.2"] == pytest.approx(-alone["cross.1.2"], abs=2e-3)
-    assert set(told) == {name for name in alone if name.count(".") == 2}
+def test_importance_prints_interactions_with_a_head(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    losses = printed_losses(capsys, "--model", folder, "--device", "cpu", "--top", "0")
+    interactions = printed_losses(capsys, "--model", folder, "--device", "cpu", "--top", "0", "--with", "cross.1.2")
+    assert interactions["cross.1.2"] == pytest.approx(-losses["cross.1.2"], abs=2e-3)
+    assert set(interactions) == {name for name in losses if name.count(".") == 2}
 
 
 @pytest.mark.parametrize("head", ["cross", "cross.1", "all.1.2", "cross.x.1", "cross.1.99"])
-def test_a_head_that_importance_cannot_read_is_said(folder: str, capsys: pytest.CaptureFixture[str], head: str) -> None:
+def test_importance_with_invalid_head_is_an_error(folder: str, capsys: pytest.CaptureFixture[str], head: str) -> None:
     assert main(["importance", SENTENCE, "--model", folder, "--device", "cpu", "--with", head]) == 2
     assert "headlight importance:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("name", "by"), [("test.zh", "zh"), ("test.zh.gz", "zh"), ("test.en", "13a"), ("test", "13a")])
-def test_a_model_that_does_not_say_what_it_writes_is_scored_by_the_names_of_the_files(
-    name: str, by: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "tokenizer"), [("test.zh", "zh"), ("test.zh.gz", "zh"), ("test.en", "13a"), ("test", "13a")]
+)
+def test_evaluate_infers_target_language_from_file_name(
+    name: str, tokenizer: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("sacrebleu")
     source, target, scores = tmp_path / "source.de", tmp_path / name, tmp_path / "scores.json"
     source.write_text(f"{SENTENCE}\n", encoding="utf-8")
     reference = "我喝啤酒。\n".encode()
     target.write_bytes(gzip.compress(reference) if name.endswith("gz") else reference)
-    told = ("--model", folder, "--source", str(source), "--target", str(target), "--json", str(scores))
-    assert run("evaluate", *told, monkeypatch=monkeypatch) == 0
-    assert f"tok:{by}|" in json.loads(scores.read_text(encoding="utf-8"))["bleu_signature"]
+    arguments = ("--model", folder, "--source", str(source), "--target", str(target), "--json", str(scores))
+    assert run("evaluate", *arguments, monkeypatch=monkeypatch) == 0
+    assert f"tok:{tokenizer}|" in json.loads(scores.read_text(encoding="utf-8"))["bleu_signature"]
 
 
-def test_effects_prints_the_estimate_beside_the_measured_value(
+def test_effects_prints_estimated_and_measured_values(
     folder: str, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = translator.translate(SENTENCE, max_length=9)
     words = [token.text.strip() for token in answer.target_tokens]
-    chosen = ["--model", folder, "--device", "cpu", "--max-length", "9"]
-    assert main(["effects", SENTENCE, *chosen, "--word", words[2], "--top", "4", "--json"]) == 0
+    options = ["--model", folder, "--device", "cpu", "--max-length", "9"]
+    assert main(["effects", SENTENCE, *options, "--word", words[2], "--top", "4", "--json"]) == 0
     (word,) = json.loads(capsys.readouterr().out)["words"]
     place = words.index(words[2])
     assert (word["word"], word["place"]) == (words[2], place)
-    (own,) = word_effects(translator, answer, [place])
+    (effects,) = word_effects(translator, answer, [place])
     sizes = [abs(head["predicted"]) for head in word["heads"]]
     assert len(sizes) == 4
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] == pytest.approx(max(abs(own.heads(kind)).max() for kind in KINDS), abs=1e-4)
+    assert sizes[0] == pytest.approx(max(abs(effects.heads(kind)).max() for kind in KINDS), abs=1e-4)
     for head in word["heads"]:
         part = AttentionPart(head["kind"], head["layer"], head["head"])
-        assert head["predicted"] == pytest.approx(own.heads(part.kind)[part.layer, part.head], abs=1e-4)
+        assert head["predicted"] == pytest.approx(effects.heads(part.kind)[part.layer, part.head], abs=1e-4)
         assert [head["measured"]] == pytest.approx(measured_effects(translator, answer, place, [(part,)]), abs=1e-4)
-    assert main(["effects", SENTENCE, *chosen]) == 0
+    assert main(["effects", SENTENCE, *options]) == 0
     printed = capsys.readouterr().out
     assert printed.count("mostly where") == len(words)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_scan_prints_a_sentence_for_each_finding(
+def test_scan_prints_one_sentence_per_finding(
     folder: str, translator: Translator, capsys: pytest.CaptureFixture[str], language: str
 ) -> None:
     answer = translator.translate(SENTENCE, max_length=9)
     findings = scan(translator, answer)
-    chosen = ["--model", folder, "--device", "cpu", "--max-length", "9", "--language", language]
-    assert main(["scan", SENTENCE, *chosen]) == 0
+    options = ["--model", folder, "--device", "cpu", "--max-length", "9", "--language", language]
+    assert main(["scan", SENTENCE, *options]) == 0
     printed = "\n".join([answer.text, *(f"- {finding.sentence(language)}" for finding in findings)])
     assert capsys.readouterr().out == f"{printed}\n"
-    assert main(["scan", SENTENCE, *chosen, "--json"]) == 0
+    assert main(["scan", SENTENCE, *options, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "text": answer.text,
         "findings": [finding.values(language) for finding in findings],
@@ -367,29 +367,29 @@ def test_patch_prints_shares_by_state_and_head(
 ) -> None:
     texts = ["Ich trinke ein Bier.", "Ich trinke ein Tier."]
     pair = [translator.translate(text, max_length=9) for text in texts]
-    chosen = ["--model", folder, "--device", "cpu", "--max-length", "9"]
+    options = ["--model", folder, "--device", "cpu", "--max-length", "9"]
     result = patching(translator, *pair)
-    assert main(["patch", *texts, *chosen, "--json"]) == 0
+    assert main(["patch", *texts, *options, "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert np.array(values["states"]) == pytest.approx(result.states, abs=1e-4)
     assert (values["word"], values["place"]) == (result.word, result.place)
-    assert main(["patch", *texts, *chosen]) == 0
+    assert main(["patch", *texts, *options]) == 0
     printed = capsys.readouterr().out
     assert f"leads “{result.other_word}” by {result.lead:+.2f}" in printed
-    assert main(["patch", texts[0], "Ja.", *chosen]) == 2
+    assert main(["patch", texts[0], "Ja.", *options]) == 2
     assert "Patching needs equally many" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("options", "message"),
     [
         (["--word", "not a token"], "is not a token here"),
         (["--rival", "x"], "--rival needs --word"),
         (["--top", "0"], "--top must be at least 1"),
     ],
 )
-def test_effects_of_a_word_that_is_not_there_are_an_error(
-    folder: str, capsys: pytest.CaptureFixture[str], more: list[str], says: str
+def test_effects_with_invalid_options_is_an_error(
+    folder: str, capsys: pytest.CaptureFixture[str], options: list[str], message: str
 ) -> None:
-    assert main(["effects", SENTENCE, "--model", folder, "--device", "cpu", *more]) == 2
-    assert says in capsys.readouterr().err
+    assert main(["effects", SENTENCE, "--model", folder, "--device", "cpu", *options]) == 2
+    assert message in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`--way-back`: commands let a model of the other direction choose, as the page does."""
+"""`--way-back`: commands rerank translations with a reverse model, as the page does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODELS = ("--model", "de-en", "--device", "cpu")
 BACK = ("--way-back", "en-de", "--no-repeat", "4")
 
 
-def test_translate_writes_what_both_models_choose(capsys: pytest.CaptureFixture[str]) -> None:
+def test_translate_reranks_with_reverse_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", SENTENCE, *MODELS, "--beam", "4", "--no-repeat", "4"]) == 0
     assert CHOSEN not in capsys.readouterr().out
     assert main(["translate", SENTENCE, "Guten Tag.", *MODELS, *BACK]) == 0
@@ -25,33 +25,33 @@ def test_translate_writes_what_both_models_choose(capsys: pytest.CaptureFixture[
     assert second == "Good day."
 
 
-def test_inspect_captures_what_both_models_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_captures_reranked_translation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", SENTENCE, "--output", str(tmp_path / "maps.npz"), *MODELS, *BACK]) == 0
     assert CHOSEN in capsys.readouterr().out
     with np.load(tmp_path / "maps.npz") as maps:
         assert maps["cross"].shape[2] == len(maps["target_tokens"])
 
 
-def test_scores_are_of_what_both_models_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_scores_reranked_translations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sacrebleu")
     (tmp_path / "a.de").write_text(f"{SENTENCE}\n", encoding="utf-8")
     (tmp_path / "a.en").write_text("Moritz plays the violin and Annika the drums.\n", encoding="utf-8")
-    told = ["evaluate", *MODELS, "--source", str(tmp_path / "a.de"), "--target", str(tmp_path / "a.en")]
-    assert main([*told, *BACK, "--hypotheses", str(tmp_path / "written")]) == 0
+    arguments = ["evaluate", *MODELS, "--source", str(tmp_path / "a.de"), "--target", str(tmp_path / "a.en")]
+    assert main([*arguments, *BACK, "--hypotheses", str(tmp_path / "written")]) == 0
     assert "read back by en-de with weight 0.3" in capsys.readouterr().out
     assert CHOSEN in (tmp_path / "written").read_text(encoding="utf-8")
 
 
-def test_without_a_beam_there_is_nothing_to_choose(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reverse_model_without_beam_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", "Ja.", *MODELS, *BACK, "--beam", "1"]) == 2
     assert "--beam is 1. Set it to 2 or more." in capsys.readouterr().err
 
 
-def test_a_rule_is_fitted_to_answers_as_the_page_gives_them() -> None:
-    forth, back = Translator.load("de-en", "cpu"), Translator.load("en-de", "cpu")
+def test_reliability_translates_pairs_with_reverse_model() -> None:
+    forward_model, reverse_model = Translator.load("de-en", "cpu"), Translator.load("en-de", "cpu")
     pairs = [(SENTENCE, ""), ("Guten Tag.", "")]
-    chosen = translate_pairs(pairs, forth, back)
-    assert CHOSEN in chosen[0].translation.text
-    assert [each.back is not None for each in chosen] == [True, True]
-    alone = translate_pairs(pairs, forth, None)
-    assert CHOSEN not in alone[0].translation.text
+    reranked = translate_pairs(pairs, forward_model, reverse_model)
+    assert CHOSEN in reranked[0].translation.text
+    assert [each.back is not None for each in reranked] == [True, True]
+    plain = translate_pairs(pairs, forward_model, None)
+    assert CHOSEN not in plain[0].translation.text

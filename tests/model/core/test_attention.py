@@ -31,7 +31,7 @@ KINDS = ("self", "cross")
 
 
 def make_attention(**options: Any) -> MultiHeadAttention:
-    """With biases that are not zero, as PyTorch starts them."""
+    """Attention with nonzero biases; PyTorch initialises them to zero."""
     attention = MultiHeadAttention(D_MODEL, HEADS, **options)
     for parameter in attention.parameters():
         nn.init.normal_(parameter, std=0.1)
@@ -39,7 +39,7 @@ def make_attention(**options: Any) -> MultiHeadAttention:
 
 
 def make_mask(name: str, queries: int, keys: int) -> tuple[Tensor | None, dict[str, Tensor]]:
-    """A mask for us, and the same for PyTorch, where True forbids."""
+    """The same mask for us and for PyTorch, where True forbids."""
     if name == "no mask":
         return None, {}
     if name == "causal":
@@ -49,7 +49,7 @@ def make_mask(name: str, queries: int, keys: int) -> tuple[Tensor | None, dict[s
         ids = torch.arange(keys).expand(BATCH, keys) < torch.tensor([[keys], [1], [5], [8], [keys - 1]])
         return padding_mask(ids.long(), 0), {"key_padding_mask": ~ids}
     mask = torch.rand(BATCH, HEADS, queries, keys) < 0.6
-    mask[..., 3] = True  # PyTorch has NaN for a row without any
+    mask[..., 3] = True  # PyTorch returns NaN for fully masked rows
     if name == "additive":
         mask = torch.randn(mask.shape).masked_fill(~mask, -math.inf)
     theirs = mask if name == "additive" else ~mask
@@ -59,7 +59,7 @@ def make_mask(name: str, queries: int, keys: int) -> tuple[Tensor | None, dict[s
 def run(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor | None, mask: Tensor | None, *, watched: bool
 ) -> tuple[Tensor, Watched | None]:
-    """The output on either path, and what was seen on the watched one."""
+    """The output of either path, and the watched tensors of the explicit path."""
     looked_at = None if memory is None else attention.project_memory(memory)
     if not watched:
         return attention(x, looked_at, mask=mask), None
@@ -120,7 +120,7 @@ def test_attention_matches_pytorch(kind: str, mask_name: str, bias: bool, averag
     x, memory = inputs(kind, device=device)
     looked_at = x if memory is None else memory
     mask, theirs = make_mask(mask_name, QUERIES, looked_at.shape[1])
-    theirs = {name: given.to(device) for name, given in theirs.items()}
+    theirs = {name: tensor.to(device) for name, tensor in theirs.items()}
     expected, expected_weights = attention_reference(ours)(
         x, looked_at, looked_at, average_attn_weights=averaged, **theirs
     )
@@ -240,7 +240,7 @@ def test_score_probe_includes_biases_and_masks() -> None:
 
 @pytest.mark.parametrize("name", ["scores", "weights"])
 def test_watching_scores_or_weights_uses_explicit_path(name: str) -> None:
-    """The fused kernel would never show them, and an edit would change nothing."""
+    """The fused kernel does not expose them, so edits would have no effect."""
     attention, (x, _) = make_attention(), inputs("self")
     plain = attention(x)
     with watch(attention, name) as seen:
@@ -254,7 +254,7 @@ def test_watching_scores_or_weights_uses_explicit_path(name: str) -> None:
 
 
 def blind_mask(form: str) -> Tensor:
-    """Query 4 of every sentence, and every query of sentence 2, may look nowhere."""
+    """Query 4 of every sentence and all queries of sentence 2 are fully masked."""
     mask = torch.rand(BATCH, 1, QUERIES, KEYS) < 0.6
     mask[..., 3] = True
     mask[:, :, 4] = False
@@ -275,7 +275,7 @@ def test_fully_masked_row_is_zero_with_finite_gradients(
     x.requires_grad_()
     memory.requires_grad_()
     bias = torch.randn(HEADS, QUERIES, KEYS, device=device).requires_grad_() if biased else None
-    patterns = ["mixed", "weights"] if watched else ["mixed"]  # the heads' output does not need the explicit path
+    patterns = ["mixed", "weights"] if watched else ["mixed"]  # the output of heads is available on the fused path
     with watch(attention, *patterns) as seen:
         output = attention(x, attention.project_memory(memory), mask=blind_mask(form).to(device), bias=bias)
     blind = torch.zeros(BATCH, QUERIES, dtype=torch.bool)
@@ -323,7 +323,9 @@ def test_half_precision_weights_are_float32_and_normalised(dtype: torch.dtype, d
 
 def test_large_scores_do_not_overflow_float16() -> None:
     query = torch.full((1, 1, 1, 64), 40.0, dtype=torch.float16)
-    key = torch.stack([query[0, 0, 0], query[0, 0, 0] * 0.999])[None, None]  # products of 102,400: above 65,504
+    key = torch.stack([query[0, 0, 0], query[0, 0, 0] * 0.999])[
+        None, None
+    ]  # products of 102,400 exceed the maximum of float16, 65,504
     assert attention_scores(query, key).isfinite().all()
     weights = attention_weights(query, key)
     assert weights.isfinite().all()
@@ -333,7 +335,7 @@ def test_large_scores_do_not_overflow_float16() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_large_negative_mask_survives_half_precision(dtype: torch.dtype) -> None:
-    """It is a number and no ban: of a row of nothing else, both paths still make weights that sum to one."""
+    """Large finite values do not forbid keys: a row with only such values still has weights that sum to one."""
     query, key = torch.randn(1, 1, 3, 4, dtype=dtype), torch.randn(1, 1, 2, 4, dtype=dtype)
     value = torch.eye(2, 4, dtype=dtype).expand(1, 1, 2, 4)
     mask = torch.full((3, 2), torch.finfo(torch.float32).min)
@@ -358,28 +360,28 @@ def test_autocast_gives_equal_results_on_both_paths(mask_name: str) -> None:
 # ---------------------------------------------------------------- dropout
 
 
-def kept_weights(attention: MultiHeadAttention) -> tuple[Tensor, Tensor]:
-    """Weights as the probe shows them, and as dropout leaves them: values of the unit matrix let them through."""
+def dropped_weights(attention: MultiHeadAttention) -> tuple[Tensor, Tensor]:
+    """Weights at the probe and after dropout. With the unit matrix as values, the output equals the weights."""
     query = torch.randn(BATCH, HEADS, QUERIES, HEAD_WIDTH)
     keys = torch.randn(BATCH, HEADS, KEYS, HEAD_WIDTH)
     with watch(attention, "weights") as seen:
-        kept = attention.weighted_values(query, keys, torch.eye(KEYS), None, None)
-    return seen["weights"], kept
+        after_dropout = attention.weighted_values(query, keys, torch.eye(KEYS), None, None)
+    return seen["weights"], after_dropout
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.5, 0.9])
 def test_dropout_zeroes_and_rescales_weights_in_training(probability: float) -> None:
-    weights, kept = kept_weights(make_attention(dropout=probability).train())
-    survivors = kept != 0
-    assert_close(kept[survivors], weights[survivors] / (1 - probability), within=1e-6)
-    share = survivors.float().mean().item()  # of 7,735 weights: five standard deviations are below 0.03
+    weights, after_dropout = dropped_weights(make_attention(dropout=probability).train())
+    survivors = after_dropout != 0
+    assert_close(after_dropout[survivors], weights[survivors] / (1 - probability), within=1e-6)
+    share = survivors.float().mean().item()  # 7,735 weights: five standard deviations are below 0.03
     assert abs(share - (1 - probability)) < 0.03
     assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6, of="what a watcher sees")
 
 
 def test_dropout_is_disabled_in_eval_mode() -> None:
-    weights, kept = kept_weights(make_attention(dropout=0.9))
-    assert torch.equal(weights, kept)
+    weights, after_dropout = dropped_weights(make_attention(dropout=0.9))
+    assert torch.equal(weights, after_dropout)
     attention, (x, _) = make_attention(dropout=0.9), inputs("self")
     assert torch.equal(attention(x), attention(x))
 
@@ -389,7 +391,7 @@ def test_dropout_applies_without_watch() -> None:
     assert not torch.equal(attention(x), attention(x))
     outputs = torch.stack([attention(x) for _ in range(200)])
     spread = outputs.std(dim=0) / math.sqrt(200)
-    mean_gap = (outputs.mean(dim=0) - attention.eval()(x)).abs() / spread  # dropout changes no expectation
+    mean_gap = (outputs.mean(dim=0) - attention.eval()(x)).abs() / spread  # dropout does not change the expected value
     assert mean_gap.mean().item() < 1.0
     assert mean_gap.max().item() < 6.0
 
@@ -421,23 +423,23 @@ def new_tokens(count: int, rows: int = BATCH) -> KeyValues:
 
 
 def test_cache_returns_entries_in_order() -> None:
-    cache, written = KeyValueCache(), []
-    for count in (1, 3, 1, 29, 1, 67):  # beyond its first room, twice
-        written.append(new_tokens(count))
-        got = cache.update(written[-1])
+    cache, entries = KeyValueCache(), []
+    for count in (1, 3, 1, 29, 1, 67):  # exceeds the initial capacity twice
+        entries.append(new_tokens(count))
+        cached = cache.update(entries[-1])
     assert cache.length == 102
-    assert torch.equal(got.keys, torch.cat([new.keys for new in written], dim=2))
-    assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
+    assert torch.equal(cached.keys, torch.cat([new.keys for new in entries], dim=2))
+    assert torch.equal(cached.values, torch.cat([new.values for new in entries], dim=2))
 
 
 def test_full_cache_grows_without_loss() -> None:
-    """One token after the other fills the first room of 16, and the next of 32, before they grow."""
-    cache, written = KeyValueCache(), []
+    """Single tokens fill the initial capacity of 16, then 32, before the cache grows."""
+    cache, entries = KeyValueCache(), []
     for _ in range(35):
-        written.append(new_tokens(1))
-        got = cache.update(written[-1])
-        assert torch.equal(got.keys, torch.cat([new.keys for new in written], dim=2))
-        assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
+        entries.append(new_tokens(1))
+        cached = cache.update(entries[-1])
+        assert torch.equal(cached.keys, torch.cat([new.keys for new in entries], dim=2))
+        assert torch.equal(cached.values, torch.cat([new.values for new in entries], dim=2))
 
 
 def test_cache_selects_rows_in_order() -> None:
@@ -470,13 +472,13 @@ def test_cached_self_attention_matches_full_attention(chunks: tuple[int, ...]) -
 # ---------------------------------------------------------------- a module like any other
 
 
-def test_copies_and_pickles_attend_alike() -> None:
+def test_copies_and_pickles_give_equal_output() -> None:
     attention, (x, _) = make_attention(), inputs("self")
     for twin in (copy.deepcopy(attention), pickle.loads(pickle.dumps(attention))):  # noqa: S301 - our own bytes
         assert torch.equal(twin(x), attention(x))
         with watch(twin, "weights") as seen:
             attention(x)
-        assert not seen, "a watch on the copy saw the original"
+        assert not seen, "the watch on the copy recorded the original"
 
 
 def test_float64_stays_float64() -> None:

@@ -29,7 +29,7 @@ LAYOUTS: list[dict[str, Any]] = [{}, {"position_width": 4}, {"layers": 2}, {"pos
 
 
 def make_classifier(**fields: Any) -> SelfAttentionClassifier:
-    """Random weights of distinct sizes, biases among them."""
+    """A classifier with random weights, nonzero biases and distinct sizes."""
     torch.manual_seed(5)
     sizes: dict[str, Any] = {"vocabulary": VOCABULARY, "d_model": D_MODEL, "heads": HEADS, "head_width": HEAD_WIDTH}
     model = SelfAttentionClassifier(ClassifierConfig(**(sizes | {"dropout": 0.0} | fields))).eval()
@@ -40,13 +40,13 @@ def make_classifier(**fields: Any) -> SelfAttentionClassifier:
 
 
 def make_judge(**fields: Any) -> Judge:
-    """The same model with a vocabulary learnt from a few words."""
+    """A judge with this classifier and a vocabulary learned from a few words."""
     tokenizer = Tokenizer.train(["a good film with a warm heart", "it's not good, it doesn't work"] * 3, 300)
     return Judge(make_classifier(vocabulary=tokenizer.vocabulary_size, **fields), tokenizer)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_log_odds_are_the_average_of_what_attention_made_weighed_once(layout: dict[str, Any]) -> None:
+def test_log_odds_are_linear_in_mean_pooled_encoding(layout: dict[str, Any]) -> None:
     model = make_classifier(**layout)
     ids = torch.randint(3, VOCABULARY, (2, TOKENS))
     with watch(model, "encoded") as seen:
@@ -56,7 +56,7 @@ def test_log_odds_are_the_average_of_what_attention_made_weighed_once(layout: di
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_shares_add_up_to_the_log_odds_and_padding_has_none(layout: dict[str, Any]) -> None:
+def test_token_contributions_sum_to_log_odds_without_padding(layout: dict[str, Any]) -> None:
     model = make_classifier(**layout)
     ids = torch.randint(3, VOCABULARY, (2, TOKENS))
     ids[1, 7:] = model.config.pad_id
@@ -66,16 +66,16 @@ def test_shares_add_up_to_the_log_odds_and_padding_has_none(layout: dict[str, An
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_text_gets_the_same_alone_and_beside_a_longer_one(layout: dict[str, Any]) -> None:
+def test_padding_does_not_change_log_odds(layout: dict[str, Any]) -> None:
     model = make_classifier(**layout)
     rows = [torch.randint(3, VOCABULARY, (length,)).tolist() for length in (TOKENS, 4)]
-    together = model(pad_sequences(rows, model.config.pad_id))
-    alone = torch.cat([model(torch.tensor([row])) for row in rows])
-    assert_close(together, alone, within=1e-6)
+    batched = model(pad_sequences(rows, model.config.pad_id))
+    single = torch.cat([model(torch.tensor([row])) for row in rows])
+    assert_close(batched, single, within=1e-6)
 
 
-def test_its_attention_is_that_of_torch_with_the_sum_and_norm_around_it() -> None:
-    model = make_classifier(d_model=HEADS * HEAD_WIDTH)  # PyTorch's own knows no other head width
+def test_layer_matches_pytorch_attention() -> None:
+    model = make_classifier(d_model=HEADS * HEAD_WIDTH)  # PyTorch supports no other head width
     layer = model.layers[0]
     reference = attention_reference(layer.self_attention).eval()
     ids = torch.randint(3, VOCABULARY, (2, TOKENS))
@@ -87,42 +87,42 @@ def test_its_attention_is_that_of_torch_with_the_sum_and_norm_around_it() -> Non
     assert_close(seen["layers.0.self_attention.weights"], weights, within=1e-5)
 
 
-def test_order_counts_because_of_positions_alone() -> None:
+def test_order_matters_only_with_positions() -> None:
     ids = torch.randint(3, VOCABULARY, (1, TOKENS))
-    ordered, without = make_classifier(), make_classifier(positions="none")
-    assert_close(without(ids), without(ids.flip(1)), within=1e-6)
-    assert not torch.allclose(ordered(ids), ordered(ids.flip(1)), atol=1e-4)
+    with_positions, without_positions = make_classifier(), make_classifier(positions="none")
+    assert_close(without_positions(ids), without_positions(ids.flip(1)), within=1e-6)
+    assert not torch.allclose(with_positions(ids), with_positions(ids.flip(1)), atol=1e-4)
 
 
 def test_loss_by_hand() -> None:
-    log_odds = torch.tensor([0.0, math.log(3)])  # chances of one half and three quarters
+    log_odds = torch.tensor([0.0, math.log(3)])  # probabilities 1/2 and 3/4
     positive = torch.tensor([1, 0])
     assert float(classification_loss(log_odds, positive)) == pytest.approx(math.log(2) + math.log(4))
 
 
-def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
+def test_truncation_keeps_beginning_and_end() -> None:
     assert truncate_middle([1, 2, 3], 3) == [1, 2, 3]
     assert truncate_middle(list(range(20)), 8) == [0, 1, 14, 15, 16, 17, 18, 19]
 
 
 @pytest.mark.parametrize(
-    ("written", "read"),
+    ("text", "expected"),
     [
-        ("It's GREAT, don't miss it!", "it's great, don't miss it!"),  # as people write
-        ("it 's great , do n't miss it !", "it's great, don't miss it!"),  # as corpora have it
+        ("It's GREAT, don't miss it!", "it's great, don't miss it!"),  # as typed
+        ("it 's great , do n't miss it !", "it's great, don't miss it!"),  # as tokenized in corpora
         ("-lrb- a -rrb- shapeless blob", "(a) shapeless blob"),
         ("`` the time machine '' is a movie", '"the time machine" is a movie'),
         ("either\\/or ... and so on", "either/or... and so on"),
         ("rock 'n' roll", "rock 'n' roll"),
     ],
 )
-def test_text_is_folded_to_what_people_write(written: str, read: str) -> None:
-    assert normalise_review(written) == read
-    assert normalise_review(read) == read
+def test_tokenized_corpus_text_is_normalised(text: str, expected: str) -> None:
+    assert normalise_review(text) == expected
+    assert normalise_review(expected) == expected
 
 
 @pytest.mark.parametrize(
-    ("fields", "complaint"),
+    ("fields", "message"),
     [
         ({"vocabulary": 0}, "vocabulary is 0"),
         ({"pad_id": 40}, "pad_id is 40, but the vocabulary ends at 30"),
@@ -134,12 +134,12 @@ def test_text_is_folded_to_what_people_write(written: str, read: str) -> None:
         ({"dropout": 1.0}, "must lie in"),
     ],
 )
-def test_impossible_sizes_are_refused(fields: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ConfigError, match=complaint):
+def test_invalid_config_raises(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         ClassifierConfig(**({"vocabulary": VOCABULARY} | fields))
 
 
-def test_judgement_says_what_the_model_read_and_why() -> None:
+def test_judgement_contains_tokens_shares_and_attention() -> None:
     judgement = make_judge(layers=2).judge("It does n't WORK .")
     assert judgement.text == "it doesn't work."
     assert [judgement.text[token.start : token.end] for token in judgement.tokens[:-1]] == [
@@ -155,17 +155,17 @@ def test_judgement_says_what_the_model_read_and_why() -> None:
     assert judgement.verdict == ("positive" if judgement.probability > 0.5 else "negative")
 
 
-def test_judging_many_is_judging_each() -> None:
+def test_batch_matches_single_judgements() -> None:
     judge = make_judge()
     texts = ["a good film", "it's not good, it doesn't work", "heart"]
-    counted: list[int] = []
-    together = judge.probabilities(texts, on_progress=counted.append)
-    for found, text in zip(together, texts, strict=True):
-        assert found == pytest.approx(judge.judge(text).probabilities, abs=1e-6)
-    assert sum(counted) == len(texts)
+    progress: list[int] = []
+    batched = judge.probabilities(texts, on_progress=progress.append)
+    for probabilities, text in zip(batched, texts, strict=True):
+        assert probabilities == pytest.approx(judge.judge(text).probabilities, abs=1e-6)
+    assert sum(progress) == len(texts)
 
 
-def test_a_long_text_is_judged_by_its_ends_and_says_so() -> None:
+def test_long_text_is_truncated_and_marked() -> None:
     judge = make_judge(max_length=9)
     assert not judge.judge("a good film").truncated
     judgement = judge.judge("good " * 30)
@@ -173,12 +173,12 @@ def test_a_long_text_is_judged_by_its_ends_and_says_so() -> None:
     assert len(judgement.tokens) == 9
 
 
-def test_nothing_to_judge_is_said_kindly() -> None:
+def test_blank_text_raises() -> None:
     with pytest.raises(RequestError, match="Type a sentence first"):
         make_judge().judge("  ")
 
 
-def test_a_folder_brings_the_same_judge_back_and_no_translator(tmp_path: Path) -> None:
+def test_saved_classifier_roundtrips_and_is_not_a_translator(tmp_path: Path) -> None:
     judge = make_judge(position_width=4)
     save_checkpoint(tmp_path / "m", judge.model, judge.tokenizer, judge.tokenizer, storage="float32")
     loaded = Judge.load(tmp_path / "m", device="cpu")

@@ -37,7 +37,7 @@ POSITIVE = (
     "relative_max_distance",
 )
 
-REFUSED: list[tuple[dict[str, Any], str]] = [
+INVALID: list[tuple[dict[str, Any], str]] = [
     ({"positions": "cosine"}, "positions is 'cosine', but must be one of: none, sinusoidal"),
     ({"activation": "tanh"}, "activation is 'tanh', but must be one of: relu, gelu"),
     ({"norm": "batch"}, "norm is 'batch', but must be one of: layer, rms"),
@@ -91,9 +91,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "complaint"), REFUSED, ids=[str(fields) for fields, _ in REFUSED])
-def test_a_configuration_that_cannot_be_built_is_refused_in_words(fields: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ConfigError, match=f"TransformerConfig: .*{complaint}"):
+@pytest.mark.parametrize(("fields", "message"), INVALID, ids=[str(fields) for fields, _ in INVALID])
+def test_invalid_config_raises(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=f"TransformerConfig: .*{message}"):
         small_config(**fields)
 
 
@@ -102,18 +102,18 @@ SIZES = (*POSITIVE, "head_width", "position_width", "position_offset", "pad_id",
 
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("value", [10**18, -(10**18), 10**400])
-def test_no_whole_number_is_too_large_for_words(name: str, value: int) -> None:
+def test_huge_integers_raise_config_error(name: str, value: int) -> None:
     with pytest.raises(ConfigError, match=name):
         small_config(**{name: value})
 
 
 @pytest.mark.parametrize("name", ["vocabulary", "d_model", "heads", "head_width", "layers", "max_length"])
-def test_a_classifier_has_the_same_bounds(name: str) -> None:
+def test_classifier_config_has_the_same_bounds(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} is 1,000,000,000,000,000,000, but no more than"):
         ClassifierConfig(**({"vocabulary": 31} | {name: 10**18}))
 
 
-def test_the_largest_sizes_can_be_built_without_memory() -> None:
+def test_largest_config_can_be_built_on_meta_device() -> None:
     largest = TransformerConfig(
         source_vocabulary=MAX_EMBEDDING_ROWS, target_vocabulary=MAX_EMBEDDING_ROWS, d_model=MAX_VALUES["d_model"],
         heads=MAX_VALUES["heads"], head_width=100, d_ff=MAX_VALUES["d_ff"], encoder_layers=1, decoder_layers=1,
@@ -124,14 +124,14 @@ def test_the_largest_sizes_can_be_built_without_memory() -> None:
 
 
 @pytest.mark.parametrize("text", ['{"d_model": ' + "1" * 5000 + "}", "[" * 100_000])
-def test_json_that_no_parser_takes_is_refused_in_words(text: str) -> None:
+def test_unparsable_json_raises(text: str) -> None:
     with pytest.raises(ConfigError, match="origin is not JSON"):
         TransformerConfig.from_json(text, origin="origin")
 
 
 @pytest.mark.parametrize("name", POSITIVE)
 @pytest.mark.parametrize("value", [0, -1, 2.0, True, None])
-def test_sizes_must_be_whole_numbers_above_zero(name: str, value: Any) -> None:
+def test_sizes_must_be_positive_integers(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"{name} is {value!r}, but must be a whole number above 0"):
         small_config(**{name: value})
 
@@ -139,22 +139,22 @@ def test_sizes_must_be_whole_numbers_above_zero(name: str, value: Any) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"start_id": 30},  # only the target knows it
+        {"start_id": 30},  # only in the target vocabulary
         {"start_id": 0, "pad_id": 0},  # Marian starts with its padding token
         {"d_model": 78, "head_width": 11},
         {"positions": "rotary", "head_width": 2},
         {"position_width": 23, "tie_output": False},
-        {"relative_buckets": 3},  # nobody asks for relative positions
+        {"relative_buckets": 3},  # unused without relative positions
         {"share_embeddings": True, "target_vocabulary": 29},
     ],
     ids=str,
 )
-def test_unusual_but_buildable_configurations_pass(fields: dict[str, Any]) -> None:
+def test_unusual_valid_configs_are_accepted(fields: dict[str, Any]) -> None:
     config = small_config(**fields)
     assert all(getattr(config, name) == value for name, value in fields.items())
 
 
-def test_defaults_are_the_published_base_model() -> None:
+def test_defaults_match_published_base_model() -> None:
     config = TransformerConfig(source_vocabulary=37_000, target_vocabulary=37_000)
     published = (512, 8, 64, 2048, 6, 6, "sinusoidal", "relu", "layer", False, 0.1)
     assert published == (
@@ -172,27 +172,27 @@ def test_defaults_are_the_published_base_model() -> None:
     )
 
 
-def test_head_width_and_embedding_width_follow_from_the_fields() -> None:
+def test_head_width_and_embedding_width_are_derived() -> None:
     assert small_config().resolved_head_width == 11
     assert small_config(head_width=13).resolved_head_width == 13
     assert small_config().embedding_width == 77
     assert small_config(position_width=23, tie_output=False).embedding_width == 54
 
 
-def test_a_configuration_is_frozen_and_hashable() -> None:
+def test_config_is_frozen_and_hashable() -> None:
     config = small_config()
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.d_model = 3  # type: ignore[misc]
     assert hash(config) == hash(small_config())
 
 
-def test_fields_are_given_by_name_only() -> None:
+def test_fields_are_keyword_only() -> None:
     with pytest.raises(TypeError, match="positional"):
         TransformerConfig(29, 31)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("positions", POSITION_NAMES)
-def test_json_round_trip_changes_nothing(positions: str) -> None:
+def test_json_roundtrips(positions: str) -> None:
     config = small_config(positions=positions, head_width=2, rotary_base=500.5, norm="rms", activation="swiglu")
     text = config.to_json()
     assert TransformerConfig.from_json(text) == config
@@ -200,24 +200,24 @@ def test_json_round_trip_changes_nothing(positions: str) -> None:
     assert list(json.loads(text)) == [field.name for field in dataclasses.fields(TransformerConfig)]
 
 
-def test_json_keeps_null_for_a_head_width_that_follows_from_the_model() -> None:
+def test_derived_head_width_is_stored_as_null() -> None:
     assert json.loads(small_config().to_json())["head_width"] is None
     assert TransformerConfig.from_json(small_config().to_json()).head_width is None
 
 
-def changed_json(**changes: Any) -> str:
+def edited_json(**changes: Any) -> str:
     return json.dumps(json.loads(small_config().to_json()) | changes)
 
 
-def test_an_unknown_field_is_named_with_the_known_ones() -> None:
-    text = changed_json(layers=6, colour="blue")
+def test_unknown_field_error_lists_known_fields() -> None:
+    text = edited_json(layers=6, colour="blue")
     with pytest.raises(
         ConfigError, match=r"xx/config.json has unknown field\(s\) colour, layers. Known are: source_voc"
     ):
         TransformerConfig.from_json(text, origin="xx/config.json")
 
 
-def test_a_younger_field_may_be_missing_and_means_what_older_models_did() -> None:
+def test_missing_later_field_has_its_former_value() -> None:
     assert TransformerConfig.added_later == {"closed_waves", "embedding_norm", "relative_each_layer"}
     values = json.loads(small_config(positions="sinusoidal_halves", closed_waves=True).to_json())
     assert TransformerConfig.from_json(json.dumps(values)).closed_waves
@@ -229,7 +229,7 @@ def test_a_younger_field_may_be_missing_and_means_what_older_models_did() -> Non
     "name",
     [field.name for field in dataclasses.fields(TransformerConfig) if field.name not in TransformerConfig.added_later],
 )
-def test_a_missing_field_is_named(name: str) -> None:
+def test_missing_field_raises(name: str) -> None:
     values = json.loads(small_config().to_json())
     del values[name]
     with pytest.raises(ConfigError, match=rf"config.json lacks the field\(s\) {name}\. Add"):
@@ -255,26 +255,26 @@ def test_a_missing_field_is_named(name: str) -> None:
         ("head_width", False, "int or None"),
     ],
 )
-def test_a_field_of_another_type_is_refused(name: str, value: Any, kind: str) -> None:
+def test_field_of_wrong_type_raises(name: str, value: Any, kind: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        TransformerConfig.from_json(changed_json(**{name: value}))
+        TransformerConfig.from_json(edited_json(**{name: value}))
     assert f"{name} is {value!r}, but must be" in str(caught.value)
     assert " ".join(str(caught.value).removesuffix(".").split("must be ")[1].split()) == kind
 
 
-def test_a_whole_number_passes_where_a_fraction_is_meant() -> None:
-    assert TransformerConfig.from_json(changed_json(dropout=0)) == small_config(dropout=0.0)
+def test_integer_is_accepted_for_float_field() -> None:
+    assert TransformerConfig.from_json(edited_json(dropout=0)) == small_config(dropout=0.0)
 
 
-def test_values_from_json_are_checked_like_all_others() -> None:
+def test_values_from_json_are_validated() -> None:
     with pytest.raises(ConfigError, match="dropout is 2"):
-        TransformerConfig.from_json(changed_json(dropout=2))
+        TransformerConfig.from_json(edited_json(dropout=2))
     with pytest.raises(ConfigError, match="norm_epsilon is nan"):
-        TransformerConfig.from_json(changed_json(norm_epsilon=float("nan")))
+        TransformerConfig.from_json(edited_json(norm_epsilon=float("nan")))
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "message"),
     [
         ("", "config.json is not JSON"),
         ('{"d_model": 51', "config.json is not JSON"),
@@ -282,16 +282,16 @@ def test_values_from_json_are_checked_like_all_others() -> None:
         ("3", "config.json holds int, but an object"),
     ],
 )
-def test_what_is_no_json_object_is_refused(text: str, complaint: str) -> None:
-    with pytest.raises(ConfigError, match=complaint):
+def test_json_without_object_raises(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         TransformerConfig.from_json(text)
 
 
-def test_configuration_errors_are_for_people() -> None:
+def test_config_error_is_a_model_error() -> None:
     assert issubclass(ConfigError, ModelError)
 
 
-def test_every_named_activation_norm_and_position_exists() -> None:
+def test_registries_match_config_names() -> None:
     assert set(ACTIVATIONS) == set(ACTIVATION_NAMES)
     assert NORM_NAMES == ("layer", "rms")
     assert len(set(POSITION_NAMES)) == 7

@@ -57,7 +57,7 @@ def uniform_rows(translation: Translation, kind: Kind) -> FloatArray:
     return rows
 
 
-# ---------------------------------------------------------------- what the actions do
+# ---------------------------------------------------------------- actions
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,15 +72,15 @@ def test_removed_head_has_zero_weights(translator: Translator, kind: Kind) -> No
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "alibi"])
 def test_uniform_head_has_equal_allowed_weights(positions: str, kind: Kind) -> None:
     uniform = changed_by(tiny_translator(positions=positions), change(kind, "uniform"))
-    given = uniform.attention.of(kind)[1, 2]
-    np.testing.assert_allclose(given, uniform_rows(uniform, kind), atol=1e-6)
-    assert (given[~uniform.attention.allowed(kind)] == 0.0).all()
+    actual = uniform.attention.of(kind)[1, 2]
+    np.testing.assert_allclose(actual, uniform_rows(uniform, kind), atol=1e-6)
+    assert (actual[~uniform.attention.allowed(kind)] == 0.0).all()
 
 
 def test_uniform_decoder_rows_cover_past_tokens() -> None:
-    given = changed_by(tiny_translator(), change("decoder", "uniform")).attention.decoder[1, 2]
+    actual = changed_by(tiny_translator(), change("decoder", "uniform")).attention.decoder[1, 2]
     expected = np.array([[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3, 1 / 3, 1 / 3]])
-    np.testing.assert_allclose(given[:3, :3], expected, atol=1e-6)
+    np.testing.assert_allclose(actual[:3, :3], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -96,9 +96,9 @@ def test_interventions_in_padded_batch_match_single_sentences(translator: Transl
         intervention = change(kind, action, amount=0.5)
         together = translator.translate_batch(SENTENCES, target=TARGET, interventions=(intervention,))
         for text, one in zip(SENTENCES, together, strict=True):
-            alone = changed_by(translator, intervention, text=text)
+            single = changed_by(translator, intervention, text=text)
             for looked in KINDS:
-                np.testing.assert_allclose(one.attention.of(looked), alone.attention.of(looked), atol=1e-5)
+                np.testing.assert_allclose(one.attention.of(looked), single.attention.of(looked), atol=1e-5)
             if action == "uniform":
                 np.testing.assert_allclose(one.attention.of(kind)[1, 2], uniform_rows(one, kind), atol=1e-6)
 
@@ -118,7 +118,7 @@ def test_intervention_affects_only_its_head_and_later_layers(translator: Transla
         before, after = plain.of(looked)[layer], changed.of(looked)[layer]  # type: ignore[arg-type]
         if place == here:
             before, after = np.delete(before, 2, axis=0), np.delete(after, 2, axis=0)
-        if place <= here or (looked, layer) == ("decoder", 0):  # which nothing of the source has reached yet
+        if place <= here or (looked, layer) == ("decoder", 0):  # which does not depend on the source
             np.testing.assert_allclose(after, before, atol=1e-6)
         else:
             assert np.abs(after - before).max() > 1e-4, (looked, layer)
@@ -143,7 +143,7 @@ def test_intervention_matches_manually_edited_weights(
     attention: Any = model.get_submodule(attention_path(kind, 1))
     head = slice(2 * HEAD_WIDTH, 3 * HEAD_WIDTH)
     with torch.no_grad():
-        if action == "uniform":  # a query of zeros fits every key alike
+        if action == "uniform":  # a zero query gives equal scores
             attention.query.weight[head] = 0.0
             attention.query.bias[head] = 0.0
         else:
@@ -171,20 +171,20 @@ def test_interventions_combine_in_any_order(translator: Translator) -> None:
         change("cross", "scale", layer=2, head=0, amount=2.0),
     )
     expected = changed_by(translator, *interventions)
-    given = expected.attention.decoder[1, 2]
-    np.testing.assert_allclose(given, 0.5 * uniform_rows(expected, "decoder"), atol=1e-6)
+    actual = expected.attention.decoder[1, 2]
+    np.testing.assert_allclose(actual, 0.5 * uniform_rows(expected, "decoder"), atol=1e-6)
     assert (expected.attention.encoder[0, 4] == 0.0).all()
     np.testing.assert_allclose(expected.attention.cross[2, 0].sum(axis=-1), 2, atol=1e-5)
     for order in itertools.permutations(interventions):
-        again = changed_by(translator, *order)
+        repeated = changed_by(translator, *order)
         for kind in KINDS:
-            np.testing.assert_allclose(again.attention.of(kind), expected.attention.of(kind), atol=1e-6)
+            np.testing.assert_allclose(repeated.attention.of(kind), expected.attention.of(kind), atol=1e-6)
 
 
 def test_repeated_factor_applies_twice(translator: Translator) -> None:
     half = change("cross", "scale", amount=0.5)
-    given = changed_by(translator, half, half).attention.cross[1, 2]
-    np.testing.assert_allclose(given, 0.25 * changed_by(translator).attention.cross[1, 2], atol=1e-6)
+    actual = changed_by(translator, half, half).attention.cross[1, 2]
+    np.testing.assert_allclose(actual, 0.25 * changed_by(translator).attention.cross[1, 2], atol=1e-6)
 
 
 # ---------------------------------------------------------------- errors, and nothing left behind
@@ -293,9 +293,9 @@ def pointed_rows(translation: Translation, kind: Kind, step: int) -> FloatArray:
 def test_previous_next_and_same_patterns(translator: Translator, kind: Kind, action: str, step: int) -> None:
     long = "The dog is sleeping in the garden, and so are the cats."  # more rows than the source has tokens
     changed = translator.translate(TEXT, target=long, interventions=(change(kind, action),))
-    given = rows_of(changed, kind)
-    np.testing.assert_allclose(given, pointed_rows(changed, kind, step), atol=1e-6)
-    np.testing.assert_allclose(given.sum(axis=-1), 1, atol=1e-6)
+    actual = rows_of(changed, kind)
+    np.testing.assert_allclose(actual, pointed_rows(changed, kind, step), atol=1e-6)
+    np.testing.assert_allclose(actual.sum(axis=-1), 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -307,8 +307,8 @@ def test_temperature_divides_scores(translator: Translator, kind: Kind) -> None:
     for temperature in (0.25, 4.0):
         powers = np.exp(scores / temperature - (scores / temperature).max(axis=-1, keepdims=True))
         expected = powers / powers.sum(axis=-1, keepdims=True)
-        given = rows_of(changed_by(translator, change(kind, "temperature", amount=temperature)), kind)
-        np.testing.assert_allclose(given, expected, atol=1e-5)
+        actual = rows_of(changed_by(translator, change(kind, "temperature", amount=temperature)), kind)
+        np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
 def test_changed_rows_sum_to_one(translator: Translator) -> None:
@@ -345,12 +345,12 @@ def test_set_weight_keeps_proportions_of_others(translator: Translator, kind: Ki
     plain = rows_of(changed_by(translator), kind)
     drag = SetWeight(kind=kind, layer=1, head=2, row=4, column=3, amount=amount)
     changed = changed_by(translator, drag)
-    given = rows_of(changed, kind)
+    actual = rows_of(changed, kind)
     expected = plain[4] * (1 - amount) / (1 - plain[4, 3])
     expected[3] = amount
-    np.testing.assert_allclose(given[4], expected, atol=1e-6)
-    np.testing.assert_allclose(np.delete(given, 4, axis=0), np.delete(plain, 4, axis=0), atol=1e-6)
-    assert (given[~changed.attention.allowed(kind)] == 0.0).all()
+    np.testing.assert_allclose(actual[4], expected, atol=1e-6)
+    np.testing.assert_allclose(np.delete(actual, 4, axis=0), np.delete(plain, 4, axis=0), atol=1e-6)
+    assert (actual[~changed.attention.allowed(kind)] == 0.0).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -369,11 +369,11 @@ def test_weight_can_be_set_where_all_heads_are_zero(translator: Translator, kind
     """A decoding step has no other row with a weight there."""
     drag = SetWeight(kind=kind, layer=1, head=2, row=2, column=0, amount=0.7)
     changes = (change(kind, "same", head=head), drag)
-    written = translator.translate(TEXT, interventions=changes, max_length=9)
-    given = rows_of(written, kind)[2]
-    assert given[0] == pytest.approx(0.7, abs=1e-6)
-    assert given.sum() == pytest.approx(1, abs=1e-5)
-    for token in written.target_tokens:  # words were chosen with that weight, too
+    translation = translator.translate(TEXT, interventions=changes, max_length=9)
+    actual = rows_of(translation, kind)[2]
+    assert actual[0] == pytest.approx(0.7, abs=1e-6)
+    assert actual.sum() == pytest.approx(1, abs=1e-5)
+    for token in translation.target_tokens:  # the weight also applied during decoding
         assert token.alternatives[0].id == token.id
 
 
@@ -389,8 +389,8 @@ def test_set_weight_of_masked_word_has_no_effect(translator: Translator) -> None
     hidden = [place for place, may in enumerate(plain.attention.allowed("cross")[0]) if not may]
     assert hidden
     drag = SetWeight(kind="cross", layer=1, head=2, row=3, column=hidden[0], amount=0.7)
-    given = translator.translate(TEXT, target=TARGET, interventions=(mask, drag))
-    np.testing.assert_array_equal(rows_of(given, "cross"), rows_of(plain, "cross"))
+    actual = translator.translate(TEXT, target=TARGET, interventions=(mask, drag))
+    np.testing.assert_array_equal(rows_of(actual, "cross"), rows_of(plain, "cross"))
 
 
 def test_single_head_ablations_share_one_product_per_attention(translator: Translator) -> None:
@@ -407,9 +407,9 @@ def test_single_head_ablations_share_one_product_per_attention(translator: Trans
 @pytest.mark.parametrize("from_layer", [0, 1])
 def test_copy_uses_map_of_other_head(translator: Translator, kind: Kind, from_layer: int) -> None:
     copied = changed_by(translator, CopyHead(kind=kind, layer=1, head=2, from_layer=from_layer, from_head=4))
-    given = copied.attention.of(kind)
-    np.testing.assert_allclose(given[1, 2], given[from_layer, 4], atol=1e-6)
-    assert np.abs(given[1, 2] - rows_of(changed_by(translator), kind)).max() > 1e-3
+    actual = copied.attention.of(kind)
+    np.testing.assert_allclose(actual[1, 2], actual[from_layer, 4], atol=1e-6)
+    assert np.abs(actual[1, 2] - rows_of(changed_by(translator), kind)).max() > 1e-3
 
 
 def test_copy_follows_other_interventions(translator: Translator) -> None:
@@ -425,15 +425,15 @@ def test_borrowed_map_matches_other_sentence(translator: Translator, kind: Kind,
     theirs = rows_of(translator.translate(other), kind)
     plain = rows_of(changed_by(translator), kind)
     changed = changed_by(translator, BorrowMap(kind=kind, layer=1, head=2, text=other))
-    given = rows_of(changed, kind)
-    rows, columns = min(len(theirs), len(given)), min(theirs.shape[1], given.shape[1])
-    for row in range(len(given)):
+    actual = rows_of(changed, kind)
+    rows, columns = min(len(theirs), len(actual)), min(theirs.shape[1], actual.shape[1])
+    for row in range(len(actual)):
         if row >= rows or not theirs[row, :columns].any():
-            np.testing.assert_allclose(given[row], plain[row], atol=1e-5)
+            np.testing.assert_allclose(actual[row], plain[row], atol=1e-5)
             continue
-        expected = np.zeros(given.shape[1])
+        expected = np.zeros(actual.shape[1])
         expected[:columns] = theirs[row, :columns] / theirs[row, :columns].sum()
-        np.testing.assert_allclose(given[row], expected, atol=1e-5)
+        np.testing.assert_allclose(actual[row], expected, atol=1e-5)
 
 
 SEVERAL = (
@@ -457,23 +457,23 @@ def test_cached_steps_match_full_pass_under_interventions(positions: str) -> Non
     """Greedy tokens are chosen row by row; a full pass must give each the highest probability."""
     translator = tiny_translator(positions=positions)
     for text in (TEXT, SENTENCES[2]):
-        written = translator.translate(text, interventions=SEVERAL, max_length=15)
+        translation = translator.translate(text, interventions=SEVERAL, max_length=15)
         plain = translator.translate(text, max_length=15)
-        assert ids_of(written) != ids_of(plain)
-        for token in written.target_tokens:
+        assert ids_of(translation) != ids_of(plain)
+        for token in translation.target_tokens:
             assert token.alternatives[0].id == token.id
-        again = translator.translate(text, target=tuple(ids_of(written)), interventions=SEVERAL)
-        assert again.log_probability == pytest.approx(written.log_probability, abs=1e-5)
+        repeated = translator.translate(text, target=tuple(ids_of(translation)), interventions=SEVERAL)
+        assert repeated.log_probability == pytest.approx(translation.log_probability, abs=1e-5)
 
 
 def test_multiple_interventions_in_padded_batch_match_single_ones(translator: Translator) -> None:
     texts = [SENTENCES[0], SENTENCES[2], SENTENCES[3]]
     changes = SEVERAL[:-1]  # the first word of another sentence has other characters
     for text, one in zip(texts, translator.translate_batch(texts, interventions=changes, max_length=15), strict=True):
-        alone = translator.translate(text, interventions=changes, max_length=15)
-        assert ids_of(one) == ids_of(alone)
+        single = translator.translate(text, interventions=changes, max_length=15)
+        assert ids_of(one) == ids_of(single)
         for kind in KINDS:
-            np.testing.assert_allclose(one.attention.of(kind), alone.attention.of(kind), atol=1e-5)
+            np.testing.assert_allclose(one.attention.of(kind), single.attention.of(kind), atol=1e-5)
 
 
 # ---------------------------------------------------------------- layers and positions
@@ -487,9 +487,9 @@ def test_removed_feed_forward_matches_zero_matrix(translator: Translator, side: 
         narrow.weight.zero_()
         narrow.bias.zero_()
     expected = Translator(model, *tokenizers(), step_weights="plain").translate(TEXT, target=TARGET)
-    given = changed_by(translator, ZeroPart(side=side, layer=1, part="feed_forward"))
-    assert given.log_probability == pytest.approx(expected.log_probability, abs=1e-5)
-    assert given.log_probability != pytest.approx(changed_by(translator).log_probability, abs=1e-3)
+    actual = changed_by(translator, ZeroPart(side=side, layer=1, part="feed_forward"))
+    assert actual.log_probability == pytest.approx(expected.log_probability, abs=1e-5)
+    assert actual.log_probability != pytest.approx(changed_by(translator).log_probability, abs=1e-3)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -510,9 +510,9 @@ def test_removed_residual_passes_only_sublayer_output(side: Any, parts: int, nor
     with torch.inference_mode():
         plain, by_hand = translator.model(*ids), expected(*ids)
         with apply_interventions(translator.model, [ZeroPart(side=side, layer=1, part="residual")]):
-            given = translator.model(*ids)
-    torch.testing.assert_close(given, by_hand, atol=1e-5, rtol=1e-5)
-    assert (plain - given).abs().max() > 1e-3
+            actual = translator.model(*ids)
+    torch.testing.assert_close(actual, by_hand, atol=1e-5, rtol=1e-5)
+    assert (plain - actual).abs().max() > 1e-3
 
 
 ENCODINGS = ["sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "relative"]
@@ -562,7 +562,7 @@ def test_shifted_positions_match_longer_sentence(positions: str) -> None:
 def test_shuffled_positions_match_reordered_sentence(positions: str) -> None:
     """A shuffled sentence matches the sentence with reordered words, except for the order in memory."""
     model = tiny_translator(positions=positions).model
-    ids = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])  # one whole block
+    ids = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])  # one block
     shuffle = PositionChange(side="encoder", action="shuffle", amount=3)
     with torch.inference_mode():
         with apply_interventions(model, [shuffle]), watch(model, "encoder.embedding.positions.places") as seen:
@@ -584,7 +584,7 @@ def test_shift_is_limited_by_learned_table() -> None:
     torch.testing.assert_close(added[0], encoding.table[-1:].expand(3, -1), atol=1e-5, rtol=1e-5)
 
 
-# ---------------------------------------------------------------- nobody else
+# ---------------------------------------------------------------- isolation
 
 
 def test_interventions_do_not_leak_to_other_threads() -> None:
@@ -592,14 +592,14 @@ def test_interventions_do_not_leak_to_other_threads() -> None:
     translator = tiny_translator()
     off = tuple(Intervention(kind=kind, layer=None, head=None, action="remove") for kind in KINDS)
     off += (PositionChange(side="encoder", action="no_positions"), ZeroPart(side="decoder", layer=0, part="residual"))
-    alone = {changes: translator.translate(TEXT, interventions=changes, max_length=9) for changes in ((), off)}
-    assert ids_of(alone[()]) != ids_of(alone[off])
+    single = {changes: translator.translate(TEXT, interventions=changes, max_length=9) for changes in ((), off)}
+    assert ids_of(single[()]) != ids_of(single[off])
     wrong: list[str] = []
 
     def visit(changes: tuple[Any, ...]) -> None:
         for _ in range(12):
             answer = translator.translate(TEXT, interventions=changes, max_length=9)
-            if ids_of(answer) != ids_of(alone[changes]) or answer.log_probability != alone[changes].log_probability:
+            if ids_of(answer) != ids_of(single[changes]) or answer.log_probability != single[changes].log_probability:
                 wrong.append(answer.text)
 
     visitors = [threading.Thread(target=visit, args=(changes,)) for changes in ((), off)]
@@ -620,6 +620,6 @@ def test_head_ablation_matches_zero_output_columns(translator: Translator, kind:
         with torch.no_grad():
             attention.output.weight[:, head * HEAD_WIDTH : (head + 1) * HEAD_WIDTH] = 0.0
         by_hand = Translator(model, *tokenizers(), step_weights="plain").translate(TEXT, target=TARGET)
-        given = changed_by(translator, change(kind, "remove", layer=layer, head=head))
-        chances = [[token.probability for token in each.target_tokens] for each in (given, by_hand)]
+        actual = changed_by(translator, change(kind, "remove", layer=layer, head=head))
+        chances = [[token.probability for token in each.target_tokens] for each in (actual, by_hand)]
         np.testing.assert_allclose(chances[0], chances[1], atol=1e-6)

@@ -11,17 +11,17 @@ from headlight.model.core.masks import causal_mask, combine_masks, padding_mask,
 from tests.sizes import BATCH, KEYS, QUERIES
 
 
-def test_causal_mask_lets_a_query_see_itself_and_what_came_before() -> None:
+def test_causal_mask_allows_current_and_earlier_keys() -> None:
     mask = causal_mask(QUERIES)
     assert mask.dtype == torch.bool
     assert mask.tolist() == [[key <= query for key in range(QUERIES)] for query in range(QUERIES)]
 
 
-def test_causal_mask_of_more_keys_takes_the_queries_as_the_last() -> None:
+def test_causal_mask_with_more_keys_aligns_queries_to_the_end() -> None:
     assert torch.equal(causal_mask(QUERIES, KEYS), causal_mask(KEYS)[KEYS - QUERIES :])
 
 
-def test_padding_mask_hides_padding_from_every_head_and_query() -> None:
+def test_padding_mask_hides_padding() -> None:
     ids = torch.tensor([[7, 5, 0], [7, 0, 0]])
     mask = padding_mask(ids, 0)
     assert mask.shape == (2, 1, 1, 3)
@@ -29,7 +29,7 @@ def test_padding_mask_hides_padding_from_every_head_and_query() -> None:
     assert padding_mask(ids, 7)[:, 0, 0].tolist() == [[False, True, True], [False, True, True]]
 
 
-def test_both_is_what_two_masks_allow() -> None:
+def test_combined_mask_is_logical_and() -> None:
     causal, padding = causal_mask(KEYS), torch.rand(BATCH, 1, 1, KEYS) > 0.3
     assert combine_masks(None, None) is None
     assert combine_masks(causal, None) is causal
@@ -40,7 +40,7 @@ def test_both_is_what_two_masks_allow() -> None:
     assert joined.shape == (BATCH, 1, KEYS, KEYS)
 
 
-def test_a_boolean_mask_adds_nothing() -> None:
+def test_boolean_mask_has_no_additive_part() -> None:
     mask = causal_mask(3)
     allowed, added = split_mask(mask)
     assert allowed is mask
@@ -48,7 +48,7 @@ def test_a_boolean_mask_adds_nothing() -> None:
     assert split_mask(None) == (None, None)
 
 
-def test_an_additive_mask_forbids_by_minus_infinity_and_adds_all_else() -> None:
+def test_additive_mask_is_split_at_minus_infinity() -> None:
     allowed, added = split_mask(torch.tensor([[0.0, -math.inf, 2.5, -1e9]]))
     assert allowed is not None
     assert added is not None
@@ -57,6 +57,6 @@ def test_an_additive_mask_forbids_by_minus_infinity_and_adds_all_else() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int64])
-def test_masks_of_bytes_or_integers_are_refused(dtype: torch.dtype) -> None:
+def test_byte_and_integer_masks_raise(dtype: torch.dtype) -> None:
     with pytest.raises(TypeError, match=f"must be boolean .*, not {dtype}"):
         split_mask(torch.ones(3, 3, dtype=dtype))

@@ -1,5 +1,4 @@
-"""The classic mistakes of Transformers written from scratch: each has a check that our code passes and that the
-mistake, made on purpose, does not."""
+"""Common mistakes in Transformers. Each has a check that passes for our code and fails for the mistake."""
 
 from __future__ import annotations
 
@@ -46,8 +45,8 @@ from tests.sizes import (
 )
 
 
-def fails(check: Callable[..., None], *arguments: Any) -> None:
-    """The check must not pass: by its assertion, or because the wrong shapes break on the way."""
+def assert_fails(check: Callable[..., None], *arguments: Any) -> None:
+    """Assert that the check fails, either by an assertion or by an error in PyTorch."""
     with pytest.raises((AssertionError, RuntimeError)):
         check(*arguments)
 
@@ -64,7 +63,7 @@ def make_model(**fields: Any) -> Transformer:
 
 
 def check_wavelengths(table: Tensor) -> None:
-    """From 2π to 10,000 · 2π, a pair of columns to each, in a geometric row: the paper's 10000^(2i/d)."""
+    """Wavelengths form a geometric progression from 2π to 10,000 · 2π over pairs of columns: 10000^(2i/d)."""
     length, width = table.shape
     for pair in range(width // 2):
         speed = 10_000 ** (-2 * pair / width)
@@ -73,26 +72,30 @@ def check_wavelengths(table: Tensor) -> None:
             assert abs(table[position, 2 * pair + 1].item() - math.cos(position * speed)) < 1e-5
 
 
-def waves(exponent: Callable[[Tensor], Tensor]) -> Tensor:
+def sinusoid_table(exponent: Callable[[Tensor], Tensor]) -> Tensor:
     columns = torch.arange(22)
     angles = torch.arange(50)[:, None] / 10_000 ** exponent(columns)
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
 
 
-def test_pitfall_the_exponent_of_the_sinusoid() -> None:
+def test_pitfall_sinusoid_exponent() -> None:
     check_wavelengths(sinusoidal_table(50, 22))
-    check_wavelengths(waves(lambda column: 2 * (column // 2) / 22))
-    fails(check_wavelengths, waves(lambda column: column / 22))  # sine and cosine of a pair on two wavelengths
-    fails(check_wavelengths, waves(lambda column: 2 * column / 22))  # 2i of the paper read as twice the column
-    fails(check_wavelengths, waves(lambda column: (column // 2) / 22))  # the 2 forgotten
-    fails(check_wavelengths, sinusoidal_table(50, 22).flip(1))
+    check_wavelengths(sinusoid_table(lambda column: 2 * (column // 2) / 22))
+    assert_fails(
+        check_wavelengths, sinusoid_table(lambda column: column / 22)
+    )  # sine and cosine of a pair have different wavelengths
+    assert_fails(
+        check_wavelengths, sinusoid_table(lambda column: 2 * column / 22)
+    )  # 2i of the paper taken as twice the column
+    assert_fails(check_wavelengths, sinusoid_table(lambda column: (column // 2) / 22))  # factor 2 missing
+    assert_fails(check_wavelengths, sinusoidal_table(50, 22).flip(1))
 
 
 # ---------------------------------------------------------------- a dropped residual sum
 
 
-def check_the_stream_survives(norm_first: bool) -> None:
-    """Sub-layers that add nothing leave the stream as it was: the sum must be there, around each of them."""
+def check_residual_stream_is_kept(norm_first: bool) -> None:
+    """Sublayers with zero output leave the residual stream unchanged."""
     model = make_model(norm_first=norm_first)
     for module in model.modules():
         if isinstance(module, MultiHeadAttention | FeedForward):
@@ -112,23 +115,23 @@ def check_the_stream_survives(norm_first: bool) -> None:
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
-def test_pitfall_a_dropped_residual_sum(norm_first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_the_stream_survives(norm_first)
+def test_pitfall_missing_residual_connection(norm_first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_residual_stream_is_kept(norm_first)
 
     def without_sum(self: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.stream(self.norm(sublayer(x)))
 
     monkeypatch.setattr(Residual, "forward", without_sum)
-    fails(check_the_stream_survives, norm_first)
+    assert_fails(check_residual_stream_is_kept, norm_first)
 
 
 # ---------------------------------------------------------------- queries and keys swapped in cross-attention
 
 
-def check_cross_attention_asks_the_source(length: int) -> None:
-    """Row t is the word being written, column s the source's: softmax of (what the decoder asks · what the source is).
+def check_cross_attention_formula(length: int) -> None:
+    """Rows are target positions, columns source positions: softmax of decoder queries times source keys.
 
-    Also of equal lengths, where a swap breaks no shape.
+    Equal lengths are tested too, because then a swap does not change any shape.
     """
     model, (source, target) = make_model(norm_first=True), make_ids(length)
     layer = model.decoder.layers[0]
@@ -148,19 +151,19 @@ def check_cross_attention_asks_the_source(length: int) -> None:
 
 @pytest.mark.parametrize("length", [SOURCE, TARGET])
 def test_pitfall_queries_and_keys_swapped_in_cross_attention(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_cross_attention_asks_the_source(length)
+    check_cross_attention_formula(length)
 
-    def swapped(query: Tensor, key: Tensor, bias: Tensor | None = None, scale: float | None = None) -> Tensor:
+    def swap_scores(query: Tensor, key: Tensor, bias: Tensor | None = None, scale: float | None = None) -> Tensor:
         return attention_scores(key, query, bias, scale)
 
-    monkeypatch.setattr(attention_module, "attention_scores", swapped)
-    fails(check_cross_attention_asks_the_source, length)
+    monkeypatch.setattr(attention_module, "attention_scores", swap_scores)
+    assert_fails(check_cross_attention_formula, length)
 
 
 # ---------------------------------------------------------------- normalisation over the wrong axis
 
 
-def check_each_token_is_normal_by_itself() -> None:
+def check_norm_is_per_token() -> None:
     model, (source, _) = make_model(), make_ids()
     vectors = model.encode(source).vectors
     assert_close(vectors.mean(dim=-1), torch.zeros(BATCH, SOURCE), within=1e-5)
@@ -173,8 +176,8 @@ def check_each_token_is_normal_by_itself() -> None:
 
 
 @pytest.mark.parametrize("axes", [(1,), (0,), (1, 2)], ids=["over tokens", "over the batch", "over tokens and width"])
-def test_pitfall_normalisation_over_the_wrong_axis(axes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    check_each_token_is_normal_by_itself()
+def test_pitfall_normalisation_over_wrong_axis(axes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    check_norm_is_per_token()
 
     class WrongNorm(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
@@ -182,14 +185,14 @@ def test_pitfall_normalisation_over_the_wrong_axis(axes: tuple[int, ...], monkey
             return centred * (centred.square().mean(dim=axes, keepdim=True) + 1e-5).rsqrt()
 
     monkeypatch.setattr(blocks_module, "make_norm", lambda config: WrongNorm())
-    fails(check_each_token_is_normal_by_itself)
+    assert_fails(check_norm_is_per_token)
 
 
-# ---------------------------------------------------------------- a norm made anew at each call
+# ---------------------------------------------------------------- a norm created at each call
 
 
 def check_norms_are_trained(norm: str) -> None:
-    """Every norm's weights are the optimiser's to move, and what they are shows in the result."""
+    """The weights of every norm are parameters with gradients."""
     model = make_model(norm=norm, final_norm=True).train()
     norms = {name: p for name, p in model.named_parameters() if "norm" in name and name.endswith("weight")}
     assert len(norms) == 2 * ENCODER_LAYERS + 3 * DECODER_LAYERS + 2
@@ -197,26 +200,26 @@ def check_norms_are_trained(norm: str) -> None:
     model(*make_ids()).square().mean().backward()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter -= 0 if parameter.grad is None else parameter.grad  # a step of plain descent
+            parameter -= 0 if parameter.grad is None else parameter.grad  # a step of gradient descent
     assert [name for name, p in norms.items() if torch.equal(p, before[name])] == [], "never trained"
 
 
 @pytest.mark.parametrize("norm", ["layer", "rms"])
-def test_pitfall_a_norm_made_anew_at_each_call(norm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pitfall_norm_created_at_each_call(norm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check_norms_are_trained(norm)
 
     def with_new_norm(self: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.stream(nn.LayerNorm(D_MODEL)(x + sublayer(x)))
 
     monkeypatch.setattr(Residual, "forward", with_new_norm)
-    fails(check_norms_are_trained, norm)
+    assert_fails(check_norms_are_trained, norm)
 
 
 # ---------------------------------------------------------------- positions in place of the embedding
 
 
-def check_positions_join_the_embedding(positions: str) -> None:
-    """At one place, two words differ by their rows of the table; a word at two places differs by the positions."""
+def check_positions_are_added(positions: str) -> None:
+    """Two words at one position differ by their table rows; one word at two positions differs by the positions."""
     embedding = make_model(positions=positions).encoder.embedding
     words = embedding(torch.tensor([[7, 11, 7, 11]]))[0]
     swapped = embedding(torch.tensor([[11, 7, 11, 7]]))[0]
@@ -227,46 +230,46 @@ def check_positions_join_the_embedding(positions: str) -> None:
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal_halves", "learned"])
-def test_pitfall_positions_that_replace_the_embedding(positions: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_positions_join_the_embedding(positions)
+def test_pitfall_positions_replace_the_embedding(positions: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_positions_are_added(positions)
 
-    def replacing(self: SinusoidalPositions, embedded: Tensor, start: int = 0) -> Tensor:
+    def replace_embedding(self: SinusoidalPositions, embedded: Tensor, start: int = 0) -> Tensor:
         return self.rows(start, start + embedded.shape[1], embedded).expand(embedded.shape)
 
-    monkeypatch.setattr("headlight.model.core.positions.AddedPositions.forward", replacing)
-    fails(check_positions_join_the_embedding, positions)
+    monkeypatch.setattr("headlight.model.core.positions.AddedPositions.forward", replace_embedding)
+    assert_fails(check_positions_are_added, positions)
     monkeypatch.setattr(
         "headlight.model.core.positions.AddedPositions.forward", lambda self, embedded, start=0: embedded
     )
-    fails(check_positions_join_the_embedding, positions)
+    assert_fails(check_positions_are_added, positions)
 
 
 # ---------------------------------------------------------------- masks as bytes
 
 
-def check_bytes_cannot_pass_for_a_mask() -> None:
-    """Zeros and ones of bytes would be added to the scores, or read the other way round: nobody takes them."""
+def check_byte_masks_raise() -> None:
+    """Byte masks raise, because they could be added to the scores or interpreted with the opposite meaning."""
     attention, x = MultiHeadAttention(D_MODEL, HEADS).eval(), torch.randn(BATCH, QUERIES, D_MODEL)
     query = key = value = torch.randn(BATCH, HEADS, QUERIES, HEAD_WIDTH)
     mask = causal_mask(QUERIES).to(torch.uint8)
-    ways: list[Callable[[], object]] = [
+    calls: list[Callable[[], object]] = [
         lambda: attention_weights(query, key, mask),
         lambda: fused_attention(query, key, value, mask),
         lambda: attention(x, mask=mask),
     ]
-    for way in ways:
+    for call in calls:
         with pytest.raises(TypeError, match="must be boolean"):
-            way()
+            call()
     with pytest.raises(TypeError, match="must be boolean"), watch(attention, "weights"):
         attention(x, mask=mask)
 
 
-def test_pitfall_masks_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_bytes_cannot_pass_for_a_mask()
+def test_pitfall_byte_masks(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_byte_masks_raise()
     assert causal_mask(QUERIES).dtype == padding_mask(make_ids()[0], 0).dtype == torch.bool
     monkeypatch.setattr(attention_module, "split_mask", lambda mask: (None, mask.float()))
-    with pytest.raises(pytest.fail.Exception):  # what used to happen: the mask is a bonus of one
-        check_bytes_cannot_pass_for_a_mask()
+    with pytest.raises(pytest.fail.Exception):  # without the check, the mask would add 1 to the scores
+        check_byte_masks_raise()
 
 
 # ---------------------------------------------------------------- a mask added after the softmax
@@ -280,18 +283,18 @@ def check_masked_rows_still_sum_to_one(weigh: Callable[[Tensor, Tensor, Tensor],
     assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6)
 
 
-def test_pitfall_a_mask_applied_after_the_softmax() -> None:
+def test_pitfall_mask_applied_after_softmax() -> None:
     check_masked_rows_still_sum_to_one(attention_weights)
-    fails(check_masked_rows_still_sum_to_one, lambda query, key, mask: attention_weights(query, key) * mask)
+    assert_fails(check_masked_rows_still_sum_to_one, lambda query, key, mask: attention_weights(query, key) * mask)
     added = torch.zeros(QUERIES, KEYS).masked_fill(~causal_mask(QUERIES, KEYS), -1e9)
-    fails(check_masked_rows_still_sum_to_one, lambda query, key, mask: attention_weights(query, key) + added)
+    assert_fails(check_masked_rows_still_sum_to_one, lambda query, key, mask: attention_weights(query, key) + added)
 
 
 # ---------------------------------------------------------------- hard-coded devices
 
 
-def check_everything_is_made_where_the_model_is(positions: str) -> None:
-    """The meta device has no numbers and refuses to meet tensors of another: it stands in for any GPU."""
+def check_tensors_are_on_the_model_device(positions: str) -> None:
+    """The meta device rejects tensors of other devices, so it replaces a GPU."""
     model = Transformer(tiny_config(positions=positions)).to("meta").train()
     source, target = (ids.to("meta") for ids in make_ids())
     mask = torch.ones(BATCH, 1, 1, SOURCE, dtype=torch.bool, device="meta")
@@ -309,33 +312,33 @@ def check_everything_is_made_where_the_model_is(positions: str) -> None:
 
 @pytest.mark.parametrize("positions", POSITION_NAMES)
 def test_pitfall_hard_coded_devices(positions: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_everything_is_made_where_the_model_is(positions)
+    check_tensors_are_on_the_model_device(positions)
     wrong = causal_mask(TARGET)
     monkeypatch.setattr(transformer_module, "causal_mask", lambda queries, keys, device: wrong)
-    fails(check_everything_is_made_where_the_model_is, positions)
+    assert_fails(check_tensors_are_on_the_model_device, positions)
 
 
-ARITHMETIC = ("masks", "attention", "positions", "probes", "blocks", "transformer")
+CORE_MODULES = ("masks", "attention", "positions", "probes", "blocks", "transformer")
 
 
-def named_devices(source: str) -> list[str]:
-    """Where code names a GPU, or asks for one: those who compute go where their tensors are."""
-    found = []
+def find_device_names(source: str) -> list[str]:
+    """Lines that name a GPU device. Computing code must use the device of its tensors."""
+    lines = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and str(node.value).split(":")[0] in ("cuda", "mps"):
-            found.append(f"line {node.lineno}: {node.value!r}")
+            lines.append(f"line {node.lineno}: {node.value!r}")
         if isinstance(node, ast.Attribute) and node.attr in ("cuda", "mps"):
-            found.append(f"line {node.lineno}: .{node.attr}")
-    return found
+            lines.append(f"line {node.lineno}: .{node.attr}")
+    return lines
 
 
-@pytest.mark.parametrize("name", ARITHMETIC)
-def test_no_code_that_computes_names_a_gpu(name: str) -> None:
-    assert named_devices(Path(f"model/core/{name}.py").read_text(encoding="utf-8")) == []
+@pytest.mark.parametrize("name", CORE_MODULES)
+def test_core_modules_name_no_gpu(name: str) -> None:
+    assert find_device_names(Path(f"model/core/{name}.py").read_text(encoding="utf-8")) == []
 
 
-def test_a_named_gpu_would_be_found() -> None:
-    assert named_devices('x = y.to("cuda:0")\nif torch.cuda.is_available():\n    z.cuda()') == [
+def test_find_device_names_reports_gpus() -> None:
+    assert find_device_names('x = y.to("cuda:0")\nif torch.cuda.is_available():\n    z.cuda()') == [
         "line 1: 'cuda:0'",
         "line 2: .cuda",
         "line 3: .cuda",
@@ -346,7 +349,7 @@ def test_a_named_gpu_would_be_found() -> None:
 
 
 def check_logits_are_raw() -> None:
-    """What is added to the output's bias comes out as it went in: a softmax, or its logarithm, would swallow it."""
+    """A constant added to the output bias appears in the logits; softmax and log-softmax would remove it."""
     model, (source, target) = make_model(final_logits_bias=True), make_ids()
     before = model(source, target)
     with torch.no_grad():
@@ -360,37 +363,37 @@ def test_pitfall_softmax_before_the_loss(monkeypatch: pytest.MonkeyPatch) -> Non
     check_logits_are_raw()
     for function in (torch.softmax, torch.log_softmax):
         monkeypatch.setattr(OutputProjection, "forward", lambda self, x, squash=function: squash(self.words(x), dim=-1))
-        fails(check_logits_are_raw)
+        assert_fails(check_logits_are_raw)
 
 
 # ---------------------------------------------------------------- axes swapped, or labelled with the wrong language
 
 
 def check_axes_of_all_maps(translation: Translation) -> None:
-    """Rows look at columns. A row of the decoder's maps is the word being written, after the one read before it."""
-    source, written, read = "A1 A2 A3 </s>", "B1 B2 </s>", "<s> B1 B2"
+    """Rows are queries, columns keys. A decoder row is the token being written; it follows the previous token."""
+    source, target, decoder_inputs = "A1 A2 A3 </s>", "B1 B2 </s>", "<s> B1 B2"
     expected: dict[Kind, tuple[str, str, str]] = {
         "encoder": (source, source, source),
-        "decoder": (written, read, read),
-        "cross": (written, source, read),
+        "decoder": (target, decoder_inputs, decoder_inputs),
+        "cross": (target, source, decoder_inputs),
     }
-    for kind, (rows, columns, after) in expected.items():
+    for kind, (rows, columns, previous) in expected.items():
         for head in (1, None):
             view = translation.attention_map(kind, 0, head)
             assert " ".join(token.text for token in view.rows) == rows
             assert " ".join(token.text for token in view.columns) == columns
-            assert " ".join(token.text for token in view.previous_tokens) == after
+            assert " ".join(token.text for token in view.previous_tokens) == previous
             assert view.weights.shape == (len(view.rows), len(view.columns)) == view.allowed.shape
             assert np.allclose(view.weights.sum(axis=1), 1.0, atol=1e-6), "weights of a row share one"
             assert (view.weights[~view.allowed] == 0.0).all()
 
 
 def make_translation() -> Translation:
-    """A sentence of four tokens and its translation of three, with the maps of a real model."""
+    """A translation of four source and three target tokens, with the maps of a real model."""
     transformer = make_model()
-    source, read = torch.tensor([[3, 4, 5, 2]]), torch.tensor([[1, 6, 7]])
+    source, decoder_ids = torch.tensor([[3, 4, 5, 2]]), torch.tensor([[1, 6, 7]])
     with torch.inference_mode(), watch(transformer, "**.weights") as seen:
-        transformer(source, read)
+        transformer(source, decoder_ids)
 
     def maps(side: str, name: str) -> np.ndarray:
         weights = [tensor[0].numpy() for path, tensor in seen.items() if path.startswith(side) and name in path]
@@ -418,64 +421,64 @@ def make_translation() -> Translation:
     )
 
 
-def test_pitfall_axes_swapped_or_labelled_with_the_wrong_language(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pitfall_swapped_or_mislabelled_axes(monkeypatch: pytest.MonkeyPatch) -> None:
     translation = make_translation()
     check_axes_of_all_maps(translation)
     maps = translation.attention
-    turned = replace(maps, cross=maps.cross.swapaxes(2, 3), decoder=maps.decoder.swapaxes(2, 3))
-    fails(check_axes_of_all_maps, replace(translation, attention=turned))
-    turned_square = replace(maps, encoder=maps.encoder.swapaxes(2, 3))  # of equal lengths: only the sums tell
-    fails(check_axes_of_all_maps, replace(translation, attention=turned_square))
+    transposed = replace(maps, cross=maps.cross.swapaxes(2, 3), decoder=maps.decoder.swapaxes(2, 3))
+    assert_fails(check_axes_of_all_maps, replace(translation, attention=transposed))
+    transposed_encoder = replace(maps, encoder=maps.encoder.swapaxes(2, 3))  # equal lengths: only the row sums differ
+    assert_fails(check_axes_of_all_maps, replace(translation, attention=transposed_encoder))
 
-    right = Translation.attention_map
+    attention_map = Translation.attention_map
 
-    def mislabelled(self: Translation, kind: Kind, layer: int, head: int | None = None) -> AttentionMap:
-        view = right(self, kind, layer, head)
+    def mislabel(self: Translation, kind: Kind, layer: int, head: int | None = None) -> AttentionMap:
+        view = attention_map(self, kind, layer, head)
         return replace(view, rows=view.columns, columns=view.rows) if kind == "cross" else view
 
-    monkeypatch.setattr(Translation, "attention_map", mislabelled)
-    fails(check_axes_of_all_maps, translation)
+    monkeypatch.setattr(Translation, "attention_map", mislabel)
+    assert_fails(check_axes_of_all_maps, translation)
 
 
-# ---------------------------------------------------------------- surprises in what is saved
+# ---------------------------------------------------------------- state dict
 
 
-def test_two_models_with_sinusoids_share_every_entry_and_none_is_of_positions() -> None:
+def test_state_dict_does_not_contain_sinusoids() -> None:
     published, halves = make_model(positions="sinusoidal"), make_model(positions="sinusoidal_halves")
     names = set(published.state_dict())
     assert names == set(halves.state_dict())
     assert not [name for name in names if "position" in name]
     source, target = make_ids(target=101)
-    published(source, target)  # the table has grown since
+    published(source, target)  # the position table has grown
     assert set(published.state_dict()) == names
     halves.load_state_dict(published.state_dict())
 
 
-# ---------------------------------------------------------------- the helper that compares
+# ---------------------------------------------------------------- comparison helper
 
 
-def test_the_comparison_says_where_two_tensors_differ_most() -> None:
+def test_assert_close_reports_largest_difference() -> None:
     expected = torch.zeros(2, 3, 5)
-    given = expected.clone()
-    given[1, 2, 3], given[0, 1, 1] = 0.5, 1e-3
+    actual = expected.clone()
+    actual[1, 2, 3], actual[0, 1, 1] = 0.5, 1e-3
     with pytest.raises(AssertionError, match=r"weights: 2 of 30 numbers .* at \[1, 2, 3\]: 0.5 instead of 0"):
-        assert_close(given, expected, of="weights")
-    assert_close(given, expected, within=0.6)
+        assert_close(actual, expected, of="weights")
+    assert_close(actual, expected, within=0.6)
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
-def test_the_comparison_forgives_neither_nan_nor_infinity(wrong: float) -> None:
+def test_assert_close_rejects_nan_and_infinity(wrong: float) -> None:
     expected = torch.zeros(3)
-    given = torch.tensor([0.0, wrong, 0.0])
+    actual = torch.tensor([0.0, wrong, 0.0])
     with pytest.raises(AssertionError, match=r"at \[1\]"):
-        assert_close(given, expected, within=1e9)
+        assert_close(actual, expected, within=1e9)
     with pytest.raises(AssertionError, match=r"at \[1\]"):
-        assert_close(expected, given, within=1e9)
+        assert_close(expected, actual, within=1e9)
     assert_close(torch.tensor([math.inf]), torch.tensor([math.inf]))
     with pytest.raises(AssertionError, match="of 1 numbers"):
         assert_close(torch.tensor([math.nan]), torch.tensor([math.nan]))
 
 
-def test_the_comparison_forgives_no_other_shape() -> None:
+def test_assert_close_rejects_other_shapes() -> None:
     with pytest.raises(AssertionError, match=r"result: shape \[3\], but \[1, 3\] expected"):
         assert_close(torch.zeros(3), torch.zeros(1, 3))

@@ -45,12 +45,12 @@ from tests.sizes import (
     tiny_config,
 )
 
-BESIDE = {"position_width": POSITION_WIDTH, "tie_output": False}  # concatenated to the embedding
+CONCATENATED = {"position_width": POSITION_WIDTH, "tie_output": False}  # concatenated to the embedding
 VARIANTS: dict[str, dict[str, Any]] = {
     **{name: {"positions": name} for name in POSITION_NAMES},
-    "sinusoidal beside": {"positions": "sinusoidal", **BESIDE},
-    "halves beside": {"positions": "sinusoidal_halves", **BESIDE},
-    "learned beside": {"positions": "learned", **BESIDE},
+    "sinusoidal beside": {"positions": "sinusoidal", **CONCATENATED},
+    "halves beside": {"positions": "sinusoidal_halves", **CONCATENATED},
+    "learned beside": {"positions": "learned", **CONCATENATED},
     "sinusoidal offset": {"positions": "sinusoidal", "position_offset": 2},
     "learned offset": {"positions": "learned", "position_offset": 2},
     "rotary offset": {"positions": "rotary", "position_offset": 2},
@@ -87,8 +87,8 @@ def test_sinusoids_match_closed_form(width: int, halves: bool) -> None:
         for column in range(width):
             angle = position / 10_000 ** (2 * (column // 2) / width)
             wave = math.sin(angle) if column % 2 == 0 else math.cos(angle)
-            place = column if not halves else column // 2 + (sines if column % 2 else 0)
-            expected[position, place] = wave
+            target_column = column if not halves else column // 2 + (sines if column % 2 else 0)
+            expected[position, target_column] = wave
     assert_close(table, expected, within=1e-7)
 
 
@@ -200,13 +200,13 @@ def test_rotary_keeps_norms_and_first_position() -> None:
 def test_rotary_products_depend_only_on_distance() -> None:
     query, key = torch.randn(2, 6, dtype=torch.float64)
     turn = rotary().rotate
-    queries = turn(query.expand(1, 1, 40, 6))  # one query and one key, standing everywhere
+    queries = turn(query.expand(1, 1, 40, 6))  # the same query and key at every position
     keys = turn(key.expand(1, 1, 40, 6))
     products = (queries @ keys.transpose(-2, -1))[0, 0]
     for distance in range(-39, 40):
         diagonal = products.diagonal(distance)
         assert_close(diagonal, diagonal[:1].expand_as(diagonal), within=1e-6)
-    assert products[0].std() > 0.1  # and they do depend on it
+    assert products[0].std() > 0.1  # they depend on the distance
 
 
 @pytest.mark.parametrize("start", [1, 7, 1_000])
@@ -266,8 +266,8 @@ def test_alibi_subtracts_slope_times_distance(one_way: bool) -> None:
 
 
 def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, one_way: bool) -> int:
-    """T5's rule: half of the buckets are single distances; bucket e + i of the other n − e starts at a distance of
-    e · (m / e)^(i / (n − e)); distances beyond m share one. Two-way, half of the buckets are for later keys."""
+    """Buckets of T5: half of them are single distances; bucket e + i of the other n − e starts at distance
+    e · (m / e)^(i / (n − e)); distances above m share one. If bidirectional, half of the buckets are for later keys."""
     side = 0
     if one_way:
         distance = max(-distance, 0)
@@ -279,7 +279,7 @@ def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, one_way: b
     if distance < exact:
         return side + distance
     bucket = exact
-    # 1e-6: at a border, T5's own arithmetic in float32 decides
+    # 1e-6: at boundaries, T5 rounds in float32
     while bucket + 1 < buckets and distance * (1 + 1e-6) >= exact * (max_distance / exact) ** (
         (bucket + 1 - exact) / (buckets - exact)
     ):
@@ -291,11 +291,11 @@ def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, one_way: b
 @pytest.mark.parametrize(("buckets", "max_distance"), [(32, 128), (17, 67), (8, 20), (4, 5)])
 def test_distance_buckets_match_t5(buckets: int, max_distance: int, one_way: bool) -> None:
     distances = torch.arange(-300, 301)
-    given = distance_buckets(distances, buckets, max_distance, one_way=one_way).tolist()
+    actual = distance_buckets(distances, buckets, max_distance, one_way=one_way).tolist()
     expected = [bucket_by_rule(distance, buckets, max_distance, one_way=one_way) for distance in distances.tolist()]
-    assert given == expected
-    assert min(given) >= 0
-    assert max(given) < buckets
+    assert actual == expected
+    assert min(actual) >= 0
+    assert max(actual) < buckets
 
 
 def test_t5_bucket_values() -> None:
@@ -303,7 +303,7 @@ def test_t5_bucket_values() -> None:
         return int(distance_buckets(torch.tensor(distance), 32, 128, one_way=one_way))
 
     assert [bucket(-d, one_way=True) for d in (0, 1, 15, 16, 127, 128, 1000)] == [0, 1, 15, 16, 31, 31, 31]
-    assert [bucket(d, one_way=True) for d in (1, 1000)] == [0, 0]  # a decoder never looks ahead
+    assert [bucket(d, one_way=True) for d in (1, 1000)] == [0, 0]  # the decoder is causal
     assert [bucket(-d, one_way=False) for d in (0, 1, 7, 8, 1000)] == [0, 1, 7, 8, 15]
     assert [bucket(d, one_way=False) for d in (1, 7, 8, 1000)] == [17, 23, 24, 31]
 
@@ -383,7 +383,7 @@ def test_each_encoding_has_a_figure(variant: str) -> None:
     assert picture.shape == (QUERIES, width)
     if isinstance(positions, SinusoidalPositions | LearnedPositions) and width == D_MODEL:
         assert torch.equal(positions(torch.zeros(1, QUERIES, D_MODEL))[0], picture)
-    if isinstance(positions, RotaryPositions):  # (1, 0) turned by an angle is its cosine and sine
+    if isinstance(positions, RotaryPositions):  # rotating (1, 0) by an angle gives its cosine and sine
         units = torch.tensor([1.0, 0.0]).repeat(3).expand(1, 1, QUERIES, 6)
         turned = positions.rotate(units)[0, 0].unflatten(1, (3, 2)).flip(-1).flatten(1)
         assert_close(turned, picture, within=1e-6)
@@ -449,7 +449,7 @@ def test_longer_table_extends_shorter_one() -> None:
     assert torch.equal(positions.table[: len(before)], before)
 
 
-# ---------------------------------------------------------------- tables that are made on the way
+# ---------------------------------------------------------------- derived tables
 
 
 @pytest.mark.slow(after=8)
@@ -496,9 +496,9 @@ def test_half_precision_is_close_to_float32(variant: str, device: str) -> None:
     model, source, target = make_model(variant).to(device), source_ids().to(device), target_ids().to(device)
     with torch.inference_mode():
         expected = model(source, target)
-        given = model.bfloat16()(source, target)
-    assert given.dtype == torch.bfloat16
-    assert_close(given, expected, within=0.1)
+        actual = model.bfloat16()(source, target)
+    assert actual.dtype == torch.bfloat16
+    assert_close(actual, expected, within=0.1)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -570,20 +570,20 @@ def test_derived_tables_are_not_saved(name: str) -> None:
     assert isinstance(make_positions(config_of("alibi"), one_way=True), AlibiPositions)
 
 
-# ---------------------------------------------------------------- a bias of its own in each layer
+# ---------------------------------------------------------------- one bias per layer
 
 
 def test_each_layer_adds_its_own_positions() -> None:
     shared = RelativePositions(small_config(positions="relative"), one_way=True)
     config = small_config(positions="relative", relative_each_layer=True)
-    own = RelativePositions(config, one_way=True)
-    assert own.table.shape == (config.decoder_layers, *shared.table.shape)
-    biases = own.biases(5, KEYS, config.decoder_layers)
+    per_layer = RelativePositions(config, one_way=True)
+    assert per_layer.table.shape == (config.decoder_layers, *shared.table.shape)
+    biases = per_layer.biases(5, KEYS, config.decoder_layers)
     assert len(biases) == config.decoder_layers > 1
     for layer, bias in enumerate(biases):
-        shared.table.data = own.table.data[layer]
+        shared.table.data = per_layer.table.data[layer]
         assert_close(bias, shared.bias(5, KEYS), of=f"layer {layer}")
-    alone = RelativePositions(
+    single_layer = RelativePositions(
         small_config(positions="relative", relative_each_layer=True, decoder_layers=1), one_way=True
     )
-    assert alone.table.shape == shared.table.shape
+    assert single_layer.table.shape == shared.table.shape

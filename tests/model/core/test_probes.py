@@ -72,19 +72,19 @@ def hooks_of(model: nn.Module) -> int:
 # ---------------------------------------------------------------- names
 
 
-PLACES = ("embedded", "positioned", "stream", "positions.places")  # of an embedding
+EMBEDDING_PROBES = ("embedded", "positioned", "stream", "positions.places")  # of an embedding
 
 
 def test_all_probes_have_names(model: Transformer) -> None:
     expected = set()
     for side, layers in (("encoder", ENCODER_LAYERS), ("decoder", DECODER_LAYERS)):
-        expected |= {f"{side}.embedding.{place}" for place in PLACES}
+        expected |= {f"{side}.embedding.{name}" for name in EMBEDDING_PROBES}
         for layer in range(layers):
             for attention in ["self_attention"] + ["cross_attention"] * (side == "decoder"):
-                expected |= {f"{side}.layers.{layer}.{attention}.{place}" for place in ATTENTION}
-                expected |= {f"{side}.layers.{layer}.around_{attention}.{place}" for place in ("carried", "stream")}
-            expected |= {f"{side}.layers.{layer}.around_feed_forward.{place}" for place in ("carried", "stream")}
-            expected |= {f"{side}.layers.{layer}.feed_forward.{place}" for place in ("hidden", "output")}
+                expected |= {f"{side}.layers.{layer}.{attention}.{name}" for name in ATTENTION}
+                expected |= {f"{side}.layers.{layer}.around_{attention}.{name}" for name in ("carried", "stream")}
+            expected |= {f"{side}.layers.{layer}.around_feed_forward.{name}" for name in ("carried", "stream")}
+            expected |= {f"{side}.layers.{layer}.feed_forward.{name}" for name in ("hidden", "output")}
     assert set(all_probes(model)) == expected | {"decoder.output.logits"}
 
 
@@ -128,7 +128,7 @@ def test_model_repr_shows_probes_and_axes(model: Transformer) -> None:
         ("*.output.logits", ["decoder.output.logits"]),
         ("**.logits", ["decoder.output.logits"]),
         ("decoder.**.logits", ["decoder.output.logits"]),
-        ("decoder.output.**.logits", ["decoder.output.logits"]),  # ** may stand for no part at all
+        ("decoder.output.**.logits", ["decoder.output.logits"]),  # ** also matches nothing
         ("**.decoder.output.logits", ["decoder.output.logits"]),
         ("**.embedded", ["encoder.embedding.embedded", "decoder.embedding.embedded"]),
     ],
@@ -151,7 +151,7 @@ def test_pattern_characters_are_literal(model: Transformer) -> None:
         with pytest.raises(ProbeError):
             matching_probes(model, pattern)
     with pytest.raises(ProbeError):
-        matching_probes(model, "encoder.layers.0.self_attention.weight")  # the whole name, not its beginning
+        matching_probes(model, "encoder.layers.0.self_attention.weight")  # names are matched completely
     with pytest.raises(ProbeError):
         matching_probes(model, "encoderXembedding.embedded")
 
@@ -274,7 +274,7 @@ def test_edit_receives_probe_name(model: Transformer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "given"),
+    ("wrong", "message"),
     [
         (lambda value, name: value[0], r"float32 \[7, 17, 17\] on cpu"),
         (lambda value, name: value.mean(dim=1, keepdim=True), r"float32 \[5, 1, 17, 17\] on cpu"),
@@ -286,9 +286,11 @@ def test_edit_receives_probe_name(model: Transformer) -> None:
     ],
     ids=["shape", "broadcastable shape", "dtype", "device", "nothing", "array", "number"],
 )
-def test_edit_with_wrong_shape_raises(model: Transformer, wrong: Callable[[Tensor, str], Any], given: str) -> None:
+def test_edit_with_wrong_shape_raises(model: Transformer, wrong: Callable[[Tensor, str], Any], message: str) -> None:
     name = "encoder.layers.0.self_attention.weights"
-    expected = rf"The edit of {name} returned {given}, but float32 \[5, 7, 17, 17\] on cpu \(batch heads queries keys\)"
+    expected = (
+        rf"The edit of {name} returned {message}, but float32 \[5, 7, 17, 17\] on cpu \(batch heads queries keys\)"
+    )
     with torch.inference_mode(), pytest.raises(ProbeError, match=expected), watch(model, name, edit=wrong):
         model(*sentences())
     assert hooks_of(model) == 0
@@ -298,29 +300,29 @@ def test_edit_with_wrong_shape_raises(model: Transformer, wrong: Callable[[Tenso
 
 
 def test_nested_watches_apply_outer_edit_first() -> None:
-    place = nn.ModuleList([Probe("numbers")])
+    module = nn.ModuleList([Probe("numbers")])
     one = torch.tensor([1.0])
     with (
-        watch(place, "0") as before,
-        watch(place, "0", edit=lambda value, name: value + 10) as outer,
-        watch(place, "0") as between,
-        watch(place, "0", edit=lambda value, name: value * 2) as inner,
-        watch(place, "0") as after,
+        watch(module, "0") as before,
+        watch(module, "0", edit=lambda value, name: value + 10) as outer,
+        watch(module, "0") as between,
+        watch(module, "0", edit=lambda value, name: value * 2) as inner,
+        watch(module, "0") as after,
     ):
-        assert place[0](one).item() == (1 + 10) * 2
+        assert module[0](one).item() == (1 + 10) * 2
     assert [seen["0"].item() for seen in (before, outer, between, inner, after)] == [1, 11, 11, 22, 22]
 
 
 def test_closing_inner_watch_keeps_outer() -> None:
-    place = nn.ModuleList([Probe("numbers")])
+    module = nn.ModuleList([Probe("numbers")])
     one = torch.tensor([1.0])
-    with watch(place, "0", edit=lambda value, name: value + 10) as outer:
-        with watch(place, "0", edit=lambda value, name: value * 2):
-            place[0](one)
-        assert place[0](one).item() == 11
-        with watch(place, "0", edit=lambda value, name: value * 3):
-            assert place[0](one).item() == 33
-    assert place[0](one) is one
+    with watch(module, "0", edit=lambda value, name: value + 10) as outer:
+        with watch(module, "0", edit=lambda value, name: value * 2):
+            module[0](one)
+        assert module[0](one).item() == 11
+        with watch(module, "0", edit=lambda value, name: value * 3):
+            assert module[0](one).item() == 33
+    assert module[0](one) is one
     assert [passed.item() for passed in outer.passes("0")] == [11, 11, 11]
 
 
@@ -466,7 +468,7 @@ def test_concurrent_edits_give_correct_values() -> None:
                 runs[index] += 1
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # threads change places within a forward, not after it
+    sys.setswitchinterval(1e-5)  # switch threads within a forward pass
     try:
         run_together([partial(work, index) for index in range(len(ways))])
     finally:
@@ -481,7 +483,7 @@ def test_concurrency_test_detects_leaking_hook(tiny: Transformer) -> None:
     source, target = sentences()
     plain = tiny(source, target)
     results: list[Tensor] = []
-    handle = tiny.decoder.output.logits.register_forward_hook(lambda module, given, value: value * 0)
+    handle = tiny.decoder.output.logits.register_forward_hook(lambda module, arguments, value: value * 0)
     thread = threading.Thread(target=lambda: results.append(tiny(source, target)))
     thread.start()
     thread.join()
@@ -497,12 +499,12 @@ def test_pytorch_hooks_are_called_and_can_change_output(tiny: Transformer, name:
     with watch(tiny, name) as seen:
         tiny(source, target)
     probe = tiny.get_submodule(name)
-    handle = probe.register_forward_hook(lambda module, given, value: passed.append(value))
+    handle = probe.register_forward_hook(lambda module, arguments, value: passed.append(value))
     assert_close(tiny(source, target), plain)
     handle.remove()
     assert len(passed) == 1
     assert_close(passed[0], seen[name])
-    handle = probe.register_forward_hook(lambda module, given, value: value * 0)
+    handle = probe.register_forward_hook(lambda module, arguments, value: value * 0)
     assert not torch.allclose(tiny(source, target), plain)
     handle.remove()
     assert torch.equal(tiny(source, target), plain)
@@ -512,7 +514,7 @@ def test_watch_sees_output_of_pre_hook(tiny: Transformer) -> None:
     name = "encoder.layers.0.self_attention.weights"
     source, target = sentences()
     plain = tiny(source, target)
-    handle = tiny.get_submodule(name).register_forward_pre_hook(lambda module, given: (given[0] * 0,))
+    handle = tiny.get_submodule(name).register_forward_pre_hook(lambda module, arguments: (arguments[0] * 0,))
     changed = tiny(source, target)
     assert not torch.allclose(changed, plain)
     with watch(tiny, name) as seen:
@@ -526,7 +528,7 @@ def test_watch_sees_output_of_pre_hook(tiny: Transformer) -> None:
 def test_backward_hook_is_called(tiny: Transformer, kind: str) -> None:
     gradients: list[Any] = []
     probe = tiny.get_submodule("encoder.layers.0.self_attention.weights")
-    handle = getattr(probe, kind)(lambda module, *given: gradients.extend(given))
+    handle = getattr(probe, kind)(lambda module, *arguments: gradients.extend(arguments))
     tiny(*sentences()).sum().backward()
     assert gradients
     assert all(len(each) == 1 and each[0] is not None for each in gradients)
@@ -535,15 +537,15 @@ def test_backward_hook_is_called(tiny: Transformer, kind: str) -> None:
 
 def test_watches_are_opened_serially(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch numbers hooks with an unguarded counter: two that register at once may become one."""
-    place, one = nn.ModuleList([Probe("numbers")]), torch.ones(1)
+    module, one = nn.ModuleList([Probe("numbers")]), torch.ones(1)
     register, inside, overlaps, seen_by = Probe.register_forward_hook, threading.Lock(), [], []
 
     def slowly(self: Probe, hook: Any) -> Any:
-        alone = inside.acquire(blocking=False)
-        overlaps.append(not alone)
+        acquired = inside.acquire(blocking=False)
+        overlaps.append(not acquired)
         time.sleep(0.002)
         handle = register(self, hook)
-        if alone:
+        if acquired:
             inside.release()
         return handle
 
@@ -551,8 +553,8 @@ def test_watches_are_opened_serially(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def work() -> None:
         for _ in range(5):
-            with watch(place, "0") as seen:
-                place[0](one)
+            with watch(module, "0") as seen:
+                module[0](one)
             seen_by.append(len(seen.passes("0")))
 
     run_together([work] * 4)
@@ -561,11 +563,11 @@ def test_watches_are_opened_serially(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_other_hooks_can_change_during_edit() -> None:
-    place, one = nn.ModuleList([Probe("numbers")]), torch.ones(1)
+    module, one = nn.ModuleList([Probe("numbers")]), torch.ones(1)
 
     def from_elsewhere() -> None:
-        with watch(place, "0", edit=zeros):
-            place[0](one)
+        with watch(module, "0", edit=zeros):
+            module[0](one)
 
     def disturbed(value: Tensor, name: str) -> Tensor:
         run_together([from_elsewhere] * 3)
@@ -575,12 +577,12 @@ def test_other_hooks_can_change_during_edit() -> None:
         run_together([from_elsewhere] * 3)
         raise ProbeError("for a reason")
 
-    with watch(place, "0", edit=disturbed), watch(place, "0", edit=disturbed) as seen:
-        assert place[0](one).item() == 3.0
+    with watch(module, "0", edit=disturbed), watch(module, "0", edit=disturbed) as seen:
+        assert module[0](one).item() == 3.0
         assert len(seen.passes("0")) == 1
-        with pytest.raises(ProbeError, match="for a reason"), watch(place, "0", edit=broken):
-            place[0](one)
-    assert hooks_of(place) == 0
+        with pytest.raises(ProbeError, match="for a reason"), watch(module, "0", edit=broken):
+            module[0](one)
+    assert hooks_of(module) == 0
 
 
 def test_watch_in_generator_stays_in_its_context(tiny: Transformer) -> None:

@@ -37,7 +37,7 @@ STYLES = [
 
 
 def make_model(**fields: Any) -> Transformer:
-    """With weights that are nowhere one or zero, as norms and biases begin."""
+    """A model whose norms and biases are not the initial ones and zeros."""
     model = Transformer(small_config(**fields)).eval()
     for parameter in model.parameters():
         if parameter.dim() == 1:
@@ -74,7 +74,7 @@ def reference_vectors(theirs: nn.Transformer, source: Tensor, target: Tensor, ma
 @pytest.mark.parametrize(("dtype", "within"), [(torch.float32, 1e-5), (torch.float64, 1e-11)], ids=str)
 @pytest.mark.parametrize("padded", [False, True], ids=["full", "padded"])
 @pytest.mark.parametrize("style", STYLES)
-def test_layers_equal_pytorchs_forward_and_backward(
+def test_layers_match_pytorch_forward_and_backward(
     style: dict[str, Any], padded: bool, dtype: torch.dtype, within: float, device: str
 ) -> None:
     ours = make_model(final_norm=True, **style).to(device, dtype).train()
@@ -82,20 +82,20 @@ def test_layers_equal_pytorchs_forward_and_backward(
     source_ids, target_ids = (ids.to(device) for ids in make_ids(padded=padded))
     words = target_ids != 0
     x = torch.randn(BATCH, SOURCE, D_MODEL, device=device, dtype=dtype)
-    y, aim = torch.randn(2, BATCH, TARGET, D_MODEL, device=device, dtype=dtype)
-    aim = aim * words[..., None]  # what stands at padding is nobody's
+    y, weights = torch.randn(2, BATCH, TARGET, D_MODEL, device=device, dtype=dtype)
+    weights = weights * words[..., None]  # ignore padding
     x_ours, y_ours, x_theirs, y_theirs = (vectors.clone().requires_grad_() for vectors in (x, y, x, y))
 
     mask = padding_mask(source_ids, 0)
     memory = ours.encoder.run_layers(x_ours, mask)
     cross = [layer.cross_attention.project_memory(memory) for layer in ours.decoder.layers]
-    given = ours.decoder.run_layers(y_ours, DecoderState(cross, mask, None))
+    output = ours.decoder.run_layers(y_ours, DecoderState(cross, mask, None))
     expected = reference_vectors(theirs, x_theirs, y_theirs, (source_ids == 0, ~words))
-    assert_close(given[words], expected[words], within=within, of="output")
+    assert_close(output[words], expected[words], within=within, of="output")
     assert_close(memory, theirs.encoder(x, src_key_padding_mask=source_ids == 0), within=within, of="memory")
 
-    (given * aim).sum().backward()
-    (expected * aim).sum().backward()
+    (output * weights).sum().backward()
+    (expected * weights).sum().backward()
     for name, tensor, reference in (("source", x_ours, x_theirs), ("target", y_ours, y_theirs)):
         assert tensor.grad is not None
         assert reference.grad is not None
@@ -107,9 +107,11 @@ def test_layers_equal_pytorchs_forward_and_backward(
 
 @pytest.mark.parametrize("padded", [False, True], ids=["full", "padded"])
 @pytest.mark.parametrize("style", STYLES)
-def test_logits_from_ids_equal_pytorchs_layers_between_our_tables(style: dict[str, Any], padded: bool) -> None:
+def test_logits_match_pytorch_layers_with_our_embeddings(style: dict[str, Any], padded: bool) -> None:
     ours = make_model(final_norm=True, **style)
-    theirs = transformer_reference(ours).train()  # without dropout; PyTorch's fast path has a backward of its own
+    theirs = transformer_reference(
+        ours
+    ).train()  # avoids the fast path of PyTorch, which has another backward pass; dropout is 0
     source_ids, target_ids = make_ids(padded=padded)
     words = target_ids != 0
     vectors = reference_vectors(
@@ -133,11 +135,11 @@ def test_logits_from_ids_equal_pytorchs_layers_between_our_tables(style: dict[st
         assert_close(gradient, reference, of=f"gradient of {part}")
 
 
-def test_without_a_final_norm_the_stack_ends_as_published() -> None:
-    """Post-norm layers end in a norm of their own, and the paper has no other."""
+def test_post_norm_without_final_norm_matches_pytorch() -> None:
+    """Post-norm layers end in a norm; the paper has no additional final norm."""
     ours = make_model(final_norm=False)
     assert isinstance(ours.encoder.final_norm, nn.Identity)
-    theirs = transformer_reference(copy_with_norms(ours)).train()
+    theirs = transformer_reference(copy_with_final_norms(ours)).train()
     theirs.encoder.norm, theirs.decoder.norm = None, None
     source_ids, target_ids = make_ids(padded=False)
     x, y = ours.encoder.embedding(source_ids), ours.decoder.embedding(target_ids)
@@ -146,8 +148,8 @@ def test_without_a_final_norm_the_stack_ends_as_published() -> None:
     assert_close(ours.decoder.run_layers(y, state), expected)
 
 
-def copy_with_norms(model: Transformer) -> Transformer:
-    """The same weights and a final norm that the reference's builder can copy."""
+def copy_with_final_norms(model: Transformer) -> Transformer:
+    """The same weights with final norms, which the reference needs."""
     twin = make_model(final_norm=True)
     twin.load_state_dict(model.state_dict() | {k: v for k, v in twin.state_dict().items() if "final_norm" in k})
     return twin
@@ -162,14 +164,14 @@ def base() -> Transformer:
     return Transformer(TransformerConfig(source_vocabulary=1_009, target_vocabulary=1_013)).eval()
 
 
-def test_base_sizes_take_64_sentences_of_16_ids(base: Transformer) -> None:
+def test_base_model_accepts_64_sentences_of_16_ids(base: Transformer) -> None:
     with torch.inference_mode():
         logits = base(torch.randint(3, 1_009, (64, 16)), torch.randint(3, 1_013, (64, 16)))
     assert logits.shape == (64, 16, 1_013)
     assert logits.isfinite().all()
 
 
-def test_base_layers_take_64_by_16_vectors_of_512_numbers(base: Transformer) -> None:
+def test_base_layers_accept_64_by_16_vectors_of_width_512(base: Transformer) -> None:
     x, y = torch.randn(2, 64, 16, 512)
     with torch.inference_mode():
         memory = base.encoder.run_layers(x)
@@ -180,8 +182,8 @@ def test_base_layers_take_64_by_16_vectors_of_512_numbers(base: Transformer) -> 
     assert result.isfinite().all()
 
 
-def test_the_base_model_has_as_many_parameters_as_published() -> None:
-    """65 million in the paper, with 37,000 words in one table (section 5.1). Counted by hand beside."""
+def test_base_model_has_published_parameter_count() -> None:
+    """65 million in the paper, with 37,000 words in one table (section 5.1). The expected count is computed by hand."""
     with torch.device("meta"):
         model = Transformer(
             TransformerConfig(source_vocabulary=37_000, target_vocabulary=37_000, share_embeddings=True)
@@ -211,43 +213,43 @@ SHARED = {"target_vocabulary": SOURCE_VOCABULARY, "share_embeddings": True}
         ({"tie_output": True, **SHARED}, (0, 0, 0)),
         ({"tie_output": False, **SHARED}, (0, 0, 2)),
     ],
-    ids=["tied", "separate", "shared and tied", "shared, output apart"],
+    ids=["tied", "separate", "shared and tied", "shared, separate output"],
 )
-def test_tables_are_one_or_several_as_configured(fields: dict[str, Any], distinct: tuple[int, ...]) -> None:
+def test_embeddings_are_shared_as_configured(fields: dict[str, Any], distinct: tuple[int, ...]) -> None:
     model = Transformer(small_config(**fields))
-    given = tables(model)
-    assert all((given[i] is given[j]) == (distinct[i] == distinct[j]) for i in range(3) for j in range(3))
+    output = tables(model)
+    assert all((output[i] is output[j]) == (distinct[i] == distinct[j]) for i in range(3) for j in range(3))
     count = sum(p.numel() for p in {id(p): p for p in model.parameters()}.values())
     assert model.parameter_count() == count
 
     source, target = make_ids(padded=False)
     model(source, target % model.config.target_vocabulary).square().sum().backward()
-    assert all(table.grad is not None and table.grad.abs().max() > 0 for table in given)
+    assert all(table.grad is not None and table.grad.abs().max() > 0 for table in output)
 
 
-def test_the_gradient_of_a_shared_table_is_the_sum_of_all_its_uses() -> None:
+def test_gradient_of_shared_table_is_sum_over_uses() -> None:
     shared = Transformer(small_config(tie_output=True, **SHARED))
-    apart = Transformer(small_config(tie_output=False, target_vocabulary=SOURCE_VOCABULARY))
-    apart.load_state_dict(shared.state_dict())
+    separate = Transformer(small_config(tie_output=False, target_vocabulary=SOURCE_VOCABULARY))
+    separate.load_state_dict(shared.state_dict())
     source, target = make_ids(padded=False)
     target = target % SOURCE_VOCABULARY
-    logits, logits_apart = shared(source, target), apart(source, target)
-    assert_close(logits, logits_apart)
-    aim = torch.randn_like(logits)
-    (logits * aim).sum().backward()
-    (logits_apart * aim).sum().backward()
-    gradients = [table.grad for table in tables(apart)]
+    logits, separate_logits = shared(source, target), separate(source, target)
+    assert_close(logits, separate_logits)
+    weights = torch.randn_like(logits)
+    (logits * weights).sum().backward()
+    (separate_logits * weights).sum().backward()
+    gradients = [table.grad for table in tables(separate)]
     total = sum((gradient for gradient in gradients if gradient is not None), torch.zeros(()))
     assert tables(shared)[0].grad is not None
     assert_relative(tables(shared)[0].grad, total, of="gradient of the shared table")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("copied_by", ["deepcopy", "pickle", "half"])
-def test_tied_tables_stay_one_through_copies_and_conversions(copied_by: str) -> None:
+@pytest.mark.parametrize("conversion", ["deepcopy", "pickle", "half"])
+def test_tied_tables_stay_tied_after_copy_pickle_and_half(conversion: str) -> None:
     model = Transformer(small_config(tie_output=True, **SHARED))
-    if copied_by == "deepcopy":
+    if conversion == "deepcopy":
         model = copy.deepcopy(model)
-    elif copied_by == "pickle":
+    elif conversion == "pickle":
         model = pickle.loads(pickle.dumps(model))  # noqa: S301 - our own bytes
     else:
         model = model.half()
@@ -263,14 +265,14 @@ def test_final_logits_bias_is_added_to_every_row() -> None:
     assert_close(biased(source, target), plain(source, target) + bias)
 
 
-def test_scale_output_divides_logits_by_the_root_of_the_width() -> None:
+def test_scale_output_divides_logits_by_root_of_width() -> None:
     plain, scaled = Transformer(small_config()), Transformer(small_config(scale_output=True))
     scaled.load_state_dict(plain.state_dict())
     source, target = make_ids(padded=True)
     assert_close(scaled(source, target) * math.sqrt(D_MODEL), plain(source, target))
 
 
-def test_scale_scores_and_scale_embedding_act_where_they_say() -> None:
+def test_scale_scores_and_scale_embedding_are_applied() -> None:
     attention = Transformer(small_config(scale_scores=False)).encoder.layers[0].self_attention
     assert attention.scale == 1.0  # type: ignore[union-attr]
     for scaled in (True, False):
@@ -280,16 +282,16 @@ def test_scale_scores_and_scale_embedding_act_where_they_say() -> None:
         assert_close(model.encoder.embedding(ids), rows * math.sqrt(D_MODEL) if scaled else rows)
 
 
-def test_the_two_dropouts_go_where_they_belong() -> None:
+def test_dropout_rates_are_assigned_to_their_modules() -> None:
     model = Transformer(small_config(dropout=0.25, attention_dropout=0.5))
     rates = {name: module.p for name, module in model.named_modules() if isinstance(module, nn.Dropout)}
-    of_attention = {name for name in rates if name.endswith("_attention.dropout") and "around" not in name}
-    assert len(of_attention) == 2 + 2 * DECODER_LAYERS
-    assert {rates[name] for name in of_attention} == {0.5}
-    assert {rates[name] for name in rates.keys() - of_attention} == {0.25}
+    attention_names = {name for name in rates if name.endswith("_attention.dropout") and "around" not in name}
+    assert len(attention_names) == 2 + 2 * DECODER_LAYERS
+    assert {rates[name] for name in attention_names} == {0.5}
+    assert {rates[name] for name in rates.keys() - attention_names} == {0.25}
 
 
-def test_fresh_embeddings_reach_unit_variance_and_logits_stay_moderate() -> None:
+def test_initial_embeddings_have_unit_variance_and_logits_are_moderate() -> None:
     model = Transformer(small_config(source_vocabulary=997, target_vocabulary=997, positions="none")).eval()
     ids = torch.randint(3, 997, (BATCH, 101))
     assert model.encoder.embedding(ids).std().item() == pytest.approx(1.0, rel=0.05)
@@ -300,17 +302,17 @@ def test_fresh_embeddings_reach_unit_variance_and_logits_stay_moderate() -> None
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_a_sentence_gives_the_same_alone_and_in_a_padded_batch(style: dict[str, Any]) -> None:
+def test_padded_batch_matches_single_sentences(style: dict[str, Any]) -> None:
     model = make_model(**style)
     source, target = make_ids(padded=True)
-    whole = model(source, target)
+    batched = model(source, target)
     for row in range(BATCH):
         source_row, target_row = source[row][source[row] != 0], target[row][target[row] != 0]
-        alone = model(source_row[None], target_row[None])
-        assert_close(alone[0], whole[row, : len(target_row)], of=f"sentence {row}")
+        single = model(source_row[None], target_row[None])
+        assert_close(single[0], batched[row, : len(target_row)], of=f"sentence {row}")
 
 
-def test_what_stands_at_padding_never_matters() -> None:
+def test_ids_at_padding_do_not_matter() -> None:
     model = make_model()
     source, target = make_ids(padded=True)
     mask = padding_mask(source, 0)
@@ -318,18 +320,18 @@ def test_what_stands_at_padding_never_matters() -> None:
     assert_close(model(changed, target, mask), model(source, target))
 
 
-def test_the_decoder_never_looks_ahead() -> None:
+def test_decoder_is_causal() -> None:
     model, (source, target) = make_model(), make_ids(padded=False)
     before = model(source, target)
-    for place in range(TARGET):
+    for position in range(TARGET):
         changed = target.clone()
-        changed[:, place] = 3 + (changed[:, place] - 2) % (TARGET_VOCABULARY - 3)
+        changed[:, position] = 3 + (changed[:, position] - 2) % (TARGET_VOCABULARY - 3)
         after = model(source, changed)
-        assert torch.equal(after[:, :place], before[:, :place])
-        assert (after[:, place] - before[:, place]).abs().max() > 1e-4
+        assert torch.equal(after[:, :position], before[:, :position])
+        assert (after[:, position] - before[:, position]).abs().max() > 1e-4
 
 
-def test_the_encoder_looks_both_ways() -> None:
+def test_encoder_is_bidirectional() -> None:
     model, (source, _) = make_model(), make_ids(padded=False)
     before = model.encode(source).vectors
     changed = source.clone()
@@ -338,7 +340,7 @@ def test_the_encoder_looks_both_ways() -> None:
     assert (moved > 1e-4).all()
 
 
-def test_a_source_without_padding_needs_no_mask() -> None:
+def test_unpadded_source_needs_no_mask() -> None:
     model, (source, _) = make_model(), make_ids(padded=False)
     memory = model.encode(source, padded=False)
     assert memory.mask is None
@@ -349,7 +351,7 @@ def test_a_source_without_padding_needs_no_mask() -> None:
     assert_close(memory.vectors, model.encode(source, torch.ones(BATCH, 1, 1, SOURCE, dtype=torch.bool)).vectors)
 
 
-def test_a_model_can_be_exported_and_takes_padding_that_it_never_saw() -> None:
+def test_exported_model_accepts_padding() -> None:
     model, (source, target) = make_model().eval(), make_ids(padded=False)
     program = torch.export.export(model, (source, target)).module()
     padded = make_ids(padded=True)
@@ -358,7 +360,7 @@ def test_a_model_can_be_exported_and_takes_padding_that_it_never_saw() -> None:
         assert_close(program(*padded), model(*padded))
 
 
-def test_a_source_of_nothing_but_padding_gives_numbers() -> None:
+def test_source_of_only_padding_gives_finite_values() -> None:
     model, (source, target) = make_model(), make_ids(padded=True)
     source[3] = 0
     logits = model(source, target)
@@ -378,15 +380,15 @@ def test_cached_steps_match_full_pass(style: dict[str, Any]) -> None:
     assert state.length == TARGET
 
 
-def test_an_uncached_state_starts_anew_at_each_call() -> None:
+def test_uncached_state_keeps_nothing_between_calls() -> None:
     model, (source, target) = make_model(), make_ids(padded=True)
     state = model.decoder.new_state(model.encode(source), cached=False)
     assert torch.equal(model.decoder(target, state), model.decoder(target, state))
     assert state.length == 0
 
 
-def test_selected_rows_go_on_in_their_order() -> None:
-    """Finished sentences leave the batch: those that stay go on as if alone."""
+def test_selected_rows_continue_in_order() -> None:
+    """After finished sentences leave the batch, the remaining ones continue unchanged."""
     model, (source, target) = make_model(), make_ids(padded=True)
     with torch.inference_mode():
         state = model.decoder.new_state(model.encode(source), cached=True)
@@ -400,39 +402,39 @@ def test_selected_rows_go_on_in_their_order() -> None:
 
 def test_reordered_hypotheses_keep_their_source() -> None:
     model, (source, target) = make_model(), make_ids(padded=False)
-    source = source[:1].expand(BATCH, SOURCE)  # one sentence, as many hypotheses as rows
+    source = source[:1].expand(BATCH, SOURCE)  # one sentence with one hypothesis per row
     with torch.inference_mode():
         state = model.decoder.new_state(model.encode(source), cached=True)
         model.decoder(target[:, :4], state)
         rows = torch.tensor([2, 2, 0, 4, 1])
         keys = state.cross[0].keys
         state.reorder(rows)
-        assert state.cross[0].keys is keys, "copied for nothing"
+        assert state.cross[0].keys is keys, "the source was copied"
         step = model.decoder(target[:, 4:5], state)
         expected = model(source, torch.cat([target[rows, :4], target[:, 4:5]], dim=1))[:, 4:5]
     assert_close(step, expected)
 
 
-def test_a_memory_gives_selected_rows() -> None:
+def test_memory_selects_rows() -> None:
     model, (source, _) = make_model(), make_ids(padded=True)
     memory, rows = model.encode(source), torch.tensor([3, 0])
-    chosen = memory.select(rows)
-    assert torch.equal(chosen.vectors, memory.vectors[rows])
-    assert chosen.mask is not None
+    selected = memory.select(rows)
+    assert torch.equal(selected.vectors, memory.vectors[rows])
+    assert selected.mask is not None
     assert memory.mask is not None
-    assert torch.equal(chosen.mask, memory.mask[rows])
+    assert torch.equal(selected.mask, memory.mask[rows])
 
 
-# ---------------------------------------------------------------- a module like any other
+# ---------------------------------------------------------------- module behaviour
 
 
-def test_every_parameter_learns() -> None:
+def test_every_parameter_gets_a_gradient() -> None:
     model, (source, target) = make_model(activation="swiglu", norm="rms", positions="learned"), make_ids(padded=True)
     model.train()(source, target).square().mean().backward()
     assert [name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().max() > 0] == []
 
 
-def test_a_step_of_training_lowers_the_loss_with_dropout_and_without_surprises() -> None:
+def test_training_steps_lower_the_loss() -> None:
     torch.manual_seed(0)
     model = Transformer(tiny_config(d_model=22, heads=2, head_width=None, dropout=0.1, attention_dropout=0.1)).train()
     source, target = make_ids(padded=True)
@@ -445,11 +447,11 @@ def test_a_step_of_training_lowers_the_loss_with_dropout_and_without_surprises()
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
-    assert losses[0] == pytest.approx(math.log(TARGET_VOCABULARY), abs=1.0)  # it begins by knowing nothing
+    assert losses[0] == pytest.approx(math.log(TARGET_VOCABULARY), abs=1.0)  # uniform predictions before training
     assert losses[-1] < losses[0] / 2
 
 
-def test_the_state_holds_parameters_alone_and_loads_back() -> None:
+def test_state_dict_contains_only_parameters_and_roundtrips() -> None:
     model = make_model()
     assert set(model.state_dict()) == {name for name, _ in model.named_parameters(remove_duplicate=False)}
     twin = Transformer(model.config).eval()
@@ -458,7 +460,7 @@ def test_the_state_holds_parameters_alone_and_loads_back() -> None:
     assert torch.equal(twin(source, target), model(source, target))
 
 
-def test_two_models_of_one_seed_are_one() -> None:
+def test_equal_seeds_give_equal_models() -> None:
     source, target = make_ids(padded=True)
     logits = []
     for _ in range(2):
@@ -467,20 +469,20 @@ def test_two_models_of_one_seed_are_one() -> None:
     assert torch.equal(*logits)
 
 
-def test_ids_may_be_of_32_bits() -> None:
+def test_int32_ids_are_accepted() -> None:
     model, (source, target) = make_model(), make_ids(padded=True)
     assert torch.equal(model(source.int(), target.int()), model(source, target))
 
 
-def test_bytes_are_counted_once_for_shared_tables() -> None:
+def test_shared_tables_are_counted_once() -> None:
     model = Transformer(small_config(**SHARED))
     assert count_bytes(model) == 4 * model.parameter_count()
     assert count_bytes(model.bfloat16()) == 2 * model.parameter_count()
     alibi = Transformer(small_config(positions="alibi"))
-    assert count_bytes(alibi) == 4 * alibi.parameter_count() + 2 * 4 * 7  # and the slopes of both sides
+    assert count_bytes(alibi) == 4 * alibi.parameter_count() + 2 * 4 * 7  # plus the slopes of encoder and decoder
 
 
-def test_layers_are_as_many_as_configured() -> None:
+def test_number_of_layers_matches_config() -> None:
     model = make_model()
     assert len(model.decoder.layers) == DECODER_LAYERS
     assert len(model.encoder.layers) == 2

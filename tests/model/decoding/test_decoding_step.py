@@ -33,7 +33,7 @@ def forbidden(logits: Tensor) -> list[list[int]]:
 
 
 def rows(*ids: Sequence[int]) -> list[HypothesisState]:
-    return [HypothesisState(sentence, list(written)) for sentence, written in enumerate(ids)]
+    return [HypothesisState(sentence, list(token_ids)) for sentence, token_ids in enumerate(ids)]
 
 
 def logits_for(number: int) -> Tensor:
@@ -72,7 +72,7 @@ def test_padding_and_start_are_forbidden_and_end_is_allowed(special: dict[str, i
 
 
 @pytest.mark.parametrize(
-    ("length", "written", "expected"),
+    ("length", "prefix", "expected"),
     [
         (1, [], []),
         (1, [4, 6, 4], [4, 6]),  # no repeated token
@@ -87,9 +87,9 @@ def test_padding_and_start_are_forbidden_and_end_is_allowed(special: dict[str, i
         (4, [1, 2, 3, 1, 2], []),
     ],
 )
-def test_no_repeat_forbids_completing_repeated_ngrams(length: int, written: list[int], expected: list[int]) -> None:
+def test_no_repeat_forbids_completing_repeated_ngrams(length: int, prefix: list[int], expected: list[int]) -> None:
     logits = logits_for(1)
-    NoRepeatNgrams(length)(logits, rows(written))
+    NoRepeatNgrams(length)(logits, rows(prefix))
     assert forbidden(logits) == [expected]
 
 
@@ -119,10 +119,10 @@ def test_force_prefix_uses_sentence_index_of_row() -> None:
 def test_forced_token_overrides_other_rules() -> None:
     config = small_config()
     rules = make_rules(config, DecodingOptions(no_repeat=1), [[5, 5, config.pad_id]], CPU)
-    for written, token in (([5], 5), ([5, 5], config.pad_id)):
+    for prefix, token in (([5], 5), ([5, 5], config.pad_id)):
         logits = torch.zeros(1, config.target_vocabulary)
         for rule in rules:
-            rule(logits, rows(written))
+            rule(logits, rows(prefix))
         assert choose_best(logits, []).tolist() == [token]
         assert torch.isfinite(logits).sum() == 1
 

@@ -55,7 +55,10 @@ def search_inputs(
 
 def greedy_ids(model: Transformer, prefixes: list[list[int]], **options: Any) -> list[list[int]]:
     plan, _ = search_inputs(model, model.decoder, prefixes, **options)
-    return [found[0].ids for found in run_to_the_end(SingleHypothesisSearch(plan, choose_best, scored=False)).results]
+    return [
+        hypotheses[0].ids
+        for hypotheses in run_to_the_end(SingleHypothesisSearch(plan, choose_best, scored=False)).results
+    ]
 
 
 def random_draft(vocabulary: int) -> Decoder:
@@ -115,7 +118,7 @@ def test_result_matches_exact_model_for_any_draft(
         model = tiny_model(ends=1.0)
         plan, exact = search_inputs(model, drafts(model)[kind], prefixes, **options)
         search = run_to_the_end(SpeculativeSearch(plan, exact, scored=False))
-        assert [found[0].ids for found in search.results] == greedy_ids(model, prefixes, **options)
+        assert [hypotheses[0].ids for hypotheses in search.results] == greedy_ids(model, prefixes, **options)
     assert not search.rows
     if kind == "right":
         assert search.verification_passes == 1
@@ -126,8 +129,8 @@ def test_drafts_continue_at_correct_position_for_every_encoding(positions: str) 
     with torch.inference_mode():
         model = tiny_model(positions=positions, ends=1.0)
         plan, exact = search_inputs(model, sometimes_wrong_draft(model), [])
-        found = run_to_the_end(SpeculativeSearch(plan, exact, scored=False)).results
-        assert [candidates[0].ids for candidates in found] == greedy_ids(model, [])
+        hypotheses = run_to_the_end(SpeculativeSearch(plan, exact, scored=False)).results
+        assert [candidates[0].ids for candidates in hypotheses] == greedy_ids(model, [])
 
 
 def test_probabilities_match_exact_model() -> None:
@@ -149,7 +152,7 @@ def test_small_batches_need_more_passes_with_same_result(monkeypatch: pytest.Mon
         plan, exact = search_inputs(model, model.decoder, [])
         monkeypatch.setattr(speculative, "MAX_LOGITS_PER_BATCH", 1)
         search = run_to_the_end(SpeculativeSearch(plan, exact, scored=False))
-        assert [found[0].ids for found in search.results] == greedy_ids(model, [])
+        assert [hypotheses[0].ids for hypotheses in search.results] == greedy_ids(model, [])
     assert search.verification_passes == len(plan.limits)
 
 
@@ -220,13 +223,13 @@ def test_verified_tokens_are_kept_in_one_batch() -> None:
                 assert len(search.best(sentence).ids) >= verified[sentence]
                 if passes:
                     verified[sentence] = max(verified[sentence], len(search._best[sentence].ids))
-        words = [found[0].ids for found in search.results]
+        words = [hypotheses[0].ids for hypotheses in search.results]
         alone = run_to_the_end(
             SingleHypothesisSearch(
                 search_inputs(model, model.decoder, [])[0]._replace(limits=plan.limits), choose_best, scored=False
             )
         )
-    assert words == [found[0].ids for found in alone.results]
+    assert words == [hypotheses[0].ids for hypotheses in alone.results]
     assert search.verification_passes <= 5  # six sentences with two wrong tokens each
 
 
@@ -237,7 +240,7 @@ def test_light_drafter_errors_are_corrected(light: str) -> None:
         plan, exact = search_inputs(model, model.decoder, [])
         drafters = DraftModels(drafts(model)[light], lambda: model.decoder)
         search = run_to_the_end(SpeculativeSearch(plan, exact, drafters=drafters, scored=False))
-        assert [found[0].ids for found in search.results] == greedy_ids(model, [])
+        assert [hypotheses[0].ids for hypotheses in search.results] == greedy_ids(model, [])
     assert drafters.wrong > 0
     assert search.verification_passes <= 1 + len(LIMITS)  # one of the light drafter, and at most one per group
 
@@ -279,5 +282,5 @@ def test_replaced_drafter_is_freed_before_next_is_created() -> None:
         drafters = DraftModels(drafter, steady)
         del drafter
         search = run_to_the_end(SpeculativeSearch(plan, exact, drafters=drafters, scored=False))
-        assert [found[0].ids for found in search.results] == greedy_ids(model, [])
+        assert [hypotheses[0].ids for hypotheses in search.results] == greedy_ids(model, [])
     assert seen == [None]

@@ -134,10 +134,10 @@ def all_sentences(toy: Toy, sentence: int, limit: int, penalty: float) -> list[R
     results = []
     for length in range(1, limit + 1):
         for ids in itertools.product(range(toy.vocabulary), repeat=length):
-            ended = ids[-1] == toy.END
-            if toy.END not in ids[:-1] and (ended or length == limit):
+            is_finished = ids[-1] == toy.END
+            if toy.END not in ids[:-1] and (is_finished or length == limit):
                 gains = [toy.log_probabilities(sentence, ids[:step])[ids[step]] for step in range(length)]
-                results.append(ReferenceResult(list(ids), sum(gains), sum(gains) / length**penalty, ended))
+                results.append(ReferenceResult(list(ids), sum(gains), sum(gains) / length**penalty, is_finished))
     return sorted(results, key=lambda one: (not one.ended, -one.score))
 
 
@@ -168,8 +168,8 @@ def test_length_penalty_decides_between_short_and_long() -> None:
     }
 
     class Table(Toy):
-        def log_probabilities(self, sentence: int, written: Sequence[int]) -> list[float]:
-            chances = table.get(tuple(written), [0.0, 1.0, 0.0, 0.0])
+        def log_probabilities(self, sentence: int, prefix: Sequence[int]) -> list[float]:
+            chances = table.get(tuple(prefix), [0.0, 1.0, 0.0, 0.0])
             return [math.log(chance) if chance else -math.inf for chance in chances]
 
     long = math.log(0.35 * 0.98 * 0.98)
@@ -212,13 +212,15 @@ def test_cached_steps_match_uncached_decoder(positions: str, norm_first: bool) -
     ids[1, 5:] = config.pad_id
     memory = model.encode(ids)
     cached, uncached = model.decoder.new_state(memory, cached=True), model.decoder.new_state(memory, cached=False)
-    written = torch.full((2, 1), config.start_id)
+    decoder_ids = torch.full((2, 1), config.start_id)
     for step in range(40):  # long enough for the caches to grow
-        logits = model.decoder(written[:, -1:], cached)[:, 0]
-        expected = model.decoder(written, uncached)[:, -1]
+        logits = model.decoder(decoder_ids[:, -1:], cached)[:, 0]
+        expected = model.decoder(decoder_ids, uncached)[:, -1]
         assert_close(logits, expected, of=f"logits of step {step}")
         assert torch.equal(logits.argmax(dim=-1), expected.argmax(dim=-1))
-        written = torch.cat([written, logits.topk(3).indices[:, step % 3, None]], dim=1)  # varied, to avoid a loop
+        decoder_ids = torch.cat(
+            [decoder_ids, logits.topk(3).indices[:, step % 3, None]], dim=1
+        )  # varied, to avoid a loop
 
 
 @pytest.mark.slow(after=2)

@@ -1,4 +1,4 @@
-"""What the tests of single written words translate, and a small model unlike the plain one in as much as can be."""
+"""The sentence and forced translation of these tests, and options of a small model with different layers."""
 
 from __future__ import annotations
 

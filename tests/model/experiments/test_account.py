@@ -21,8 +21,8 @@ TEXT = SENTENCES[0]
 PLACE, RIVAL = 4, 7
 
 
-def by_biases(translator: Translator, answer: Translation, place: int, rival: int) -> float:
-    """Bias times gradient, summed over all parameters that are added: autograd of the same frozen run."""
+def bias_attribution(translator: Translator, answer: Translation, place: int, rival: int) -> float:
+    """Sum of bias times gradient over all biases, by autograd through the frozen run."""
     model = translator.model
     config = model.config
     weights = [f"{attention_path(kind, layer)}.weights" for kind in KINDS for layer in range(config.layer_count(kind))]
@@ -37,10 +37,10 @@ def by_biases(translator: Translator, answer: Translation, place: int, rival: in
         ):
             logits = forced_logits(translator, answer, place + 1, 1)[0, place]
         lead = logits[answer.target_tokens[place].id] - logits[rival]
-        slopes = torch.autograd.grad(lead, biases, allow_unused=True, materialize_grads=True)
+        gradients = torch.autograd.grad(lead, biases, allow_unused=True, materialize_grads=True)
         for value in biases:
             value.requires_grad_(False)
-    return float(sum((value.detach() * slope).sum() for value, slope in zip(biases, slopes, strict=True)))
+    return float(sum((value.detach() * gradient).sum() for value, gradient in zip(biases, gradients, strict=True)))
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def by_biases(translator: Translator, answer: Translation, place: int, rival: in
     ],
     ids=str,
 )
-def test_the_parts_and_the_biases_sum_to_the_lead(options: dict[str, object]) -> None:
+def test_parts_and_constants_sum_to_the_lead(options: dict[str, object]) -> None:
     translator = tiny_translator(**options)
-    for name, value in translator.model.named_parameters():  # a new model's biases are zero
+    for name, value in translator.model.named_parameters():  # biases of a new model are zero
         if name.endswith("bias"):
             with torch.no_grad():
                 value.copy_(torch.linspace(-0.5, 0.7, value.numel()))
@@ -70,7 +70,7 @@ def test_the_parts_and_the_biases_sum_to_the_lead(options: dict[str, object]) ->
         logits = forced_logits(translator, answer, PLACE + 1, 1)[0, PLACE]
     own = answer.target_tokens[PLACE].id
     assert account.lead == pytest.approx(float(logits[own] - logits[RIVAL]), abs=1e-4)  # freezing changes no value
-    assert account.constants == pytest.approx(by_biases(translator, answer, PLACE, RIVAL), abs=1e-4)
+    assert account.constants == pytest.approx(bias_attribution(translator, answer, PLACE, RIVAL), abs=1e-4)
     assert abs(account.constants) > 1e-3
     assert account.lead == pytest.approx(sum(account.source) + sum(account.prefix) + account.constants, abs=1e-9)
 
@@ -85,8 +85,8 @@ def test_a_model_without_biases_has_no_constants() -> None:
     assert max(map(abs, account.source)) > 1e-3
 
 
-def test_two_layers_by_hand() -> None:
-    """relu(2) · 3 is affine with slope 1, gelu keeps its factor, and a norm divides by its own run's length."""
+def test_fixed_nonlinearities_by_hand() -> None:
+    """relu is affine, gelu is multiplication by a constant, and a norm divides by the constant length of this run."""
     x = torch.tensor([2.0, -1.0], requires_grad=True)
     with FixedNonlinearities(gated=False):
         (slope,) = torch.autograd.grad((torch.nn.functional.relu(x) * 3).sum(), x)
@@ -102,7 +102,7 @@ def test_two_layers_by_hand() -> None:
     np.testing.assert_allclose(slope, [1 / length, 0.0], rtol=1e-6)
 
 
-def test_an_untouched_head_and_a_removed_one_have_other_accounts() -> None:
+def test_account_changes_if_a_head_is_removed() -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, max_length=9)
     ids = [token.id for token in answer.target_tokens]
@@ -115,7 +115,7 @@ def test_an_untouched_head_and_a_removed_one_have_other_accounts() -> None:
 
 
 @pytest.mark.parametrize(("place", "rival"), [(-1, 0), (99, 0), (0, -1), (0, 10**6)])
-def test_a_word_or_rival_that_does_not_exist_is_an_error(place: int, rival: int) -> None:
+def test_missing_word_or_rival_raises(place: int, rival: int) -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, max_length=9)
     with pytest.raises(RequestError):

@@ -44,25 +44,25 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def scored(translator: Translator, answer: Translation, **more: Any) -> Translation:
-    """The same translation, scored anew by a request with more in it."""
+def rescore(translator: Translator, answer: Translation, **more: Any) -> Translation:
+    """Score the same translation again, with more fields in the request."""
     ids = tuple(token.id for token in answer.target_tokens)
     return translator.translate(replace(answer.request, target=ids, prefix=None, **more))
 
 
-def log_of(answer: Translation, places: tuple[int, ...] = PLACES) -> float:
+def log_probability(answer: Translation, places: tuple[int, ...] = PLACES) -> float:
     return sum(math.log(answer.target_tokens[place].probability or 0) for place in places)
 
 
-def test_every_method_answers_for_every_word(translator: Translator, answer: Translation) -> None:
-    methods = [name for name in METHODS if name != "integrated"]  # has tests of its own
-    found = list(attributions(translator, answer, PLACES, methods))
-    assert [each.name for each in found] == methods
+def test_every_method_scores_every_word(translator: Translator, answer: Translation) -> None:
+    methods = [name for name in METHODS if name != "integrated"]  # tested below
+    results = list(attributions(translator, answer, PLACES, methods))
+    assert [result.name for result in results] == methods
     words = source_words(answer)
-    for each in found:
-        assert len(each.scores) == len(words), each.name
-        assert all(score is None or math.isfinite(score) for score in each.scores), each.name
-        assert each.seconds > 0
+    for result in results:
+        assert len(result.scores) == len(words), result.name
+        assert all(score is None or math.isfinite(score) for score in result.scores), result.name
+        assert result.seconds > 0
     assert not count_hooks(translator.model)
     assert not any(parameter.requires_grad for parameter in translator.model.parameters())
 
@@ -70,7 +70,7 @@ def test_every_method_answers_for_every_word(translator: Translator, answer: Tra
 # ---------------------------------------------------------------- erasure
 
 
-def test_erasure_is_what_the_masked_sentence_really_loses(translator: Translator, answer: Translation) -> None:
+def test_erasure_matches_loss_of_masked_sentence(translator: Translator, answer: Translation) -> None:
     question = attribution_query(translator, answer, PLACES)
     scores = attribute(question, "erasure").scores
     for place, word in enumerate(question.words):
@@ -79,21 +79,21 @@ def test_erasure_is_what_the_masked_sentence_really_loses(translator: Translator
             assert scores[place] is None
             continue
         mask = InputChange(action="mask", start=tokens[0].start, end=tokens[-1].end)
-        masked = scored(translator, answer, interventions=(mask,))
-        assert scores[place] == pytest.approx(log_of(answer) - log_of(masked), abs=1e-3)
+        masked = rescore(translator, answer, interventions=(mask,))
+        assert scores[place] == pytest.approx(log_probability(answer) - log_probability(masked), abs=1e-3)
 
 
-def test_what_is_hidden_already_is_not_erased_again() -> None:
+def test_hidden_word_is_not_erased_again() -> None:
     translator = tiny_translator()
     hidden = InputChange(action="mask", start=4, end=8)
     answer = translator.translate(TEXT, target=TARGET, interventions=(hidden,))
     places = removable_words(answer)
-    assert len(places) == len(source_words(answer)) - 2  # that word, and the end
-    both = erasure_losses(translator, answer, [1], [()])
-    assert both == [pytest.approx(0, abs=1e-5)]
+    assert len(places) == len(source_words(answer)) - 2  # without the hidden word and the end token
+    losses = erasure_losses(translator, answer, [1], [()])
+    assert losses == [pytest.approx(0, abs=1e-5)]
 
 
-def test_small_batches_give_what_a_large_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_do_not_depend_on_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     sets = cumulative_sets([(0,), (1, 2), (3,)], [2, 0, 1])
@@ -106,15 +106,15 @@ def test_small_batches_give_what_a_large_one_gives(monkeypatch: pytest.MonkeyPat
 # ---------------------------------------------------------------- gradients
 
 
-def test_input_gradients_are_slopes(translator: Translator, answer: Translation) -> None:
-    found = input_gradient(translator, answer, PLACES)
+def test_input_gradients_match_finite_differences(translator: Translator, answer: Translation) -> None:
+    result = input_gradient(translator, answer, PLACES)
     for token in (1, 4):
-        high, low = (_stretched(translator, answer, token, factor) for factor in (1.003, 0.997))
-        assert found[token] == pytest.approx((high - low) / 0.006, abs=3e-2 * max(1.0, abs(found[token])))
+        high, low = (_score_with_scaled_embedding(translator, answer, token, factor) for factor in (1.003, 0.997))
+        assert result[token] == pytest.approx((high - low) / 0.006, abs=3e-2 * max(1.0, abs(result[token])))
 
 
-def _stretched(translator: Translator, answer: Translation, token: int, factor: float) -> float:
-    """What the words score where one embedding of the source is longer or shorter."""
+def _score_with_scaled_embedding(translator: Translator, answer: Translation, token: int, factor: float) -> float:
+    """The log probability of the words if one source embedding is multiplied by a factor."""
 
     def stretch(embedded: torch.Tensor, name: str) -> torch.Tensor:
         longer = embedded.clone()
@@ -122,69 +122,69 @@ def _stretched(translator: Translator, answer: Translation, token: int, factor: 
         return longer
 
     with watch(translator.model, "encoder.embedding.embedded", edit=stretch):
-        return log_of(scored(translator, answer))
+        return log_probability(rescore(translator, answer))
 
 
 @pytest.mark.parametrize("variant", ["post-norm, packed", "rotary"])
 def test_integrated_gradients_are_complete(variant: str) -> None:
     translator = tiny_translator(**VARIANTS[variant])
     answer = translator.translate(TEXT, target=TARGET)
-    found = integrated_gradients(translator, answer, PLACES)
-    assert abs(found.completeness_gap) < 1e-2
-    assert found.scores.sum() == pytest.approx(found.difference, abs=1e-2)
+    result = integrated_gradients(translator, answer, PLACES)
+    assert abs(result.completeness_gap) < 1e-2
+    assert result.scores.sum() == pytest.approx(result.difference, abs=1e-2)
 
     with watch(translator.model, "encoder.embedding.embedded", edit=lambda value, name: value * 0):
-        nothing = log_of(scored(translator, answer))
-    assert found.difference == pytest.approx(log_of(answer) - nothing, abs=1e-3)
+        nothing = log_probability(rescore(translator, answer))
+    assert result.difference == pytest.approx(log_probability(answer) - nothing, abs=1e-3)
 
 
-def test_integrated_gradients_stop_when_their_time_is_spent() -> None:
+def test_integrated_gradients_stop_at_time_limit() -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
-    found = integrated_gradients(translator, answer, PLACES, seconds=0)
-    assert found.points == gradients.POINTS_PER_INTERVAL * (len(gradients.INITIAL_INTERVALS) - 1)
+    result = integrated_gradients(translator, answer, PLACES, seconds=0)
+    assert result.points == gradients.POINTS_PER_INTERVAL * (len(gradients.INITIAL_INTERVALS) - 1)
 
 
-def test_attention_gradients_are_those_of_each_weight(translator: Translator, answer: Translation) -> None:
-    """By moving one weight of one head: the slope times the weight, where that is positive."""
+def test_attention_gradients_match_finite_differences_and_autograd(translator: Translator, answer: Translation) -> None:
+    """Compare with finite differences of one weight: the positive part of slope times weight."""
     place, layer, head, source = 3, 1, 2, 4
     name = f"decoder.layers.{layer}.cross_attention.weights"
 
-    def moved(by: float) -> float:
-        def move(weights: torch.Tensor, name: str) -> torch.Tensor:
+    def score_with(difference: float) -> float:
+        def shift(weights: torch.Tensor, name: str) -> torch.Tensor:
             other = weights.clone()
-            other[0, head, place, source] += by
+            other[0, head, place, source] += difference
             return other
 
-        with watch(translator.model, name, edit=move):
-            return log_of(scored(translator, answer), (place,))
+        with watch(translator.model, name, edit=shift):
+            return log_probability(rescore(translator, answer), (place,))
 
-    slope = (moved(1e-2) - moved(-1e-2)) / 2e-2
+    slope = (score_with(1e-2) - score_with(-1e-2)) / 2e-2
     weight = float(answer.attention.cross[layer, head, place, source])
-    alone = _one_head(translator, answer, place, layer, head)[source]
-    assert alone == pytest.approx(max(0.0, slope * weight), abs=5e-3 * max(1.0, abs(slope)))
+    head_gradient = _single_head_gradient(translator, answer, place, layer, head)[source]
+    assert head_gradient == pytest.approx(max(0.0, slope * weight), abs=5e-3 * max(1.0, abs(slope)))
     count = len(answer.attention.cross) * HEADS
     total = sum(
-        _one_head(translator, answer, place, each, other)
+        _single_head_gradient(translator, answer, place, each, other)
         for each in range(len(answer.attention.cross))
         for other in range(HEADS)
     )
     assert attention_gradient(translator, answer, (place,)) == pytest.approx(total / count, abs=1e-5)
 
 
-def _one_head(translator: Translator, answer: Translation, place: int, layer: int, head: int) -> np.ndarray:
-    """The same for one head, by autograd through the whole model as it is written."""
+def _single_head_gradient(translator: Translator, answer: Translation, place: int, layer: int, head: int) -> np.ndarray:
+    """Attention gradient of one head, by autograd through the unmodified model."""
     config = translator.model.config
     ids = [token.id for token in answer.target_tokens]
     sources = torch.tensor([[token.id for token in answer.source_tokens]])
     inputs = torch.tensor([[config.start_id, *ids[:-1]]])
     leaves: list[torch.Tensor] = []
 
-    def grown(weights: torch.Tensor, name: str) -> torch.Tensor:
+    def add_leaf(weights: torch.Tensor, name: str) -> torch.Tensor:
         leaves.append(torch.zeros_like(weights).requires_grad_())
         return weights + leaves[0]
 
-    with torch.enable_grad(), watch(translator.model, f"decoder.layers.{layer}.cross_attention.weights", edit=grown):
+    with torch.enable_grad(), watch(translator.model, f"decoder.layers.{layer}.cross_attention.weights", edit=add_leaf):
         logits = translator.model(sources, inputs)
         score = logits[0, place].log_softmax(dim=-1)[ids[place]]
         (slope,) = torch.autograd.grad(score, leaves[0])
@@ -195,18 +195,18 @@ def _one_head(translator: Translator, answer: Translation, place: int, layer: in
 # ---------------------------------------------------------------- norms and contributions
 
 
-def test_added_lengths_equal_a_plain_loop(translator: Translator, answer: Translation) -> None:
+def test_weighted_value_norms_match_plain_loop(translator: Translator, answer: Translation) -> None:
     layer = run_trace(translator, answer).decoder[1].cross_attention
-    found = weighted_value_norms(layer)
+    result = weighted_value_norms(layer)
     module: Any = translator.model.decoder.layers[1]
     matrix = module.cross_attention.output.weight.detach().double().numpy()
     width = layer.values.shape[-1]
     for query, key in ((0, 0), (2, 5), (3, 1)):
-        written = np.zeros(matrix.shape[0])
+        output = np.zeros(matrix.shape[0])
         for head in range(HEADS):
             part = matrix[:, head * width : (head + 1) * width]
-            written += layer.weights[head, query, key] * (part @ layer.values[head, key])
-        assert found[query, key] == pytest.approx(math.sqrt(float((written**2).sum())), abs=1e-6)
+            output += layer.weights[head, query, key] * (part @ layer.values[head, key])
+        assert result[query, key] == pytest.approx(math.sqrt(float((output**2).sum())), abs=1e-6)
 
 
 def test_contributions_sum_to_one(translator: Translator, answer: Translation) -> None:
@@ -214,28 +214,28 @@ def test_contributions_sum_to_one(translator: Translator, answer: Translation) -
     for shares in (*mixing.encoder, *mixing.decoder):
         assert shares.sum(axis=1) == pytest.approx(1)
         assert shares.min() >= 0
-    for cross, kept in zip(mixing.cross, mixing.cross_residual, strict=True):
-        assert cross.sum(axis=1) + kept == pytest.approx(1)
-    source, written = rollout(mixing)
-    assert source.sum(axis=1) + written.sum(axis=1) == pytest.approx(1)
-    assert not np.triu(written, 1).any()
+    for cross, residual in zip(mixing.cross, mixing.cross_residual, strict=True):
+        assert cross.sum(axis=1) + residual == pytest.approx(1)
+    source, prefix = rollout(mixing)
+    assert source.sum(axis=1) + prefix.sum(axis=1) == pytest.approx(1)
+    assert not np.triu(prefix, 1).any()
 
 
-def test_the_parts_of_an_attention_add_up_to_what_it_made(translator: Translator, answer: Translation) -> None:
-    """Residual, heads and bias, normed at the run's own scale, are the stream that the model itself had."""
-    found = run_trace(translator, answer)
-    place = "decoder.layers.0.around_cross_attention.stream"
-    stream = scored(translator, answer, capture=(place,)).captured[place]
-    layer = found.decoder[0].cross_attention
+def test_attention_parts_sum_to_residual_stream(translator: Translator, answer: Translation) -> None:
+    """Residual, heads and bias, normalised with the scale of the run, equal the residual stream of the model."""
+    traced = run_trace(translator, answer)
+    probe = "decoder.layers.0.around_cross_attention.stream"
+    stream = rescore(translator, answer, capture=(probe,)).captured[probe]
+    layer = traced.decoder[0].cross_attention
     for row in range(len(answer.target_tokens)):
-        whole = layer.residual_input[row] + layer.head_outputs(row).sum(axis=0) + layer.bias
+        total = layer.residual_input[row] + layer.head_outputs(row).sum(axis=0) + layer.bias
         if layer.norm is not None:
-            whole = layer.norm.apply(whole, row)
-        assert whole == pytest.approx(stream[row], abs=1e-4)
+            total = layer.norm.apply(total, row)
+        assert total == pytest.approx(stream[row], abs=1e-4)
 
 
-def test_a_planted_value_of_zero_weighs_nothing() -> None:
-    """A head that looks at one token alone, whose value is nothing: its weight is one, its norm zero."""
+def test_zero_value_has_zero_norm() -> None:
+    """A head attends only to one token, whose value is zero: the weight is one, the norm zero."""
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     layer = run_trace(translator, answer).decoder[0].cross_attention
@@ -243,15 +243,15 @@ def test_a_planted_value_of_zero_weighs_nothing() -> None:
     weights[:, :, 3] = 1.0
     values = layer.values.copy()
     values[:, 3] = 0.0
-    found = weighted_value_norms(replace(layer, weights=weights, values=values))
-    assert not found.any()
+    result = weighted_value_norms(replace(layer, weights=weights, values=values))
+    assert not result.any()
 
 
-# ---------------------------------------------------------------- other makers' models, limits, requests
+# ---------------------------------------------------------------- third-party models, limits, requests
 
 
 @pytest.mark.parametrize("family", ["marian", "m2m", "t5"])
-def test_models_of_other_makers_answer_too(family: str, tmp_path: Path) -> None:
+def test_every_method_works_for_third_party_models(family: str, tmp_path: Path) -> None:
     translator = folders.translator(getattr(folders, family)(tmp_path / family))
     answer = translator.translate("the house", max_length=7)
     place = len(answer.target_tokens) - 1
@@ -262,19 +262,19 @@ def test_models_of_other_makers_answer_too(family: str, tmp_path: Path) -> None:
     assert math.isfinite(masked[0])
 
 
-def test_the_requests_own_changes_act_too() -> None:
+def test_interventions_of_the_request_apply() -> None:
     translator = tiny_translator()
     changed = Intervention(kind="cross", layer=None, head=None, action="uniform")
     answer = translator.translate(TEXT, target=TARGET, interventions=(changed,))
     question = attribution_query(translator, answer, PLACES)
     average = attribute(question, "average").scores
-    lengths = [len(word.places) / len(answer.source_tokens) for word in question.words]
-    assert average == pytest.approx(lengths, abs=1e-5)
-    seen = run_trace(translator, answer).decoder[2].cross_attention.weights
-    assert seen == pytest.approx(np.full_like(seen, 1 / len(answer.source_tokens)), abs=1e-6)
+    expected = [len(word.places) / len(answer.source_tokens) for word in question.words]
+    assert average == pytest.approx(expected, abs=1e-5)
+    weights = run_trace(translator, answer).decoder[2].cross_attention.weights
+    assert weights == pytest.approx(np.full_like(weights, 1 / len(answer.source_tokens)), abs=1e-6)
 
 
-def test_what_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_trace_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     monkeypatch.setattr(trace, "MAX_NUMBERS", 1000)
@@ -282,22 +282,22 @@ def test_what_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) 
         run_trace(translator, answer)
 
 
-@pytest.mark.parametrize("given", [{"places": ()}, {"places": (99,)}, {"places": (1,), "head": (0, 99)}])
-def test_a_word_or_a_head_that_is_not_there_is_refused(given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("arguments", [{"places": ()}, {"places": (99,)}, {"places": (1,), "head": (0, 99)}])
+def test_missing_word_or_head_raises(arguments: dict[str, Any]) -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     with pytest.raises(RequestError):
-        attribution_query(translator, answer, **given)
+        attribution_query(translator, answer, **arguments)
 
 
-def test_an_unknown_method_is_refused() -> None:
+def test_unknown_method_raises() -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     with pytest.raises(RequestError, match="rollout"):
         attribute(attribution_query(translator, answer, (1,)), "guess")
 
 
-def test_the_most_informative_head_points_at_a_word_of_its_own() -> None:
+def test_most_informative_head_is_found() -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     cross = np.full_like(answer.attention.cross, 1 / len(answer.source_tokens))

@@ -26,7 +26,7 @@ from tests.tiny import SENTENCES, tiny_translator
 
 TEXT = SENTENCES[0]
 PLACE = 4
-STEP = 1e-3  # a larger one crosses corners of the ReLU
+STEP = 1e-3  # a larger step crosses kinks of the ReLU
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +39,10 @@ def answer(translator: Translator) -> Translation:
     return translator.translate(TEXT, max_length=9)
 
 
-def y_with_weight(
+def log_probability_with_weight(
     translator: Translator, answer: Translation, kind: Kind, cell: tuple[int, int, int, int], factor: float
 ) -> float:
-    """log p of the word at `PLACE` with one attention weight multiplied, and its row not shared out again."""
+    """log p of the word at `PLACE` with one attention weight multiplied, without normalising its row again."""
     layer, head, query, key = cell
     batch = translator.checker.prepare([answer.request])
 
@@ -59,22 +59,24 @@ def y_with_weight(
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "alibi"])
-def test_the_effect_of_a_cell_is_its_weight_times_the_slope(positions: str) -> None:
+def test_cell_effect_is_weight_times_gradient(positions: str) -> None:
     translator = tiny_translator(positions=positions)
     answer = translator.translate(TEXT, max_length=9)
-    (found,) = word_effects(translator, answer, [PLACE])
+    (effects,) = word_effects(translator, answer, [PLACE])
     for kind in KINDS:
-        cells = np.abs(found.cells[kind])
+        cells = np.abs(effects.cells[kind])
         cell = tuple(int(place) for place in np.unravel_index(cells.argmax(), cells.shape))
-        high, low = (y_with_weight(translator, answer, kind, cell, factor) for factor in (1 + STEP, 1 - STEP))
-        assert found.cells[kind][cell] == pytest.approx((high - low) / (2 * STEP), rel=0.02, abs=2e-4), kind
+        high, low = (
+            log_probability_with_weight(translator, answer, kind, cell, factor) for factor in (1 + STEP, 1 - STEP)
+        )
+        assert effects.cells[kind][cell] == pytest.approx((high - low) / (2 * STEP), rel=0.02, abs=2e-4), kind
         assert cells.max() > 1e-3
 
 
-def test_the_cells_of_a_head_sum_to_its_output_times_the_gradient(translator: Translator, answer: Translation) -> None:
-    (found,) = word_effects(translator, answer, [PLACE])
+def test_cells_of_a_head_sum_to_output_times_gradient(translator: Translator, answer: Translation) -> None:
+    (effects,) = word_effects(translator, answer, [PLACE])
     batch = translator.checker.prepare([answer.request])
-    names = [f"{attention_path(kind, layer)}.mixed" for kind in KINDS for layer in range(len(found.cells[kind]))]
+    names = [f"{attention_path(kind, layer)}.mixed" for kind in KINDS for layer in range(len(effects.cells[kind]))]
     outputs: dict[str, torch.Tensor] = {}
 
     def track(mixed: torch.Tensor, name: str) -> torch.Tensor:
@@ -92,77 +94,77 @@ def test_the_cells_of_a_head_sum_to_its_output_times_the_gradient(translator: Tr
         kind: Kind = "cross" if "cross" in name else "encoder" if name.startswith("encoder") else "decoder"
         layer = int(name.split(".")[2])
         expected = (mixed * slope).sum(dim=(0, 2, 3)).detach().numpy()  # [heads]
-        np.testing.assert_allclose(found.heads(kind)[layer], expected, atol=2e-5)
+        np.testing.assert_allclose(effects.heads(kind)[layer], expected, atol=2e-5)
 
 
-def test_a_batch_of_words_has_the_effects_of_each_word_alone(
+def test_batched_words_match_single_words(
     translator: Translator, answer: Translation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = range(len(answer.target_tokens))
-    together = word_effects(translator, answer, places)
+    batched = word_effects(translator, answer, places)
     monkeypatch.setattr(scoring, "MAX_TOKENS", 1)  # one word per batch
-    for place, (found, alone) in enumerate(zip(together, word_effects(translator, answer, places), strict=True)):
-        assert found.place == alone.place == place
-        assert found.score == pytest.approx(alone.score, abs=1e-5)
+    for place, (effects, single) in enumerate(zip(batched, word_effects(translator, answer, places), strict=True)):
+        assert effects.place == single.place == place
+        assert effects.score == pytest.approx(single.score, abs=1e-5)
         for kind in KINDS:
-            np.testing.assert_allclose(found.cells[kind], alone.cells[kind], atol=1e-5)
+            np.testing.assert_allclose(effects.cells[kind], single.cells[kind], atol=1e-5)
             if kind == "encoder":
                 continue
-            assert found.cells[kind].shape == answer.attention.of(kind).shape
-            assert not found.cells[kind][:, :, place + 1 :].any()  # later rows cannot act on this word
+            assert effects.cells[kind].shape == answer.attention.of(kind).shape
+            assert not effects.cells[kind][:, :, place + 1 :].any()  # later rows cannot affect this word
 
 
-def test_scores_are_those_of_the_translation_or_the_lead_over_the_rival(
-    translator: Translator, answer: Translation
-) -> None:
-    total = sum(found.score for found in word_effects(translator, answer, range(len(answer.target_tokens))))
+def test_score_is_log_probability_or_lead_over_rival(translator: Translator, answer: Translation) -> None:
+    total = sum(effects.score for effects in word_effects(translator, answer, range(len(answer.target_tokens))))
     assert total == pytest.approx(answer.log_probability, abs=1e-4)
     rival = answer.target_tokens[PLACE].id - 1
     (lead,) = word_effects(translator, answer, [PLACE], rival)
     ids = [token.id for token in answer.target_tokens]
-    pair = (one_word(translator, answer, [*ids[:PLACE], each]) for each in (ids[PLACE], rival))
+    pair = (log_probability_of_last(translator, answer, [*ids[:PLACE], each]) for each in (ids[PLACE], rival))
     assert lead.score == pytest.approx(next(pair) - next(pair), abs=1e-4)
 
 
-def one_word(translator: Translator, answer: Translation, ids: list[int], *changes: Intervention) -> float:
-    """log p of the last of these tokens, by a translation of its own."""
-    given = translator.translate(answer.request.text, target=tuple(ids), interventions=changes)
-    probability = given.target_tokens[len(ids) - 1].probability
+def log_probability_of_last(
+    translator: Translator, answer: Translation, ids: list[int], *changes: Intervention
+) -> float:
+    """log p of the last of these tokens, by a separate forced translation."""
+    translation = translator.translate(answer.request.text, target=tuple(ids), interventions=changes)
+    probability = translation.target_tokens[len(ids) - 1].probability
     assert probability is not None
     return float(np.log(probability))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_measured_effect_is_a_run_without_the_head(translator: Translator, answer: Translation, kind: Kind) -> None:
+def test_measured_effect_matches_run_without_head(translator: Translator, answer: Translation, kind: Kind) -> None:
     part = AttentionPart(kind, 1, 2)
     off = Intervention(kind=kind, layer=1, head=2, action="remove")
     ids = [token.id for token in answer.target_tokens][: PLACE + 1]
-    expected = one_word(translator, answer, ids) - one_word(translator, answer, ids, off)
+    expected = log_probability_of_last(translator, answer, ids) - log_probability_of_last(translator, answer, ids, off)
     (loss,) = measured_effects(translator, answer, PLACE, [(part,)])
     assert loss == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_requests_own_changes_act_too(translator: Translator) -> None:
+def test_interventions_of_the_request_apply(translator: Translator) -> None:
     off = Intervention(kind="cross", layer=0, head=1, action="remove")
     answer = translator.translate(TEXT, max_length=9, interventions=(off,))
-    (found,) = word_effects(translator, answer, [PLACE])
-    assert not found.cells["cross"][0, 1].any()
-    assert found.cells["cross"][0, 0].any()
+    (effects,) = word_effects(translator, answer, [PLACE])
+    assert not effects.cells["cross"][0, 1].any()
+    assert effects.cells["cross"][0, 0].any()
 
 
-def test_estimates_rank_the_heads_of_a_trained_model_as_measured() -> None:
+def test_estimates_rank_heads_like_measured_effects() -> None:
     translator = Translator.load("de-en", device="cpu")
     answer = translator.translate("Der Hund, den ich gestern gesehen habe, schläft unter dem Tisch.", beam_size=4)
     place = [token.text.strip() for token in answer.target_tokens].index("sleeping")
-    (found,) = word_effects(translator, answer, [place])
+    (effects,) = word_effects(translator, answer, [place])
     heads = all_heads(translator.model.config)
-    predicted = [found.heads(part.kind)[part.layer, part.head] for part in heads]
+    predicted = [effects.heads(part.kind)[part.layer, part.head] for part in heads]
     measured = measured_effects(translator, answer, place, [(part,) for part in heads])
     ranks = [np.argsort(np.argsort(each)) for each in (predicted, measured)]
     assert np.corrcoef(*ranks)[0, 1] > 0.9
 
 
-def test_a_word_or_rival_that_is_not_there_is_an_error(translator: Translator, answer: Translation) -> None:
+def test_missing_word_rival_or_layer_raises(translator: Translator, answer: Translation) -> None:
     count = len(answer.target_tokens)
     with pytest.raises(RequestError, match="word"):
         word_effects(translator, answer, [count])
@@ -173,25 +175,23 @@ def test_a_word_or_rival_that_is_not_there_is_an_error(translator: Translator, a
     assert word_effects(translator, answer, []) == []
 
 
-def test_heads_of_a_kind_are_sums_of_cells() -> None:
+def test_head_effects_are_sums_of_cells() -> None:
     cells = np.arange(2 * 3 * 4 * 5, dtype=np.float64).reshape(2, 3, 4, 5)
     np.testing.assert_array_equal(WordEffects(0, 0.0, {"cross": cells}).heads("cross"), cells.sum(axis=(2, 3)))
 
 
-def test_the_effects_on_the_sentence_are_the_sums_of_those_on_its_words(
-    translator: Translator, answer: Translation
-) -> None:
+def test_sentence_effects_are_sums_over_words(translator: Translator, answer: Translation) -> None:
     words = word_effects(translator, answer, range(len(answer.target_tokens)))
-    whole = sentence_effects(translator, answer)
+    sentence = sentence_effects(translator, answer)
     for kind in KINDS:
-        np.testing.assert_allclose(whole[kind], sum(each.cells[kind] for each in words), atol=1e-5)
+        np.testing.assert_allclose(sentence[kind], sum(each.cells[kind] for each in words), atol=1e-5)
         heads = sentence_head_effects(translator, answer)[kind]
         np.testing.assert_allclose(heads, sum(each.heads(kind) for each in words), atol=1e-5)
-    np.testing.assert_array_equal(effect_maps(translator, answer, "encoder"), whole["encoder"])
+    np.testing.assert_array_equal(effect_maps(translator, answer, "encoder"), sentence["encoder"])
 
 
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
-def test_a_row_of_a_map_has_the_effects_on_the_word_that_it_writes(
+def test_effect_map_row_matches_effects_on_its_word(
     translator: Translator, answer: Translation, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headlight.model.experiments.effects.gradient_batch_size", lambda *_: 3)

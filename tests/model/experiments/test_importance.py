@@ -32,8 +32,8 @@ def answer(translator: Translator) -> Translation:
     return translator.translate(TEXT, beam_size=2, max_length=13)
 
 
-def one_by_one(translator: Translator, answer: Translation, parts: SwitchedOff, *others: Intervention) -> float:
-    """The loss by the interventions of a request of its own."""
+def single_loss(translator: Translator, answer: Translation, parts: SwitchedOff, *others: Intervention) -> float:
+    """The loss, measured by a separate request with interventions."""
     ids = tuple(token.id for token in answer.target_tokens)
     off = tuple(Intervention(kind=part.kind, layer=part.layer, head=part.head, action="remove") for part in parts)
     without = translator.translate(answer.request.text, target=ids, interventions=(*others, *off))
@@ -46,49 +46,51 @@ def test_every_kind_layer_and_head_is_measured_once(translator: Translator) -> N
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "alibi"])
-def test_a_batch_of_parts_costs_what_each_costs_alone(positions: str) -> None:
+def test_batched_losses_match_single_losses(positions: str) -> None:
     translator = tiny_translator(positions=positions)
     answer = translator.translate(TEXT, max_length=11)
     parts = all_parts(translator.model.config)
-    given = all_ablation_losses(translator, answer, [(part,) for part in parts])
-    for part, loss in zip(parts, given, strict=True):
-        assert loss == pytest.approx(one_by_one(translator, answer, (part,)), abs=1e-4), part
-    assert max(given) - min(given) > 0.1
+    losses = all_ablation_losses(translator, answer, [(part,) for part in parts])
+    for part, loss in zip(parts, losses, strict=True):
+        assert loss == pytest.approx(single_loss(translator, answer, (part,)), abs=1e-4), part
+    assert max(losses) - min(losses) > 0.1
 
 
-def test_nothing_off_costs_nothing(translator: Translator, answer: Translation) -> None:
+def test_loss_is_zero_without_ablation(translator: Translator, answer: Translation) -> None:
     assert all_ablation_losses(translator, answer, [()]) == [pytest.approx(0, abs=1e-4)]
 
 
-def test_several_off_are_measured_together_and_not_added_up(translator: Translator, answer: Translation) -> None:
+def test_joint_loss_is_measured_and_not_summed(translator: Translator, answer: Translation) -> None:
     pair = (AttentionPart("cross", 0, 1), AttentionPart("encoder", 1, 3))
     (both,) = all_ablation_losses(translator, answer, [pair])
-    assert both == pytest.approx(one_by_one(translator, answer, pair), abs=1e-4)
+    assert both == pytest.approx(single_loss(translator, answer, pair), abs=1e-4)
     assert both != pytest.approx(sum(all_ablation_losses(translator, answer, [(part,) for part in pair])), abs=1e-3)
 
 
-def test_an_interaction_is_the_loss_of_both_minus_those_of_each(translator: Translator, answer: Translation) -> None:
+def test_interaction_is_joint_loss_minus_single_losses(translator: Translator, answer: Translation) -> None:
     first, others = (
         AttentionPart("cross", 1, 2),
         [AttentionPart("cross", 0, 1), AttentionPart("decoder", 2, 4), AttentionPart("cross", 1, 2)],
     )
-    given = interactions(translator, answer, first, others)
-    own = one_by_one(translator, answer, (first,))
-    for other, found in zip(others[:2], given, strict=False):
-        expected = one_by_one(translator, answer, (first, other)) - own - one_by_one(translator, answer, (other,))
-        assert found == pytest.approx(expected, abs=2e-4)
-    assert given[2] == pytest.approx(-own, abs=2e-4)
+    results = interactions(translator, answer, first, others)
+    first_loss = single_loss(translator, answer, (first,))
+    for other, interaction in zip(others[:2], results, strict=False):
+        expected = (
+            single_loss(translator, answer, (first, other)) - first_loss - single_loss(translator, answer, (other,))
+        )
+        assert interaction == pytest.approx(expected, abs=2e-4)
+    assert results[2] == pytest.approx(-first_loss, abs=2e-4)
 
 
-def test_the_requests_own_changes_act_too(translator: Translator) -> None:
+def test_interventions_of_the_request_apply(translator: Translator) -> None:
     changed = Intervention(kind="cross", layer=0, head=None, action="uniform")
     answer = translator.translate(TEXT, max_length=11, interventions=(changed,))
     part = (AttentionPart("decoder", 1, 2),)
-    (given,) = all_ablation_losses(translator, answer, [part])
-    assert given == pytest.approx(one_by_one(translator, answer, part, changed), abs=1e-4)
+    (losses,) = all_ablation_losses(translator, answer, [part])
+    assert losses == pytest.approx(single_loss(translator, answer, part, changed), abs=1e-4)
 
 
-def test_small_batches_give_what_a_large_one_gives(
+def test_losses_do_not_depend_on_batch_size(
     translator: Translator, answer: Translation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets: list[SwitchedOff] = [(part,) for part in all_parts(translator.model.config)]
@@ -99,14 +101,14 @@ def test_small_batches_give_what_a_large_one_gives(
     assert [loss for batch in batches for loss in batch] == pytest.approx(large, abs=1e-4)
 
 
-def test_who_leaves_the_loop_ends_the_work(
+def test_suspended_generator_keeps_no_hooks_and_can_be_closed(
     translator: Translator, answer: Translation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 3)
     before = torch.is_inference_mode_enabled()
     running = ablation_losses(translator, answer, [(part,) for part in all_parts(translator.model.config)])
     next(running)
-    assert count_hooks(translator.model) == 0  # nothing is watched while it waits
+    assert count_hooks(translator.model) == 0  # no hooks between batches
     assert torch.is_inference_mode_enabled() is before
     running.close()
 

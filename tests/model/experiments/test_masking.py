@@ -41,7 +41,7 @@ def ids(translation: Translation) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.parametrize(("ahead", "mistake"), [(0, None), (1, "ahead"), (ALL_LATER_TOKENS, "unmasked")])
-def test_later_tokens_are_seen_as_by_a_model_with_that_mask(
+def test_relaxed_mask_matches_model_with_mask_mistake(
     toy: Translator, ids: tuple[list[int], list[int]], ahead: int, mistake: str | None
 ) -> None:
     source, target = ids
@@ -56,45 +56,45 @@ def test_later_tokens_are_seen_as_by_a_model_with_that_mask(
     assert (reading.attention_ahead.max() > 0) == bool(ahead)
 
 
-def test_nobody_else_sees_the_future(toy: Translator, translation: Translation) -> None:
-    found: list[Translation] = []
+def test_relaxed_mask_does_not_affect_other_threads(toy: Translator, translation: Translation) -> None:
+    translations: list[Translation] = []
     with relaxed_causal_mask(toy.model, ALL_LATER_TOKENS):
-        thread = Thread(target=lambda: found.append(toy.translate(TEXT)))
+        thread = Thread(target=lambda: translations.append(toy.translate(TEXT)))
         thread.start()
         thread.join()
-    assert found[0].log_probability == translation.log_probability
+    assert translations[0].log_probability == translation.log_probability
 
 
-def test_writing_with_the_mask_is_translating(toy: Translator, ids: tuple[list[int], list[int]]) -> None:
-    found = translate_in_all_modes(toy, toy.request(TEXT), 40)
-    assert list(found["masked"].ids) == list(found["kept"].ids) == ids[1]
-    np.testing.assert_allclose(found["masked"].log_probabilities, found["kept"].log_probabilities, atol=1e-6)
-    cut = translate_in_all_modes(toy, toy.request(TEXT), 2)
-    assert {len(each.ids) for each in cut.values()} == {2}
+def test_decoding_with_mask_matches_translation(toy: Translator, ids: tuple[list[int], list[int]]) -> None:
+    outputs = translate_in_all_modes(toy, toy.request(TEXT), 40)
+    assert list(outputs["masked"].ids) == list(outputs["kept"].ids) == ids[1]
+    np.testing.assert_allclose(outputs["masked"].log_probabilities, outputs["kept"].log_probabilities, atol=1e-6)
+    truncated = translate_in_all_modes(toy, toy.request(TEXT), 2)
+    assert {len(output.ids) for output in truncated.values()} == {2}
 
 
-@pytest.mark.parametrize("places", [0, 1, 7])
-def test_with_its_masks_a_batch_gives_what_a_sentence_gives_alone(
-    toy: Translator, translation: Translation, ids: tuple[list[int], list[int]], places: int
+@pytest.mark.parametrize("padding", [0, 1, 7])
+def test_masked_padding_does_not_change_results(
+    toy: Translator, translation: Translation, ids: tuple[list[int], list[int]], padding: int
 ) -> None:
     source, target = ids
-    rows = [source, [5] * (len(source) + places)]
-    alone, both, bare = encode_batches(
+    rows = [source, [5] * (len(source) + padding)]
+    single, batched, unmasked = encode_batches(
         toy, [PaddedBatch([source]), PaddedBatch(rows), PaddedBatch(rows, encoder=False)]
     )
-    np.testing.assert_allclose(both, alone, atol=1e-5)
-    assert (np.abs(bare - alone).max() > 0.01) == bool(places)
+    np.testing.assert_allclose(batched, single, atol=1e-5)
+    assert (np.abs(unmasked - single).max() > 0.01) == bool(padding)
     request = toy.request(TEXT)
-    safe, no_cross = translate_padded(toy, request, target, [PaddedBatch(rows), PaddedBatch(rows, cross=False)], 40)
-    assert safe.log_probabilities.sum() == pytest.approx(translation.log_probability, abs=1e-4)
-    assert list(safe.output.ids) == target
-    assert not safe.attention_to_padding.any()
-    assert not safe.cross_attention_to_padding.any()
+    masked, no_cross = translate_padded(toy, request, target, [PaddedBatch(rows), PaddedBatch(rows, cross=False)], 40)
+    assert masked.log_probabilities.sum() == pytest.approx(translation.log_probability, abs=1e-4)
+    assert list(masked.output.ids) == target
+    assert not masked.attention_to_padding.any()
+    assert not masked.cross_attention_to_padding.any()
     assert not no_cross.attention_to_padding.any()
-    assert bool(no_cross.cross_attention_to_padding.any()) == bool(places)
+    assert bool(no_cross.cross_attention_to_padding.any()) == bool(padding)
 
 
-def test_masks_are_those_of_the_running_model(toy: Translator, ids: tuple[list[int], list[int]]) -> None:
+def test_attention_masks_hide_padding_and_later_tokens(toy: Translator, ids: tuple[list[int], list[int]]) -> None:
     source, target = ids
     masks = attention_masks(toy, [source, [5] * (len(source) + 3)], target)
     assert masks["encoder"].shape == (len(source) + 3, len(source) + 3)

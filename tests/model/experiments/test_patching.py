@@ -41,14 +41,14 @@ def lead(logits: torch.Tensor, pair: tuple[Translation, Translation], place: int
     return float(logits[0, place, own] - logits[0, place, other])
 
 
-def restored(
+def single_run_share(
     translator: Translator,
     pair: tuple[Translation, Translation],
     result: Patching,
     probe: str,
     position: int | slice,
 ) -> float:
-    """The share by a run of its own, with one activation replaced."""
+    """The restored share, by a separate run with one activation replaced."""
     length = result.place + 1
     with torch.inference_mode():
         with watch(translator.model, probe) as seen:
@@ -65,7 +65,7 @@ def restored(
     return (patched - result.other_lead) / (result.lead - result.other_lead)
 
 
-def test_leads_are_those_of_the_two_translations(
+def test_leads_match_the_two_translations(
     translator: Translator, pair: tuple[Translation, Translation], result: Patching
 ) -> None:
     assert (result.word, result.other_word) == ("cat", "dog")
@@ -81,7 +81,9 @@ def test_state_shares_match_single_runs(
     translator: Translator, pair: tuple[Translation, Translation], result: Patching, layer: int, token: int
 ) -> None:
     name = f"encoder.layers.{layer - 1}.around_feed_forward.stream" if layer else "encoder.embedding.stream"
-    assert result.states[layer, token] == pytest.approx(restored(translator, pair, result, name, token), abs=1e-3)
+    assert result.states[layer, token] == pytest.approx(
+        single_run_share(translator, pair, result, name, token), abs=1e-3
+    )
 
 
 @pytest.mark.parametrize(("kind", "layer", "head"), [("encoder", 0, 1), ("decoder", 2, 5), ("cross", 2, 5)])
@@ -89,16 +91,18 @@ def test_head_shares_match_single_runs(
     translator: Translator, pair: tuple[Translation, Translation], result: Patching, kind: Kind, layer: int, head: int
 ) -> None:
     probe = f"{attention_path(kind, layer)}.mixed"
-    assert result.heads[kind][layer, head] == pytest.approx(restored(translator, pair, result, probe, head), abs=1e-3)
+    assert result.heads[kind][layer, head] == pytest.approx(
+        single_run_share(translator, pair, result, probe, head), abs=1e-3
+    )
 
 
 def test_patching_every_token_restores_the_whole_lead(
     translator: Translator, pair: tuple[Translation, Translation], result: Patching
 ) -> None:
     for probe in ("encoder.embedding.stream", "encoder.layers.7.around_feed_forward.stream"):
-        assert restored(translator, pair, result, probe, slice(None)) == pytest.approx(1, abs=1e-3)
-    assert result.states[0, 1] > 0.9  # the noun alone decides
-    assert np.abs(result.states[:, 2:]).max() < 0.1  # the equal words do not
+        assert single_run_share(translator, pair, result, probe, slice(None)) == pytest.approx(1, abs=1e-3)
+    assert result.states[0, 1] > 0.9  # only the noun matters
+    assert np.abs(result.states[:, 2:]).max() < 0.1  # equal words do not matter
 
 
 def test_shares_do_not_depend_on_the_batch_size(
@@ -108,10 +112,10 @@ def test_shares_do_not_depend_on_the_batch_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 7)
-    again = patching_module.patching(translator, *pair)
-    np.testing.assert_allclose(again.states, result.states, atol=1e-3)
+    small_batches = patching_module.patching(translator, *pair)
+    np.testing.assert_allclose(small_batches.states, result.states, atol=1e-3)
     for kind in KINDS:
-        np.testing.assert_allclose(again.heads[kind], result.heads[kind], atol=1e-3)
+        np.testing.assert_allclose(small_batches.heads[kind], result.heads[kind], atol=1e-3)
 
 
 def test_pairs_without_a_comparison_raise_errors(translator: Translator, pair: tuple[Translation, Translation]) -> None:

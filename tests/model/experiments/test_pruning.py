@@ -43,7 +43,7 @@ def test_heads_are_ranked_by_their_mean_loss(translator: Translator) -> None:
         assert loss == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_point_is_what_is_written_with_so_many_heads_off(translator: Translator) -> None:
+def test_points_match_translations_without_heads(translator: Translator) -> None:
     order = [AttentionPart("cross", layer, head) for layer in range(DECODER_LAYERS) for head in range(HEADS)]
     pairs = [(SENTENCES[0], "The dog is sleeping."), (SENTENCES[2], "The cats, too.")]
     plain = [translator.translate(text, max_length=9).text for text, _ in pairs]
@@ -52,18 +52,18 @@ def test_a_point_is_what_is_written_with_so_many_heads_off(translator: Translato
     assert points[0].same == 1
     for point in points:
         off = switch_off(order[: point.off])
-        written = [translator.translate(text, interventions=off, max_length=9).text for text, _ in pairs]
-        scores = [chrf(own, other) for own, (_, other) in zip(written, pairs, strict=True)]
+        outputs = [translator.translate(text, interventions=off, max_length=9).text for text, _ in pairs]
+        scores = [chrf(own, other) for own, (_, other) in zip(outputs, pairs, strict=True)]
         assert point.chrf == pytest.approx(fmean(scores), abs=1e-6)
-        assert point.same == fmean(own == before for own, before in zip(written, plain, strict=True))
+        assert point.same == fmean(own == before for own, before in zip(outputs, plain, strict=True))
 
 
-def test_the_points_begin_with_all_heads_and_end_with_none() -> None:
+def test_pruning_counts_run_from_none_to_all_heads() -> None:
     assert pruning_counts(8, 4) == [0, 2, 4, 6, 8]
     assert pruning_counts(3, 7) == [0, 1, 2, 3]
 
 
-def test_a_kept_curve_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_stored_curve_roundtrips_until_weights_change(tmp_path: Path) -> None:
     assert read_curve(tmp_path) is None
     order = (AttentionPart("cross", 0, 1), AttentionPart("encoder", 2, 0))
     (tmp_path / "model.safetensors").write_bytes(b"weights")
@@ -80,21 +80,21 @@ def test_a_kept_curve_is_read_as_it_was_written(tmp_path: Path) -> None:
     "text",
     ["", "[]", "{}", "7", '{"command": "", "corpus": "", "sentences": 1, "ranked_on": 1, "order": 7}', "[" * 100_000],
 )
-def test_a_strangers_file_that_holds_something_else_counts_as_none(tmp_path: Path, text: str) -> None:
+def test_invalid_curve_file_is_ignored(tmp_path: Path, text: str) -> None:
     (tmp_path / PRUNING_FILE).write_text(text, encoding="utf-8")
     assert read_curve(tmp_path) is None
 
 
-def test_a_curve_of_other_heads_of_one_point_or_without_numbers_counts_as_none(tmp_path: Path) -> None:
+def test_curve_with_other_heads_one_point_or_nan_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     order = (AttentionPart("cross", 0, 1), AttentionPart("encoder", 2, 0))
     points = (PruningPoint(0, 80.32, 1.0), PruningPoint(2, 11.0, 0.0))
-    odd = [
+    invalid = [
         (PruningCurve("", "", 200, 50, order, (0.0, 1.5), points), {AttentionPart("cross", 0, 0)}),
         (PruningCurve("", "", 200, 50, order, (0.0, 1.5), points[:1]), set(order)),
         (PruningCurve("", "", 200, 50, order, (0.0, float("nan")), points), set(order)),
     ]
-    for curve, heads in odd:
-        own = replace(curve, weights=weights_digest(tmp_path))
-        (tmp_path / PRUNING_FILE).write_text(own.to_json(), encoding="utf-8")
+    for curve, heads in invalid:
+        current = replace(curve, weights=weights_digest(tmp_path))
+        (tmp_path / PRUNING_FILE).write_text(current.to_json(), encoding="utf-8")
         assert read_curve(tmp_path, heads) is None

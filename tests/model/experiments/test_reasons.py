@@ -27,14 +27,14 @@ def answer(translator: Translator) -> Translation:
     return translator.translate(SENTENCES[0], max_length=9)
 
 
-def test_a_word_is_the_first_token_with_its_text(translator: Translator, answer: Translation) -> None:
+def test_find_token_returns_first_token_with_text(translator: Translator, answer: Translation) -> None:
     word = answer.target_tokens[PLACE].text.strip()
     place = [token.text.strip() for token in answer.target_tokens].index(word)
     assert find_token(answer.target_tokens, f" {word} ") == place
     assert find_token(answer.target_tokens, PLACE) == PLACE
-    with pytest.raises(RequestError, match=r"is not a token here\. The tokens are:") as refused:
+    with pytest.raises(RequestError, match=r"is not a token here\. The tokens are:") as caught:
         find_token(answer.target_tokens, "xyzzy")
-    assert word in str(refused.value)
+    assert word in str(caught.value)
     assert find_rival(translator.target_tokenizer, None) is None
     assert find_rival(translator.target_tokenizer, 7) == 7
     assert find_rival(translator.target_tokenizer, word) == translator.target_tokenizer.encode(word)[0]
@@ -42,12 +42,15 @@ def test_a_word_is_the_first_token_with_its_text(translator: Translator, answer:
         find_rival(translator.target_tokenizer, "")
 
 
-def test_effects_accounts_and_parts_are_those_by_place(translator: Translator, answer: Translation) -> None:
+def test_functions_by_text_match_functions_by_position(translator: Translator, answer: Translation) -> None:
     place = find_token(answer.target_tokens, answer.target_tokens[PLACE].text)
     word = answer.target_tokens[place].text
-    ours, theirs = headlight.effects(translator, answer, word, top=3), summarise_effects(translator, answer, place, 3)
-    assert ours.strongest == theirs.strongest
-    assert len(ours.strongest) == 3
+    by_text, by_position = (
+        headlight.effects(translator, answer, word, top=3),
+        summarise_effects(translator, answer, place, 3),
+    )
+    assert by_text.strongest == by_position.strongest
+    assert len(by_text.strongest) == 3
     against = headlight.effects(translator, answer, place, rival=7, top=1).strongest
     assert against == summarise_effects(translator, answer, place, 1, 7).strongest
     rival = likeliest_rival(answer, place)

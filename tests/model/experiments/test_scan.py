@@ -58,9 +58,11 @@ def mean_neighbour_weight(answer: Translation, finding: Finding) -> float:
 
 def swapped_text(answer: Translation, finding: Finding) -> str:
     texts = [token.text.strip() for token in answer.source_tokens]
-    places = [place for place in range(len(texts) - 1) if texts[place : place + 2] == [finding.word, finding.key]]
-    for place in places:
-        first, second = answer.source_tokens[place : place + 2]
+    positions = [
+        position for position in range(len(texts) - 1) if texts[position : position + 2] == [finding.word, finding.key]
+    ]
+    for position in positions:
+        first, second = answer.source_tokens[position : position + 2]
         text = answer.source_text
         between = text[first.end : second.start]
         start, end = (
@@ -68,11 +70,11 @@ def swapped_text(answer: Translation, finding: Finding) -> str:
             text.index(finding.key, second.start - 1) + len(finding.key),
         )
         return f"{text[:start]}{finding.key}{between}{finding.word}{text[end:]}"
-    raise AssertionError("the swapped words are no neighbours")
+    raise AssertionError("the swapped words are not neighbours")
 
 
 def confirm(translator: Translator, answer: Translation, finding: Finding) -> None:
-    """Repeat the experiment of a finding, and check its numbers and what it says about them."""
+    """Repeat the experiment of a finding and check its numbers."""
     before, after, cell = finding.before, finding.after, finding.cell
     if finding.name in ("needed", "hindered", "idle"):
         assert finding.place is not None
@@ -106,7 +108,7 @@ def confirm(translator: Translator, answer: Translation, finding: Finding) -> No
 
 
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in PLAIN.items() for text in texts])
-def test_every_finding_holds_when_its_experiment_is_repeated(name: str, text: str) -> None:
+def test_findings_hold_if_experiments_are_repeated(name: str, text: str) -> None:
     translator = load(name)
     answer = translator.translate(text, beam_size=4, no_repeat=4)
     findings = headlight.scan(translator, answer)
@@ -124,7 +126,7 @@ def test_every_finding_holds_when_its_experiment_is_repeated(name: str, text: st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh"])
-def test_of_a_hundred_sentences_no_finding_is_false(name: str) -> None:
+def test_findings_of_a_hundred_sentences_hold(name: str) -> None:
     with CORPUS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[::4][:25]
     translator, count = load(name), 0
@@ -137,18 +139,20 @@ def test_of_a_hundred_sentences_no_finding_is_false(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", SENTENCES)
-@pytest.mark.parametrize("more", [{}, {"target": "a beer"}, {"interventions": [{"action": "remove", "kind": "cross"}]}])
-def test_any_translation_can_be_scanned(text: str, more: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"target": "a beer"}, {"interventions": [{"action": "remove", "kind": "cross"}]}]
+)
+def test_any_translation_can_be_scanned(text: str, options: dict[str, object]) -> None:
     translator = tiny_translator()
-    answer = translator.translate(text, max_length=9, **more)
+    answer = translator.translate(text, max_length=9, **options)
     for finding in scan(translator, answer):
         assert finding.sentence()
-        assert finding.name != "changed" or "target" not in more
+        assert finding.name != "changed" or "target" not in options
         kind, layer, head, row, column = finding.cell
         assert answer.attention.of(kind)[layer, head, row, column] >= 0
 
 
-def test_a_candidate_whose_experiment_says_otherwise_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_candidate_without_measured_effect_is_not_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = load("de-en")
     answer = translator.translate(PLAIN["de-en"][1])
     run = scan_module._run_experiments

@@ -36,8 +36,8 @@ OPTIONS: tuple[dict[str, object], ...] = (
 )
 
 
-def with_biases(**options: object) -> tuple[Translator, Translation]:
-    """A new model's biases are zero: these are not."""
+def translator_with_biases(**options: object) -> tuple[Translator, Translation]:
+    """A small translator with nonzero biases; those of a new model are zero."""
     translator = tiny_translator(**options)
     for name, value in translator.model.named_parameters():
         if name.endswith("bias"):
@@ -47,21 +47,21 @@ def with_biases(**options: object) -> tuple[Translator, Translation]:
 
 
 def centred_score(translator: Translator, answer: Translation, cell: Cell) -> float:
-    """The score that the model computes, above the average of the keys that the row may attend to."""
+    """The score that the model computes, minus the mean over the allowed keys of the row."""
     name = f"{attention_path(cell.kind, cell.layer)}.scores"
-    with torch.inference_mode(), watch(translator.model, name) as seen:
+    with torch.inference_mode(), watch(translator.model, name) as captured:
         forced_logits(translator, answer, len(answer.target_tokens), 1)
-    scores = seen[name][0, cell.head, cell.row].double()
+    scores = captured[name][0, cell.head, cell.row].double()
     allowed = torch.tensor(answer.attention_map(cell.kind, cell.layer, cell.head).allowed[cell.row])
     return float(scores[cell.column] - scores[allowed].mean())
 
 
-def by_biases(translator: Translator, answer: Translation, cell: Cell, side: Side) -> float:
-    """Bias times gradient, summed over every parameter that is added between what was written and the score."""
+def bias_attribution(translator: Translator, answer: Translation, cell: Cell, side: Side) -> float:
+    """Sum of bias times gradient over all biases between the outputs of the writers and the score."""
     model = translator.model
     stream = "encoder" if cell.kind == "encoder" or (cell.kind == "cross" and side == "key") else "decoder"
     layers = range(len(getattr(model, stream).layers))
-    written = [
+    outputs = [
         f"{stream}.embedding.positioned",
         *(f"{attention_path(kind, layer)}.mixed" for kind in STREAM_KINDS[stream] for layer in layers),
         *(f"{stream}.layers.{layer}.feed_forward.output" for layer in layers),
@@ -73,30 +73,30 @@ def by_biases(translator: Translator, answer: Translation, cell: Cell, side: Sid
         for value in biases:
             value.requires_grad_(True)
         with (
-            watch(model, *written, edit=lambda value, name: value.detach()),
-            watch(model, f"{path}.queries", f"{path}.keys") as seen,
+            watch(model, *outputs, edit=lambda value, name: value.detach()),
+            watch(model, f"{path}.queries", f"{path}.keys") as captured,
         ):
             forced_logits(translator, answer, len(answer.target_tokens), 1)
-        query, keys = seen[f"{path}.queries"][0, cell.head, cell.row], seen[f"{path}.keys"][0, cell.head]
+        query, keys = captured[f"{path}.queries"][0, cell.head, cell.row], captured[f"{path}.keys"][0, cell.head]
         key = keys[cell.column] - keys[allowed].mean(dim=0)
         score = query.detach() @ key if side == "key" else query @ key.detach()
         scale = translator.model.get_submodule(path).scale
-        slopes = torch.autograd.grad(score * scale, biases, allow_unused=True, materialize_grads=True)
+        gradients = torch.autograd.grad(score * scale, biases, allow_unused=True, materialize_grads=True)
         for value in biases:
             value.requires_grad_(False)
-    return float(sum((value.detach() * slope).sum() for value, slope in zip(biases, slopes, strict=True)))
+    return float(sum((value.detach() * gradient).sum() for value, gradient in zip(biases, gradients, strict=True)))
 
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_what_the_parts_leave_of_the_score_is_what_the_biases_add(options: dict[str, object], side: Side) -> None:
-    translator, answer = with_biases(**options)
+def test_parts_sum_to_score_and_rest_is_bias_attribution(options: dict[str, object], side: Side) -> None:
+    translator, answer = translator_with_biases(**options)
     for cell in CELLS:
         result = score_parts(translator, answer, cell, side)
         assert result.score == pytest.approx(centred_score(translator, answer, cell), abs=1e-4)
         assert sum(part.value for part in result.parts) == pytest.approx(result.score, abs=1e-9)
         biases = next(part.value for part in result.parts if part.writer == "biases")
-        assert biases == pytest.approx(by_biases(translator, answer, cell, side), abs=1e-4)
+        assert biases == pytest.approx(bias_attribution(translator, answer, cell, side), abs=1e-4)
         sizes = [abs(part.value) for part in result.parts]
         assert sizes == sorted(sizes, reverse=True)
         assert any(part.writer == "distance" for part in result.parts) == (
@@ -105,19 +105,19 @@ def test_what_the_parts_leave_of_the_score_is_what_the_biases_add(options: dict[
 
 
 def test_every_writer_below_the_head_has_one_part() -> None:
-    translator, answer = with_biases()
+    translator, answer = translator_with_biases()
     config = translator.model.config
     key = score_parts(translator, answer, CELLS[2], "key")
     query = score_parts(translator, answer, CELLS[2], "query")
     heads, encoder_layers = config.heads, config.encoder_layers
     assert len(key.parts) == 2 + encoder_layers * (heads + 1) + 1
-    assert len(query.parts) == 2 + CELLS[2].layer * (2 * heads + 1) + heads + 1  # and its own layer's self-attention
+    assert len(query.parts) == 2 + CELLS[2].layer * (2 * heads + 1) + heads + 1  # including self-attention of its layer
     assert len({part.place for part in query.parts}) == len(query.parts)
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
-def test_a_heads_part_is_a_sum_over_the_tokens_that_it_read(cell: Cell) -> None:
-    translator, answer = with_biases(norm_first=True)
+def test_part_of_a_head_is_sum_over_its_tokens(cell: Cell) -> None:
+    translator, answer = translator_with_biases(norm_first=True)
     for side in SIDES:
         heads = [part for part in score_parts(translator, answer, cell, side).parts if part.writer == "head"]
         assert heads
@@ -128,21 +128,21 @@ def test_a_heads_part_is_a_sum_over_the_tokens_that_it_read(cell: Cell) -> None:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_the_weight_with_all_parts_is_the_maps_own_and_each_part_leaves_alone(options: dict[str, object]) -> None:
-    translator, answer = with_biases(**options)
+def test_weight_with_all_parts_matches_map_and_each_part_changes_it(options: dict[str, object]) -> None:
+    translator, answer = translator_with_biases(**options)
     for cell in CELLS:
         for side in SIDES:
             parts = [part for part in score_parts(translator, answer, cell, side).parts if part.writer != "biases"]
             weight, *without = weight_without(translator, answer, cell, side, parts)
-            own = answer.attention_map(cell.kind, cell.layer, cell.head).weights[cell.row, cell.column]
-            assert weight == pytest.approx(own, abs=1e-5)
+            expected = answer.attention_map(cell.kind, cell.layer, cell.head).weights[cell.row, cell.column]
+            assert weight == pytest.approx(expected, abs=1e-5)
             assert len(without) == len(parts)
             assert max(abs(each - weight) for each in without) > 1e-5
 
 
-def test_without_norms_scale_a_part_moves_the_score_by_its_value() -> None:
-    """In the first layer of a pre-norm encoder whose norm keeps its scale, the word's part is the whole difference."""
-    translator, answer = with_biases(positions="none", norm_first=True)
+def test_weights_are_uniform_without_word_part() -> None:
+    """In the first layer of a pre-norm encoder with a fixed norm scale, the word accounts for the whole difference."""
+    translator, answer = translator_with_biases(positions="none", norm_first=True)
     cell = Cell("encoder", 0, 1, 2, 3)
     (word, *rest) = score_parts(translator, answer, cell, "key").parts
     assert word.writer == "word"
@@ -153,8 +153,8 @@ def test_without_norms_scale_a_part_moves_the_score_by_its_value() -> None:
     assert without == pytest.approx(1 / columns, abs=1e-5)
 
 
-def test_cells_that_do_not_exist_or_are_masked_are_refused() -> None:
-    translator, answer = with_biases()
+def test_missing_or_masked_cells_raise() -> None:
+    translator, answer = translator_with_biases()
     with pytest.raises(RequestError, match="cannot look"):
         score_parts(translator, answer, Cell("decoder", 0, 0, 0, 3), "key")
     with pytest.raises(RequestError, match="column"):
@@ -163,14 +163,14 @@ def test_cells_that_do_not_exist_or_are_masked_are_refused() -> None:
         weight_without(translator, answer, CELLS[0], "key", [ScorePart(writer="biases", value=1.0)])
 
 
-def test_removing_the_first_part_moves_the_weight_as_it_says() -> None:
-    translator, answer = with_biases(norm_first=True, final_norm=True)
+def test_removing_the_largest_part_moves_weight_in_its_direction() -> None:
+    translator, answer = translator_with_biases(norm_first=True, final_norm=True)
     rng = np.random.default_rng(3)
     right = total = 0
     for _ in range(60):
         layers, heads, rows, columns = answer.attention.cross.shape
-        place = [int(rng.integers(size)) for size in (layers, heads, rows, columns)]
-        cell = Cell("cross", *place)
+        indices = [int(rng.integers(size)) for size in (layers, heads, rows, columns)]
+        cell = Cell("cross", *indices)
         first = next(part for part in score_parts(translator, answer, cell, "key").parts if part.writer != "biases")
         weight, without = weight_without(translator, answer, cell, "key", [first])
         right += (weight > without) == (first.value > 0)

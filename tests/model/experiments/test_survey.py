@@ -53,15 +53,17 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def surveyed(folder: Path, file: Path, measures: tuple[str, ...] = ("entropy", "roles", "looks")) -> polars.DataFrame:
-    """A survey in parts of two lines, as one table."""
-    made = make_plan(TOY, file, check_measures(measures))
-    start_survey(folder, SurveyPlan(**{**vars(made), "part": 2}))
+def survey_table(
+    folder: Path, file: Path, measures: tuple[str, ...] = ("entropy", "roles", "looks")
+) -> polars.DataFrame:
+    """Run a survey in parts of two lines and return it as one table."""
+    plan = make_plan(TOY, file, check_measures(measures))
+    start_survey(folder, SurveyPlan(**{**vars(plan), "part": 2}))
     run_survey(folder, TOY, file, device="cpu")
     return polars.concat([polars.read_parquet(part) for part in complete_parts(folder, "heads")])
 
 
-def test_every_head_of_every_sentence_has_a_row_with_what_the_measures_say(translator: Translator) -> None:
+def test_every_head_of_every_sentence_has_a_row_with_its_measures(translator: Translator) -> None:
     measures = check_measures(("looks", "importance", "alignment", "roles", "peak", "entropy"))
     assert measures == ("entropy", "peak", "roles", "alignment", "importance", "looks")
     heads = polars.DataFrame(survey_batch(translator, PAIRS, measures).heads)
@@ -90,7 +92,7 @@ def test_every_head_of_every_sentence_has_a_row_with_what_the_measures_say(trans
             assert rows["importance"][0] == pytest.approx(lost, abs=1e-3)
 
 
-def test_alignment_counts_are_those_of_each_head_by_itself(translator: Translator) -> None:
+def test_alignment_counts_match_single_heads(translator: Translator) -> None:
     heads = polars.DataFrame(survey_batch(translator, PAIRS, ("alignment",)).heads).filter(
         polars.col("kind") == "cross"
     )
@@ -106,7 +108,7 @@ def test_alignment_counts_are_those_of_each_head_by_itself(translator: Translato
                 )
                 right = row[f"right_sure_{shift}"], row[f"right_possible_{shift}"]
                 assert AlignmentCounts(row["linked"], row["sure"], *right) == count_errors(links, gold)
-    assert heads.filter(polars.col("sentence") == 1)["sure"][0] == 2  # one is marked with p, one with ?
+    assert heads.filter(polars.col("sentence") == 1)["sure"][0] == 2  # one link is marked with p, one with ?
 
 
 def test_precision_and_recall_by_hand() -> None:
@@ -115,20 +117,20 @@ def test_precision_and_recall_by_hand() -> None:
     assert (AlignmentCounts().precision, AlignmentCounts().recall) == (1, 1)
 
 
-def test_alignment_needs_links_and_a_translation(translator: Translator) -> None:
-    for given, missing in ((SurveyLine(3, "ein bier"), "translation"), (SurveyLine(3, "ein bier", "a beer"), "links")):
+def test_alignment_without_links_or_translation_raises(translator: Translator) -> None:
+    for line, missing in ((SurveyLine(3, "ein bier"), "translation"), (SurveyLine(3, "ein bier", "a beer"), "links")):
         with pytest.raises(CommandError, match=f"Line 4 has no {missing}"):
-            survey_batch(translator, [given], ("alignment",))
+            survey_batch(translator, [line], ("alignment",))
 
 
-def test_a_sentence_that_cannot_be_read_is_told_and_has_no_rows(translator: Translator) -> None:
-    found = survey_batch(translator, [SurveyLine(0, "ein bier"), SurveyLine(1, "ein " * 5000)], ("entropy",))
-    assert found.sentences["refused"][0] == ""
-    assert found.sentences["refused"][1]
-    assert set(found.heads["sentence"]) == {0}
+def test_invalid_sentence_is_reported_and_has_no_rows(translator: Translator) -> None:
+    result = survey_batch(translator, [SurveyLine(0, "ein bier"), SurveyLine(1, "ein " * 5000)], ("entropy",))
+    assert result.sentences["refused"][0] == ""
+    assert result.sentences["refused"][1]
+    assert set(result.heads["sentence"]) == {0}
 
 
-def test_words_stand_for_all_their_tokens(translator: Translator) -> None:
+def test_every_token_has_its_word(translator: Translator) -> None:
     answer = translator.translate("ein bier")
     words = word_per_token(answer.source_tokens, answer.source_text)
     assert len(words) == len(answer.source_tokens)
@@ -136,61 +138,61 @@ def test_words_stand_for_all_their_tokens(translator: Translator) -> None:
     assert set(words[:-1]) == {"ein", "bier"}
 
 
-def test_an_interrupted_survey_goes_on_and_equals_one_that_was_not(
+def test_interrupted_survey_resumes_with_equal_results(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = surveyed(tmp_path / "whole", file)
-    assert sorted(set(whole["sentence"])) == [0, 2, 3, 4, 5]
-    measured = survey_files.survey_batch
+    uninterrupted = survey_table(tmp_path / "whole", file)
+    assert sorted(set(uninterrupted["sentence"])) == [0, 2, 3, 4, 5]
+    survey_batch = survey_files.survey_batch
     calls = []
 
-    def stopping(*given: object) -> object:
-        calls.append(given)
+    def interrupt(*arguments: object) -> object:
+        calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return measured(*given)  # type: ignore[arg-type]
+        return survey_batch(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(survey_files, "survey_batch", stopping)
+    monkeypatch.setattr(survey_files, "survey_batch", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        surveyed(tmp_path / "stopped", file)
+        survey_table(tmp_path / "stopped", file)
     with pytest.raises(CommandError, match="2 of 3 parts are missing"):
         find_looks(tmp_path / "stopped", "a", "b")
-    again = surveyed(tmp_path / "stopped", file)
-    assert len(calls) == 4  # one whole, one stopped, two anew
-    assert again.equals(whole)
+    resumed = survey_table(tmp_path / "stopped", file)
+    assert len(calls) == 4  # one complete, one interrupted, two after resuming
+    assert resumed.equals(uninterrupted)
 
 
 @pytest.mark.slow
-def test_two_processes_measure_what_one_does(tmp_path: Path) -> None:
+def test_two_processes_match_one_process(tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("".join(f"{line}\n" for line in LINES * 12), encoding="utf-8")  # two parts of a survey
-    one = surveyed(tmp_path / "one", file, ("entropy", "peak"))
-    asked = ["survey", str(file), "--model", str(TOY), "--measure", "entropy,peak", "--workers", "2"]
-    command = [sys.executable, "-m", "headlight", *asked, "--device", "cpu", "--output", str(tmp_path / "two")]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
-    assert ran.returncode == 0, ran.stderr
-    assert "72 lines in 2 parts" in ran.stdout
+    one = survey_table(tmp_path / "one", file, ("entropy", "peak"))
+    arguments = ["survey", str(file), "--model", str(TOY), "--measure", "entropy,peak", "--workers", "2"]
+    command = [sys.executable, "-m", "headlight", *arguments, "--device", "cpu", "--output", str(tmp_path / "two")]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    assert process.returncode == 0, process.stderr
+    assert "72 lines in 2 parts" in process.stdout
     two = polars.concat([polars.read_parquet(part) for part in complete_parts(tmp_path / "two", "heads")])
-    for name in one.columns:  # other passes have other neighbours: the same but for rounding
+    for name in one.columns:  # batches differ, so values are equal up to rounding
         if name in ("entropy", "peak"):
             np.testing.assert_allclose(two[name].to_numpy(), one[name].to_numpy(), atol=1e-4)
         else:
             assert two[name].to_list() == one[name].to_list()
 
 
-def test_a_folder_keeps_one_survey(tmp_path: Path, file: Path) -> None:
-    surveyed(tmp_path / "kept", file, ("entropy",))
+def test_folder_with_another_survey_raises(tmp_path: Path, file: Path) -> None:
+    survey_table(tmp_path / "survey", file, ("entropy",))
     with pytest.raises(CommandError, match="other values of measures"):
-        surveyed(tmp_path / "kept", file, ("peak",))
+        survey_table(tmp_path / "survey", file, ("peak",))
     file.write_text("ein bier\n", encoding="utf-8")
     with pytest.raises(CommandError, match="other values of digest, lines"):
-        surveyed(tmp_path / "kept", file, ("entropy",))
+        survey_table(tmp_path / "survey", file, ("entropy",))
     with pytest.raises(CommandError, match="is not a survey"):
         read_plan(tmp_path)
 
 
-def test_a_search_finds_what_a_loop_over_the_maps_finds(tmp_path: Path, file: Path, translator: Translator) -> None:
-    surveyed(tmp_path / "kept", file)
+def test_search_matches_plain_loop_over_maps(tmp_path: Path, file: Path, translator: Translator) -> None:
+    survey_table(tmp_path / "survey", file)
     answers = [translator.translate(line, beam_size=1) for line in LINES if line]
     expected: dict[tuple[str, int, int], int] = {}
     for answer in answers:
@@ -208,19 +210,19 @@ def test_a_search_finds_what_a_loop_over_the_maps_finds(tmp_path: Path, file: Pa
                         and round(weights[row, best] * LOOK_SCALE) / LOOK_SCALE >= 0.3
                     ):
                         expected["cross", layer, head] = expected.get(("cross", layer, head), 0) + 1
-    found = find_looks(tmp_path / "kept", "A", "Ein")
-    assert {tuple(each.head): each.looks for each in found} == expected
-    assert [each.share for each in found] == sorted((each.share for each in found), reverse=True)
-    for each in found:
+    heads_found = find_looks(tmp_path / "survey", "A", "Ein")
+    assert {tuple(each.head): each.looks for each in heads_found} == expected
+    assert [each.share for each in heads_found] == sorted((each.share for each in heads_found), reverse=True)
+    for each in heads_found:
         assert len(each.examples) <= 3
         assert all("ein" in source for _, _, source, _ in each.examples)
 
 
-def test_sums_are_means_and_deviations_over_sentences(tmp_path: Path, file: Path) -> None:
-    table = surveyed(tmp_path / "kept", file, ("entropy", "punctuation", "roles"))
-    found = summarise(tmp_path / "kept")
-    assert tuple(found) == KINDS
-    for kind, sums in found.items():
+def test_summary_has_means_and_deviations_over_sentences(tmp_path: Path, file: Path) -> None:
+    table = survey_table(tmp_path / "survey", file, ("entropy", "punctuation", "roles"))
+    result = summarise(tmp_path / "survey")
+    assert tuple(result) == KINDS
+    for kind, sums in result.items():
         assert sums.sentences == 5
         for row in table.filter((polars.col("kind") == kind) & (polars.col("sentence") == 0)).iter_rows(named=True):
             place = row["layer"], row["head"]
@@ -229,23 +231,23 @@ def test_sums_are_means_and_deviations_over_sentences(tmp_path: Path, file: Path
             )
             assert sums.means["entropy"][place] == pytest.approx(np.mean(own["entropy"].to_numpy()), abs=1e-6)
             assert sums.spreads["entropy"][place] == pytest.approx(np.std(own["entropy"].to_numpy()), abs=1e-5)
-            assert kind == "decoder" or np.isnan(sums.means["punctuation"][place])  # no line read has any
+            assert kind == "decoder" or np.isnan(sums.means["punctuation"][place])  # no line has punctuation
             assert sum(sums.roles[place[0]][place[1]].values()) == 5
 
 
-def test_the_command_surveys_searches_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, folder = tmp_path / "pairs.tsv", tmp_path / "kept"
-    file.write_text("".join(f"{each.source}\t{each.target}\t{each.links}\n" for each in PAIRS), encoding="utf-8")
-    asked = ["survey", str(file), "--model", str(TOY), "--measure", "alignment,entropy,roles,importance,looks"]
-    assert main([*asked, "--output", str(folder), "--device", "cpu"]) == 0
+def test_survey_command_measures_searches_and_writes_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, folder = tmp_path / "pairs.tsv", tmp_path / "survey"
+    file.write_text("".join(f"{pair.source}\t{pair.target}\t{pair.links}\n" for pair in PAIRS), encoding="utf-8")
+    command = ["survey", str(file), "--model", str(TOY), "--measure", "alignment,entropy,roles,importance,looks"]
+    assert main([*command, "--output", str(folder), "--device", "cpu"]) == 0
     assert "2 lines in 1 parts" in capsys.readouterr().out
     ranked = rank_heads(folder)
-    assert [each.errors.rate for each in ranked] == sorted(each.errors.rate for each in ranked)
+    assert [pair.errors.rate for pair in ranked] == sorted(pair.errors.rate for pair in ranked)
     assert main(["survey", "find", str(folder), "--from", "a", "--to", "zebra"]) == 0
     assert "No head of toy looks" in capsys.readouterr().out
     assert main(["survey", "report", str(folder)]) == 0
     page = Path(capsys.readouterr().out.strip()).read_text(encoding="utf-8")
-    for said in (
+    for part in (
         "Cross-attention",
         "Role:",
         "Importance:",
@@ -253,13 +255,13 @@ def test_the_command_surveys_searches_and_draws(tmp_path: Path, capsys: pytest.C
         "Alignment",
         f"{ranked[0].errors.rate:.3f}",
     ):
-        assert said in page
+        assert part in page
     assert "prefers-color-scheme: dark" in page
-    assert not any(fetched in page for fetched in ("<script", "src=", "href=", "url(", "@import"))
+    assert not any(reference in page for reference in ("<script", "src=", "href=", "url(", "@import"))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (["find"], "Name the folder of a survey"),
         (["report", "nowhere"], "is not a survey"),
@@ -269,15 +271,15 @@ def test_the_command_surveys_searches_and_draws(tmp_path: Path, capsys: pytest.C
         (["FILE", "--output", "x", "--measure", "speed"], "speed"),
     ],
 )
-def test_what_is_asked_wrongly_is_said(
-    arguments: list[str], complaint: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_invalid_survey_arguments_are_reported(
+    arguments: list[str], message: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = [str(file) if each == "FILE" else str(tmp_path / each) if each == "x" else each for each in arguments]
-    assert main(["survey", *asked, "--model", str(TOY)]) == 2
-    assert complaint in capsys.readouterr().err
+    values = [str(file) if each == "FILE" else str(tmp_path / each) if each == "x" else each for each in arguments]
+    assert main(["survey", *values, "--model", str(TOY)]) == 2
+    assert message in capsys.readouterr().err
 
 
-def test_without_polars_the_command_says_how_to_get_it(
+def test_survey_without_polars_prints_install_command(
     monkeypatch: pytest.MonkeyPatch, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
@@ -285,16 +287,16 @@ def test_without_polars_the_command_says_how_to_get_it(
     assert "headlight-attention[survey]" in capsys.readouterr().err
 
 
-def test_an_unknown_measure_is_refused_by_name() -> None:
+def test_unknown_measure_raises() -> None:
     with pytest.raises(RequestError, match='"speed" was given'):
         check_measures(["entropy", "speed"])
 
 
-def test_the_plan_is_what_decides_every_row(file: Path) -> None:
-    made = make_plan(TOY, file, ("entropy",))
-    assert (made.model, made.file, made.lines, made.parts) == ("toy", "lines.txt", len(LINES), 1)
-    assert made.revision
-    assert json.loads(json.dumps(made.measures)) == ["entropy"]
+def test_plan_contains_model_file_and_measures(file: Path) -> None:
+    plan = make_plan(TOY, file, ("entropy",))
+    assert (plan.model, plan.file, plan.lines, plan.parts) == ("toy", "lines.txt", len(LINES), 1)
+    assert plan.revision
+    assert json.loads(json.dumps(plan.measures)) == ["entropy"]
     file.write_text("", encoding="utf-8")
     with pytest.raises(CommandError, match="has no lines"):
         make_plan(TOY, file, ("entropy",))

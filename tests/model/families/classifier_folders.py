@@ -1,4 +1,4 @@
-"""Small random folders of classifiers, written by `transformers` itself, and what it makes of them."""
+"""Small random classifier folders, written by `transformers`, and its outputs for them."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ NAMES = ("anger", "joy", "fear", "surprise", "calm")
 
 @cache
 def learn_words(size: int = 400, *, lowercase: bool = True) -> tuple[str, ...]:
-    """Pieces of words of our sentences, by id: the special tokens first."""
-    made = tokenizers.BertWordPieceTokenizer(lowercase=lowercase)
-    made.train_from_iterator(LINES * 2, vocab_size=size, min_frequency=1, show_progress=False)
-    pieces = made.get_vocab()
+    """Word pieces learned from `LINES`, ordered by id; special tokens come first."""
+    tokenizer = tokenizers.BertWordPieceTokenizer(lowercase=lowercase)
+    tokenizer.train_from_iterator(LINES * 2, vocab_size=size, min_frequency=1, show_progress=False)
+    pieces = tokenizer.get_vocab()
     return tuple(sorted(pieces, key=pieces.__getitem__))
 
 
 def labels(count: int) -> dict[str, Any]:
-    """So many classes with names."""
-    return {"id2label": dict(enumerate(NAMES[:count])), "label2id": {NAMES[place]: place for place in range(count)}}
+    """The first `count` classes with their names."""
+    return {"id2label": dict(enumerate(NAMES[:count])), "label2id": {NAMES[index]: index for index in range(count)}}
 
 
 def bert(
     folder: Path, *, classes: int = 3, apart: bool = False, words: dict[str, Any] | None = None, seed: int = 3,
     **fields: Any,
 ) -> Path:  # fmt: skip
-    """A folder like BERT's; `apart`: its vocabulary is vocab.txt alone; `words`: options of its tokenizer."""
+    """A BERT folder. `apart`: write only vocab.txt, no tokenizer.json. `words`: options of the tokenizer."""
     size = word_pieces(folder, transformers.BertTokenizer, apart=apart, **words or {})
     config = transformers.BertConfig(**BERT | labels(classes) | {"vocab_size": size} | fields)
-    return _saved(folder, transformers.BertForSequenceClassification(config), seed)
+    return _save(folder, transformers.BertForSequenceClassification(config), seed)
 
 
 def distilbert(folder: Path, *, classes: int = 2, apart: bool = False, seed: int = 3, **fields: Any) -> Path:
-    """A folder like DistilBERT's."""
+    """A DistilBERT folder."""
     size = word_pieces(folder, transformers.DistilBertTokenizer, apart=apart)
     config = transformers.DistilBertConfig(**DISTILBERT | labels(classes) | {"vocab_size": size} | fields)
-    return _saved(folder, transformers.DistilBertForSequenceClassification(config), seed)
+    return _save(folder, transformers.DistilBertForSequenceClassification(config), seed)
 
 
 def roberta(folder: Path, *, classes: int = 3, apart: bool = False, seed: int = 3, **fields: Any) -> Path:
-    """A folder like RoBERTa's."""
+    """A RoBERTa folder."""
     folder.mkdir(parents=True, exist_ok=True)
     pieces, merges = learn_bytes()
     if apart:
@@ -65,23 +65,23 @@ def roberta(folder: Path, *, classes: int = 3, apart: bool = False, seed: int = 
     else:
         transformers.RobertaTokenizer(pieces, merges).save_pretrained(folder)
     config = transformers.RobertaConfig(**BERT | labels(classes) | {"vocab_size": len(pieces)} | fields)
-    return _saved(folder, transformers.RobertaForSequenceClassification(config), seed)
+    return _save(folder, transformers.RobertaForSequenceClassification(config), seed)
 
 
 def word_pieces(folder: Path, kind: Any, *, apart: bool = False, **options: Any) -> int:
-    """Write a vocabulary; how many entries it has."""
+    """Write a vocabulary and return its size."""
     folder.mkdir(parents=True, exist_ok=True)
     pieces = learn_words(lowercase=options.get("do_lower_case", True))
     if apart:
         (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
         (folder / "tokenizer_config.json").write_text(json.dumps(options))
     else:
-        kind({piece: place for place, piece in enumerate(pieces)}, **options).save_pretrained(folder)
+        kind({piece: index for index, piece in enumerate(pieces)}, **options).save_pretrained(folder)
     return len(pieces)
 
 
-def _saved(folder: Path, model: Any, seed: int) -> Path:
-    """Numbers under which all parts matter."""
+def _save(folder: Path, model: Any, seed: int) -> Path:
+    """Save the model with random weights that make every part of it affect the output."""
     torch.manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -91,7 +91,7 @@ def _saved(folder: Path, model: Any, seed: int) -> Path:
     return folder
 
 
-# ---------------------------------------------------------------- what transformers makes of it
+# ---------------------------------------------------------------- reference outputs of transformers
 
 
 @cache
@@ -101,15 +101,15 @@ def reference(folder: Path) -> Any:
     return kind.from_pretrained(folder, attn_implementation="eager").eval()
 
 
-def tokenizer_of(folder: Path) -> Any:
+def reference_tokenizer(folder: Path) -> Any:
     """The tokenizer as `transformers` loads it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return transformers.AutoTokenizer.from_pretrained(folder)
 
 
-def seen(folder: Path, ids: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Logits and all attention, `[layer, head, query, key]`, of the ids of one text."""
+def reference_outputs(folder: Path, ids: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Logits and all attention, `[layer, head, query, key]`, for the ids of one text."""
     with torch.no_grad():
-        found = reference(folder)(torch.tensor([ids]), output_attentions=True)
-    return found.logits[0], torch.stack(found.attentions)[:, 0]
+        outputs = reference(folder)(torch.tensor([ids]), output_attentions=True)
+    return outputs.logits[0], torch.stack(outputs.attentions)[:, 0]

@@ -1,4 +1,4 @@
-"""Classifiers of other makers against `transformers` itself, in float32: the same ids, and all numbers to 1e-4."""
+"""Third-party classifiers against `transformers` in float32: equal ids, and all numbers within 1e-4."""
 
 from __future__ import annotations
 
@@ -19,34 +19,41 @@ from headlight.model.families.loading import kind_of_folder
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.translator import Translator
 from tests.compare import assert_close
-from tests.model.families.classifier_folders import bert, distilbert, reference, roberta, seen, tokenizer_of
-from tests.model.families.folders import copied
+from tests.model.families.classifier_folders import (
+    bert,
+    distilbert,
+    reference,
+    reference_outputs,
+    reference_tokenizer,
+    roberta,
+)
+from tests.model.families.folders import copy_folder
 from tests.model.families.texts import LINES
 
 Maker = Callable[..., Path]
 SHAPES: dict[str, tuple[Maker, dict[str, Any]]] = {
     "bert": (bert, {}),
-    "bert of one class": (bert, {"classes": 1, "hidden_act": "gelu_new", "type_vocab_size": 1}),
-    "bert of five, wider": (
+    "bert with one class": (bert, {"classes": 1, "hidden_act": "gelu_new", "type_vocab_size": 1}),
+    "bert with five classes, wider": (
         bert,
         {"classes": 5, "hidden_size": 28, "num_attention_heads": 2, "hidden_act": "relu", "apart": True},
     ),
-    "bert of many segments": (
+    "bert with many segments": (
         bert,
         {"type_vocab_size": 7, "num_hidden_layers": 1, "layer_norm_eps": 1e-3, "tie_word_embeddings": False},
     ),
-    "bert asked one by one": (bert, {"problem_type": "multi_label_classification", "classes": 4}),
-    "bert with case": (bert, {"words": {"do_lower_case": False}, "hidden_act": "silu"}),
+    "bert, multi-label": (bert, {"problem_type": "multi_label_classification", "classes": 4}),
+    "bert, cased": (bert, {"words": {"do_lower_case": False}, "hidden_act": "silu"}),
     "distilbert": (distilbert, {}),
-    "distilbert of three": (distilbert, {"classes": 3, "activation": "relu", "apart": True, "n_layers": 3}),
-    "distilbert of sinusoids": (distilbert, {"classes": 5, "sinusoidal_pos_embds": True, "activation": "gelu_new"}),
+    "distilbert with three classes": (distilbert, {"classes": 3, "activation": "relu", "apart": True, "n_layers": 3}),
+    "distilbert with sinusoids": (distilbert, {"classes": 5, "sinusoidal_pos_embds": True, "activation": "gelu_new"}),
     "roberta": (roberta, {}),
     "roberta in two files": (roberta, {"classes": 2, "apart": True, "hidden_act": "gelu_new", "type_vocab_size": 1}),
-    "roberta that pads otherwise": (
+    "roberta with another padding id": (
         roberta,
         {"classes": 4, "pad_token_id": 3, "hidden_act": "relu", "problem_type": "single_label_classification"},
     ),
-    "roberta of one class": (roberta, {"classes": 1, "hidden_size": 24, "num_attention_heads": 3}),
+    "roberta with one class": (roberta, {"classes": 1, "hidden_size": 24, "num_attention_heads": 3}),
 }
 WITHIN = 1e-4
 TEXTS = [LINES[0], LINES[4], LINES[11], "no", "It's cold, isn't it? 🙂"]
@@ -58,57 +65,57 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return make(tmp_path_factory.mktemp("classifier") / "model", **fields)
 
 
-def test_all_numbers_are_those_of_transformers(folder: Path) -> None:
-    judge, theirs = Judge.load(folder, device="cpu"), tokenizer_of(folder)
+def test_all_numbers_match_transformers(folder: Path) -> None:
+    judge, theirs = Judge.load(folder, device="cpu"), reference_tokenizer(folder)
     for text in TEXTS:
         judgement = judge.judge(text)
         ids = [token.id for token in judgement.tokens]
         assert ids == theirs(text).input_ids
-        logits, attention = seen(folder, ids)
+        logits, attention = reference_outputs(folder, ids)
         assert_close(judge.model(torch.tensor([ids]))[0], logits, within=WITHIN, of="logits")
         assert_close(torch.tensor(judgement.attention), attention, within=WITHIN, of="attention")
         expected = logits.softmax(-1) if judgement.exclusive else logits.sigmoid()
         assert_close(torch.tensor(judgement.probabilities), expected, within=WITHIN, of="probabilities")
 
 
-def test_a_verdict_is_over_the_models_own_classes(folder: Path) -> None:
+def test_verdict_is_one_of_the_model_classes(folder: Path) -> None:
     judge, config = Judge.load(folder, device="cpu"), reference(folder).config
-    found = {judge.judge(text).verdict for text in LINES}
-    assert judge.model.config.classes == tuple(config.id2label[place] for place in range(config.num_labels))
+    verdicts = {judge.judge(text).verdict for text in LINES}
+    assert judge.model.config.classes == tuple(config.id2label[index] for index in range(config.num_labels))
     if judge.model.config.exclusive:
-        assert found <= set(judge.model.config.classes)
+        assert verdicts <= set(judge.model.config.classes)
     else:
-        assert all(set(verdict.split(", ")) <= {*judge.model.config.classes, ""} for verdict in found)
+        assert all(set(verdict.split(", ")) <= {*judge.model.config.classes, ""} for verdict in verdicts)
 
 
-def test_texts_in_a_batch_get_what_each_gets_alone(folder: Path) -> None:
+def test_batch_matches_single_texts(folder: Path) -> None:
     judge = Judge.load(folder, device="cpu")
-    for found, text in zip(judge.probabilities(TEXTS), TEXTS, strict=True):
-        assert found == pytest.approx(judge.judge(text).probabilities, abs=WITHIN)
+    for probabilities, text in zip(judge.probabilities(TEXTS), TEXTS, strict=True):
+        assert probabilities == pytest.approx(judge.judge(text).probabilities, abs=WITHIN)
 
 
-def test_a_word_did_what_the_judge_says_less_without_it(folder: Path) -> None:
+def test_erasure_effect_is_log_odds_lost_without_word(folder: Path) -> None:
     judge = Judge.load(folder, device="cpu")
     judgement = judge.judge("The train was late again")
     assert judgement.shares is None
     effects = judge.erasure_effects(judgement)
     assert len(effects) == len(judgement.classes)
-    begins = judgement.text.index("late")
-    (word,) = {token.word for token in judgement.tokens if not token.special and token.start == begins}
+    start = judgement.text.index("late")
+    (word,) = {token.word for token in judgement.tokens if not token.special and token.start == start}
     without = [token.id for token in judgement.tokens if token.word != word]
-    odds = judge.model.log_odds(torch.tensor([without]))[0].tolist()
-    place = next(place for place, token in enumerate(judgement.tokens) if token.word == word)
-    for of_class, before, after in zip(effects, judgement.class_log_odds, odds, strict=True):
-        assert of_class[place] == pytest.approx(before - after, abs=1e-4)
-        assert (of_class[0], of_class[-1]) == (0, 0)  # of no word
+    odds_without = judge.model.log_odds(torch.tensor([without]))[0].tolist()
+    position = next(position for position, token in enumerate(judgement.tokens) if token.word == word)
+    for class_effects, before, after in zip(effects, judgement.class_log_odds, odds_without, strict=True):
+        assert class_effects[position] == pytest.approx(before - after, abs=1e-4)
+        assert (class_effects[0], class_effects[-1]) == (0, 0)  # special tokens belong to no word
     assert json.dumps(effects)
 
 
-# ---------------------------------------------------------------- folders that differ, and what is refused
+# ---------------------------------------------------------------- modified and unsupported folders
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bert(tmp_path_factory.mktemp("one") / "model")
 
 
@@ -121,7 +128,7 @@ def edit(folder: Path, **values: Any) -> Path:
 
 
 @pytest.mark.parametrize("make", [bert, distilbert, roberta])
-def test_an_imported_folder_judges_the_same(tmp_path: Path, make: Maker) -> None:
+def test_imported_folder_gives_same_probabilities(tmp_path: Path, make: Maker) -> None:
     theirs = make(tmp_path / "theirs")
     assert main(["import", str(theirs), str(tmp_path / "ours"), "--storage", "float32"]) == 0
     before, after = (Judge.load(tmp_path / name, device="cpu") for name in ("theirs", "ours"))
@@ -133,8 +140,8 @@ def test_an_imported_folder_judges_the_same(tmp_path: Path, make: Maker) -> None
     assert "generation" not in (tmp_path / "ours" / "README.md").read_text(encoding="utf-8")
 
 
-def test_old_names_of_norms_and_left_over_tensors_are_read(tmp_path: Path, one: Path) -> None:
-    folder = copied(one, tmp_path / "old")
+def test_old_norm_names_and_extra_tensors_are_accepted(tmp_path: Path, bert_folder: Path) -> None:
+    folder = copy_folder(bert_folder, tmp_path / "old")
     tensors = {
         name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): tensor
         for name, tensor in load_file(folder / "model.safetensors").items()
@@ -143,12 +150,12 @@ def test_old_names_of_norms_and_left_over_tensors_are_read(tmp_path: Path, one: 
     tensors["cls.predictions.bias"] = torch.zeros(7)
     (folder / "model.safetensors").unlink()
     torch.save(tensors, folder / "pytorch_model.bin")
-    old, new = (Judge.load(each, device="cpu").judge(LINES[4]) for each in (folder, one))
+    old, new = (Judge.load(path, device="cpu").judge(LINES[4]) for path in (folder, bert_folder))
     assert old.class_log_odds == pytest.approx(new.class_log_odds, abs=1e-6)
 
 
-def test_classes_without_names_are_numbered(tmp_path: Path, one: Path) -> None:
-    folder = edit(copied(one, tmp_path / "plain"), id2label=None, label2id=None, num_labels=3)
+def test_unnamed_classes_are_numbered(tmp_path: Path, bert_folder: Path) -> None:
+    folder = edit(copy_folder(bert_folder, tmp_path / "plain"), id2label=None, label2id=None, num_labels=3)
     assert Judge.load(folder, device="cpu").judge("no").classes == ("LABEL_0", "LABEL_1", "LABEL_2")
 
 
@@ -158,67 +165,69 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "cross-attention": ({"add_cross_attention": True}, "add_cross_attention is True"),
     "pruned heads": ({"pruned_heads": {"0": [1]}}, "pruned_heads is "),
     "quantised": ({"quantization_config": {"bits": 4}}, "quantization_config is "),
-    "numbers": ({"problem_type": "regression"}, "predicts numbers, not classes"),
+    "regression": ({"problem_type": "regression"}, "predicts numbers, not classes"),
     "another problem": ({"problem_type": "guessing"}, "problem_type is 'guessing'"),
     "another task": ({"architectures": ["BertForMaskedLM"]}, "contains a BertForMaskedLM.* Only text classifiers"),
     "another activation": ({"hidden_act": "gelu_fast"}, "hidden_act is 'gelu_fast', but must be one of"),
     "gaps in the classes": ({"id2label": {"0": "a", "2": "b"}}, "does not name the classes from 0 on"),
     "a class without a name": ({"id2label": {"0": "a", "1": " ", "2": "c"}}, "a class without a name"),
-    "too many classes": ({"id2label": {str(place): f"c{place}" for place in range(301)}}, "has 301 classes"),
+    "too many classes": ({"id2label": {str(index): f"c{index}" for index in range(301)}}, "has 301 classes"),
     "fewer classes": ({"id2label": {"0": "a", "1": "b"}}, r"classifier.weight has shape \[3, 20\].* \[2, 20\]"),
     "another vocabulary": ({"vocab_size": 5000}, "word_embeddings.weight has shape"),
-    "no whole heads": ({"num_attention_heads": 3}, "cannot be split into 3 equal heads"),
+    "indivisible width": ({"num_attention_heads": 3}, "cannot be split into 3 equal heads"),
     "too many layers": ({"num_hidden_layers": 201}, "has 201 layers"),
-    "more layers than there are": ({"num_hidden_layers": 4}, "the weights lack encoder.layers.3"),
-    "fewer layers": ({"num_hidden_layers": 2}, "the weights also contain"),
-    "padding that is a word": ({"pad_token_id": 33}, "no special token 33 for pad_id"),
-    "no room for a text": ({"max_position_embeddings": 3}, "too short for any text"),
-    "another cutter": (
+    "more layers than weights": ({"num_hidden_layers": 4}, "the weights lack encoder.layers.3"),
+    "fewer layers than weights": ({"num_hidden_layers": 2}, "the weights also contain"),
+    "padding is a word": ({"pad_token_id": 33}, "no special token 33 for pad_id"),
+    "no positions for text": ({"max_position_embeddings": 3}, "too short for any text"),
+    "another tokenizer": (
         {"tokenizer_class": "BertJapaneseTokenizer"},
         "its tokenizer, BertJapaneseTokenizer, is not supported",
     ),
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path, one: Path, what: str) -> None:
-    fields, complaint = REFUSED[what]
-    folder = edit(copied(one, tmp_path / "model"), **fields)
+@pytest.mark.parametrize("case", REFUSED)
+def test_unsupported_config_raises(tmp_path: Path, bert_folder: Path, case: str) -> None:
+    fields, message = REFUSED[case]
+    folder = edit(copy_folder(bert_folder, tmp_path / "model"), **fields)
     if "tokenizer_class" in fields:
         (folder / "tokenizer_config.json").unlink()
-    with pytest.raises(ModelError, match=complaint) as told:
+    with pytest.raises(ModelError, match=message) as caught:
         Judge.load(folder, device="cpu")
-    assert str(folder) in str(told.value)
+    assert str(folder) in str(caught.value)
 
 
-def test_weights_of_another_task_are_refused_in_words(tmp_path: Path, one: Path) -> None:
-    folder = edit(copied(one, tmp_path / "model"), architectures=None)
+def test_weights_of_another_task_raise(tmp_path: Path, bert_folder: Path) -> None:
+    folder = edit(copy_folder(bert_folder, tmp_path / "model"), architectures=None)
     tensors = load_file(folder / "model.safetensors")
-    save_file({name: each for name, each in tensors.items() if "classifier" not in name}, folder / "model.safetensors")
+    save_file(
+        {name: tensor for name, tensor in tensors.items() if "classifier" not in name}, folder / "model.safetensors"
+    )
     with pytest.raises(ModelError, match=r"lack classifier\.weight, so they are not those of a text classifier"):
         Judge.load(folder, device="cpu")
 
 
-def test_a_classifier_is_no_translator_and_a_translator_no_classifier(tmp_path: Path, one: Path) -> None:
+def test_loading_wrong_model_kind_raises(tmp_path: Path, bert_folder: Path) -> None:
     with pytest.raises(ModelError, match="contains EncoderClassifier, not Transformer"):
-        Translator.load(one, device="cpu")
+        Translator.load(bert_folder, device="cpu")
     with pytest.raises(ModelError, match="contains Transformer, not Classifier"):
         Judge.load("toy", device="cpu")
 
 
 @pytest.mark.parametrize("logits", [[1.0, 2.0, 3.0], [50.0, -50.0, 0.0], [0.0, 0.0, 0.0], [200.0, -200.0, 3.0]])
-def test_log_odds_of_a_class_are_those_of_its_probability(logits: list[float]) -> None:
-    for place, odds in enumerate(one_vs_rest_log_odds(torch.tensor([logits]))[0].tolist()):
-        others = [*logits[:place], *logits[place + 1 :]]
-        rest = max(others) + math.log(sum(math.exp(each - max(others)) for each in others))
-        assert odds == pytest.approx(logits[place] - rest, rel=1e-5, abs=1e-5)
+def test_one_vs_rest_log_odds_match_probability(logits: list[float]) -> None:
+    for index, odds in enumerate(one_vs_rest_log_odds(torch.tensor([logits]))[0].tolist()):
+        others = [*logits[:index], *logits[index + 1 :]]
+        rest = max(others) + math.log(sum(math.exp(logit - max(others)) for logit in others))
+        assert odds == pytest.approx(logits[index] - rest, rel=1e-5, abs=1e-5)
 
 
-# ---------------------------------------------------------------- as the shipped classifier
+# ---------------------------------------------------------------- features of the bundled classifier
 
 
-def test_a_head_that_is_switched_off_adds_nothing(one: Path) -> None:
-    judge = Judge.load(one, device="cpu")
+def test_disabled_head_has_zero_attention(bert_folder: Path) -> None:
+    judge = Judge.load(bert_folder, device="cpu")
     plain = judge.judge(LINES[4])
     with judge.without_head(1, 2):
         without = judge.judge(LINES[4])
@@ -227,15 +236,15 @@ def test_a_head_that_is_switched_off_adds_nothing(one: Path) -> None:
     assert without.class_log_odds != pytest.approx(plain.class_log_odds, abs=1e-3)
 
 
-def test_evaluate_counts_how_often_a_class_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = distilbert(tmp_path / "model", seed=4)  # gives both classes
+def test_evaluate_reports_accuracy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = distilbert(tmp_path / "model", seed=4)  # predicts both classes
     judge = Judge.load(folder, device="cpu")
     verdicts = [judge.model.config.classes.index(judge.judge(line).verdict) for line in LINES[:6]]
     labels = [*verdicts[:4], *(1 - verdict for verdict in verdicts[4:])]  # the last two are wrong
     lines = [f"{label}\t{line}" for label, line in zip(labels, LINES, strict=False)]
     (tmp_path / "test.tsv").write_text("\n".join(["label\ttext", *lines, ""]), encoding="utf-8")
     arguments = ["--model", str(folder), "--source", str(tmp_path / "test.tsv"), "--device", "cpu"]
-    assert main(["evaluate", *arguments, "--hypotheses", str(tmp_path / "told.txt")]) == 0
+    assert main(["evaluate", *arguments, "--hypotheses", str(tmp_path / "probabilities.txt")]) == 0
     assert "accuracy 66.67% of 6 texts" in capsys.readouterr().out
-    told = [float(line) for line in (tmp_path / "told.txt").read_text(encoding="utf-8").split()]
-    assert told == pytest.approx([judge.judge(line).probability for line in LINES[:6]], abs=1e-4)
+    probabilities = [float(line) for line in (tmp_path / "probabilities.txt").read_text(encoding="utf-8").split()]
+    assert probabilities == pytest.approx([judge.judge(line).probability for line in LINES[:6]], abs=1e-4)

@@ -24,16 +24,16 @@ from tests.hub_server import Repository, hub_of_our_own
 from tests.model.families.folders import (
     CODES,
     SENTENCES,
-    copied,
-    generated,
-    ids_of,
+    copy_folder,
     m2m,
     marian,
     nllb,
-    pieces_of,
+    piece_texts,
     reference,
-    seen,
+    reference_ids,
+    reference_outputs,
     t5,
+    token_ids,
     translator,
 )
 
@@ -41,19 +41,19 @@ TEXTS = SENTENCES[:4]
 
 
 @pytest.fixture(scope="module")
-def opus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def marian_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return marian(
         tmp_path_factory.mktemp("opus") / "model", codes=("fra", "deu"), activation_function="gelu", shaken=(5, 2.0)
     )
 
 
 @pytest.fixture(scope="module")
-def hundred(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def m2m_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return m2m(tmp_path_factory.mktemp("m2m") / "model")
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def nllb_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return nllb(tmp_path_factory.mktemp("nllb") / "model")
 
 
@@ -64,36 +64,35 @@ def edit(folder: Path, name: str, **values: Any) -> None:
     path.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
 
 
-# ------------------------------------------------------------ tokens that were added
+# ------------------------------------------------------------ added tokens
 
 
-def nllb_ids(folder: Path, *more: str) -> dict[str, int]:
-    """The ids of a published NLLB: pieces, languages, mask; behind them, what was added."""
-    first = len(pieces_of((folder / "sentencepiece.bpe.model").read_bytes())) + 1
-    return {text: first + place for place, text in enumerate([*CODES, "<mask>", *more])}
+def published_nllb_ids(folder: Path, *added: str) -> dict[str, int]:
+    """The ids of a published NLLB: pieces, then languages, the mask, and added tokens."""
+    first = len(piece_texts((folder / "sentencepiece.bpe.model").read_bytes())) + 1
+    return {text: first + index for index, text in enumerate([*CODES, "<mask>", *added])}
 
 
-def as_fast(ids: dict[str, int], plain: tuple[str, ...] = ()) -> dict[str, Any]:
-    first = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
+def fast_tokenizer_json(ids: dict[str, int], plain: tuple[str, ...] = ()) -> dict[str, Any]:
+    special = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
     return {
         "added_tokens": [
-            {"id": place, "content": text, "special": text not in plain} for text, place in (first | ids).items()
+            {"id": token_id, "content": text, "special": text not in plain}
+            for text, token_id in (special | ids).items()
         ]
     }
 
 
-@pytest.mark.parametrize("said", ["tokenizer.json", "added_tokens_decoder", "added_tokens.json"])
-def test_a_language_behind_the_mask_of_nllb_has_the_id_that_the_folder_states(
-    tmp_path: Path, many: Path, said: str
-) -> None:
-    folder = copied(many, tmp_path / "model")
-    ids = nllb_ids(folder, "tyv_Cyrl")
-    if said == "tokenizer.json":
-        (folder / said).write_text(json.dumps(as_fast(ids)))
-    elif said == "added_tokens.json":
-        edit(folder, said, tyv_Cyrl=ids["tyv_Cyrl"])
+@pytest.mark.parametrize("file", ["tokenizer.json", "added_tokens_decoder", "added_tokens.json"])
+def test_language_added_after_nllb_mask_has_its_stored_id(tmp_path: Path, nllb_folder: Path, file: str) -> None:
+    folder = copy_folder(nllb_folder, tmp_path / "model")
+    ids = published_nllb_ids(folder, "tyv_Cyrl")
+    if file == "tokenizer.json":
+        (folder / file).write_text(json.dumps(fast_tokenizer_json(ids)))
+    elif file == "added_tokens.json":
+        edit(folder, file, tyv_Cyrl=ids["tyv_Cyrl"])
     else:
-        table = {str(place): {"content": text, "special": True} for text, place in ids.items()}
+        table = {str(token_id): {"content": text, "special": True} for text, token_id in ids.items()}
         edit(folder, "tokenizer_config.json", added_tokens_decoder=table)
     ours = translator(folder)
     for code in (*CODES, "tyv_Cyrl"):
@@ -102,65 +101,65 @@ def test_a_language_behind_the_mask_of_nllb_has_the_id_that_the_folder_states(
     assert ours.source_tokenizer.label(ids["<mask>"]) == "<mask>"
     assert len(ours.languages.targets) == len(CODES) + 1
     assert ours.translate(TEXTS[0], target_language="tyv_Cyrl").target_tokens[0].text == "tyv_Cyrl"
-    assert ids_of(ours.translate_batch(TEXTS)) == ids_of(translator(many).translate_batch(TEXTS))
+    assert token_ids(ours.translate_batch(TEXTS)) == token_ids(translator(nllb_folder).translate_batch(TEXTS))
 
 
-def test_an_added_word_stays_whole_and_is_no_language(tmp_path: Path, many: Path) -> None:
-    folder = copied(many, tmp_path / "model")
-    ids = nllb_ids(folder, "Müllerei")
-    (folder / "tokenizer.json").write_text(json.dumps(as_fast(ids, plain=("Müllerei",))))
+def test_added_word_is_one_token_and_not_a_language(tmp_path: Path, nllb_folder: Path) -> None:
+    folder = copy_folder(nllb_folder, tmp_path / "model")
+    ids = published_nllb_ids(folder, "Müllerei")
+    (folder / "tokenizer.json").write_text(json.dumps(fast_tokenizer_json(ids, plain=("Müllerei",))))
     ours = translator(folder)
     assert [language.code for language in ours.languages.targets] == CODES
-    found = ours.translate("Die Müllerei fährt.", beam_size=1).source_tokens
-    assert [token.text for token in found if token.id == ids["Müllerei"]] == ["Müllerei"]
+    tokens = ours.translate("Die Müllerei fährt.", beam_size=1).source_tokens
+    assert [token.text for token in tokens if token.id == ids["Müllerei"]] == ["Müllerei"]
 
 
 @pytest.mark.parametrize(
-    ("ids", "complaint"),
+    ("ids", "message"),
     [({"tyv_Cyrl": 7}, "both have the id 7"), ({"tyv_Cyrl": 10**6}, "has the id 1,000,000"), ({"a": "b"}, "whole num")],
 )
-def test_an_id_that_cannot_be_is_refused(tmp_path: Path, many: Path, ids: dict[str, Any], complaint: str) -> None:
-    folder = copied(many, tmp_path / "model")
+def test_invalid_added_token_id_raises(tmp_path: Path, nllb_folder: Path, ids: dict[str, Any], message: str) -> None:
+    folder = copy_folder(nllb_folder, tmp_path / "model")
     (folder / "added_tokens.json").write_text(json.dumps(ids))
-    with pytest.raises(ModelError, match=complaint):
+    with pytest.raises(ModelError, match=message):
         translator(folder)
 
 
-def test_a_language_that_was_added_to_m2m100_can_be_asked_for(tmp_path: Path, hundred: Path) -> None:
-    folder = copied(hundred, tmp_path / "model")
-    place = len(json.loads((folder / "vocab.json").read_text())) + 100
-    edit(folder, "added_tokens.json", __tlh__=place, __af__=place - 100)
+def test_language_added_to_m2m100_can_be_selected(tmp_path: Path, m2m_folder: Path) -> None:
+    folder = copy_folder(m2m_folder, tmp_path / "model")
+    token_id = len(json.loads((folder / "vocab.json").read_text())) + 100
+    edit(folder, "added_tokens.json", __tlh__=token_id, __af__=token_id - 100)
     ours = translator(folder)
-    assert ours.languages.tokens_for(source="tlh", target="tlh").before == (place,)
-    assert ours.languages.tokens_for(target="tlh").first == (place,)
+    assert ours.languages.tokens_for(source="tlh", target="tlh").before == (token_id,)
+    assert ours.languages.tokens_for(target="tlh").first == (token_id,)
     assert len(ours.languages.targets) == 101
     result = ours.translate(TEXTS[0], target_language="tlh")
-    assert [[token.id for token in result.target_tokens]] == generated(
-        folder, ids_of([result], "source"), forced_bos_token_id=place
+    assert [[token.id for token in result.target_tokens]] == reference_ids(
+        folder, token_ids([result], "source"), forced_bos_token_id=token_id
     )
 
 
-# ------------------------------------------------------------ which language is meant
+# ------------------------------------------------------------ choice of language
 
 
-def test_small_100_is_told_the_target_in_front_of_the_source(tmp_path: Path, hundred: Path) -> None:
-    folder = copied(hundred, tmp_path / "model")
+def test_small100_reads_target_language_before_source(tmp_path: Path, m2m_folder: Path) -> None:
+    folder = copy_folder(m2m_folder, tmp_path / "model")
     edit(folder, "tokenizer_config.json", tokenizer_class="SMALL100Tokenizer", src_lang=None, tgt_lang=None)
     ours = translator(folder)
     assert (ours.languages.sources, ours.languages.target) == ((), "en")
-    theirs = transformers.M2M100Tokenizer.from_pretrained(hundred)
+    theirs = transformers.M2M100Tokenizer.from_pretrained(m2m_folder)
     for code in ("fr", "zh"):
         result = ours.translate(TEXTS[0], target_language=code)
         source = [token.id for token in result.source_tokens]
         assert source == [theirs.get_lang_id(code), *theirs(TEXTS[0], add_special_tokens=False).input_ids, 2]
-        assert ids_of([result]) == generated(folder, [source])  # and no first token is forced
+        assert token_ids([result]) == reference_ids(folder, [source])  # no first token is forced
         assert result.target_tokens[0].text != f"__{code}__"
     edit(folder, "tokenizer_config.json", tgt_lang="de")
     assert translator(folder).languages.target == "de"
 
 
 @pytest.mark.parametrize(
-    ("make", "named", "where"),
+    ("make", "tokenizer_class", "config_file"),
     [
         (marian, "ByT5Tokenizer", "config.json"),
         (t5, "BigBirdTokenizer", "tokenizer_config.json"),
@@ -168,19 +167,19 @@ def test_small_100_is_told_the_target_in_front_of_the_source(tmp_path: Path, hun
         (marian, "BertTokenizerFast", "tokenizer_config.json"),
     ],
 )
-def test_a_vocabulary_of_another_kind_is_named(
-    tmp_path: Path, make: Callable[..., Path], named: str, where: str
+def test_unsupported_tokenizer_class_is_named(
+    tmp_path: Path, make: Callable[..., Path], tokenizer_class: str, config_file: str
 ) -> None:
     folder = make(tmp_path / "model")
     edit(folder, "tokenizer_config.json", tokenizer_class=None)
-    edit(folder, where, tokenizer_class=named)
+    edit(folder, config_file, tokenizer_class=tokenizer_class)
     (folder / "spiece.model").unlink(missing_ok=True)
-    with pytest.raises(ModelError, match=f"its tokenizer, {named.removesuffix('Fast')}, is not supported"):
+    with pytest.raises(ModelError, match=f"its tokenizer, {tokenizer_class.removesuffix('Fast')}, is not supported"):
         translator(folder)
 
 
 @pytest.mark.parametrize(
-    ("codes", "settings", "chosen"),
+    ("codes", "settings", "expected"),
     [
         (("zsm_Latn", "arg", "fra", "ita"), {}, "fra"),
         (("zsm_Latn", "arg", "fra", "ita"), {"source_lang": "en", "target_lang": "ita"}, "ita"),
@@ -193,16 +192,14 @@ def test_a_vocabulary_of_another_kind_is_named(
         ((), {}, ""),
     ],
 )
-def test_of_many_targets_the_folders_own_counts_else_a_common_one(
-    tmp_path: Path, codes: tuple[str, ...], settings: dict[str, str], chosen: str
+def test_default_target_prefers_folder_setting_then_common_language(
+    tmp_path: Path, codes: tuple[str, ...], settings: dict[str, str], expected: str
 ) -> None:
-    read, wished = settings.get("source_lang", ""), settings.get("target_lang", "")
-    assert default_target(codes, preferred=wished, source=read) == chosen
+    source, preferred = settings.get("source_lang", ""), settings.get("target_lang", "")
+    assert default_target(codes, preferred=preferred, source=source) == expected
 
 
-def test_a_folder_of_many_targets_says_which_counts_and_who_names_none_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_reports_default_target_if_none_is_selected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = marian(tmp_path / "model", codes=("ewe", "zsm", "fra", "deu"))
     edit(folder, "tokenizer_config.json", source_lang="eng", target_lang="mul")
     ours = translator(folder)
@@ -220,7 +217,7 @@ def test_a_folder_of_many_targets_says_which_counts_and_who_names_none_is_told(
 @pytest.mark.parametrize(
     "prefix", ["translate French to English : ", "Translate French to English:", "translate  French to English: "]
 )
-def test_the_spaces_of_a_prefix_of_t5_are_no_part_of_a_language(tmp_path: Path, prefix: str) -> None:
+def test_spaces_in_t5_prefix_do_not_change_language_names(tmp_path: Path, prefix: str) -> None:
     folder = t5(tmp_path / "model", tasks=False)
     edit(folder, "config.json", task_specific_params={"translation_fr_to_en": {"prefix": prefix}})
     languages = translator(folder).languages
@@ -228,33 +225,33 @@ def test_the_spaces_of_a_prefix_of_t5_are_no_part_of_a_language(tmp_path: Path, 
     assert languages.tokens_for().text == prefix
 
 
-# ------------------------------------------------------------ positions and ends
+# ------------------------------------------------------------ positions and end tokens
 
 
 @pytest.mark.parametrize("sides", [("encoder", "decoder"), ("decoder",)])
-def test_stored_positions_of_marian_that_are_no_sinusoids_are_used(
-    tmp_path: Path, opus: Path, sides: tuple[str, ...]
+def test_stored_marian_positions_that_are_not_sinusoids_are_used(
+    tmp_path: Path, marian_folder: Path, sides: tuple[str, ...]
 ) -> None:
-    folder = copied(opus, tmp_path / "model")
+    folder = copy_folder(marian_folder, tmp_path / "model")
     tensors = load_file(folder / "model.safetensors")
-    dice = torch.Generator().manual_seed(5)
+    generator = torch.Generator().manual_seed(5)
     for side in sides:
-        tensors[f"model.{side}.embed_positions.weight"] = torch.randn(71, 77, generator=dice)
+        tensors[f"model.{side}.embed_positions.weight"] = torch.randn(71, 77, generator=generator)
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     ours = translator(folder)
     assert ours.model.config.positions == "learned"
     result = ours.translate(TEXTS[0])
     source = [token.id for token in result.source_tokens]
-    written = [ours.model.config.start_id, *(token.id for token in result.target_tokens)][:-1]
-    expected = seen(folder, source, written)
+    decoder_ids = [ours.model.config.start_id, *(token.id for token in result.target_tokens)][:-1]
+    expected = reference_outputs(folder, source, decoder_ids)
     assert torch.tensor(result.attention.cross).allclose(expected["cross"], atol=1e-4)
     assert torch.tensor(result.attention.encoder).allclose(expected["encoder"], atol=1e-4)
     fast = translator(folder, step_weights="float32").translate(TEXTS[0])
     assert fast.target_tokens == pytest.approx(result.target_tokens) or fast.text == result.text
 
 
-def test_stored_sinusoids_stay_sinusoids(tmp_path: Path, opus: Path) -> None:
-    folder = copied(opus, tmp_path / "model")
+def test_stored_sinusoids_are_recognised(tmp_path: Path, marian_folder: Path) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
     tensors = load_file(folder / "model.safetensors")
     for side in ("encoder", "decoder"):
         tensors[f"model.{side}.embed_positions.weight"] = sinusoidal_table(71, 77, halves=True).half()
@@ -263,46 +260,50 @@ def test_stored_sinusoids_stay_sinusoids(tmp_path: Path, opus: Path) -> None:
 
 
 @pytest.mark.slow(after=1)
-@pytest.mark.parametrize("where", ["generation_config.json", "config.json"])
+@pytest.mark.parametrize("config_file", ["generation_config.json", "config.json"])
 @pytest.mark.parametrize("beam", [1, 3])
-def test_each_of_several_ends_ends_a_translation(tmp_path: Path, opus: Path, where: str, beam: int) -> None:
-    plain = ids_of(translator(opus).translate_batch(TEXTS, beam_size=beam))
-    end = plain[0][len(plain[0]) // 2]  # a token that is written midway
-    folder = copied(opus, tmp_path / "model")
-    edit(folder, where, eos_token_id=[0, end])
-    if where == "config.json":
+def test_any_of_several_end_tokens_ends_translation(
+    tmp_path: Path, marian_folder: Path, config_file: str, beam: int
+) -> None:
+    plain = token_ids(translator(marian_folder).translate_batch(TEXTS, beam_size=beam))
+    end = plain[0][len(plain[0]) // 2]  # a token in the middle of an output
+    folder = copy_folder(marian_folder, tmp_path / "model")
+    edit(folder, config_file, eos_token_id=[0, end])
+    if config_file == "config.json":
         (folder / "generation_config.json").unlink()
     ours = translator(folder)
     assert ours.generation_defaults.ends == (0, end)
     results = ours.translate_batch(TEXTS, beam_size=beam)
-    written = ids_of(results)
-    assert written != plain
-    assert any(ids[-1] == end for ids in written)
-    assert all(end not in ids[:-1] for ids in written)
+    outputs = token_ids(results)
+    assert outputs != plain
+    assert any(ids[-1] == end for ids in outputs)
+    assert all(end not in ids[:-1] for ids in outputs)
     assert {result.stopped for result in results} <= {"end", "length"}
-    if where == "generation_config.json":
-        theirs = generated_until(folder, ids_of(results, "source"), (0, end), num_beams=beam)
-        assert written == theirs
+    if config_file == "generation_config.json":
+        expected = reference_ids_until(folder, token_ids(results, "source"), (0, end), num_beams=beam)
+        assert outputs == expected
     assert GenerationDefaults.from_json(ours.generation_defaults.to_json()) == ours.generation_defaults
 
 
-def generated_until(folder: Path, sources: list[list[int]], ends: tuple[int, ...], **options: Any) -> list[list[int]]:
-    """What `generate` writes, up to the first of several ends."""
+def reference_ids_until(
+    folder: Path, sources: list[list[int]], ends: tuple[int, ...], **options: Any
+) -> list[list[int]]:
+    """The ids that `generate` returns, up to the first of several end tokens."""
     rows = []
     for source in sources:
         with torch.no_grad():
             row = reference(folder).generate(torch.tensor([source]), **options)[0, 1:].tolist()
-        last = next((place for place, token in enumerate(row) if token in ends), len(row) - 1)
+        last = next((index for index, token in enumerate(row) if token in ends), len(row) - 1)
         rows.append(row[: last + 1])
     return rows
 
 
-# ------------------------------------------------------------ rules that are not known
+# ------------------------------------------------------------ unsupported generation rules
 
 
 @pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    ("rule", "rule_text"),
     [
         ({"repetition_penalty": 1.2}, "repetition_penalty = 1.2"),
         ({"do_sample": True, "top_k": 50}, "do_sample = true"),
@@ -311,81 +312,85 @@ def generated_until(folder: Path, sources: list[list[int]], ends: tuple[int, ...
         ({"suppress_tokens": [0, 9]}, "suppress_tokens = [0, 9]"),
     ],
 )
-def test_a_rule_that_is_not_known_is_left_out_and_said(
-    tmp_path: Path, opus: Path, wish: dict[str, Any], said: str, capsys: pytest.CaptureFixture[str]
+def test_unsupported_generation_rule_is_ignored_and_reported(
+    tmp_path: Path, marian_folder: Path, rule: dict[str, Any], rule_text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = copied(opus, tmp_path / "model")
-    edit(folder, "generation_config.json", **wish)
+    folder = copy_folder(marian_folder, tmp_path / "model")
+    edit(folder, "generation_config.json", **rule)
     ours = translator(folder)
-    assert ours.generation_defaults.left_out[0].startswith(said)
+    assert ours.generation_defaults.left_out[0].startswith(rule_text)
     assert len(ours.generation_defaults.left_out[0]) < 80
-    assert ids_of(ours.translate_batch(TEXTS)) == ids_of(translator(opus).translate_batch(TEXTS))
+    assert token_ids(ours.translate_batch(TEXTS)) == token_ids(translator(marian_folder).translate_batch(TEXTS))
     assert main(["translate", "--model", str(folder), "--device", "cpu", TEXTS[0]]) == 0
-    assert f"omits rules of this model that it does not support: {said}" in capsys.readouterr().err
+    assert f"omits rules of this model that it does not support: {rule_text}" in capsys.readouterr().err
     assert main(["import", str(folder), str(tmp_path / "ours")]) == 0
-    assert said in (tmp_path / "ours" / "README.md").read_text()
+    assert rule_text in (tmp_path / "ours" / "README.md").read_text()
     assert translator(tmp_path / "ours").generation_defaults.left_out == ours.generation_defaults.left_out
 
 
-def test_habits_of_an_older_import_are_still_read() -> None:
-    older = {
+def test_generation_defaults_of_older_imports_are_read() -> None:
+    values = {
         key: value
         for key, value in json.loads(GenerationDefaults().to_json()).items()
         if key not in ("ends", "left_out")
     }
-    assert GenerationDefaults.from_json(json.dumps(older)) == GenerationDefaults()
+    assert GenerationDefaults.from_json(json.dumps(values)) == GenerationDefaults()
 
 
 # ------------------------------------------------------------ weights
 
 
-def sharded(folder: Path) -> list[str]:
-    """Weights as shards of PyTorch's own form."""
+def write_shards(folder: Path) -> list[str]:
+    """Replace model.safetensors by three shards of pytorch_model.bin and an index."""
     tensors = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     names = sorted(tensors)
     files = [f"pytorch_model-0000{number}-of-00003.bin" for number in (1, 2, 3)]
     for number, file in enumerate(files):
         torch.save({name: tensors[name] for name in names[number::3]}, folder / file)
-    places = {name: files[place % 3] for place, name in enumerate(names)}
-    (folder / PICKLED_INDEX).write_text(json.dumps({"weight_map": places}))
+    shard_names = {name: files[index % 3] for index, name in enumerate(names)}
+    (folder / PICKLED_INDEX).write_text(json.dumps({"weight_map": shard_names}))
     return files
 
 
-def test_shards_of_pytorch_load_and_come_from_the_hub(
-    tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch
+def test_pytorch_shards_load_and_are_downloaded(
+    tmp_path: Path, marian_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = copied(opus, tmp_path / "model")
-    files = sharded(folder)
-    assert ids_of(translator(folder).translate_batch(TEXTS)) == ids_of(translator(opus).translate_batch(TEXTS))
+    folder = copy_folder(marian_folder, tmp_path / "model")
+    files = write_shards(folder)
+    assert token_ids(translator(folder).translate_batch(TEXTS)) == token_ids(
+        translator(marian_folder).translate_batch(TEXTS)
+    )
     with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
         hub.repositories["me/shards"] = Repository()
         hub.repositories["me/shards"].push({path.name: path.read_bytes() for path in folder.iterdir()})
-        came = fetch("me/shards")
-        assert {*files, PICKLED_INDEX} < {path.name for path in came.iterdir()}
-        assert find_folder(read_id("me/shards")) == came
-        (came / files[1]).unlink()
+        downloaded = fetch("me/shards")
+        assert {*files, PICKLED_INDEX} < {path.name for path in downloaded.iterdir()}
+        assert find_folder(read_id("me/shards")) == downloaded
+        (downloaded / files[1]).unlink()
         assert find_folder(read_id("me/shards")) is None
 
 
 @pytest.mark.parametrize(
-    ("target", "complaint"),
+    ("target", "message"),
     [
         ("../pytorch_model-00001-of-00003.bin", "only pytorch_model"),
         ("model.safetensors", "only pytorch_model"),
         ("pytorch_model-00009-of-00009.bin", "is missing"),
     ],
 )
-def test_an_index_of_pytorch_leads_nowhere_else(tmp_path: Path, opus: Path, target: str, complaint: str) -> None:
-    folder = copied(opus, tmp_path / "model")
-    sharded(folder)
+def test_pytorch_index_may_name_only_existing_shards(
+    tmp_path: Path, marian_folder: Path, target: str, message: str
+) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
+    write_shards(folder)
     (folder / PICKLED_INDEX).write_text(json.dumps({"weight_map": {"a": target}}))
-    with pytest.raises(ModelError, match=complaint):
+    with pytest.raises(ModelError, match=message):
         translator(folder)
 
 
 @pytest.mark.parametrize(
-    ("file", "words"),
+    ("file", "message"),
     [
         ("tf_model.h5", "only TensorFlow weights"),
         ("onnx/encoder_model.onnx", "only ONNX weights"),
@@ -394,34 +399,34 @@ def test_an_index_of_pytorch_leads_nowhere_else(tmp_path: Path, opus: Path, targ
         ("model.gguf", "only GGUF weights"),
     ],
 )
-def test_a_folder_without_weights_that_can_be_read_is_named_as_what_it_is(
-    tmp_path: Path, opus: Path, file: str, words: str, monkeypatch: pytest.MonkeyPatch
+def test_unsupported_weight_format_is_named(
+    tmp_path: Path, marian_folder: Path, file: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = copied(opus, tmp_path / "model")
+    folder = copy_folder(marian_folder, tmp_path / "model")
     (folder / "model.safetensors").unlink()
     (folder / file).parent.mkdir(exist_ok=True)
     (folder / file).write_bytes(b"x")
     if file.startswith("adapter"):
         (folder / "config.json").unlink()
         (folder / "adapter_config.json").write_text("{}")
-    with pytest.raises(ModelError, match=rf"it contains {words}.*save_pretrained"):
+    with pytest.raises(ModelError, match=rf"it contains {message}.*save_pretrained"):
         translator(folder)
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
-        hub.repositories["me/strange"] = Repository()
-        hub.repositories["me/strange"].push(files)
-        with pytest.raises(ModelError, match=f"it contains {words}"):
-            fetch("me/strange")
+        hub.repositories["me/unsupported"] = Repository()
+        hub.repositories["me/unsupported"].push(files)
+        with pytest.raises(ModelError, match=f"it contains {message}"):
+            fetch("me/unsupported")
 
 
-def test_a_folder_with_weights_that_can_be_read_is_not_strange(opus: Path) -> None:
-    assert unsupported_format(opus) == ""
+def test_supported_weights_are_not_reported_as_unsupported(marian_folder: Path) -> None:
+    assert unsupported_format(marian_folder) == ""
     assert unsupported_format(["config.json", "tf_model.h5", "pytorch_model.bin"]) == ""
     assert unsupported_format(["config.json", "vocab.json"]) == ""
 
 
-def test_a_family_that_nobody_reads_is_refused_without_a_promise(tmp_path: Path, opus: Path) -> None:
-    folder = copied(opus, tmp_path / "model")
+def test_unsupported_family_raises_without_advice_to_convert(tmp_path: Path, marian_folder: Path) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
     edit(folder, "config.json", model_type="prophetnet")
     with pytest.raises(ModelError, match=r"'prophetnet'.* Choose a model in one of the supported formats") as caught:
         translator(folder)

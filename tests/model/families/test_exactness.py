@@ -1,4 +1,4 @@
-"""Every family against `transformers` itself, in float32: the same ids, and all numbers to 1e-4."""
+"""Every family against `transformers` in float32: equal ids, and all numbers within 1e-4."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tests.model.families.folders import (
     LENGTHS,
     SENTENCES,
     bart,
-    generated,
-    ids_of,
     m2m,
     marian,
     mbart,
     nllb,
     pegasus,
-    seen,
+    reference_ids,
+    reference_outputs,
     t5,
+    token_ids,
     translator,
 )
 
 SHAPES: dict[str, tuple[Callable[..., Path], dict[str, Any]]] = {
     "marian": (marian, {}),
-    "marian of several languages": (
+    "marian with several languages": (
         marian,
         {"codes": ("fra", "zho_Hant", "deu"), "activation_function": "gelu", "shaken": (5, 2.0)},
     ),
@@ -45,13 +45,13 @@ SHAPES: dict[str, tuple[Callable[..., Path], dict[str, Any]]] = {
         {"tie_word_embeddings": False, "activation_function": "gelu_new", "shaken": (1, 3.0)},
     ),
     "m2m": (m2m, {}),
-    "m2m of even width": (
+    "m2m with even width": (
         m2m,
         {"d_model": 60, "activation_function": "gelu", "scale_embedding": False, "shaken": (1, 5.0)},
     ),
     "m2m untied": (m2m, {"tie_word_embeddings": False, "activation_function": "swish", "shaken": (1, 3.0)}),
     "nllb": (nllb, {}),
-    "nllb of old": (nllb, {"legacy": True, "algorithm": "unigram", "shaken": (1, 3.0)}),
+    "nllb legacy": (nllb, {"legacy": True, "algorithm": "unigram", "shaken": (1, 3.0)}),
     "bart": (bart, {}),
     "bart scaled, untied": (
         bart,
@@ -86,14 +86,14 @@ SHAPES: dict[str, tuple[Callable[..., Path], dict[str, Any]]] = {
     ),
     "t5": (t5, {"shaken": (1, 3.0)}),
     "t5 v1.1": (t5, {"feed_forward_proj": "gated-gelu", "untied": True, "tasks": False}),
-    "t5 v1.1 of version 4": (
+    "t5 v1.1 saved by version 4": (
         t5,
         {"feed_forward_proj": "gated-gelu", "untied": True, "tasks": False, "of_version_4": True},
     ),
-    "t5 gated otherwise": (t5, {"feed_forward_proj": "gated-silu", "relative_attention_max_distance": 23}),
+    "t5 gated by silu": (t5, {"feed_forward_proj": "gated-silu", "relative_attention_max_distance": 23}),
     "t5 gated by relu": (t5, {"feed_forward_proj": "gated-relu", "layer_norm_epsilon": 0.01}),
     "mt5": (t5, {"family": "mt5", "tasks": False, "untied": True}),
-    "umt5 of version 4": (t5, {"family": "umt5", "tasks": False, "untied": True, "of_version_4": True}),
+    "umt5 saved by version 4": (t5, {"family": "umt5", "tasks": False, "untied": True, "of_version_4": True}),
     "umt5 tied": (t5, {"family": "umt5", "tasks": False, "num_layers": 2}),
     "byt5": (
         t5,
@@ -109,35 +109,35 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return make(tmp_path_factory.mktemp("family") / "model", **fields)
 
 
-def forced(ours: Any) -> dict[str, int]:
-    """The first token, as `generate` wants it."""
+def forced_first_token(ours: Any) -> dict[str, int]:
+    """The option of `generate` for the first token."""
     first = ours.languages.tokens_for().first
     return {"forced_bos_token_id": first[0]} if first else {}
 
 
 @pytest.mark.slow(after=8)
-def test_all_numbers_are_those_of_transformers(folder: Path) -> None:
+def test_all_numbers_match_transformers(folder: Path) -> None:
     ours = translator(folder)
     for text in SENTENCES[::11]:
         result = ours.translate(text)
         source = [token.id for token in result.source_tokens]
-        written = [ours.model.config.start_id, *(token.id for token in result.target_tokens)][:-1]
-        expected = seen(folder, source, written)
-        logits = ours.model(torch.tensor([source]), torch.tensor([written]))[0]
+        decoder_ids = [ours.model.config.start_id, *(token.id for token in result.target_tokens)][:-1]
+        expected = reference_outputs(folder, source, decoder_ids)
+        logits = ours.model(torch.tensor([source]), torch.tensor([decoder_ids]))[0]
         assert_close(logits, expected.pop("logits"), within=WITHIN, of="logits")
         for kind, maps in expected.items():
             assert_close(torch.tensor(result.attention.of(kind)), maps, within=WITHIN, of=kind)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow(after=8)
-def test_greedy_and_beam_write_the_ids_of_generate(folder: Path) -> None:
+def test_greedy_and_beam_search_match_generate(folder: Path) -> None:
     ours = translator(folder)
     assert ours.generation_defaults.beam_size > 1
-    for named, theirs in (({"beam_size": 1}, {"num_beams": 1, "early_stopping": False}), ({}, {})):
-        results = ours.translate_batch(SENTENCES, **named)
-        written = ids_of(results)
-        expected = generated(folder, ids_of(results, "source"), **forced(ours), **theirs)
-        for text, given, wanted in zip(SENTENCES, written, expected, strict=True):
-            assert given == wanted, text
-        lengths = {len(ids) for ids in written}
+    for options, their_options in (({"beam_size": 1}, {"num_beams": 1, "early_stopping": False}), ({}, {})):
+        results = ours.translate_batch(SENTENCES, **options)
+        outputs = token_ids(results)
+        expected = reference_ids(folder, token_ids(results, "source"), **forced_first_token(ours), **their_options)
+        for text, actual_ids, expected_ids in zip(SENTENCES, outputs, expected, strict=True):
+            assert actual_ids == expected_ids, text
+        lengths = {len(ids) for ids in outputs}
         assert len(lengths) >= LENGTHS, "`python -m tests.model.families.shake NAME` finds another `shaken`."

@@ -28,16 +28,16 @@ from tests.hub_server import Repository, hub_of_our_own, marian_files
 from tests.model.families.folders import (
     SENTENCES,
     bart,
-    copied,
-    generated,
-    ids_of,
+    copy_folder,
     m2m,
     marian,
     mbart,
     nllb,
     pegasus,
     reference,
+    reference_ids,
     t5,
+    token_ids,
     translator,
 )
 from tests.model.families.texts import learn
@@ -46,27 +46,27 @@ TEXTS = SENTENCES[:4]
 
 
 @pytest.fixture(scope="module")
-def opus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def marian_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return marian(tmp_path_factory.mktemp("opus") / "model", codes=("fra", "deu"))
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def nllb_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return nllb(tmp_path_factory.mktemp("nllb") / "model")
 
 
 @pytest.fixture(scope="module")
-def answers(opus: Path) -> list[list[int]]:
-    return written(translator(opus))
+def answers(marian_folder: Path) -> list[list[int]]:
+    return output_ids(translator(marian_folder))
 
 
 umt5 = partial(t5, family="umt5", tasks=False)
 byt5 = partial(t5, in_bytes=True, tasks=False)
 
 
-def written(ours: Translator, **options: Any) -> list[list[int]]:
+def output_ids(ours: Translator, **options: Any) -> list[list[int]]:
     """Return the output ids of a few sentences."""
-    return ids_of(ours.translate_batch(TEXTS, **options))
+    return token_ids(ours.translate_batch(TEXTS, **options))
 
 
 def edit(folder: Path, name: str, **values: Any) -> None:
@@ -79,29 +79,33 @@ def edit(folder: Path, name: str, **values: Any) -> None:
 
 
 @pytest.mark.parametrize("zipped", [True, False], ids=["zip", "before 2020"])
-def test_pytorch_weights_are_loaded(tmp_path: Path, opus: Path, answers: list[list[int]], zipped: bool) -> None:
-    folder = copied(opus, tmp_path / "model")
+def test_pytorch_weights_are_loaded(
+    tmp_path: Path, marian_folder: Path, answers: list[list[int]], zipped: bool
+) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
     (folder / "model.safetensors").unlink()
-    tensors = reference(opus).state_dict()  # tied tensors are there by all their names
+    tensors = reference(marian_folder).state_dict()  # contains tied tensors under each of their names
     assert "lm_head.weight" in tensors
     torch.save(tensors, folder / "pytorch_model.bin", _use_new_zipfile_serialization=zipped)
     ours = translator(folder)
-    assert written(ours) == answers
+    assert output_ids(ours) == answers
     assert ours.model.config.share_embeddings
     assert ours.model.config.tie_output
 
 
-def test_shards_are_loaded(tmp_path: Path, opus: Path, answers: list[list[int]]) -> None:
-    folder = copied(opus, tmp_path / "model")
+def test_shards_are_loaded(tmp_path: Path, marian_folder: Path, answers: list[list[int]]) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
     (folder / "model.safetensors").unlink()
-    reference(opus).save_pretrained(folder, max_shard_size="50KB")
+    reference(marian_folder).save_pretrained(folder, max_shard_size="50KB")
     assert len(list(folder.glob("model-*.safetensors"))) > 2
-    assert written(translator(folder)) == answers
+    assert output_ids(translator(folder)) == answers
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_weights_are_converted_to_float32(tmp_path: Path, opus: Path, dtype: torch.dtype) -> None:
-    folder = copied(opus, tmp_path / "model")
+def test_half_precision_weights_are_converted_to_float32(
+    tmp_path: Path, marian_folder: Path, dtype: torch.dtype
+) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
     tensors = {name: tensor.to(dtype) for name, tensor in load_file(folder / "model.safetensors").items()}
     save_file(tensors, folder / "model.safetensors")
     ours = translator(folder)
@@ -114,7 +118,7 @@ def test_differing_embeddings_are_not_tied(tmp_path: Path, make: Callable[..., P
     folder = make(tmp_path / "model")
     tensors = load_file(folder / "model.safetensors")
     tables = [name for name in tensors if "shared" in name or "embed_tokens" in name or "lm_head" in name]
-    assert len(tables) == 1  # one for all
+    assert len(tables) == 1  # a single shared one
     only = tensors.pop(tables[0])
     tensors |= {f"{table}.weight": only, "lm_head.weight": only.flip(0).contiguous()}
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
@@ -124,11 +128,13 @@ def test_differing_embeddings_are_not_tied(tmp_path: Path, make: Callable[..., P
     results = ours.translate_batch(TEXTS, beam_size=1)
     first = ours.languages.tokens_for().first
     named: dict[str, Any] = {"forced_bos_token_id": first[0]} if first else {}
-    assert ids_of(results) == generated(folder, ids_of(results, "source"), num_beams=1, early_stopping=False, **named)
+    assert token_ids(results) == reference_ids(
+        folder, token_ids(results, "source"), num_beams=1, early_stopping=False, **named
+    )
 
 
-def test_missing_output_bias_stays_missing(tmp_path: Path, opus: Path) -> None:
-    folder = copied(opus, tmp_path / "model")
+def test_missing_output_bias_stays_missing(tmp_path: Path, marian_folder: Path) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
     tensors = load_file(folder / "model.safetensors")
     del tensors["final_logits_bias"]
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
@@ -138,8 +144,8 @@ def test_missing_output_bias_stays_missing(tmp_path: Path, opus: Path) -> None:
 # ------------------------------------------------------------ defaults and languages
 
 
-def test_default_options_come_from_generation_config(opus: Path) -> None:
-    ours = translator(opus)
+def test_default_options_come_from_generation_config(marian_folder: Path) -> None:
+    ours = translator(marian_folder)
     assert (ours.generation_defaults.beam_size, ours.generation_defaults.max_length) == (4, 39)
     assert ours.request("Tür").options == DecodingOptions(beam_size=4, max_length=39)
     assert ours.request("Tür", beam_size=2).options == DecodingOptions(beam_size=2, max_length=39)
@@ -169,18 +175,18 @@ def test_default_options_come_from_generation_config(opus: Path) -> None:
     ],
     ids=str,
 )
-def test_each_default_matches_generate(tmp_path: Path, opus: Path, changes: dict[str, Any]) -> None:
-    folder = copied(opus, tmp_path / "model")
+def test_each_default_matches_generate(tmp_path: Path, marian_folder: Path, changes: dict[str, Any]) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
     edit(folder, "generation_config.json", **changes)
     if changes.get("forced_eos_token_id", 1) is None:
         edit(folder, "config.json", forced_eos_token_id=None)
     ours = translator(folder)
     results = ours.translate_batch(SENTENCES[:9])
-    assert ids_of(results) == generated(folder, ids_of(results, "source"))
+    assert token_ids(results) == reference_ids(folder, token_ids(results, "source"))
 
 
-def test_defaults_fall_back_to_config(tmp_path: Path, opus: Path) -> None:
-    folder = copied(opus, tmp_path / "model")
+def test_defaults_fall_back_to_config(tmp_path: Path, marian_folder: Path) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
     (folder / "generation_config.json").unlink()
     edit(folder, "config.json", num_beams=3, max_length=21, bad_words_ids=[[4]])
     defaults = translator(folder).generation_defaults
@@ -194,8 +200,8 @@ def test_t5_task_has_own_defaults(tmp_path: Path) -> None:
     assert (defaults.beam_size, defaults.max_length, defaults.patience) == (4, 29, "none")
 
 
-def test_target_language_changes_output(many: Path) -> None:
-    ours = translator(many)
+def test_target_language_changes_output(nllb_folder: Path) -> None:
+    ours = translator(nllb_folder)
     texts = {code: ours.translate(TEXTS[0], target_language=code) for code in ("fra_Latn", "zho_Hans")}
     for code, result in texts.items():
         first = result.target_tokens[0]
@@ -209,8 +215,8 @@ def test_target_language_changes_output(many: Path) -> None:
     assert lines == expected
 
 
-def test_batch_may_mix_languages(many: Path) -> None:
-    ours = translator(many)
+def test_batch_may_mix_languages(nllb_folder: Path) -> None:
+    ours = translator(nllb_folder)
     requests = [
         ours.request(text, target_language=code, source_language=origin)
         for text in TEXTS[:2]
@@ -223,35 +229,35 @@ def test_batch_may_mix_languages(many: Path) -> None:
         np.testing.assert_allclose(result.attention.cross, alone.attention.cross, atol=1e-5)
 
 
-def test_forced_targets_and_prefixes_follow_language(many: Path) -> None:
-    ours = translator(many)
-    given = ours.translate(TEXTS[0], target=TEXTS[1], target_language="fra_Latn")
-    assert given.target_tokens[0].text == "fra_Latn"
-    assert given.text == TEXTS[1]
-    begun = ours.translate(TEXTS[0], prefix="Der alte", target_language="fra_Latn")
-    assert begun.target_tokens[0].text == "fra_Latn"
-    assert begun.text.startswith("Der alte")
-    ids = tuple(token.id for token in given.target_tokens)
+def test_forced_targets_and_prefixes_follow_language(nllb_folder: Path) -> None:
+    ours = translator(nllb_folder)
+    forced = ours.translate(TEXTS[0], target=TEXTS[1], target_language="fra_Latn")
+    assert forced.target_tokens[0].text == "fra_Latn"
+    assert forced.text == TEXTS[1]
+    continued = ours.translate(TEXTS[0], prefix="Der alte", target_language="fra_Latn")
+    assert continued.target_tokens[0].text == "fra_Latn"
+    assert continued.text.startswith("Der alte")
+    ids = tuple(token.id for token in forced.target_tokens)
     assert ours.translate(TEXTS[0], target=ids, target_language="zho_Hans").target_tokens[0].text == "fra_Latn"
 
 
-def test_unknown_language_error_lists_choices(many: Path, opus: Path, tmp_path: Path) -> None:
-    ours = translator(many)
+def test_unknown_language_error_lists_choices(nllb_folder: Path, marian_folder: Path, tmp_path: Path) -> None:
+    ours = translator(nllb_folder)
     with pytest.raises(RequestError, match=r"one of ace_Latn, deu_Latn.*, but \"tlh\" was given") as caught:
         ours.translate("Tür", target_language="tlh")
     assert caught.value.field == "target_language"
     with pytest.raises(RequestError, match=r'no choice of languages, but "deu" was given. Leave source_language empty'):
-        translator(opus).translate("Tür", source_language="deu")
+        translator(marian_folder).translate("Tür", source_language="deu")
     with pytest.raises(RequestError, match="target_language must be text, but 3 was given"):
         ours.translate("Tür", target_language=3)
     with pytest.raises(RequestError, match=r"mg, \.\.\.|\(100 in all\)"):
         translator(m2m(tmp_path / "m2m")).translate("Tür", target_language="tlh")
 
 
-def test_unknown_source_words_are_reported(many: Path, opus: Path) -> None:
-    for folder in (many, opus):
-        given = translator(folder).translate("Der alte ☃ fährt.")
-        assert ["☃" in given.source_tokens[place].text for place in given.unknown] == [True]
+def test_unknown_source_words_are_reported(nllb_folder: Path, marian_folder: Path) -> None:
+    for folder in (nllb_folder, marian_folder):
+        translation = translator(folder).translate("Der alte ☃ fährt.")
+        assert ["☃" in translation.source_tokens[place].text for place in translation.unknown] == [True]
         assert translator(folder).translate("Der alte Müller fährt.").unknown == ()
 
 
@@ -262,10 +268,10 @@ def test_unknown_source_words_are_reported(many: Path, opus: Path) -> None:
 @pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, pegasus, umt5, byt5])
 def test_packed_weights_give_same_output(tmp_path: Path, make: Callable[..., Path], step_weights: str) -> None:
     folder = make(tmp_path / "model")
-    assert written(translator(folder, step_weights=step_weights)) == written(translator(folder))
+    assert output_ids(translator(folder, step_weights=step_weights)) == output_ids(translator(folder))
 
 
-# ------------------------------------------------------------ into a folder of ours
+# ------------------------------------------------------------ import
 
 
 @pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, pegasus, umt5, byt5])
@@ -289,9 +295,9 @@ def test_imported_folder_gives_same_output(
     assert "the folder source" in card
 
 
-def test_imported_half_precision_folder_is_close(tmp_path: Path, opus: Path) -> None:
-    assert main(["import", str(opus), str(tmp_path / "ours")]) == 0
-    ours, theirs = translator(tmp_path / "ours"), translator(opus)
+def test_imported_half_precision_folder_is_close(tmp_path: Path, marian_folder: Path) -> None:
+    assert main(["import", str(marian_folder), str(tmp_path / "ours")]) == 0
+    ours, theirs = translator(tmp_path / "ours"), translator(marian_folder)
     for text in TEXTS:
         forced = tuple(token.id for token in theirs.translate(text).target_tokens)
         first, second = theirs.translate(text, target=forced), ours.translate(text, target=forced)
@@ -300,13 +306,13 @@ def test_imported_half_precision_folder_is_close(tmp_path: Path, opus: Path) -> 
     assert main(["import", str(tmp_path / "ours"), str(tmp_path / "again")]) == 2
 
 
-def test_half_precision_import_only_rounds_weights(tmp_path: Path, opus: Path) -> None:
-    rounded = copied(opus, tmp_path / "rounded")
+def test_half_precision_import_only_rounds_weights(tmp_path: Path, marian_folder: Path) -> None:
+    rounded = copy_folder(marian_folder, tmp_path / "rounded")
     weights = load_file(rounded / "model.safetensors")
     tables = {name for name, each in weights.items() if each.squeeze().ndim == 2}
     assert len(tables) > 40
     save_file(weights | {name: weights[name].half().float() for name in tables}, rounded / "model.safetensors")
-    assert main(["import", str(opus), str(tmp_path / "ours")]) == 0
+    assert main(["import", str(marian_folder), str(tmp_path / "ours")]) == 0
     ours, theirs = translator(tmp_path / "ours"), translator(rounded)
     for text in TEXTS:
         for beam in (1, 4):
@@ -316,25 +322,25 @@ def test_half_precision_import_only_rounds_weights(tmp_path: Path, opus: Path) -
 
 
 def test_hub_model_is_imported_by_id(
-    tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, marian_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = {path.name: path.read_bytes() for path in opus.iterdir()}
+    files = {path.name: path.read_bytes() for path in marian_folder.iterdir()}
     to = tmp_path / "ours"
     with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
         hub.repositories["me/opus-mt-fr-de"] = Repository()
         commit = hub.repositories["me/opus-mt-fr-de"].push(files)
-        assert main(["import", "me/opus-mt-fr-de", str(to)]) == 2  # nobody is there to agree
-        said = capsys.readouterr()
-        assert "2 MB to download, licence cc-by-4.0." in said.err
-        assert "--yes" in said.err
+        assert main(["import", "me/opus-mt-fr-de", str(to)]) == 2  # no terminal to confirm on
+        output = capsys.readouterr()
+        assert "2 MB to download, licence cc-by-4.0." in output.err
+        assert "--yes" in output.err
         assert not to.exists()
         assert hub.bodies("model.safetensors") == []
         assert main(["import", "me/opus-mt-fr-de", str(to), "--yes", "--storage", "float32"]) == 0
         hub.asked.clear()
         assert main(["import", "me/opus-mt-fr-de", str(tmp_path / "pinned"), "--revision", commit, "--yes"]) == 0
-        assert hub.asked == []  # it is here already
+        assert hub.asked == []  # cached
         assert main(["import", "me/nothing", str(tmp_path / "nothing"), "--yes"]) == 2
-    assert written(translator(to)) == written(translator(opus))
+    assert output_ids(translator(to)) == output_ids(translator(marian_folder))
     text = (to / "README.md").read_text()
     assert f"Imported from me/opus-mt-fr-de, revision {commit}:" in text
     card = read_card(to)
@@ -344,22 +350,25 @@ def test_hub_model_is_imported_by_id(
 def test_import_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for source in (str(tmp_path / "nowhere"), "nowhere", "../up/down", str(tmp_path)):
         assert main(["import", source, str(tmp_path / "ours")]) == 2
-        said = capsys.readouterr().err
-        assert said.count("\n") == 1
-        assert "Traceback" not in said
+        output = capsys.readouterr().err
+        assert output.count("\n") == 1
+        assert "Traceback" not in output
     assert not (tmp_path / "ours").exists()
 
 
-def test_translate_accepts_languages(many: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["translate", "--model", str(many), "--device", "cpu", "--step-weights", "plain", TEXTS[0]]
+def test_translate_accepts_languages(nllb_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["translate", "--model", str(nllb_folder), "--device", "cpu", "--step-weights", "plain", TEXTS[0]]
     assert main([*command, "--to", "fra_Latn", "--from", "eng_Latn"]) == 0
-    said = capsys.readouterr().out.rstrip("\n")
-    assert said == translator(many).translate(TEXTS[0], target_language="fra_Latn", source_language="eng_Latn").text
+    output = capsys.readouterr().out.rstrip("\n")
+    assert (
+        output
+        == translator(nllb_folder).translate(TEXTS[0], target_language="fra_Latn", source_language="eng_Latn").text
+    )
     assert main([*command, "--to", "nobody"]) == 2
     assert "target_language must be one of ace_Latn" in capsys.readouterr().err
 
 
-# ------------------------------------------------------------ what is broken
+# ------------------------------------------------------------ broken folders
 
 
 class Harmful:
@@ -375,20 +384,20 @@ def pickled(folder: Path, content: Any) -> None:
 
 
 def with_tensors(change: Callable[[dict[str, torch.Tensor]], Any]) -> Callable[[Path], None]:
-    def spoil(folder: Path) -> None:
+    def damage(folder: Path) -> None:
         tensors = load_file(folder / "model.safetensors")
         change(tensors)
         save_file(tensors, folder / "model.safetensors")
 
-    return spoil
+    return damage
 
 
 def index(target: str) -> Callable[[Path], None]:
-    def spoil(folder: Path) -> None:
+    def damage(folder: Path) -> None:
         (folder / "model.safetensors").unlink()
         (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": target}}))
 
-    return spoil
+    return damage
 
 
 def remove(name: str) -> Callable[[Path], None]:
@@ -434,80 +443,89 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no source.spm": (remove("source.spm"), r"source\.spm is missing"),
     "no vocab": (remove("vocab.json"), r"vocab\.json is missing"),
     "no weights": (remove("model.safetensors"), r"model\.safetensors is missing"),
-    "spm is none": (lambda f: (f / "target.spm").write_bytes(b"hello"), r"target\.spm: is not a SentencePiece model"),
+    "invalid spm": (lambda f: (f / "target.spm").write_bytes(b"hello"), r"target\.spm: is not a SentencePiece model"),
     "vocab is a list": (lambda f: (f / "vocab.json").write_text("[1]"), r"vocab\.json does not contain a JSON object"),
     "vocab with gaps": (lambda f: (f / "vocab.json").write_text('{"<unk>": 0, "a": 2}'), "without gaps"),
-    "vocab of text": (lambda f: (f / "vocab.json").write_text('{"<unk>": "a"}'), "without gaps"),
+    "text ids in vocab": (lambda f: (f / "vocab.json").write_text('{"<unk>": "a"}'), "without gaps"),
     "vocab without unknown": (lambda f: (f / "vocab.json").write_text('{"a": 0}'), "has no <unk>"),
     "small vocabulary": (small_vocabulary, "config.json requires"),
     "large vocabulary": (config(vocab_size=999), r"has shape \[\d+, 77\], but config.json requires \[999, 77\]"),
     "wrong width": (config(d_model=84), "requires"),
     "one layer more": (config(encoder_layers=3), "the weights lack encoder.layers.2"),
-    "one layer less": (config(encoder_layers=1), "also contain model.encoder.layers.1"),
+    "one layer fewer": (config(encoder_layers=1), "also contain model.encoder.layers.1"),
     "unknown activation": (
         config(activation_function="mish"),
         "activation_function is 'mish', but must be one of: relu",
     ),
     "unknown family": (config(model_type="prophetnet"), "is of format 'prophetnet'"),
     "norm before": (config(normalize_before=True), "normalize_before is True, but only False is supported"),
-    "heads differ": (config(decoder_attention_heads=11), "encoder_attention_heads is 7 and decoder_attention_heads 11"),
+    "different heads": (
+        config(decoder_attention_heads=11),
+        "encoder_attention_heads is 7 and decoder_attention_heads 11",
+    ),
     "width is text": (config(d_model="77"), "d_model is '77', but must be a whole number"),
     "switch is a number": (config(scale_embedding=1), "scale_embedding is 1, but must be true or false"),
     "two ends": (
         config(eos_token_id=[0, "a"]),
         "eos_token_id is \\[0, 'a'\\], but must be a token's id, or a list of ids",
     ),
-    "end beyond": (config(eos_token_id=9999), "end_id is 9999, but the vocabulary ends"),
+    "end outside vocabulary": (config(eos_token_id=9999), "end_id is 9999, but the vocabulary ends"),
     "quantised": (config(quantization_config={"bits": 4}), "quantization_config is"),
     "wrong shape": (
         with_tensors(lambda tensors: tensors.update({FC1: tensors[FC1].T.contiguous()})),
         r"feed_forward.wide.weight has shape \[77, 19\]",
     ),
     "not a number": (with_tensors(lambda tensors: tensors[FC1].fill_(float("nan"))), "contains NaN"),
-    "a tensor less": (with_tensors(lambda tensors: tensors.pop(FC1)), "lack encoder.layers.0.feed_forward.wide.weight"),
-    "a tensor more": (with_tensors(lambda tensors: tensors.update(odd=torch.ones(2))), "also contain odd"),
-    "index leads out": (index("../secret.safetensors"), "only .safetensors files of the same folder"),
-    "index leads to a pickle": (index("pytorch_model.bin"), "only .safetensors files of the same folder"),
+    "missing tensor": (
+        with_tensors(lambda tensors: tensors.pop(FC1)),
+        "lack encoder.layers.0.feed_forward.wide.weight",
+    ),
+    "extra tensor": (with_tensors(lambda tensors: tensors.update(odd=torch.ones(2))), "also contain odd"),
+    "index names file outside folder": (index("../secret.safetensors"), "only .safetensors files of the same folder"),
+    "index names a pickle": (index("pytorch_model.bin"), "only .safetensors files of the same folder"),
     "pickle with code": (
         lambda f: pickled(f, pickle.dumps(Harmful())),
         "contains more than tensors|not a valid PyTorch file",
     ),
     "pickle cut short": (lambda f: pickled(f, b"PK\x03\x04 and so on"), "not a valid PyTorch file"),
-    "pickle of git-lfs": (lambda f: pickled(f, b"version https://git-lfs.github.com/spec/v1"), "git-lfs pointer"),
-    "beam of none": (wishes(num_beams=0), "beam_size must be a whole number from 1 to 64"),
-    "suppressed beyond": (wishes(suppress_tokens=[10_000]), "token ids that the vocabulary does not have"),
-    "stops oddly": (wishes(early_stopping="soon"), "early_stopping is 'soon'"),
-    "bad words beyond": (wishes(bad_words_ids=[[10_000]]), "token ids that the vocabulary does not have"),
-    "bad words no list": (wishes(bad_words_ids=5), "do not fit this family"),
-    "bad words of truth": (wishes(bad_words_ids=[[True]]), "token ids that the vocabulary does not have"),
-    "patience no word": (wishes(early_stopping=[]), "do not fit this family"),
-    "penalty beyond numbers": (wishes(length_penalty=10**400), "do not fit this family"),
-    "bias of no row": (with_tensors(lambda tensors: tensors.update(final_logits_bias=torch.ones(0, 3))), "has shape"),
-    "bias of one number": (with_tensors(lambda tensors: tensors.update(final_logits_bias=torch.ones(()))), "has shape"),
+    "git-lfs pointer": (lambda f: pickled(f, b"version https://git-lfs.github.com/spec/v1"), "git-lfs pointer"),
+    "beam of 0": (wishes(num_beams=0), "beam_size must be a whole number from 1 to 64"),
+    "suppressed id outside vocabulary": (
+        wishes(suppress_tokens=[10_000]),
+        "token ids that the vocabulary does not have",
+    ),
+    "invalid early_stopping": (wishes(early_stopping="soon"), "early_stopping is 'soon'"),
+    "bad words outside vocabulary": (wishes(bad_words_ids=[[10_000]]), "token ids that the vocabulary does not have"),
+    "bad words not a list": (wishes(bad_words_ids=5), "do not fit this family"),
+    "bad words true": (wishes(bad_words_ids=[[True]]), "token ids that the vocabulary does not have"),
+    "invalid patience": (wishes(early_stopping=[]), "do not fit this family"),
+    "infinite penalty": (wishes(length_penalty=10**400), "do not fit this family"),
+    "bias without row": (with_tensors(lambda tensors: tensors.update(final_logits_bias=torch.ones(0, 3))), "has shape"),
+    "scalar bias": (with_tensors(lambda tensors: tensors.update(final_logits_bias=torch.ones(()))), "has shape"),
     "a huge vocabulary": (config(vocab_size=9_999_999), r"requires \[9999999, 77\]"),
     "a huge width": (config(d_model=7_000_000), "d_model is 7,000,000, but no more than 100,000 can be built"),
     "many positions": (config(max_position_embeddings=9_999_999), "has 9,999,999 positions"),
     "many layers": (config(encoder_layers=999), "has 999 layers"),
-    "packed numbers": (lambda f: packed(f), "is compressed, but PyTorch never"),
+    "quantised tensor": (lambda f: packed(f), "is compressed, but PyTorch never"),
     "sparse numbers": (lambda f: torch_saved(f, torch.eye(3).to_sparse()), "does not store every number of"),
-    "stretched numbers": (
+    "strided tensor": (
         lambda f: torch_saved(f, torch.zeros(1).expand(10**6, 10**6)),
         "does not store every number of",
     ),
-    "numbers of nothing": (lambda f: torch_saved(f, torch.ones(3, device="meta")), "does not store every number of"),
-    "defaults no JSON": (lambda f: (f / "generation_config.json").write_text("{"), "is not JSON"),
+    "meta tensor": (lambda f: torch_saved(f, torch.ones(3, device="meta")), "does not store every number of"),
+    "defaults not JSON": (lambda f: (f / "generation_config.json").write_text("{"), "is not JSON"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_folder_is_one_clear_error(
-    tmp_path: Path, opus: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, marian_folder: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spoil, complaint = BROKEN[name]
-    folder = copied(opus, tmp_path / "model")
-    spoil(folder)
+    damage, message = BROKEN[name]
+    folder = copy_folder(marian_folder, tmp_path / "model")
+    damage(folder)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ModelError, match=complaint) as caught:
+    with pytest.raises(ModelError, match=message) as caught:
         translator(folder)
     assert str(folder) in str(caught.value)
     assert main(["import", str(folder), str(tmp_path / "ours")]) == 2
@@ -515,8 +533,8 @@ def test_broken_folder_is_one_clear_error(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 
-def test_code_in_pickle_is_not_executed(tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = copied(opus, tmp_path / "model")
+def test_code_in_pickle_is_not_executed(tmp_path: Path, marian_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = copy_folder(marian_folder, tmp_path / "model")
     (folder / "model.safetensors").unlink()
     torch.save({"a": Harmful()}, folder / "pytorch_model.bin")
     monkeypatch.chdir(tmp_path)
@@ -532,7 +550,7 @@ def spoilt_pieces(folder: Path, **parts: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "spoil", "complaint"),
+    ("make", "damage", "message"),
     [
         (nllb, remove("special_tokens_map.json"), "no file lists the languages"),
         (
@@ -565,11 +583,11 @@ def spoilt_pieces(folder: Path, **parts: Any) -> None:
     ],
 )
 def test_all_families_report_broken_folders(
-    tmp_path: Path, make: Callable[..., Path], spoil: Callable[[Path], Any], complaint: str
+    tmp_path: Path, make: Callable[..., Path], damage: Callable[[Path], Any], message: str
 ) -> None:
     folder = make(tmp_path / "model")
-    spoil(folder)
-    with pytest.raises(ModelError, match=complaint):
+    damage(folder)
+    with pytest.raises(ModelError, match=message):
         translator(folder)
 
 
@@ -597,8 +615,8 @@ def test_malformed_vocabulary_is_at_most_one_clear_error(
         translator(folder)
 
 
-def test_import_overwrites_only_native_folders(tmp_path: Path, opus: Path) -> None:
-    copied(opus, tmp_path / "self")
+def test_import_overwrites_only_native_folders(tmp_path: Path, marian_folder: Path) -> None:
+    copy_folder(marian_folder, tmp_path / "self")
     before = {path.name: path.read_bytes() for path in (tmp_path / "self").iterdir()}
     other = t5(tmp_path / "other")
     for folder in ("self", "other"):
@@ -607,43 +625,46 @@ def test_import_overwrites_only_native_folders(tmp_path: Path, opus: Path) -> No
     assert (other / "spiece.model").exists()
     shipped = Path(__file__).parents[3] / "assets" / "models" / "toy"
     ours = Path(shutil.copytree(shipped, tmp_path / "ours"))
-    measured = ("confidence.json", "reliability.json", "heads.json", "pruning.json")  # on weights that are replaced
+    measured = ("confidence.json", "reliability.json", "heads.json", "pruning.json")  # measured on the replaced weights
     for name in measured:
         (ours / name).write_text("{}")
-    assert main(["import", str(opus), str(ours)]) == 0
+    assert main(["import", str(marian_folder), str(ours)]) == 0
     assert not set(measured) & {path.name for path in ours.iterdir()}
-    assert written(translator(ours)) == written(translator(copied(ours, tmp_path / "again")))
+    assert output_ids(translator(ours)) == output_ids(translator(copy_folder(ours, tmp_path / "again")))
 
 
-def test_typed_language_mark_replaces_default(tmp_path: Path, opus: Path) -> None:
-    ours = translator(opus)
+def test_typed_language_mark_replaces_default(tmp_path: Path, marian_folder: Path) -> None:
+    ours = translator(marian_folder)
     assert ours.translate("Hallo").source_tokens[0].text == ">>fra<<"
     for text in (">>deu<< Hallo", ">>fra<< Hallo"):
         tokens = ours.translate(text).source_tokens
         assert [token.text for token in tokens if ">>" in token.text] == [text[:7]]
         assert ours.translate_lines([text]) == [ours.translate(text).text]
         assert ours.translate(text).text == ours.translate("Hallo", target_language=text[2:5]).text
-    many = translator(t5(tmp_path / "t5"))
-    typed, chosen = many.translate("translate English to French: Hi"), many.translate("Hi", target_language="French")
-    assert [token.id for token in typed.source_tokens] == [token.id for token in chosen.source_tokens]
-    assert typed.text == chosen.text
+    t5_translator = translator(t5(tmp_path / "t5"))
+    typed, selected = (
+        t5_translator.translate("translate English to French: Hi"),
+        t5_translator.translate("Hi", target_language="French"),
+    )
+    assert [token.id for token in typed.source_tokens] == [token.id for token in selected.source_tokens]
+    assert typed.text == selected.text
 
 
 def test_commands_accept_hub_ids(
-    tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, marian_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["translate", "--device", "cpu", "--step-weights", "plain", "--model"]
     with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
         for name in ("me/opus", "me/gpt2"):
             hub.repositories[name] = Repository()
-        hub.repositories["me/opus"].push({path.name: path.read_bytes() for path in opus.iterdir()})
+        hub.repositories["me/opus"].push({path.name: path.read_bytes() for path in marian_folder.iterdir()})
         hub.repositories["me/gpt2"].push(marian_files(config__json=b'{"model_type": "gpt2"}'))
         hub.repositories["me/gpt2"].config = {"model_type": "gpt2"}
-        assert main([*command, "me/opus", TEXTS[0]]) == 2  # nobody is there to agree
+        assert main([*command, "me/opus", TEXTS[0]]) == 2  # no terminal to confirm on
         assert "python -m headlight import me/opus FOLDER --yes" in capsys.readouterr().err
         fetch("me/opus")
         assert main([*command, "me/opus", TEXTS[0]]) == 0
-        assert capsys.readouterr().out.rstrip("\n") == translator(opus).translate(TEXTS[0]).text
+        assert capsys.readouterr().out.rstrip("\n") == translator(marian_folder).translate(TEXTS[0]).text
         assert main(["import", "me/gpt2", str(tmp_path / "gpt2"), "--yes"]) == 2
         assert "Nothing was downloaded" in capsys.readouterr().err
         assert not [each for each in hub.asked if "me/gpt2/resolve" in each.path]
@@ -651,9 +672,9 @@ def test_commands_accept_hub_ids(
         assert main(["import", "", str(tmp_path / "nothing")]) == 2
 
 
-def test_damaged_native_defaults_are_rejected(tmp_path: Path, many: Path) -> None:
-    assert main(["import", str(many), str(tmp_path / "ours")]) == 0
-    for name, complaint in (
+def test_damaged_native_defaults_are_rejected(tmp_path: Path, nllb_folder: Path) -> None:
+    assert main(["import", str(nllb_folder), str(tmp_path / "ours")]) == 0
+    for name, message in (
         ("habits.json", "holds no sound generation defaults"),
         ("languages.json", "does not list languages"),
     ):
@@ -664,7 +685,7 @@ def test_damaged_native_defaults_are_rejected(tmp_path: Path, many: Path) -> Non
         (folder / "SHA256SUMS").write_text(
             "".join(line for line in (folder / "SHA256SUMS").read_text().splitlines(keepends=True) if name not in line)
         )
-        with pytest.raises(ModelError, match=f"has no checksum of {name}|{complaint}"):
+        with pytest.raises(ModelError, match=f"has no checksum of {name}|{message}"):
             translator(folder)
 
 

@@ -74,7 +74,7 @@ def snapshot(files: Path) -> dict[str, bytes]:
     return {path.relative_to(files).as_posix(): path.read_bytes() for path in files.rglob("*") if path.is_file()}
 
 
-# ---------------------------------------------------------------- the whole way
+# ---------------------------------------------------------------- complete downloads
 
 
 def test_download_is_complete_and_contains_only_needed_files(hub: Hub) -> None:
@@ -86,11 +86,11 @@ def test_download_is_complete_and_contains_only_needed_files(hub: Hub) -> None:
 
 
 def test_plan_lists_files_before_download(hub: Hub) -> None:
-    found = make_plan(NAME)
-    assert {file.name for file in found.files} == READ
-    assert found.bytes == found.missing == sum(len(marian_files()[name]) for name in READ)
-    assert (found.licence, found.repository, found.revision) == ("cc-by-4.0", NAME, "main")
-    assert [file.name for file in found.files][-1] == WEIGHTS
+    plan = make_plan(NAME)
+    assert {file.name for file in plan.files} == READ
+    assert plan.bytes == plan.missing == sum(len(marian_files()[name]) for name in READ)
+    assert (plan.licence, plan.repository, plan.revision) == ("cc-by-4.0", NAME, "main")
+    assert [file.name for file in plan.files][-1] == WEIGHTS
     assert [each.method for each in hub.asked] == ["GET"]
     fetch(NAME)
     assert make_plan(NAME).missing == 0
@@ -102,17 +102,17 @@ def test_licence_falls_back_to_tag(hub: Hub) -> None:
 
 
 def test_refused_plan_is_not_downloaded(hub: Hub) -> None:
-    shown: list[DownloadPlan] = []
+    plans: list[DownloadPlan] = []
 
-    def refuse(found: DownloadPlan) -> bool:
-        shown.append(found)
+    def refuse(plan: DownloadPlan) -> bool:
+        plans.append(plan)
         return False
 
     assert kind_of(lambda: fetch(NAME, confirm=refuse)) == "refused"
-    assert [found.missing for found in shown] == [make_plan(NAME).bytes]
+    assert [plan.missing for plan in plans] == [make_plan(NAME).bytes]
     assert not any("/resolve/" in each.path for each in hub.asked)
-    fetch(NAME, confirm=lambda found: True)
-    fetch(NAME, confirm=refuse)  # it is there: nobody is asked
+    fetch(NAME, confirm=lambda plan: True)
+    fetch(NAME, confirm=refuse)  # cached: no confirmation needed
 
 
 def test_progress_reaches_total_and_names_files(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_progress_is_throttled_except_last(hub: Hub, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(download, "PROGRESS_INTERVAL", 3600.0)
     reports: list[DownloadProgress] = []
     fetch(NAME, on_progress=reports.append)
-    assert len(reports) == 2  # the first, and the last
+    assert len(reports) == 2  # the first and the last
     assert reports[-1].done == reports[-1].total
 
 
@@ -142,9 +142,9 @@ def test_shards_are_downloaded_with_index(hub: Hub) -> None:
     places = b'{"weight_map": {"a": "%s", "b": "%s"}}' % (shards[0].encode(), shards[1].encode())
     files |= {shards[0]: safetensors(11, "a"), shards[1]: safetensors(13, "b"), f"{WEIGHTS}.index.json": places}
     hub.repositories[NAME].push(files)
-    found = snapshot(fetch(NAME))
-    assert {*shards, f"{WEIGHTS}.index.json"} < set(found)
-    assert "pytorch_model.bin" not in found
+    downloaded = snapshot(fetch(NAME))
+    assert {*shards, f"{WEIGHTS}.index.json"} < set(downloaded)
+    assert "pytorch_model.bin" not in downloaded
     (find_folder(read_id(NAME)) or Path()).joinpath(shards[1]).unlink()
     assert find_folder(read_id(NAME)) is None
 
@@ -167,8 +167,8 @@ def test_native_folder_is_downloaded_completely(hub: Hub, folder: str) -> None:
 def test_identical_files_are_downloaded_once(hub: Hub) -> None:
     hub.repositories[NAME].push(marian_files(target__spm=pieces(b"<unk>")))
     reports: list[DownloadProgress] = []
-    found = snapshot(fetch(NAME, on_progress=reports.append))
-    assert found["source.spm"] == found["target.spm"]
+    files = snapshot(fetch(NAME, on_progress=reports.append))
+    assert files["source.spm"] == files["target.spm"]
     assert hub.bodies("source.spm") == [None]
     assert reports[-1].done == reports[-1].total
 
@@ -193,7 +193,7 @@ def test_no_other_requests_and_no_telemetry(hub: Hub, monkeypatch: pytest.Monkey
     assert {each.agent for each in hub.asked} == {"headlight"}
 
 
-# ---------------------------------------------------------------- broken off
+# ---------------------------------------------------------------- interrupted downloads
 
 
 def test_interrupted_file_resumes(hub: Hub) -> None:
@@ -231,7 +231,7 @@ def test_oversized_partial_file_is_discarded(hub: Hub, tmp_path: Path) -> None:
 def test_stopped_download_keeps_received_bytes(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "PROGRESS_INTERVAL", 0.0)
     stop = Event()
-    hub.cuts = [10**6, 10**6, 10_007]  # so no more than this has come when it is stopped
+    hub.cuts = [10**6, 10**6, 10_007]  # limits the bytes received before the stop
 
     def watch(progress: DownloadProgress) -> None:
         if progress.file == WEIGHTS:
@@ -253,13 +253,13 @@ def test_concurrent_downloads_of_a_model_are_shared(hub: Hub) -> None:
         second = pool.submit(fetch, NAME)
         stop = Event()
         Timer(0.3, stop.set).start()
-        assert kind_of(lambda: fetch(NAME, stop=stop)) == "stopped"  # who waits for another may leave, too
+        assert kind_of(lambda: fetch(NAME, stop=stop)) == "stopped"  # a waiting download can be stopped, too
         hub.going.set()
         assert first.result(60) == second.result(60)
     assert hub.bodies(WEIGHTS) == [None]
 
 
-# ---------------------------------------------------------------- refused
+# ---------------------------------------------------------------- rejected downloads
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_file_list_needs_sizes_and_checksums(hub: Hub, stated: dict[str, Any]) -
     assert kind_of(lambda: fetch(NAME)) == "odd_answer"
 
 
-# ---------------------------------------------------------------- not what its name says
+# ---------------------------------------------------------------- unexpected content
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
 
@@ -415,7 +415,7 @@ def test_incomplete_responses_exhaust_retries(hub: Hub) -> None:
     assert kind_of(lambda: fetch(NAME)) == "broken_off"
 
 
-# ---------------------------------------------------------------- a network that stands between
+# ---------------------------------------------------------------- proxies and login pages
 
 
 def test_login_page_is_reported_and_discarded(hub: Hub) -> None:
@@ -439,7 +439,7 @@ def test_login_page_keeps_partial_file(hub: Hub) -> None:
 
 @pytest.mark.parametrize("ranges", [True, False])
 def test_wrong_partial_content_does_not_affect_retry(hub: Hub, ranges: bool) -> None:
-    hub.ranges, hub.portals = ranges, ["text/plain"] * 2  # nothing says that it is no file
+    hub.ranges, hub.portals = ranges, ["text/plain"] * 2  # the content type does not show that it is not the file
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
 
 
@@ -477,13 +477,13 @@ def test_invalid_hub_url_is_reported(hub: Hub, monkeypatch: pytest.MonkeyPatch) 
     assert kind_of(lambda: fetch(NAME)) == "astray"
 
 
-@pytest.mark.parametrize("said", [b"[" * 100_000, b'{"a":' * 100_000, b"<html>Log in</html>", b"[]", b"null"])
-def test_malformed_metadata_is_one_clear_error(hub: Hub, said: bytes) -> None:
-    hub.said = said
+@pytest.mark.parametrize("metadata", [b"[" * 100_000, b'{"a":' * 100_000, b"<html>Log in</html>", b"[]", b"null"])
+def test_malformed_metadata_is_one_clear_error(hub: Hub, metadata: bytes) -> None:
+    hub.said = metadata
     assert kind_of(lambda: fetch(NAME)) == "odd_answer"
 
 
-# ---------------------------------------------------------------- without a network
+# ---------------------------------------------------------------- offline
 
 
 def test_offline_mode_uses_cache_without_requests(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -493,18 +493,18 @@ def test_offline_mode_uses_cache_without_requests(hub: Hub, monkeypatch: pytest.
     assert fetch(NAME) == folder
     assert hub.asked == []
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nothing listens on this port
     assert fetch(NAME) == folder
 
 
-@pytest.mark.parametrize("way", ["HF_HUB_OFFLINE", "nobody listens"])
+@pytest.mark.parametrize("way", ["HF_HUB_OFFLINE", "connection refused"])
 def test_offline_error_names_cache_folder(hub: Hub, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setenv(*((way, "1") if way.startswith("HF") else ("HF_ENDPOINT", "http://127.0.0.1:9")))
     with pytest.raises(HubError) as caught:
         fetch(NAME)
     assert caught.value.kind == "offline"
-    for said in ("assets/models", "HEADLIGHT_MODELS_FOLDER", "config.json", "model.safetensors", "pytorch_model.bin"):
-        assert said in str(caught.value)
+    for part in ("assets/models", "HEADLIGHT_MODELS_FOLDER", "config.json", "model.safetensors", "pytorch_model.bin"):
+        assert part in str(caught.value)
     with pytest.raises(HubError, match="cannot be reached"):
         make_plan(NAME)
     if way.startswith("HF"):
@@ -514,7 +514,7 @@ def test_offline_error_names_cache_folder(hub: Hub, monkeypatch: pytest.MonkeyPa
 def test_reachability_check_names_no_model(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_reachable()
     assert (hub.looks, hub.asked) == (1, [])
-    hub.look_status = 503  # of a gateway that finds nobody behind it
+    hub.look_status = 503  # a gateway without a backend
     assert not is_reachable()
     hub.look_status = 200
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -543,7 +543,7 @@ def test_cached_commit_needs_no_request(hub: Hub) -> None:
     hub.asked.clear()
     assert fetch(NAME, revision=commit) == folder
     assert hub.asked == []
-    assert find_folder(read_id(NAME)) is None  # nobody asked what main is
+    assert find_folder(read_id(NAME)) is None  # the commit of main is unknown
 
 
 def test_moved_main_downloads_only_changes(hub: Hub) -> None:
@@ -571,7 +571,7 @@ def test_cached_models_are_found_by_requested_id(hub: Hub) -> None:
     fetch(NAME)
     assert [str(each) for each in cached_models()] == [NAME]
     hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
-    fetch(NAME)  # its main has moved: the older commit stays in the cache, but nobody asked for it by itself
+    fetch(NAME)  # its main has moved: the older commit stays in the cache, but was never requested explicitly
     hub.repositories[NAME].push(marian_files(), "refs/pr/7")
     fetch(f"{NAME}@refs/pr/7")
     hub.repositories["me/other"] = Repository()
@@ -601,8 +601,8 @@ def test_repository_without_vocabulary_is_rejected_before_download(hub: Hub) -> 
 @pytest.mark.parametrize("named", ["ByT5Tokenizer", "T5Tokenizer"])
 def test_byte_models_need_no_vocabulary(hub: Hub, named: str) -> None:
     settings = json.dumps({"tokenizer_class": named}).encode()
-    kept = ("config.json", "generation_config.json", WEIGHTS)
-    files = {name: data for name, data in marian_files().items() if name in kept}
+    needed = ("config.json", "generation_config.json", WEIGHTS)
+    files = {name: data for name, data in marian_files().items() if name in needed}
     hub.repositories[NAME].push(files | {"tokenizer_config.json": settings})
     if named == "ByT5Tokenizer":
         assert (fetch(NAME) / WEIGHTS).exists()
@@ -628,7 +628,7 @@ def test_partial_and_foreign_files_are_not_listed(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "model_id",
     [
         "",
         "opus-mt-de-en",
@@ -659,9 +659,9 @@ def test_partial_and_foreign_files_are_not_listed(hub: Hub) -> None:
         "a/b@" + "f" * 97,
     ],
 )
-def test_invalid_id_is_rejected_without_request(hub: Hub, given: str) -> None:
+def test_invalid_id_is_rejected_without_request(hub: Hub, model_id: str) -> None:
     with pytest.raises(HubError, match="owner/name") as caught:
-        fetch(given)
+        fetch(model_id)
     assert caught.value.kind == "bad_id"
     assert len(str(caught.value)) < 300
     assert str(caught.value).isprintable()
@@ -676,7 +676,7 @@ def test_ids_are_parsed() -> None:
     assert (read_id("a/b@" + "0" * 40).is_commit, read_id("a/b@" + "0" * 39).is_commit) == (True, False)
 
 
-# ---------------------------------------------------------------- how much of the disk
+# ---------------------------------------------------------------- disk space
 
 
 def test_least_recently_used_own_models_are_deleted(hub: Hub) -> None:
@@ -687,16 +687,16 @@ def test_least_recently_used_own_models_are_deleted(hub: Hub) -> None:
         blob_file(name, "x").write_bytes(b"x" * 1_000_000)
         os.utime(repository_folder(name) / MARK_FILE, (100 + age, 100 + age))
     blob_file("some/body", "x").parent.mkdir(parents=True)
-    mark_claimed("some/body")  # too late: somebody else had begun it
+    mark_claimed("some/body")  # no effect: another process claimed it first
     assert list(claimed_sizes()) == names
     mark_used("a/one")
     assert make_room("a/four", 1_000_000, 3_000_000, ()) == ["a/two"]
-    assert make_room("a/three", 1_000_000, 3_000_000, ()) == []  # it stays where it goes on
+    assert make_room("a/three", 1_000_000, 3_000_000, ()) == []  # nothing is deleted
     assert kind_of(lambda: make_room("a/four", 2_000_000, 2_000_000, {"a/one"})) == "full"
     assert list(claimed_sizes()) == ["a/one"]
 
 
-# ---------------------------------------------------------------- beside
+# ---------------------------------------------------------------- other tests
 
 
 def test_every_error_kind_is_tested() -> None:
@@ -731,8 +731,8 @@ def test_cache_layout_matches_huggingface_hub(hub: Hub) -> None:
     from huggingface_hub import try_to_load_from_cache
 
     folder = fetch(NAME)
-    found = try_to_load_from_cache(NAME, WEIGHTS, cache_dir=download.cache_folder())
-    assert found == str(folder / WEIGHTS)
+    cached_path = try_to_load_from_cache(NAME, WEIGHTS, cache_dir=download.cache_folder())
+    assert cached_path == str(folder / WEIGHTS)
 
 
 def test_import_loads_neither_huggingface_hub_nor_torch() -> None:
@@ -740,5 +740,5 @@ def test_import_loads_neither_huggingface_hub_nor_torch() -> None:
         "import sys, headlight.model.families.hub\n"
         "print(*sorted({'torch', 'huggingface_hub', 'httpx2', 'numpy'} & set(sys.modules)))"
     )
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == []
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout.split() == []

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from headlight.model.translate.packed_model import COPY_SHARE, MIN_COPY_BUDGET, can_pack_float16, can_pack_float32
 from tests.loading import measure_loading, measure_use, needs_proc
-from tests.model.families.folders import filled_vocabulary, marian
+from tests.model.families.folders import fill_vocabulary, marian
 
 
 def large_marian(folder: Path, rows: int = 20_011) -> Path:
@@ -21,29 +21,31 @@ def large_marian(folder: Path, rows: int = 20_011) -> Path:
         decoder_ffn_dim=2048, vocab_size=rows, decoder_vocab_size=rows, pad_token_id=rows - 1,
         decoder_start_token_id=rows - 1,
     )  # fmt: skip
-    filled_vocabulary(folder, rows)
+    fill_vocabulary(folder, rows)
     return folder
 
 
 @pytest.mark.slow
 @needs_proc
-def test_a_large_model_never_takes_much_more_than_its_own_weights(tmp_path: Path) -> None:
-    """Of a large model copies take a share alone; here any model is large."""
+def test_copies_of_a_large_model_take_a_limited_share_of_memory(tmp_path: Path) -> None:
+    """Copies of the weights of a large model take a limited share of memory. A budget of 0 makes any model large."""
     small, large = marian(tmp_path / "small"), large_marian(tmp_path / "large")
-    few, usual = measure_use(small, large, 0), measure_use(small, large, MIN_COPY_BUDGET)
-    assert few.weights == usual.weights > 90_000_000
-    drafts = few.weights / 4  # beside them, a byte of an entry at most
-    assert 0 <= few.copies <= COPY_SHARE * few.weights + drafts
-    assert few.peak < 1.45 * few.weights, f"{few.peak / few.weights:.2f}"  # 0.15 of it: the vocabulary, and kernels
+    limited, default = measure_use(small, large, 0), measure_use(small, large, MIN_COPY_BUDGET)
+    assert limited.weights == default.weights > 90_000_000
+    drafts = limited.weights / 4  # in addition, at most one byte per weight
+    assert 0 <= limited.copies <= COPY_SHARE * limited.weights + drafts
+    assert limited.peak < 1.45 * limited.weights, (
+        f"{limited.peak / limited.weights:.2f}"
+    )  # includes 0.15 for the vocabulary and kernels
     if can_pack_float16() and can_pack_float32():
-        assert few.copies > 0.9 * COPY_SHARE * few.weights
-        assert usual.copies > few.copies  # all that makes steps faster, and for passes what that leaves
-    assert usual.peak < 1.2 * (usual.weights + usual.copies)
+        assert limited.copies > 0.9 * COPY_SHARE * limited.weights
+        assert default.copies > limited.copies  # all copies for steps, and the remaining budget for passes
+    assert default.peak < 1.2 * (default.weights + default.copies)
 
 
 @pytest.mark.slow
 @needs_proc
-def test_loading_peaks_little_above_the_weights_in_use(tmp_path: Path) -> None:
+def test_peak_memory_while_loading_is_little_above_the_weights(tmp_path: Path) -> None:
     small = marian(tmp_path / "small")
     folders = {name: tmp_path / name for name in ("safetensors", "zip", "old")}
     large = large_marian(folders["safetensors"])

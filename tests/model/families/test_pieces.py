@@ -31,12 +31,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "bpe with bytes": {"model_type": "bpe", "byte_fallback": True, "vocab_size": 701},
     "unigram with symbols": {"user_defined_symbols": SYMBOLS},
     "bpe with symbols": {"model_type": "bpe", "user_defined_symbols": SYMBOLS},
-    "nothing replaced": {"normalization_rule_name": "identity"},
-    "bpe, nfkc": {"model_type": "bpe", "normalization_rule_name": "nfkc"},
-    "folded, all spaces kept": {"normalization_rule_name": "nmt_nfkc_cf", "remove_extra_whitespaces": False},
-    "no space in front": {"add_dummy_prefix": False},
-    "space behind": {"model_type": "bpe", "treat_whitespace_as_suffix": True},
-    "across words": {"split_by_whitespace": False},
+    "without normalisation": {"normalization_rule_name": "identity"},
+    "bpe with nfkc": {"model_type": "bpe", "normalization_rule_name": "nfkc"},
+    "case folding, all spaces preserved": {"normalization_rule_name": "nmt_nfkc_cf", "remove_extra_whitespaces": False},
+    "without space prefix": {"add_dummy_prefix": False},
+    "space as suffix": {"model_type": "bpe", "treat_whitespace_as_suffix": True},
+    "pieces across words": {"split_by_whitespace": False},
 }
 
 
@@ -52,13 +52,13 @@ def vocabulary(data: bytes, **settings: Any) -> PieceTokenizer:
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
-def both(request: pytest.FixtureRequest) -> tuple[PieceTokenizer, Any]:
+def ours_and_theirs(request: pytest.FixtureRequest) -> tuple[PieceTokenizer, Any]:
     data = learn(**VARIANTS[request.param])
     return vocabulary(data), sentencepiece.SentencePieceProcessor(model_proto=data)
 
 
-def test_ids_are_those_of_sentencepiece(both: tuple[PieceTokenizer, Any]) -> None:
-    ours, theirs = both
+def test_ids_match_sentencepiece(ours_and_theirs: tuple[PieceTokenizer, Any]) -> None:
+    ours, theirs = ours_and_theirs
     texts = odd_texts(500)
     assert len(set(texts)) > 400
     for text in texts:
@@ -67,24 +67,24 @@ def test_ids_are_those_of_sentencepiece(both: tuple[PieceTokenizer, Any]) -> Non
 
 
 @settings(max_examples=150, deadline=None)
-@example(text="¼¼ﬀf")  # "f" + "ff" and "ff" + "f" are equally likely but for the last digit
+@example(text="¼¼ﬀf")  # the scores of "f" + "ff" and "ff" + "f" differ only in the last digit
 @example(text="erﬀx1sseﬁ1ssﬀﬁ")
 @given(text=st.text(max_size=30) | st.lists(st.sampled_from((*ODD, *LINES[0].split())), max_size=12).map("".join))
-def test_ids_are_those_of_sentencepiece_whatever_the_text(text: str) -> None:
+def test_ids_match_sentencepiece_for_arbitrary_text(text: str) -> None:
     for options in ({}, {"model_type": "bpe"}):
         data = learn(**options)
         assert vocabulary(data).encode(text) == sentencepiece.SentencePieceProcessor(model_proto=data).encode(text)
 
 
-def test_written_text_is_that_of_sentencepiece(both: tuple[PieceTokenizer, Any]) -> None:
-    ours, theirs = both
+def test_decoded_text_matches_sentencepiece(ours_and_theirs: tuple[PieceTokenizer, Any]) -> None:
+    ours, theirs = ours_and_theirs
     for text in odd_texts(200, seed=3):
         ids = [token_id for token_id in theirs.encode(text) if token_id]
         assert ours.decode(ids) == theirs.decode(ids).strip(), repr(text)
 
 
-def test_each_token_stands_where_its_pieces_were_typed(both: tuple[PieceTokenizer, Any]) -> None:
-    ours, theirs = both
+def test_token_offsets_match_typed_text(ours_and_theirs: tuple[PieceTokenizer, Any]) -> None:
+    ours, theirs = ours_and_theirs
     for text in odd_texts(300, seed=1):
         *tokens, end = ours.source_tokens(text)
         assert [token.id for token in tokens] == ours.encode(text)
@@ -92,23 +92,23 @@ def test_each_token_stands_where_its_pieces_were_typed(both: tuple[PieceTokenize
         for group in _groups(tokens):
             start, stop = group[0].start, group[0].end
             assert text[start:stop] == group[0].text
-            pieces = "".join(_surface(ours, token) for token in group)
+            pieces = "".join(_piece_text(ours, token) for token in group)
             if any(token.id == 0 or ours.entries[token.id].kind == "byte" for token in group):
-                continue  # pieces say nothing of what was typed; the next test is about them
-            assert _bare(_normal(theirs, text[start:stop])) == _bare(pieces), (text, start, stop)
+                continue  # these pieces do not contain the typed text; the next test checks them
+            assert _without_spaces(_normalise(theirs, text[start:stop])) == _without_spaces(pieces), (text, start, stop)
 
 
-def _normal(theirs: Any, text: str) -> str:
-    """What SentencePiece makes of a stretch of text, cut out of the middle of a sentence."""
+def _normalise(theirs: Any, text: str) -> str:
+    """SentencePiece's normalisation of a stretch from the middle of a sentence."""
     normal: str = theirs.normalize(text)
     return normal
 
 
-def _bare(text: str) -> str:
+def _without_spaces(text: str) -> str:
     return text.replace("▁", "").replace(" ", "")
 
 
-def _surface(ours: PieceTokenizer, token: Any) -> str:
+def _piece_text(ours: PieceTokenizer, token: Any) -> str:
     return ours.entries[token.id].text
 
 
@@ -125,18 +125,18 @@ def _groups(tokens: Sequence[Any]) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_tokens_share_no_character_and_leave_out_nothing_but_spaces_and_what_is_dropped(variant: str) -> None:
+def test_tokens_do_not_overlap_and_omit_only_dropped_characters(variant: str) -> None:
     data = learn(**VARIANTS[variant])
     ours, theirs = vocabulary(data), sentencepiece.SentencePieceProcessor(model_proto=data)
     for text in odd_texts(200, seed=2):
         groups = _groups(ours.source_tokens(text)[:-1])
-        place, left_out = 0, ""
+        end, left_out = 0, ""
         for group in groups:
-            assert place <= group[0].start <= group[0].end <= len(text)
-            left_out += text[place : group[0].start]
-            place = group[0].end
-        left_out += text[place:]
-        dropped = [character for character in left_out if _bare(_normal(theirs, character)).strip()]
+            assert end <= group[0].start <= group[0].end <= len(text)
+            left_out += text[end : group[0].start]
+            end = group[0].end
+        left_out += text[end:]
+        dropped = [character for character in left_out if _without_spaces(_normalise(theirs, character)).strip()]
         assert not dropped, (text, dropped)
 
 
@@ -152,26 +152,28 @@ def test_tokens_share_no_character_and_leave_out_nothing_but_spaces_and_what_is_
         ("🙂🙂 ꙮ", ["🙂🙂", "ꙮ"]),
     ],
 )
-def test_words_are_as_they_were_typed(text: str, spans: list[str]) -> None:
+def test_tokens_cover_words_as_typed(text: str, spans: list[str]) -> None:
     tokens = vocabulary(learn()).source_tokens(text)[:-1]
-    covered = sorted({place for token in tokens for place in range(token.start, token.end)})
-    expected, place = [], 0
+    covered = sorted({position for token in tokens for position in range(token.start, token.end)})
+    expected, position = [], 0
     for span in spans:
-        place = text.index(span, place)
-        expected += range(place, place + len(span))
-    visible = [place for place in expected if unicodedata.category(text[place]) != "Cf"]
-    assert [place for place in covered if place in visible] == visible
-    spaces = {token.start for token in tokens if token.text.isspace()}  # "▁" alone is a token where no word takes it
-    assert {place for place in covered if text[place].isspace()} == spaces
+        position = text.index(span, position)
+        expected += range(position, position + len(span))
+    visible = [position for position in expected if unicodedata.category(text[position]) != "Cf"]
+    assert [position for position in covered if position in visible] == visible
+    spaces = {
+        token.start for token in tokens if token.text.isspace()
+    }  # "▁" is a separate token if no piece of a word includes it
+    assert {position for position in covered if text[position].isspace()} == spaces
 
 
-def test_an_unknown_character_is_one_token_with_its_own_text() -> None:
+def test_unknown_characters_are_one_token_with_their_text() -> None:
     tokens = vocabulary(learn()).source_tokens("Die ꙮ𐍈 Tür")
     unknown = [token for token in tokens if token.id == 0]
     assert [(token.text, token.start, token.end, token.special) for token in unknown] == [("ꙮ𐍈", 4, 6, False)]
 
 
-def test_bytes_of_an_unknown_character_share_its_place() -> None:
+def test_bytes_of_unknown_character_share_its_offsets() -> None:
     ours = vocabulary(learn(**VARIANTS["unigram with bytes"]))
     tokens = [token for token in ours.source_tokens("Tür ꙮ") if ours.entries[token.id].kind == "byte"]
     assert [(token.text, token.start, token.end, token.piece, token.pieces) for token in tokens][-1] == (
@@ -182,29 +184,29 @@ def test_bytes_of_an_unknown_character_share_its_place() -> None:
         3,
     )
     assert ours.label(tokens[0].id) == "⟨EA⟩"
-    written = ours.written_tokens([token.id for token in tokens])
+    written_tokens = ours.written_tokens([token.id for token in tokens])
     assert ours.decode([token.id for token in tokens]) == "ꙮ"
-    assert {(token.text, token.start, token.end) for token in written} == {("ꙮ", 0, 1)}
+    assert {(token.text, token.start, token.end) for token in written_tokens} == {("ꙮ", 0, 1)}
     assert ours.decode([token.id for token in tokens[:2]]) == "\ufffd\ufffd"
 
 
-def test_written_tokens_stand_in_the_decoded_text(both: tuple[PieceTokenizer, Any]) -> None:
-    ours, _ = both
+def test_written_token_offsets_match_decoded_text(ours_and_theirs: tuple[PieceTokenizer, Any]) -> None:
+    ours, _ = ours_and_theirs
     for text in odd_texts(200, seed=5):
         ids = [*ours.encode(text), ours.end_id]
-        written, tokens = ours.decode(ids), ours.written_tokens(ids)
+        decoded, tokens = ours.decode(ids), ours.written_tokens(ids)
         assert [token.id for token in tokens] == ids
-        place = 0
+        position = 0
         for token in tokens:
-            assert 0 <= token.start <= token.end <= len(written)
+            assert 0 <= token.start <= token.end <= len(decoded)
             if not token.special:
-                assert written[token.start : token.end] == token.text
+                assert decoded[token.start : token.end] == token.text
                 assert token.word is not None
-                assert token.start >= place or token.piece
-                place = token.start
+                assert token.start >= position or token.piece
+                position = token.start
 
 
-def test_spaces_before_punctuation_go_where_the_folder_says_so() -> None:
+def test_spaces_before_punctuation_are_removed_if_configured() -> None:
     ours = vocabulary(learn(LINES + ("a . b , c ! d ? e n't f 's g ' h",) * 3), cleans=True)
     ids = ours.encode("Wir gehen , sagte er . Was ' n nun ?")
     assert 0 not in ids
@@ -214,29 +216,29 @@ def test_spaces_before_punctuation_go_where_the_folder_says_so() -> None:
 
 
 @pytest.mark.parametrize(("trims", "expected"), [("ends", "Tür"), ("first", " Tür")])
-def test_a_lone_space_at_the_beginning_is_written_as_the_family_does(trims: Any, expected: str) -> None:
+def test_leading_space_is_trimmed_as_configured(trims: Any, expected: str) -> None:
     ours = vocabulary(learn(), trims=trims)
-    space = next(place for place, entry in enumerate(ours.entries) if entry.text == "▁")
-    ids = [space, *ours.encode("Tür")]
+    space_id = next(token_id for token_id, entry in enumerate(ours.entries) if entry.text == "▁")
+    ids = [space_id, *ours.encode("Tür")]
     assert ours.decode(ids) == expected
     assert ours.written_tokens(ids)[-1].end == len(expected)
 
 
-def test_a_code_in_front_is_one_special_token() -> None:
+def test_leading_language_code_is_one_special_token() -> None:
     ours = vocabulary(learn(), codes=True)
-    tokens = ours.source_tokens(">>nobody<< Tür")
+    tokens = ours.source_tokens(">>unknown<< Tür")
     assert (tokens[0].id, tokens[0].special, tokens[0].text[:5], tokens[0].word) == (0, True, "<unk>", None)
     assert [token.id for token in tokens[1:]] == [*ours.encode("Tür"), 2]
-    assert tokens[1].start == len(">>nobody<< ")
+    assert tokens[1].start == len(">>unknown<< ")
 
 
-def test_half_a_character_is_refused() -> None:
+def test_lone_surrogate_raises() -> None:
     with pytest.raises(TokenizerError, match=r"half a character \(U\+D83D\) at position 3"):
         vocabulary(learn()).encode("ab\ud83d")
 
 
 @pytest.mark.parametrize("token_id", [-1, 10_000])
-def test_an_id_beyond_the_vocabulary_is_an_error(token_id: int) -> None:
+def test_id_outside_vocabulary_raises(token_id: int) -> None:
     with pytest.raises(TokenizerError, match=f"no token {token_id}"):
         vocabulary(learn()).decode([token_id])
 
@@ -245,24 +247,24 @@ def test_an_id_beyond_the_vocabulary_is_an_error(token_id: int) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_saved_vocabulary_is_the_same(tmp_path: Path, variant: str) -> None:
+def test_saved_vocabulary_roundtrips(tmp_path: Path, variant: str) -> None:
     ours = vocabulary(learn(**VARIANTS[variant]), codes=True, cleans=True, trims="first")
     ours.save(tmp_path / "tokenizer.json")
-    again = load_vocabulary(tmp_path / "tokenizer.json")
-    assert isinstance(again, PieceTokenizer)
-    assert again.to_json() == ours.to_json()
+    loaded = load_vocabulary(tmp_path / "tokenizer.json")
+    assert isinstance(loaded, PieceTokenizer)
+    assert loaded.to_json() == ours.to_json()
     for text in odd_texts(60, seed=7):
-        assert again.source_tokens(text) == ours.source_tokens(text)
-        assert again.decode(ours.encode(text)) == ours.decode(ours.encode(text))
+        assert loaded.source_tokens(text) == ours.source_tokens(text)
+        assert loaded.decode(ours.encode(text)) == ours.decode(ours.encode(text))
 
 
-def test_a_vocabulary_of_bytes_is_loaded_as_such(tmp_path: Path) -> None:
+def test_byte_level_vocabulary_is_loaded_as_tokenizer(tmp_path: Path) -> None:
     Tokenizer.train(LINES, 300).save(tmp_path / "tokenizer.json")
     assert isinstance(load_vocabulary(tmp_path / "tokenizer.json"), Tokenizer)
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "message"),
     [
         (lambda content: content.pop("pieces"), "KeyError: 'pieces'"),
         (lambda content: content.update(algorithm="word"), "'word' is not one of unigram, bpe"),
@@ -271,16 +273,16 @@ def test_a_vocabulary_of_bytes_is_loaded_as_such(tmp_path: Path) -> None:
         (lambda content: content["entries"][0].__setitem__(1, "odd"), "'odd' is not one of"),
     ],
 )
-def test_a_damaged_file_is_refused_in_words(tmp_path: Path, change: Any, complaint: str) -> None:
+def test_damaged_vocabulary_file_raises(tmp_path: Path, change: Any, message: str) -> None:
     content = json.loads(vocabulary(learn()).to_json())
     change(content)
     (tmp_path / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(TokenizerError, match=complaint):
+    with pytest.raises(TokenizerError, match=message):
         load_vocabulary(tmp_path / "tokenizer.json")
 
 
 @pytest.mark.parametrize(
-    ("data", "complaint"),
+    ("data", "message"),
     [
         (b"", "it has no pieces"),
         (b"{}", "is not a SentencePiece model"),
@@ -292,24 +294,24 @@ def test_a_damaged_file_is_refused_in_words(tmp_path: Path, change: Any, complai
         (learn(model_type="word"), "only unigram and BPE"),
     ],
 )
-def test_what_is_no_sentencepiece_file_is_refused_in_words(tmp_path: Path, data: bytes, complaint: str) -> None:
+def test_invalid_sentencepiece_file_raises(tmp_path: Path, data: bytes, message: str) -> None:
     (tmp_path / "source.spm").write_bytes(data)
-    with pytest.raises(TokenizerError, match=complaint) as caught:
+    with pytest.raises(TokenizerError, match=message) as caught:
         read_sentencepiece(tmp_path / "source.spm")
-    assert str(tmp_path / "source.spm") in str(caught.value) or "pointer" in complaint
+    assert str(tmp_path / "source.spm") in str(caught.value) or "pointer" in message
 
 
-def test_a_missing_sentencepiece_file_is_named(tmp_path: Path) -> None:
+def test_missing_sentencepiece_file_raises(tmp_path: Path) -> None:
     with pytest.raises(TokenizerError, match=r"source\.spm is missing"):
         read_sentencepiece(tmp_path / "source.spm")
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_a_damaged_sentencepiece_file_raises_nothing_else(data: st.DataObject) -> None:
+def test_damaged_sentencepiece_file_raises_only_tokenizer_errors(data: st.DataObject) -> None:
     content = bytearray(learn())
-    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=5)):
-        content[place] = data.draw(st.integers(0, 255))
+    for index in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=5)):
+        content[index] = data.draw(st.integers(0, 255))
     with contextlib.suppress(TokenizerError):
         ours = vocabulary(bytes(content))
         ours.decode(ours.encode(f"½ ﬁ Ｅ① {LINES[0]}"))
@@ -317,19 +319,19 @@ def test_a_damaged_sentencepiece_file_raises_nothing_else(data: st.DataObject) -
 
 @settings(deadline=None)
 @given(st.binary(max_size=40), st.integers(0, 255))
-def test_damaged_rules_of_normalisation_raise_nothing_else(written: bytes, place: int) -> None:
+def test_damaged_normalisation_rules_raise_only_tokenizer_errors(appended: bytes, index: int) -> None:
     model = parse_sentencepiece(learn())
-    whole = model.normalisation.charsmap
-    size = int.from_bytes(whole[:4], "little")
-    units = bytearray(whole[4 : 4 + size])
-    units[place * 97 % len(units)] ^= 0x55
-    for charsmap in (whole[: 4 + size] + written, whole[:4] + bytes(units) + whole[4 + size :]):
+    original = model.normalisation.charsmap
+    size = int.from_bytes(original[:4], "little")
+    units = bytearray(original[4 : 4 + size])
+    units[index * 97 % len(units)] ^= 0x55
+    for charsmap in (original[: 4 + size] + appended, original[:4] + bytes(units) + original[4 + size :]):
         damaged = replace(model, normalisation=replace(model.normalisation, charsmap=charsmap))
         with contextlib.suppress(TokenizerError):
             SentencePieceSegmenter(damaged).segment("½ ﬁ Ｅ① と")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_model_written_and_read_again_is_the_same(variant: str) -> None:
+def test_sentencepiece_model_roundtrips(variant: str) -> None:
     model = parse_sentencepiece(learn(**VARIANTS[variant]))
     assert parse_sentencepiece(model.to_bytes()) == model

@@ -1,6 +1,6 @@
-"""Published configurations: the fields that decide what runs, as `config.json` states them, and what becomes of them.
+"""Published configurations of translators: their `config.json` gives our configuration and a model of the same size.
 
-Sources: huggingface.co/NAME/blob/main/config.json of each NAME below; facts alone, no weights and no words.
+Sources: huggingface.co/NAME/blob/main/config.json of each NAME below; only fields, without weights and vocabularies.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NLLB = {
     "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2, "attention_dropout": 0.1,
     "init_std": 0.02, "tokenizer_class": "NllbTokenizer",
 }  # fmt: skip
-# Of each: its fields, what our configuration has to say, and how many numbers the model has, in millions.
+# Name: (fields of config.json, expected fields of our configuration, millions of parameters)
 PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
     "facebook/bart-large-cnn": (
         BART | {"vocab_size": 50264, "forced_bos_token_id": 0, "num_beams": 4, "length_penalty": 2.0},
@@ -117,7 +117,7 @@ PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_a_published_configuration_leads_to_a_model_of_its_size(tmp_path: Path, name: str) -> None:
+def test_published_config_gives_model_of_same_size(tmp_path: Path, name: str) -> None:
     fields, expected, millions = PUBLISHED[name]
     (tmp_path / "config.json").write_text(json.dumps(fields))
     reader: FolderReader = import_module(FAMILIES[fields["model_type"]]).reader()

@@ -1,7 +1,7 @@
-"""Published configurations of classifiers: the fields that decide what runs, and what becomes of them.
+"""Published configurations of classifiers: their `config.json` gives our configuration and a model of the same size.
 
-Sources: huggingface.co/NAME/blob/main/config.json of each NAME below; facts alone, no weights and
-no vocabularies.
+Sources: huggingface.co/NAME/blob/main/config.json of each NAME below; only fields, without weights and
+vocabularies.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ FEELINGS = (
 )  # fmt: skip
 
 
-def named(*classes: str) -> dict[str, Any]:
-    return {"id2label": {str(place): name for place, name in enumerate(classes)}}
+def id2label(*classes: str) -> dict[str, Any]:
+    return {"id2label": {str(index): name for index, name in enumerate(classes)}}
 
 
-# Of each: its fields, what our configuration has to say, and how many numbers the model has, in millions.
+# Name: (fields of config.json, expected fields of our configuration, millions of parameters)
 PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
     "distilbert/distilbert-base-uncased-finetuned-sst-2-english": (
         {
             "model_type": "distilbert", "architectures": ["DistilBertForSequenceClassification"], "activation": "gelu",
             "dim": 768, "hidden_dim": 3072, "n_heads": 12, "n_layers": 6, "max_position_embeddings": 512,
             "pad_token_id": 0, "sinusoidal_pos_embds": False, "tie_weights_": True, "vocab_size": 30522,
-        } | named("NEGATIVE", "POSITIVE"),
+        } | id2label("NEGATIVE", "POSITIVE"),
         {"classes": ("NEGATIVE", "POSITIVE"), "layers": 6, "head_activation": "relu", "max_length": 512},
         66,
     ),
     "nlptown/bert-base-multilingual-uncased-sentiment": (
-        BERT | {"vocab_size": 105879} | named("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
+        BERT | {"vocab_size": 105879} | id2label("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
         {"classes": ("1 star", "2 stars", "3 stars", "4 stars", "5 stars"), "exclusive": True, "norm_epsilon": 1e-12},
         167,
     ),
@@ -64,25 +64,25 @@ PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
         BERT
         | {
             "vocab_size": 30522, "hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536,
-        } | named("LABEL_0"),
+        } | id2label("LABEL_0"),
         {"classes": ("LABEL_0",), "exclusive": False, "d_model": 384},
         22,
     ),
     "cardiffnlp/twitter-roberta-base-sentiment-latest": (
-        ROBERTA | named("negative", "neutral", "positive"),
+        ROBERTA | id2label("negative", "neutral", "positive"),
         {"position_offset": 2, "max_length": 512, "head_activation": "tanh", "norm_epsilon": 1e-5, "pad_id": 1},
         124,
     ),
     "SamLowe/roberta-base-go_emotions": (
-        ROBERTA | {"problem_type": "multi_label_classification"} | named(*FEELINGS),
+        ROBERTA | {"problem_type": "multi_label_classification"} | id2label(*FEELINGS),
         {"classes": FEELINGS, "exclusive": False},
         124,
     ),
 }  # fmt: skip
 
 
-def read(folder: Path, fields: dict[str, Any]) -> Any:
-    """What the family's reader makes of a configuration, beside a vocabulary that has the special tokens."""
+def read_config(folder: Path, fields: dict[str, Any]) -> Any:
+    """Read a configuration with the family's reader, with a vocabulary of the special tokens and one word."""
     (folder / "config.json").write_text(json.dumps(fields))
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nword\n")
     (folder / "vocab.json").write_text(json.dumps({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}))
@@ -92,9 +92,9 @@ def read(folder: Path, fields: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_a_published_configuration_leads_to_a_model_of_its_size(tmp_path: Path, name: str) -> None:
+def test_published_config_gives_model_of_same_size(tmp_path: Path, name: str) -> None:
     fields, expected, millions = PUBLISHED[name]
-    config = read(tmp_path, fields)
+    config = read_config(tmp_path, fields)
     assert isinstance(config, EncoderClassifierConfig)
     assert {key: getattr(config, key) for key in expected} == expected
     with torch.device("meta"):
@@ -106,10 +106,10 @@ def test_a_published_configuration_leads_to_a_model_of_its_size(tmp_path: Path, 
     ("family", "architecture"),
     [("bert", "BertForMaskedLM"), ("distilbert", "DistilBertForMaskedLM"), ("roberta", "RobertaForMaskedLM")],
 )  # google-bert/bert-base-uncased, distilbert/distilbert-base-uncased, FacebookAI/roberta-base
-def test_what_was_only_taught_to_fill_gaps_is_refused(tmp_path: Path, family: str, architecture: str) -> None:
+def test_masked_language_model_raises(tmp_path: Path, family: str, architecture: str) -> None:
     fields = {"model_type": family, "architectures": [architecture]}
-    assert family_name(fields) == architecture  # so its download is refused before it begins
+    assert family_name(fields) == architecture  # rejected before the download starts
     with pytest.raises(
         ConfigError, match=f"contains a {architecture}. Only text classifiers of this family are supported"
     ):
-        read(tmp_path, fields)
+        read_config(tmp_path, fields)

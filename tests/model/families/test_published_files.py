@@ -22,7 +22,7 @@ from headlight.viz.service.model_cards import is_readable
 
 ROOT = Path(__file__).resolve().parents[3]
 PUBLISHED = ROOT / "tests" / "model" / "families" / "published"
-# Of each: what our configuration has to say, and how many numbers the model has, in millions.
+# Name: (expected fields of our configuration, millions of parameters)
 CONFIGURATIONS: dict[str, tuple[dict[str, Any], int]] = {
     "opus-mt-zh-en": (
         {
@@ -46,7 +46,7 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], int]] = {
 }  # fmt: skip
 
 
-def read(name: str) -> tuple[FolderReader, dict[str, Any], TransformerConfig]:
+def read_config(name: str) -> tuple[FolderReader, dict[str, Any], TransformerConfig]:
     values = json.loads((PUBLISHED / name / "config.json").read_text(encoding="utf-8"))
     reader: FolderReader = import_module(FAMILIES[family_name(values)]).reader()
     config = reader.config(PUBLISHED / name, values)
@@ -55,9 +55,9 @@ def read(name: str) -> tuple[FolderReader, dict[str, Any], TransformerConfig]:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_a_published_file_leads_to_a_model_of_its_size(name: str) -> None:
+def test_published_config_gives_model_of_same_size(name: str) -> None:
     expected, millions = CONFIGURATIONS[name]
-    _, values, config = read(name)
+    _, values, config = read_config(name)
     assert {key: getattr(config, key) for key in expected} == expected
     assert config.source_vocabulary == config.target_vocabulary == values["vocab_size"]
     with torch.device("meta"):
@@ -66,21 +66,21 @@ def test_a_published_file_leads_to_a_model_of_its_size(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_sizes_are_those_that_transformers_reads(name: str) -> None:
-    """Their configuration class fills in what a file leaves out."""
-    _, values, config = read(name)
+def test_sizes_match_transformers(name: str) -> None:
+    """The configuration class of `transformers` fills in missing fields."""
+    _, values, config = read_config(name)
     theirs = transformers.CONFIG_MAPPING[family_name(values)].from_dict(values)
     names = {"d_model": "d_model", "pad_id": "pad_token_id", "end_id": "eos_token_id"}
     names |= {"heads": "num_attention_heads", "encoder_layers": "num_hidden_layers"}
     assert {ours: getattr(config, ours) for ours in names} == {
         ours: getattr(theirs, their) for ours, their in names.items()
     }
-    if theirs.decoder_start_token_id < config.target_vocabulary:  # else its default, which this model has no token for
+    if theirs.decoder_start_token_id < config.target_vocabulary:  # its default can be outside the vocabulary
         assert config.start_id == theirs.decoder_start_token_id
 
 
-def test_the_first_folders_of_opus_mt_are_read_as_marians() -> None:
-    """They say "bart", and leave out what the decoder begins with."""
+def test_early_opus_mt_folders_are_read_as_marian() -> None:
+    """Their model_type is "bart", and decoder_start_token_id is missing."""
     values = json.loads((PUBLISHED / "opus-mt-en-mg" / "config.json").read_text(encoding="utf-8"))
     assert values["model_type"] == "bart"
     assert "decoder_start_token_id" not in values
@@ -91,11 +91,11 @@ def test_the_first_folders_of_opus_mt_are_read_as_marians() -> None:
 
 
 def test_published_generation_defaults_are_read() -> None:
-    reader, _, config = read("opus-mt-zh-en")
+    reader, _, config = read_config("opus-mt-zh-en")
     marian = reader.generation_defaults(PUBLISHED / "opus-mt-zh-en", config, Languages())
     assert (marian.beam_size, marian.max_length, marian.never) == (6, 511, ((65000,),))
     assert marian.left_out == ()
-    reader, _, config = read("t5-small")
+    reader, _, config = read_config("t5-small")
     languages = reader.languages(PUBLISHED / "t5-small", config, None)  # type: ignore[arg-type]
     assert [language.code for language in languages.sources] == ["English"]
     assert [language.code for language in languages.targets] == ["German", "French", "Romanian"]
@@ -107,18 +107,18 @@ def test_published_generation_defaults_are_read() -> None:
     assert (mbart.beam_size, mbart.max_length, mbart.forced_end, mbart.patience) == (5, 199, 2, "none")
 
 
-def test_the_languages_of_mbart_50_stand_in_the_published_order() -> None:
+def test_mbart_50_languages_have_published_order() -> None:
     """The order decides their ids."""
     path = PUBLISHED / "mbart-large-50-many-to-many-mmt" / "special_tokens_map.json"
     assert json.loads(path.read_text(encoding="utf-8"))["additional_special_tokens"] == CODES_50.split()
 
 
-def test_every_file_is_named_with_its_licence() -> None:
-    said = (PUBLISHED / "README.md").read_text(encoding="utf-8")
+def test_every_folder_is_listed_with_its_licence() -> None:
+    readme = (PUBLISHED / "README.md").read_text(encoding="utf-8")
     licences = (ROOT / "LICENSES.md").read_text(encoding="utf-8")
     for folder in PUBLISHED.iterdir():
         if folder.is_dir():
-            line = next(line for line in said.splitlines() if f"`{folder.name}/" in line)
+            line = next(line for line in readme.splitlines() if f"`{folder.name}/" in line)
             assert any(licence in line for licence in ("CC BY 4.0", "MIT", "Apache-2.0"))
             assert f"`{folder.name}`" in licences
             assert all(path.stat().st_size < 100_000 for path in folder.iterdir())

@@ -1,6 +1,6 @@
-"""Folders as today's `transformers` saves them, in every variant that it knows: all numbers are its own, to 1e-4.
+"""Folders that the current `transformers` saves, in every variant: all numbers match within 1e-4.
 
-None is patched. A variant that the core does not have is refused, and never computed as another one.
+The folders are not edited. A variant that the core does not support raises an error.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ VARIANTS: dict[str, tuple[Maker, dict[str, Any]]] = {
         {"share_encoder_decoder_embeddings": False, "tie_word_embeddings": False},
     ),
     **{
-        f"{family} {'with an output of its own' if untied else 'tied'} {forward}": (
+        f"{family} {'untied' if untied else 'tied'} {forward}": (
             t5,
             {"family": family, "untied": untied, "feed_forward_proj": forward, "tasks": False},
         )
@@ -52,54 +52,54 @@ VARIANTS: dict[str, tuple[Maker, dict[str, Any]]] = {
         if not (family == "umt5" and untied)
     },
     "t5 gated by relu": (t5, {"feed_forward_proj": "gated-relu", "untied": True}),
-    "t5 v1.0 with an output of its own": (t5, {"untied": True, "tie_word_embeddings": True}),
-    "t5 v1.1 that was tied": (t5, {"tie_word_embeddings": False}),
-    "t5 of few buckets": (t5, {"relative_attention_num_buckets": 4, "relative_attention_max_distance": 9}),
-    "t5 with fewer layers that write": (t5, {"num_decoder_layers": 1}),
+    "t5 v1.0 untied": (t5, {"untied": True, "tie_word_embeddings": True}),
+    "t5 v1.1 tied": (t5, {"tie_word_embeddings": False}),
+    "t5 with few buckets": (t5, {"relative_attention_num_buckets": 4, "relative_attention_max_distance": 9}),
+    "t5 with fewer decoder layers": (t5, {"num_decoder_layers": 1}),
     "codet5": (t5, {"of_code": True, "tasks": False}),
     "codet5 in two files": (t5, {"of_code": True, "apart": True, "tasks": False}),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_variant_has_the_numbers_of_transformers(variant: str, tmp_path: Path) -> None:
+def test_every_variant_matches_transformers(variant: str, tmp_path: Path) -> None:
     make, fields = VARIANTS[variant]
     folder = make(tmp_path / "model", **fields)
     theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager").eval()
     ours = translator(folder)
     result = ours.translate("Der Wind weht.", beam_size=1, max_length=7)
     source = torch.tensor([[token.id for token in result.source_tokens]])
-    written = torch.tensor([[ours.model.config.start_id, *(token.id for token in result.target_tokens)][:-1]])
+    decoder_ids = torch.tensor([[ours.model.config.start_id, *(token.id for token in result.target_tokens)][:-1]])
     with torch.no_grad():
-        expected = theirs(source, decoder_input_ids=written, output_attentions=True)
-        logits = ours.model(source, written)
+        expected = theirs(source, decoder_input_ids=decoder_ids, output_attentions=True)
+        logits = ours.model(source, decoder_ids)
     assert_close(logits, expected.logits, within=1e-4, of="logits")
     for kind in ("encoder", "decoder", "cross"):
         maps = torch.stack(expected[f"{kind}_attentions"])[:, 0]
         assert_close(torch.tensor(result.attention.of(kind)), maps, within=1e-4, of=kind)  # type: ignore[arg-type]
 
 
-REFUSED: dict[str, tuple[Maker, dict[str, Any], str]] = {
+UNSUPPORTED: dict[str, tuple[Maker, dict[str, Any], str]] = {
     "another activation": (bart, {"activation_function": "quick_gelu"}, "activation_function is 'quick_gelu'"),
-    "heads of two numbers": (mbart, {"decoder_attention_heads": 1}, "they must be equal"),
-    "widths of two numbers": (pegasus, {"decoder_ffn_dim": 31}, "they must be equal"),
+    "different numbers of heads": (mbart, {"decoder_attention_heads": 1}, "they must be equal"),
+    "different feed-forward widths": (pegasus, {"decoder_ffn_dim": 31}, "they must be equal"),
     "another gate": (t5, {"feed_forward_proj": "gated-tanh"}, "feed_forward_proj is 'gated-tanh'"),
-    "umt5 with an output of its own": (t5, {"family": "umt5", "untied": True}, "it is unclear whether the output"),
+    "umt5 untied": (t5, {"family": "umt5", "untied": True}, "it is unclear whether the output"),
 }
 
 
-@pytest.mark.parametrize("variant", REFUSED)
-def test_what_the_core_does_not_have_or_no_file_says_is_refused(variant: str, tmp_path: Path) -> None:
-    make, fields, says = REFUSED[variant]
+@pytest.mark.parametrize("variant", UNSUPPORTED)
+def test_unsupported_variant_raises(variant: str, tmp_path: Path) -> None:
+    make, fields, message = UNSUPPORTED[variant]
     folder = make(tmp_path / "model", **fields)
-    with pytest.raises(ConfigError, match=says):
+    with pytest.raises(ConfigError, match=message):
         translator(folder)
 
 
 @pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("family", ["t5", "umt5"])
-def test_a_scale_that_no_file_says_is_taken_from_who_adds_it(family: str, scaled: bool, tmp_path: Path) -> None:
-    """As the refusal advises, of folders that a version of `transformers` without this field wrote."""
+def test_missing_output_scale_raises_and_added_one_is_used(family: str, scaled: bool, tmp_path: Path) -> None:
+    """Folders saved by a version of `transformers` without this field: the error message tells the user to add it."""
     folder = t5(tmp_path / "model", family=family, untied=True, tasks=False)
     values = json.loads((folder / "config.json").read_text())
     values.pop("scale_decoder_outputs", None)
@@ -110,8 +110,8 @@ def test_a_scale_that_no_file_says_is_taken_from_who_adds_it(family: str, scaled
     assert translator(folder).model.config.scale_output == scaled
 
 
-def test_a_feed_forward_part_that_contradicts_its_name_is_refused(tmp_path: Path) -> None:
-    """`transformers` builds what `dense_act_fn` says, whatever the field says that it was derived from."""
+def test_contradictory_activation_raises(tmp_path: Path) -> None:
+    """`transformers` uses `dense_act_fn`, even if `feed_forward_proj` names another activation."""
     folder = t5(tmp_path / "model", tasks=False)
     config = transformers.AutoConfig.from_pretrained(folder)
     config.dense_act_fn = "silu"
@@ -121,7 +121,7 @@ def test_a_feed_forward_part_that_contradicts_its_name_is_refused(tmp_path: Path
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_code_is_cut_as_transformers_cuts_it(apart: bool, tmp_path: Path) -> None:
+def test_codet5_tokenizer_matches_transformers(apart: bool, tmp_path: Path) -> None:
     folder = t5(tmp_path / "model", of_code=True, apart=apart, tasks=False)
     theirs = transformers.RobertaTokenizer.from_pretrained(folder)
     ours = translator(folder)

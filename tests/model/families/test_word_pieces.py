@@ -17,15 +17,15 @@ from headlight.model.families.roberta import reader as roberta_reader
 from headlight.model.families.word_pieces import end_ids, read_word_pieces
 from headlight.model.text.loading import load_vocabulary
 from headlight.model.text.word_pieces import WordPieceTokenizer
-from tests.model.families.classifier_folders import learn_words, roberta, tokenizer_of, word_pieces
+from tests.model.families.classifier_folders import learn_words, reference_tokenizer, roberta, word_pieces
 from tests.model.families.texts import LINES, odd_texts
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "lower case": {},
-    "case": {"do_lower_case": False},
-    "accents stay": {"strip_accents": False},
-    "accents go, case stays": {"do_lower_case": False, "strip_accents": True},
-    "Chinese as it comes": {"tokenize_chinese_chars": False},
+    "cased": {"do_lower_case": False},
+    "accents preserved": {"strip_accents": False},
+    "accents stripped, cased": {"do_lower_case": False, "strip_accents": True},
+    "Chinese not split": {"tokenize_chinese_chars": False},
 }
 ODDER = [
     "İstanbul", "각하", "ﬁn", "naïve café", "a\u0000b\ufffdc", "天气today很好", "x" * 99, "y" * 101, "\u200bzero",
@@ -35,11 +35,11 @@ ODDER = [
 SIZE = len(learn_words())
 
 
-def read(folder: Path, size: int = 0) -> WordPieceTokenizer:
+def read_tokenizer(folder: Path, size: int = 0) -> WordPieceTokenizer:
     return read_word_pieces(folder, size or len(learn_words()) + 3, pad_id=0)
 
 
-def compare(ours: WordPieceTokenizer, theirs: Any, texts: list[str]) -> None:
+def assert_same_tokens(ours: WordPieceTokenizer, theirs: Any, texts: list[str]) -> None:
     for text in texts:
         ids = theirs(text).input_ids
         assert [ours.start_id, *ours.encode(text), ours.end_id] == ids, repr(text)
@@ -47,7 +47,7 @@ def compare(ours: WordPieceTokenizer, theirs: Any, texts: list[str]) -> None:
         assert [token.id for token in tokens] == ids[1:]
         offsets = theirs(text, return_offsets_mapping=True)["offset_mapping"][1:-1]
         for token, (start, end) in zip(tokens, offsets, strict=False):
-            assert token.start <= start <= end <= token.end, repr(text)  # pieces of one character have its place
+            assert token.start <= start <= end <= token.end, repr(text)  # pieces of one character share its offsets
             assert token.text == text[token.start : token.end]
         words = [token.word for token in tokens[:-1]]
         assert words == sorted(words)  # type: ignore[type-var]
@@ -55,69 +55,69 @@ def compare(ours: WordPieceTokenizer, theirs: Any, texts: list[str]) -> None:
 
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("options", OPTIONS)
-def test_bert_cuts_like_transformers(tmp_path: Path, options: str, apart: bool) -> None:
+def test_bert_tokenizer_matches_transformers(tmp_path: Path, options: str, apart: bool) -> None:
     word_pieces(tmp_path, transformers.BertTokenizer, apart=apart, **OPTIONS[options])
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    ours = read(tmp_path)
-    compare(ours, tokenizer_of(tmp_path), [*odd_texts(250), *ODDER])
+    ours = read_tokenizer(tmp_path)
+    assert_same_tokens(ours, reference_tokenizer(tmp_path), [*odd_texts(250), *ODDER])
     assert ours.encode_batch(list(LINES)) == [ours.encode(line) for line in LINES]
-    (unknown,) = (place for place, entry in enumerate(ours.rules.entries) if entry.kind == "unknown")
+    (unknown,) = (token_id for token_id, entry in enumerate(ours.rules.entries) if entry.kind == "unknown")
     assert sum(unknown in ours.encode(text) for text in odd_texts(250)) > 20
 
 
-def test_roberta_cuts_like_transformers(tmp_path: Path) -> None:
+def test_roberta_tokenizer_matches_transformers(tmp_path: Path) -> None:
     folder = roberta(tmp_path)
     family: FolderReader = roberta_reader()
     ours, _ = family.tokenizers(folder, family.config(folder, json.loads((folder / "config.json").read_text())))
-    theirs = tokenizer_of(folder)
+    theirs = reference_tokenizer(folder)
     for text in [*odd_texts(250), *ODDER]:
         if "<unk>" not in text:
             assert [ours.start_id, *ours.encode(text), ours.end_id] == theirs(text).input_ids, repr(text)
 
 
-def test_a_folder_without_a_class_of_tokenizers_is_cut_by_its_own_rules(tmp_path: Path) -> None:
+def test_tokenizer_json_decides_case_unless_a_class_is_named(tmp_path: Path) -> None:
     word_pieces(tmp_path, transformers.BertTokenizer, do_lower_case=False)
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
-    assert not read(tmp_path).rules.lowercase
-    compare(read(tmp_path), tokenizer_of(tmp_path), [*LINES[:8], *ODDER])
+    assert not read_tokenizer(tmp_path).rules.lowercase
+    assert_same_tokens(read_tokenizer(tmp_path), reference_tokenizer(tmp_path), [*LINES[:8], *ODDER])
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')
-    assert read(tmp_path).rules.lowercase  # as the class does where nothing is said
+    assert read_tokenizer(tmp_path).rules.lowercase  # the default of the class
 
 
-def test_added_words_stay_whole(tmp_path: Path) -> None:
-    tokenizer = transformers.BertTokenizer({piece: place for place, piece in enumerate(learn_words())})
+def test_added_words_are_single_tokens(tmp_path: Path) -> None:
+    tokenizer = transformers.BertTokenizer({piece: index for index, piece in enumerate(learn_words())})
     tokenizer.add_tokens(["Müllerei", transformers.AddedToken("@USER", normalized=False)])
     tokenizer.add_tokens(["[E1]"], special_tokens=True)
     tokenizer.save_pretrained(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    ours = read(tmp_path)
+    ours = read_tokenizer(tmp_path)
     assert [entry.kind for entry in ours.rules.entries[-3:]] == ["whole", "typed", "special"]
     texts = ["Die müllerei am Bach", "die MÜLLEREI", "so @USER sagt", "so @user sagt", "aMüllereib"]
-    compare(ours, tokenizer_of(tmp_path), texts)
+    assert_same_tokens(ours, reference_tokenizer(tmp_path), texts)
     assert ours.rules.entries[-1].text == "[E1]"
-    assert SIZE + 2 not in ours.encode("a [E1] b")  # a special token, typed by a person, is text
+    assert SIZE + 2 not in ours.encode("a [E1] b")  # a typed special token is text
 
 
-def test_special_tokens_that_a_person_types_are_text(tmp_path: Path) -> None:
+def test_typed_special_tokens_are_text(tmp_path: Path) -> None:
     word_pieces(tmp_path, transformers.BertTokenizer)
-    ours = read(tmp_path)
+    ours = read_tokenizer(tmp_path)
     assert not {ours.pad_id, ours.start_id, ours.end_id} & set(ours.encode("[CLS] [SEP] [PAD] [MASK]"))
 
 
-def test_a_vocabulary_comes_back_from_a_file_of_ours(tmp_path: Path) -> None:
+def test_saved_vocabulary_roundtrips(tmp_path: Path) -> None:
     word_pieces(tmp_path, transformers.BertTokenizer, strip_accents=False)
-    ours = read(tmp_path)
+    ours = read_tokenizer(tmp_path)
     ours.save(tmp_path / "ours.json")
-    again = load_vocabulary(tmp_path / "ours.json")
-    assert isinstance(again, WordPieceTokenizer)
-    assert again.rules == ours.rules
+    loaded = load_vocabulary(tmp_path / "ours.json")
+    assert isinstance(loaded, WordPieceTokenizer)
+    assert loaded.rules == ours.rules
     for line in LINES:
-        assert again.encode(line) == ours.encode(line)
+        assert loaded.encode(line) == ours.encode(line)
 
 
-def test_written_tokens_have_their_places(tmp_path: Path) -> None:
+def test_written_token_offsets_match_decoded_text(tmp_path: Path) -> None:
     word_pieces(tmp_path, transformers.BertTokenizer)
-    ours, theirs = read(tmp_path), tokenizer_of(tmp_path)
+    ours, theirs = read_tokenizer(tmp_path), reference_tokenizer(tmp_path)
     for line in LINES[:10]:
         ids = ours.encode(line)
         text = ours.decode([ours.start_id, *ids, ours.end_id])
@@ -128,7 +128,7 @@ def test_written_tokens_have_their_places(tmp_path: Path) -> None:
         assert tokens[-1].special
 
 
-def changed(**changes: Any) -> Any:
+def change_tokenizer_json(**changes: Any) -> Any:
     def change(folder: Path) -> None:
         path = folder / "tokenizer.json"
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -142,39 +142,48 @@ def changed(**changes: Any) -> Any:
     return change
 
 
-def missing(folder: Path) -> None:
+def remove_tokenizer_json(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
 
 
 FAULTS: dict[str, tuple[Any, str]] = {
-    "no file": (missing, "vocab.txt is missing, as is tokenizer.json"),
-    "another algorithm": (changed(model={"type": "BPE"}), "does not tokenise text as BERT does"),
-    "another mark": (changed(model={"continuing_subword_prefix": "@@"}), "does not tokenise text as BERT does"),
-    "another cutter": (changed(pre_tokenizer={"type": "Whitespace"}), "does not tokenise text as BERT does"),
-    "no cleaning": (changed(normalizer=None), "does not tokenise text as BERT does"),
-    "no start": (changed(model={"vocab": {"[SEP]": 0, "[UNK]": 1}}, added_tokens=[]), r"the vocabulary has no \[CLS\]"),
-    "two on one id": (
-        changed(added_tokens=[{"id": 7, "content": "strange", "special": False}]),
+    "no file": (remove_tokenizer_json, "vocab.txt is missing, as is tokenizer.json"),
+    "another algorithm": (change_tokenizer_json(model={"type": "BPE"}), "does not tokenise text as BERT does"),
+    "another prefix": (
+        change_tokenizer_json(model={"continuing_subword_prefix": "@@"}),
+        "does not tokenise text as BERT does",
+    ),
+    "another pre-tokenizer": (
+        change_tokenizer_json(pre_tokenizer={"type": "Whitespace"}),
+        "does not tokenise text as BERT does",
+    ),
+    "no normalizer": (change_tokenizer_json(normalizer=None), "does not tokenise text as BERT does"),
+    "no start token": (
+        change_tokenizer_json(model={"vocab": {"[SEP]": 0, "[UNK]": 1}}, added_tokens=[]),
+        r"the vocabulary has no \[CLS\]",
+    ),
+    "duplicate id": (
+        change_tokenizer_json(added_tokens=[{"id": 7, "content": "strange", "special": False}]),
         "both have the id 7",
     ),
-    "beyond the rows": (
-        changed(added_tokens=[{"id": 9999, "content": "strange", "special": False}]),
+    "id outside vocabulary": (
+        change_tokenizer_json(added_tokens=[{"id": 9999, "content": "strange", "special": False}]),
         "has the id 9,999, but config.json says",
     ),
-    "one that looks beside": (
-        changed(added_tokens=[{"id": SIZE, "content": "strange", "special": False, "lstrip": True}]),
+    "token that strips spaces": (
+        change_tokenizer_json(added_tokens=[{"id": SIZE, "content": "strange", "special": False, "lstrip": True}]),
         "depends on the text next to it",
     ),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path, fault: str) -> None:
+def test_unsupported_tokenizer_raises(tmp_path: Path, fault: str) -> None:
     word_pieces(tmp_path, transformers.BertTokenizer)
-    spoil, complaint = FAULTS[fault]
-    spoil(tmp_path)
-    with pytest.raises(ModelError, match=complaint), bert_reader().convert_errors(tmp_path):
-        read(tmp_path)
+    damage, message = FAULTS[fault]
+    damage(tmp_path)
+    with pytest.raises(ModelError, match=message), bert_reader().convert_errors(tmp_path):
+        read_tokenizer(tmp_path)
 
 
 def test_padding_must_be_a_special_token(tmp_path: Path) -> None:
@@ -187,6 +196,6 @@ def test_padding_must_be_a_special_token(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["{}", '{"format": "headlight-word-pieces"}', '{"format": "headlight-word-pieces", "entries": 3}']
 )
-def test_a_damaged_file_of_ours_is_refused(tmp_path: Path, text: str) -> None:
+def test_damaged_saved_vocabulary_raises(tmp_path: Path, text: str) -> None:
     with pytest.raises(TokenizerError, match="not a valid vocabulary of word pieces"):
         WordPieceTokenizer.from_json(text, name=str(tmp_path))

@@ -47,7 +47,7 @@ DEVANAGARI = (
     "क्या तुमने वह पुरानी किताब पढ़ी जो मेज़ पर रखी थी?",
 )
 LINES = LATIN + CYRILLIC + HAN + DEVANAGARI
-# What is replaced, dropped, unknown, or easily cut wrongly.
+# Characters that are replaced, dropped or unknown, or that are easily split at the wrong place.
 ODD = (
     *("½", "ﬁ", "ﬀ", "Ｆ", "ｕ", "１", "①", "Ⅳ", "㎏", "™", "…", "‰", "ｶﾞ", "각", "ａ", "Å", "Ω", "é", "ñ", "ǆ", "ß"),
     *("e\u0301", "n\u0303", "ᄀ\u1161", "\u3000", "\u00a0", "\u2009", "\u200b", "\u00ad", "\ufeff"),
@@ -73,39 +73,39 @@ ODD = (
 
 
 def learn(lines: tuple[str, ...] = LINES, **options: Any) -> bytes:
-    """A SentencePiece model of these lines."""
+    """A SentencePiece model trained on these lines."""
     return _learn(lines, tuple(sorted(options.items())))
 
 
 @cache
 def _learn(lines: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> bytes:
-    chosen: dict[str, Any] = {"vocab_size": 431, "character_coverage": 0.995, "hard_vocab_limit": False}
-    written = io.BytesIO()
+    defaults: dict[str, Any] = {"vocab_size": 431, "character_coverage": 0.995, "hard_vocab_limit": False}
+    buffer = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines * 2), model_writer=written, minloglevel=2, **(chosen | dict(options))
+        sentence_iterator=iter(lines * 2), model_writer=buffer, minloglevel=2, **(defaults | dict(options))
     )
-    return written.getvalue()
+    return buffer.getvalue()
 
 
 @cache
 def learn_bytes(size: int = 600) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Byte-level pieces of these lines by id, after four special ones and before the mask, and their merges."""
-    made = tokenizers.ByteLevelBPETokenizer()
+    """A byte-level BPE vocabulary of `LINES`: ids of pieces, from four special tokens to the mask, and merges."""
+    tokenizer = tokenizers.ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>", "<unk>"]
-    made.train_from_iterator(LINES * 2, vocab_size=size - 1, special_tokens=special, show_progress=False)
-    model = json.loads(made.to_str())["model"]
+    tokenizer.train_from_iterator(LINES * 2, vocab_size=size - 1, special_tokens=special, show_progress=False)
+    model = json.loads(tokenizer.to_str())["model"]
     return model["vocab"] | {"<mask>": len(model["vocab"])}, [(left, right) for left, right in model["merges"]]
 
 
 def odd_texts(count: int, seed: int = 0) -> list[str]:
-    """Pieces of sentences with odd things in them, and nothing but odd things."""
-    dice = random.Random(seed)  # noqa: S311 - the same in every run
+    """Random stretches of sentences with unusual characters inserted, and texts of unusual characters only."""
+    rng = random.Random(seed)  # noqa: S311 - the same in every run
     texts = ["", " ", "▁", "a", " a", "a ", "½", "\u200b", *LINES]
     while len(texts) < count:
-        line = dice.choice(LINES)
-        start = dice.randrange(len(line))
-        parts = list(line[start : start + dice.randrange(50)]) if dice.random() < 0.6 else []
-        for _ in range(dice.randrange(1, 6)):
-            parts.insert(dice.randint(0, len(parts)), dice.choice(ODD))
+        line = rng.choice(LINES)
+        start = rng.randrange(len(line))
+        parts = list(line[start : start + rng.randrange(50)]) if rng.random() < 0.6 else []
+        for _ in range(rng.randrange(1, 6)):
+            parts.insert(rng.randint(0, len(parts)), rng.choice(ODD))
         texts.append("".join(parts))
     return texts

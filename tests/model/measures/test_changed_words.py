@@ -21,20 +21,20 @@ from headlight.model.records import Token
         ("a", "", [(0, None)]),
     ],
 )
-def test_equal_words_meet_and_the_others_stand_where_they_came_or_went(
+def test_diff_pairs_equal_and_replaced_words(
     before: str, after: str, expected: list[tuple[int | None, int | None]]
 ) -> None:
     assert diff_words(before.split(), after.split()) == [WordPair(*each) for each in expected]
 
 
-def test_no_word_is_lost_and_none_is_paired_twice() -> None:
+def test_every_word_is_in_exactly_one_pair() -> None:
     before, after = ["the", "dog", "the", "cat", "the", "bird"], ["the", "bird", "the", "the", "cow"]
     pairs = diff_words(before, after)
     assert [pair.before for pair in pairs if pair.before is not None] == list(range(6))
     assert [pair.after for pair in pairs if pair.after is not None] == list(range(5))
 
 
-def test_the_tokens_of_a_word_stand_together_and_special_ones_alone() -> None:
+def test_tokens_are_grouped_by_word() -> None:
     text = "Hello, you"
     tokens = [
         Token("Hel", 5, 0, 3, word=0),

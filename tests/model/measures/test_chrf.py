@@ -9,7 +9,7 @@ from headlight.model.measures.chrf import chrf
 
 
 def test_chrf_by_hand() -> None:
-    # one letter of one, one letter of two: P = 1, R = 1/2, for runs of one letter alone
+    # 1 of 1 and 1 of 2 characters: P = 1, R = 1/2; there are no longer n-grams
     assert chrf("a", "ab") == pytest.approx(100 * 5 * (1 * 1 / 2) / (4 * 1 + 1 / 2))
     assert chrf("ab", "ab") == 100
     assert chrf("ab", "cd") == 0
@@ -25,5 +25,5 @@ def test_chrf_by_hand() -> None:
         ("我是", "我是你的"),
     ],
 )
-def test_chrf_is_what_sacrebleu_says(text: str, reference: str) -> None:
+def test_chrf_matches_sacrebleu(text: str, reference: str) -> None:
     assert chrf(text, reference) == pytest.approx(CHRF().sentence_score(text, [reference]).score, abs=1e-9)

@@ -31,19 +31,19 @@ WEIGHTS = np.array(
     dtype=np.float32,
 )
 COLUMNS = tokens_of(("a", "b", "."))
-EVERYWHERE = MapGeometry("encoder", np.ones((3, 4), dtype=np.bool_), COLUMNS)
-QUARTERS = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25))
-FIRST_FAR = (0.5 * 0 + 0.5 * 1, 0.25 * 1 + 0.25 * 0 + 0.25 * 1 + 0.25 * 2, 0)  # of the first head's rows
-SECOND_FAR = (3, 0.5 * 1 + 0.5 * 2, 0.75 * 1)
+UNMASKED = MapGeometry("encoder", np.ones((3, 4), dtype=np.bool_), COLUMNS)
+QUARTER_ENTROPY = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25))
+FIRST_DISTANCES = (0.5 * 0 + 0.5 * 1, 0.25 * 1 + 0.25 * 0 + 0.25 * 1 + 0.25 * 2, 0)  # of the first head's rows
+SECOND_DISTANCES = (3, 0.5 * 1 + 0.5 * 2, 0.75 * 1)
 FARTHEST = (3, 2, 2)
 TABLE = {
-    "entropy": [(1 + 2 + 0) / 3, (0 + 1 + QUARTERS) / 3],
-    "relative_entropy": [(1 + 2 + 0) / 2 / 3, (0 + 1 + QUARTERS) / 2 / 3],
+    "entropy": [(1 + 2 + 0) / 3, (0 + 1 + QUARTER_ENTROPY) / 3],
+    "relative_entropy": [(1 + 2 + 0) / 2 / 3, (0 + 1 + QUARTER_ENTROPY) / 2 / 3],
     "peak": [(0.5 + 0.25 + 1) / 3, (1 + 0.5 + 0.75) / 3],
-    "distance": [sum(FIRST_FAR) / 3, sum(SECOND_FAR) / 3],
+    "distance": [sum(FIRST_DISTANCES) / 3, sum(SECOND_DISTANCES) / 3],
     "diagonality": [
         sum(1 - far / farthest for far, farthest in zip(rows, FARTHEST, strict=True)) / 3
-        for rows in (FIRST_FAR, SECOND_FAR)
+        for rows in (FIRST_DISTANCES, SECOND_DISTANCES)
     ],
     "same": [(0.5 + 0.25 + 1) / 3, (0 + 0 + 0.25) / 3],
     "previous": [(0.25 + 0) / 2, (0 + 0.75) / 2],  # the first row has none
@@ -56,54 +56,54 @@ TABLE = {
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-def test_a_measure_gives_what_the_hand_gives(name: str) -> None:
-    np.testing.assert_allclose(STATISTICS[name].function(WEIGHTS, EVERYWHERE), [TABLE[name]], atol=1e-6)
+def test_measures_by_hand(name: str) -> None:
+    np.testing.assert_allclose(STATISTICS[name].function(WEIGHTS, UNMASKED), [TABLE[name]], atol=1e-6)
 
 
-def test_every_measure_has_its_table_and_its_paper() -> None:
+def test_every_measure_has_expected_values_and_a_paper() -> None:
     assert TABLE.keys() == STATISTICS.keys()
     assert all(statistic.paper.startswith("https://") for statistic in STATISTICS.values())
 
 
-# ---------------------------------------------------------------- the same by a plain loop
+# ---------------------------------------------------------------- plain loop
 
 
 def looped(name: str, weights: np.ndarray, kind: Kind, allowed: np.ndarray, columns: tuple[Token, ...]) -> float:
     """One measure of one map, row by row and key by key."""
     queries, keys = weights.shape
-    found = []
+    values = []
     for row in range(queries):
-        may = [key for key in range(keys) if allowed[row, key]]
-        if len(may) < 2:
+        allowed_keys = [key for key in range(keys) if allowed[row, key]]
+        if len(allowed_keys) < 2:
             continue
-        own = row * (keys - 1) / (queries - 1) if kind == "cross" and queries > 1 else row
+        center = row * (keys - 1) / (queries - 1) if kind == "cross" and queries > 1 else row
         if kind == "cross" and queries == 1:
-            own = (keys - 1) / 2
-        bits = -sum(weights[row, key] * math.log2(weights[row, key]) for key in may if weights[row, key] > 0)
-        mean_far = sum(weights[row, key] * abs(key - own) for key in may)
-        looked_at = {
-            "same": [key for key in may if -0.5 <= key - own <= 0.5],
-            "previous": [key for key in may if -1.5 <= key - own < -0.5],
-            "next": [key for key in may if 0.5 < key - own <= 1.5],
-            "first": [key for key in may if key == 0],
-            "last": [key for key in may if key == keys - 1],
-            "punctuation": [key for key in may if columns[key].text in (".", ",")],
-            "special": [key for key in may if columns[key].special],
+            center = (keys - 1) / 2
+        bits = -sum(weights[row, key] * math.log2(weights[row, key]) for key in allowed_keys if weights[row, key] > 0)
+        mean_distance = sum(weights[row, key] * abs(key - center) for key in allowed_keys)
+        role_keys = {
+            "same": [key for key in allowed_keys if -0.5 <= key - center <= 0.5],
+            "previous": [key for key in allowed_keys if -1.5 <= key - center < -0.5],
+            "next": [key for key in allowed_keys if 0.5 < key - center <= 1.5],
+            "first": [key for key in allowed_keys if key == 0],
+            "last": [key for key in allowed_keys if key == keys - 1],
+            "punctuation": [key for key in allowed_keys if columns[key].text in (".", ",")],
+            "special": [key for key in allowed_keys if columns[key].special],
         }
-        if name in looked_at:
-            if looked_at[name]:
-                found.append(sum(weights[row, key] for key in looked_at[name]))
+        if name in role_keys:
+            if role_keys[name]:
+                values.append(sum(weights[row, key] for key in role_keys[name]))
             continue
-        found.append(
+        values.append(
             {
                 "entropy": bits,
-                "relative_entropy": bits / math.log2(len(may)),
+                "relative_entropy": bits / math.log2(len(allowed_keys)),
                 "peak": max(weights[row]),
-                "distance": mean_far,
-                "diagonality": 1 - mean_far / max(abs(key - own) for key in may),
+                "distance": mean_distance,
+                "diagonality": 1 - mean_distance / max(abs(key - center) for key in allowed_keys),
             }[name]
         )
-    return float(np.mean(found)) if found else math.nan
+    return float(np.mean(values)) if values else math.nan
 
 
 EXAMPLES = (
@@ -115,88 +115,88 @@ EXAMPLES = (
 
 @pytest.mark.parametrize("translation", EXAMPLES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_plain_loop_gives_the_same(translation: Translation, kind: Kind) -> None:
-    found, place = measure_all(translation, kind), map_geometry(translation, kind)
-    assert found.keys() == STATISTICS.keys()
+def test_measures_match_plain_loop(translation: Translation, kind: Kind) -> None:
+    results, geometry = measure_all(translation, kind), map_geometry(translation, kind)
+    assert results.keys() == STATISTICS.keys()
     for name, statistic in STATISTICS.items():
-        assert found[name].shape == (LAYERS, HEADS)
-        np.testing.assert_array_equal(measure(translation, kind, name), found[name])
+        assert results[name].shape == (LAYERS, HEADS)
+        np.testing.assert_array_equal(measure(translation, kind, name), results[name])
         if kind not in statistic.kinds:
-            assert np.isnan(found[name]).all()
+            assert np.isnan(results[name]).all()
             continue
         for layer in range(LAYERS):
             for head in range(HEADS):
                 weights = translation.attention.of(kind)[layer, head]
-                expected = looped(name, weights, kind, place.allowed, place.columns)
-                assert found[name][layer, head] == pytest.approx(expected, abs=1e-5, nan_ok=True), (name, layer, head)
+                expected = looped(name, weights, kind, geometry.allowed, geometry.columns)
+                assert results[name][layer, head] == pytest.approx(expected, abs=1e-5, nan_ok=True), (name, layer, head)
 
 
 # ---------------------------------------------------------------- which rows count
 
 
-def test_rows_without_a_choice_do_not_count() -> None:
+def test_rows_with_one_allowed_key_are_excluded() -> None:
     weights = np.array([[[[1.0, 0.0], [0.5, 0.5]]]], dtype=np.float32)
-    place = MapGeometry("decoder", np.tril(np.ones((2, 2), dtype=np.bool_)), tokens_of(("a", "b"), end=False))
+    geometry = MapGeometry("decoder", np.tril(np.ones((2, 2), dtype=np.bool_)), tokens_of(("a", "b"), end=False))
     expected = {"relative_entropy": 1, "entropy": 1, "peak": 0.5, "same": 0.5, "distance": 0.5}
-    found = {name: STATISTICS[name].function(weights, place).item() for name in expected}
-    assert found == pytest.approx(expected)
+    results = {name: STATISTICS[name].function(weights, geometry).item() for name in expected}
+    assert results == pytest.approx(expected)
 
 
-def test_relative_entropy_compares_a_row_with_what_its_own_keys_allow() -> None:
-    """Of three keys in all, the second row may choose between two: halves are all that it can do."""
+def test_relative_entropy_uses_number_of_allowed_keys() -> None:
+    """The second of three rows has two allowed keys, so its maximum entropy is one bit."""
     weights = np.array([[[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.5, 0.25]]]], dtype=np.float32)
-    place = MapGeometry("decoder", np.tril(np.ones((3, 3), dtype=np.bool_)), tokens_of(("a", "b", "c"), end=False))
+    geometry = MapGeometry("decoder", np.tril(np.ones((3, 3), dtype=np.bool_)), tokens_of(("a", "b", "c"), end=False))
     expected = (1 / math.log2(2) + 1.5 / math.log2(3)) / 2
-    assert STATISTICS["relative_entropy"].function(weights, place).item() == pytest.approx(expected)
+    assert STATISTICS["relative_entropy"].function(weights, geometry).item() == pytest.approx(expected)
 
 
-def test_rows_that_may_look_nowhere_count_in_no_mean() -> None:
+def test_fully_masked_rows_are_excluded() -> None:
     weights = np.array([[[[0.0, 0.0], [0.5, 0.5]]]], dtype=np.float32)
     allowed = np.array([[False, False], [True, True]])
-    place = MapGeometry("encoder", allowed, tokens_of(("a",)))
-    assert STATISTICS["special"].function(weights, place).item() == 0.5
-    assert STATISTICS["entropy"].function(weights, place).item() == 1
+    geometry = MapGeometry("encoder", allowed, tokens_of(("a",)))
+    assert STATISTICS["special"].function(weights, geometry).item() == 0.5
+    assert STATISTICS["entropy"].function(weights, geometry).item() == 1
 
 
 @pytest.mark.parametrize("name", STATISTICS)
 @pytest.mark.parametrize("shape", [(2, 3), (2, 1), (0, 3), (0, 0)])
-def test_where_nothing_can_be_measured_there_is_no_number(name: str, shape: tuple[int, int]) -> None:
-    place = MapGeometry("cross", np.zeros(shape, dtype=np.bool_), tokens_of(("a", "b"))[: shape[1]])
-    assert np.isnan(STATISTICS[name].function(np.zeros((5, 7, *shape), dtype=np.float32), place)).all()
+def test_empty_or_fully_masked_maps_give_nan(name: str, shape: tuple[int, int]) -> None:
+    geometry = MapGeometry("cross", np.zeros(shape, dtype=np.bool_), tokens_of(("a", "b"))[: shape[1]])
+    assert np.isnan(STATISTICS[name].function(np.zeros((5, 7, *shape), dtype=np.float32), geometry)).all()
 
 
-def test_a_sentence_without_punctuation_has_no_share_of_it() -> None:
+def test_punctuation_share_without_punctuation_is_nan() -> None:
     assert np.isnan(measure(translation_of(("a", "b"), ("c",)), "encoder", "punctuation")).all()
 
 
-def test_the_end_token_is_the_only_special_one_of_a_source() -> None:
-    found = measure_all(translation_of(("a", "b", "c", "d"), ("e", "f")), "cross")
-    np.testing.assert_array_equal(found["special"], found["last"])
+def test_special_token_of_a_source_is_its_end_token() -> None:
+    results = measure_all(translation_of(("a", "b", "c", "d"), ("e", "f")), "cross")
+    np.testing.assert_array_equal(results["special"], results["last"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_steeper_rows_have_less_entropy_and_more_peak(kind: Kind) -> None:
-    """Weights squared and rescaled are steeper: order of heads and rows stays."""
+    """Squared and normalised weights are steeper."""
     translation = EXAMPLES[0]
-    weights, place = translation.attention.of(kind), map_geometry(translation, kind)
+    weights, geometry = translation.attention.of(kind), map_geometry(translation, kind)
     steps = [weights**power / (weights**power).sum(axis=-1, keepdims=True) for power in (1, 2, 4)]
     for flat, steep in pairwise(steps):
-        assert (STATISTICS["entropy"].function(steep, place) <= STATISTICS["entropy"].function(flat, place)).all()
-        assert (STATISTICS["peak"].function(steep, place) >= STATISTICS["peak"].function(flat, place)).all()
+        assert (STATISTICS["entropy"].function(steep, geometry) <= STATISTICS["entropy"].function(flat, geometry)).all()
+        assert (STATISTICS["peak"].function(steep, geometry) >= STATISTICS["peak"].function(flat, geometry)).all()
 
 
-def test_the_straight_line_of_cross_attention_runs_from_corner_to_corner() -> None:
+def test_cross_attention_diagonal_runs_from_corner_to_corner() -> None:
     np.testing.assert_allclose(expected_column("cross", 3, 7), [0, 3, 6])
     np.testing.assert_allclose(expected_column("encoder", 3, 3), [0, 1, 2])
     np.testing.assert_allclose(expected_column("cross", 1, 5), [2])
 
 
-def test_the_special_keys_of_the_decoder_are_those_that_it_read() -> None:
+def test_special_keys_of_the_decoder_are_its_inputs() -> None:
     translation = translation_of(("a",), ("b", "c"))
     assert map_geometry(translation, "decoder").special.tolist() == [True, False, False]
     assert map_geometry(translation, "cross").special.tolist() == [False, True]
 
 
-def test_an_unknown_measure_is_refused_by_name() -> None:
+def test_unknown_measure_raises() -> None:
     with pytest.raises(RequestError, match=r'one of entropy, relative_entropy.*, but "speed" was given'):
         measure(translation_of(("a",), ("b",)), "cross", "speed")

@@ -19,12 +19,12 @@ EAGER: dict[str, Any] = {"attn_implementation": "eager"}
 
 @cache
 def tokenizer() -> Any:
-    """A word a token."""
-    made = Tokenizer(models.WordPiece({word: place for place, word in enumerate(WORDS)}, unk_token="<pad>"))  # type: ignore[arg-type, call-arg]  # noqa: S106
-    made.pre_tokenizer = pre_tokenizers.Whitespace()
-    made.decoder = decoders.WordPiece()
+    """A tokenizer with one token per word."""
+    result = Tokenizer(models.WordPiece({word: place for place, word in enumerate(WORDS)}, unk_token="<pad>"))  # type: ignore[arg-type, call-arg]  # noqa: S106
+    result.pre_tokenizer = pre_tokenizers.Whitespace()
+    result.decoder = decoders.WordPiece()
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made,
+        tokenizer_object=result,
         **SIGNS,
     )
 
@@ -53,7 +53,7 @@ def gpt2() -> Any:
 
 @cache
 def decoder(family: str) -> Any:
-    """A decoder alone that looks at states of 15 numbers, which an encoder has left."""
+    """A decoder with cross-attention to encoder states of width 15."""
     crossed = {"is_decoder": True, "add_cross_attention": True, **SIZES, **EAGER}
     if family == "gpt2":
         return _seeded(
@@ -75,7 +75,7 @@ def decoder(family: str) -> Any:
 
 @cache
 def perceiver() -> Any:
-    """Three latent vectors look at the tokens."""
+    """A Perceiver whose three latent vectors attend to the tokens."""
     config = transformers.PerceiverConfig(
         num_latents=3, d_latents=12, d_model=16, num_blocks=1, num_self_attends_per_block=2,
         num_self_attention_heads=2, num_cross_attention_heads=2, vocab_size=len(WORDS), max_position_embeddings=32,
@@ -86,12 +86,12 @@ def perceiver() -> Any:
 
 @cache
 def pair(family: str) -> Any:
-    """Two models joined as encoder and decoder: of words, of a picture, of a sound."""
-    made = decoder("gpt2")
+    """An encoder-decoder model with an encoder of text, images or audio."""
+    tokenizer = decoder("gpt2")
     if family == "words":
-        return transformers.EncoderDecoderModel(encoder=bert(), decoder=made).eval()
+        return transformers.EncoderDecoderModel(encoder=bert(), decoder=tokenizer).eval()
     if family == "picture":
-        return transformers.VisionEncoderDecoderModel(encoder=vit(), decoder=made).eval()
+        return transformers.VisionEncoderDecoderModel(encoder=vit(), decoder=tokenizer).eval()
     assert family == "sound"
     config = transformers.Wav2Vec2Config(
         hidden_size=15, num_hidden_layers=2, num_attention_heads=3, intermediate_size=7, conv_dim=(4,),
@@ -99,13 +99,13 @@ def pair(family: str) -> Any:
         num_conv_pos_embedding_groups=1, feat_extract_norm="layer", **EAGER,
     )  # fmt: skip
     return transformers.SpeechEncoderDecoderModel(
-        encoder=_seeded(transformers.Wav2Vec2Model, config), decoder=made
+        encoder=_seeded(transformers.Wav2Vec2Model, config), decoder=tokenizer
     ).eval()
 
 
 @cache
 def llama() -> Any:
-    """Six heads of queries, two of keys."""
+    """A Llama model with six query heads and two key-value heads."""
     config = transformers.LlamaConfig(
         hidden_size=24, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=2, intermediate_size=7,
         **SIZES, **EAGER,

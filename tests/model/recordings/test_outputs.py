@@ -25,40 +25,42 @@ def batch(side: str = "right") -> Any:
     return tokenizer(SENTENCES, return_tensors="pt", padding=True)
 
 
-def names(tokens: Any) -> list[str]:
+def token_texts(tokens: Any) -> list[str]:
     return [token.text for token in tokens]
 
 
-def same(recording: Recording, kind: MapKind, layers: Any, cut: Any = np.s_[:]) -> None:
-    """Bit by bit what the model gave."""
+def assert_same_maps(recording: Recording, kind: MapKind, layers: Any, cut: Any = np.s_[:]) -> None:
+    """Check that the recorded maps equal the outputs of the model exactly."""
     expected = np.stack([layer.detach().numpy() for layer in layers])[:, cut]
     np.testing.assert_array_equal(recording.attention.of(kind), expected)
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("family", ["bert", "gpt2", "llama"])
-@pytest.mark.parametrize("known", ["mask", "ids", "nothing"])
-def test_one_stack_is_one_kind_without_padding(family: str, known: str) -> None:
+@pytest.mark.parametrize("given_inputs", ["mask", "ids", "nothing"])
+def test_single_stack_has_one_kind_without_padding(family: str, given_inputs: str) -> None:
     inputs = batch()
     outputs = getattr(families, family)()(
         **{name: inputs[name] for name in ("input_ids", "attention_mask")}, output_attentions=True
     )
-    given = {"mask": inputs, "ids": {"input_ids": inputs["input_ids"]}, "nothing": {}}[known]
-    given = {name: given[name] for name in ("input_ids", "attention_mask") if name in given}
-    for place, words in enumerate(WORDS):
-        recording = recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), **given), batch=place)
+    model_inputs = {"mask": inputs, "ids": {"input_ids": inputs["input_ids"]}, "nothing": {}}[given_inputs]
+    model_inputs = {name: model_inputs[name] for name in ("input_ids", "attention_mask") if name in model_inputs}
+    for index, words in enumerate(WORDS):
+        recording = recording_from_outputs(
+            outputs, ModelInputs(tokenizer=families.tokenizer(), **model_inputs), batch=index
+        )
         count = len(words)
         assert recording.kinds == ("self",)
-        if known == "nothing":
-            assert names(recording.source) == [str(number) for number in range(1, count + 1)]
+        if given_inputs == "nothing":
+            assert token_texts(recording.source) == [str(number) for number in range(1, count + 1)]
         else:
-            assert names(recording.source) == words
-            assert recording.source_text == SENTENCES[place]
-        cut = np.s_[place, :, :count, :count]
+            assert token_texts(recording.source) == words
+            assert recording.source_text == SENTENCES[index]
+        cut = np.s_[index, :, :count, :count]
         expected = np.stack([layer[cut].numpy() for layer in outputs.attentions])
         np.testing.assert_array_equal(recording.attention.of("self"), expected)
-        full = np.ones((count, count))
-        np.testing.assert_array_equal(recording.of("self").allowed, full if family == "bert" else np.tri(count))
+        unmasked = np.ones((count, count))
+        np.testing.assert_array_equal(recording.of("self").allowed, unmasked if family == "bert" else np.tri(count))
         assert [remark.word for remark in recording.remarks] == ([] if count == 6 else ["padding"])
 
 
@@ -66,44 +68,44 @@ def test_one_stack_is_one_kind_without_padding(family: str, known: str) -> None:
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 @pytest.mark.parametrize("beams", [1, 3])
 @pytest.mark.parametrize("masked", [True, False])
-def test_what_one_stack_generates_is_put_together(family: str, beams: int, masked: bool) -> None:
-    """Held against one pass over the finished sequence."""
+def test_generated_maps_of_single_stack_are_joined(family: str, beams: int, masked: bool) -> None:
+    """Compare with one forward pass over the complete sequence."""
     inputs = batch("left")
     model = getattr(families, family)()
-    given = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+    model_inputs = {name: inputs[name] for name in ("input_ids", "attention_mask")}
     outputs = model.generate(
-        **given,
+        **model_inputs,
         max_new_tokens=5,
         min_new_tokens=5,
         num_beams=beams,
         output_attentions=True,
         return_dict_in_generate=True,
     )
-    for place, words in enumerate(WORDS):
+    for index, words in enumerate(WORDS):
         mask = {"attention_mask": inputs["attention_mask"]} if masked else {}
-        recording = recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), **mask), batch=place)
-        read = outputs.sequences[place : place + 1, 6 - len(words) : -1]
-        whole = model(read, output_attentions=True).attentions
+        recording = recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), **mask), batch=index)
+        read_ids = outputs.sequences[index : index + 1, 6 - len(words) : -1]
+        expected_layers = model(read_ids, output_attentions=True).attentions
         assert recording.of("self").shape[2] == len(words) + 4
-        assert [token.id for token in recording.source] == read[0].tolist()
-        for layer, expected in zip(recording.attention.of("self"), whole, strict=True):
+        assert [token.id for token in recording.source] == read_ids[0].tolist()
+        for layer, expected in zip(recording.attention.of("self"), expected_layers, strict=True):
             np.testing.assert_allclose(layer, expected[0].numpy(), atol=1e-5)
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("family", ["t5", "bart", "marian"])
-def test_two_stacks_are_three_kinds(family: str) -> None:
+def test_encoder_decoder_has_three_kinds(family: str) -> None:
     inputs = batch()
-    written = torch.tensor([[1, 3, 4, 5], [1, 7, 10, 11]])
+    decoder_ids = torch.tensor([[1, 3, 4, 5], [1, 7, 10, 11]])
     model = getattr(families, family)()
-    given = {name: inputs[name] for name in ("input_ids", "attention_mask")}
-    outputs = model(**given, decoder_input_ids=written, output_attentions=True)
+    model_inputs = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+    outputs = model(**model_inputs, decoder_input_ids=decoder_ids, output_attentions=True)
     recording = recording_from_outputs(
-        outputs, ModelInputs(tokenizer=families.tokenizer(), decoder_input_ids=written, **given), batch=1
+        outputs, ModelInputs(tokenizer=families.tokenizer(), decoder_input_ids=decoder_ids, **model_inputs), batch=1
     )
     assert recording.kinds == ("encoder", "decoder", "cross")
-    assert names(recording.source) == WORDS[1]
-    assert names(recording.target) == ["</s>", "a", "dog", "ran"]
+    assert token_texts(recording.source) == WORDS[1]
+    assert token_texts(recording.target) == ["</s>", "a", "dog", "ran"]
     assert recording.decoder_inputs is None
     for kind, cut in (("encoder", np.s_[1, :, :3, :3]), ("decoder", np.s_[1]), ("cross", np.s_[1, :, :, :3])):
         expected = np.stack([layer[cut].numpy() for layer in outputs[f"{kind}_attentions"]])
@@ -114,160 +116,167 @@ def test_two_stacks_are_three_kinds(family: str) -> None:
 @torch.no_grad()
 @pytest.mark.parametrize("family", ["t5", "bart", "marian"])
 @pytest.mark.parametrize("beams", [1, 3])
-def test_what_two_stacks_generate_follows_its_beam(family: str, beams: int) -> None:
+def test_generated_maps_of_encoder_decoder_follow_the_beam(family: str, beams: int) -> None:
     inputs = batch()
     model = getattr(families, family)()
-    given = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+    model_inputs = {name: inputs[name] for name in ("input_ids", "attention_mask")}
     outputs = model.generate(
-        **given, max_new_tokens=6, min_new_tokens=6, num_beams=beams, num_return_sequences=min(2, beams),
+        **model_inputs, max_new_tokens=6, min_new_tokens=6, num_beams=beams, num_return_sequences=min(2, beams),
         output_attentions=True, return_dict_in_generate=True,
     )  # fmt: skip
-    each = min(2, beams)
-    for place, sequence in enumerate(outputs.sequences):
-        sentence = place // each
-        recording = recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), **given), batch=place)
-        read = sequence[None, :-1]
-        whole = model(
-            **{name: rows[sentence : sentence + 1] for name, rows in given.items()}, decoder_input_ids=read,
-            output_attentions=True,
+    count_per_sentence = min(2, beams)
+    for index, sequence in enumerate(outputs.sequences):
+        sentence = index // count_per_sentence
+        recording = recording_from_outputs(
+            outputs, ModelInputs(tokenizer=families.tokenizer(), **model_inputs), batch=index
+        )
+        decoder_ids = sequence[None, :-1]
+        expected_outputs = model(
+            **{name: rows[sentence : sentence + 1] for name, rows in model_inputs.items()},
+            decoder_input_ids=decoder_ids, output_attentions=True,
         )  # fmt: skip
-        assert names(recording.source) == WORDS[sentence]
+        assert token_texts(recording.source) == WORDS[sentence]
         assert [token.id for token in recording.target] == sequence[1:].tolist()
         assert [token.id for token in recording.decoder_inputs or ()] == sequence[:-1].tolist()
         count = len(WORDS[sentence])
-        for kind, expected in (("decoder", whole.decoder_attentions), ("cross", whole.cross_attentions)):
-            found = recording.attention.of(kind)
-            for layer, other in zip(found, expected, strict=True):
+        for kind, expected in (
+            ("decoder", expected_outputs.decoder_attentions),
+            ("cross", expected_outputs.cross_attentions),
+        ):
+            actual = recording.attention.of(kind)
+            for layer, other in zip(actual, expected, strict=True):
                 np.testing.assert_allclose(layer, other[0, :, :, : layer.shape[-1]].numpy(), atol=1e-5)
         assert recording.of("cross").shape[3] == count
         assert ("beam" in [remark.word for remark in recording.remarks]) == (beams > 1)
 
 
 @torch.no_grad()
-def test_a_sequence_that_ended_early_has_no_rows_after_its_end() -> None:
+def test_finished_sequence_has_no_rows_after_end_token() -> None:
     inputs = batch()
-    given = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+    model_inputs = {name: inputs[name] for name in ("input_ids", "attention_mask")}
     outputs = families.marian().generate(
-        **given, max_new_tokens=5, output_attentions=True, return_dict_in_generate=True
+        **model_inputs, max_new_tokens=5, output_attentions=True, return_dict_in_generate=True
     )
     outputs.sequences[1, 3] = 1  # </s>
-    recording = recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), **given), batch=1)
+    recording = recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), **model_inputs), batch=1)
     assert recording.of("decoder").shape[2:] == (3, 3)
-    assert names(recording.target)[-1] == "</s>"
+    assert token_texts(recording.target)[-1] == "</s>"
 
 
 @torch.no_grad()
-def test_sounds_are_named_by_seconds_and_pictures_by_their_patches() -> None:
+def test_audio_is_labelled_by_seconds_and_images_by_patches() -> None:
     sound = torch.randn(1, 4, 22, generator=torch.Generator().manual_seed(1))
-    written = torch.tensor([[2, 3, 4]])
-    outputs = families.whisper()(input_features=sound, decoder_input_ids=written, output_attentions=True)
-    inputs = ModelInputs(tokenizer=families.tokenizer(), input_features=sound, decoder_input_ids=written)
+    decoder_ids = torch.tensor([[2, 3, 4]])
+    outputs = families.whisper()(input_features=sound, decoder_input_ids=decoder_ids, output_attentions=True)
+    inputs = ModelInputs(tokenizer=families.tokenizer(), input_features=sound, decoder_input_ids=decoder_ids)
     recording = recording_from_outputs(outputs, inputs)
-    assert names(recording.source)[:3] == ["0.00", "0.02", "0.04"]
-    assert names(recording.target) == ["<s>", "the", "cat"]
+    assert token_texts(recording.source)[:3] == ["0.00", "0.02", "0.04"]
+    assert token_texts(recording.target) == ["<s>", "the", "cat"]
     np.testing.assert_array_equal(
         recording.attention.cross, np.stack([each[0].numpy() for each in outputs.cross_attentions])
     )
     picture = torch.randn(1, 3, 24, 24, generator=torch.Generator().manual_seed(2))
     outputs = families.vit()(picture, output_attentions=True)
     recording = recording_from_outputs(outputs, ModelInputs(pixel_values=picture))
-    assert names(recording.source) == ["[CLS]", *(f"{row}·{column}" for row in (1, 2, 3) for column in (1, 2, 3))]
+    assert token_texts(recording.source) == ["[CLS]", *(f"{row}·{column}" for row in (1, 2, 3) for column in (1, 2, 3))]
     np.testing.assert_array_equal(
         recording.attention.of("self"), np.stack([each[0].numpy() for each in outputs.attentions])
     )
 
 
-def states(count: int) -> torch.Tensor:
-    """What an encoder has left, two rows of a batch."""
+def encoder_states(count: int) -> torch.Tensor:
+    """Random encoder states for a batch of two."""
     return torch.randn(2, count, 15, generator=torch.Generator().manual_seed(4))
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("family", ["gpt2", "bert", "bart"])
-@pytest.mark.parametrize("count", [3, 5])  # as many states as the decoder has tokens, or more
-def test_a_decoder_alone_has_the_positions_of_its_encoder_as_columns(family: str, count: int) -> None:
-    written = torch.tensor([[1, 3, 4], [1, 7, 10]])
-    outputs = families.decoder(family)(written, encoder_hidden_states=states(count), output_attentions=True)
-    inputs = ModelInputs(tokenizer=families.tokenizer(), input_ids=written, attention_mask=torch.ones(2, 3))
+@pytest.mark.parametrize("count", [3, 5])  # as many states as decoder tokens, or more
+def test_decoder_only_cross_maps_have_numbered_columns(family: str, count: int) -> None:
+    decoder_ids = torch.tensor([[1, 3, 4], [1, 7, 10]])
+    outputs = families.decoder(family)(decoder_ids, encoder_hidden_states=encoder_states(count), output_attentions=True)
+    inputs = ModelInputs(tokenizer=families.tokenizer(), input_ids=decoder_ids, attention_mask=torch.ones(2, 3))
     recording = recording_from_outputs(outputs, inputs, batch=1)
     assert recording.kinds == ("decoder", "cross")
-    assert names(recording.target) == ["</s>", "a", "dog"]
-    assert names(recording.source) == [str(number) for number in range(1, count + 1)]
+    assert token_texts(recording.target) == ["</s>", "a", "dog"]
+    assert token_texts(recording.source) == [str(number) for number in range(1, count + 1)]
     assert [(each.word, each.values) for each in recording.remarks] == [("columns", {"count": count})]
     for kind, layers in (("decoder", outputs.attentions), ("cross", outputs.cross_attentions)):
-        same(recording, kind, layers, 1)
+        assert_same_maps(recording, kind, layers, 1)
 
 
 @torch.no_grad()
-def test_columns_of_a_decoder_alone_take_the_names_that_are_the_encoders() -> None:
-    written, read = torch.tensor([[1, 3, 4], [1, 7, 10]]), torch.tensor([[3, 4, 5, 6, 7], [7, 10, 11, 0, 0]])
-    mask = (read > 0).long()
+def test_decoder_only_cross_maps_take_names_of_encoder_inputs() -> None:
+    decoder_ids, encoder_ids = torch.tensor([[1, 3, 4], [1, 7, 10]]), torch.tensor([[3, 4, 5, 6, 7], [7, 10, 11, 0, 0]])
+    mask = (encoder_ids > 0).long()
     outputs = families.decoder("gpt2")(
-        written, encoder_hidden_states=states(5), encoder_attention_mask=mask, output_attentions=True
+        decoder_ids, encoder_hidden_states=encoder_states(5), encoder_attention_mask=mask, output_attentions=True
     )
-    own = {"tokenizer": families.tokenizer(), "encoder_attention_mask": mask}
-    for named in (
-        {"input_ids": written, "source": ["a", "dog", "ran", "-", "-"]},
+    common = {"tokenizer": families.tokenizer(), "encoder_attention_mask": mask}
+    for options in (
+        {"input_ids": decoder_ids, "source": ["a", "dog", "ran", "-", "-"]},
         {"tokens": ["</s>", "a", "dog"], "source": ["a", "dog", "ran", "-", "-"]},
-        {"decoder_input_ids": written, "input_ids": read, "attention_mask": mask},
+        {"decoder_input_ids": decoder_ids, "input_ids": encoder_ids, "attention_mask": mask},
     ):
-        recording = recording_from_outputs(outputs, ModelInputs(**own, **named), batch=1)
-        assert names(recording.source) == ["a", "dog", "ran"]
-        assert names(recording.target) == ["</s>", "a", "dog"]
+        recording = recording_from_outputs(outputs, ModelInputs(**common, **options), batch=1)
+        assert token_texts(recording.source) == ["a", "dog", "ran"]
+        assert token_texts(recording.target) == ["</s>", "a", "dog"]
         assert [each.word for each in recording.remarks] == ["padding"]
     with pytest.raises(RecordingError, match="input_ids has 4 tokens, but the decoder's maps have 3 rows"):
         recording_from_outputs(outputs, ModelInputs(input_ids=[1, 3, 4, 5]))
 
 
 @torch.no_grad()
-def test_a_decoder_that_was_given_no_states_has_one_kind() -> None:
-    written = torch.tensor([[1, 3, 4]])
-    outputs = families.decoder("gpt2")(written, output_attentions=True)
-    recording = recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), input_ids=written))
+def test_decoder_without_encoder_states_has_one_kind() -> None:
+    decoder_ids = torch.tensor([[1, 3, 4]])
+    outputs = families.decoder("gpt2")(decoder_ids, output_attentions=True)
+    recording = recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), input_ids=decoder_ids))
     assert recording.kinds == ("self",)
-    assert names(recording.source) == ["</s>", "the", "cat"]
+    assert token_texts(recording.source) == ["</s>", "the", "cat"]
 
 
 @torch.no_grad()
-def test_columns_of_latent_vectors_are_the_tokens() -> None:
-    read = torch.tensor([[3, 4, 5, 6, 7, 8]])
-    outputs = families.perceiver()(read, output_attentions=True)
-    found = {"attentions": outputs.attentions, "cross_attentions": outputs.cross_attentions[:1]}
-    recording = recording_from_outputs(found, ModelInputs(tokenizer=families.tokenizer(), input_ids=read))
+def test_perceiver_columns_are_its_tokens() -> None:
+    ids = torch.tensor([[3, 4, 5, 6, 7, 8]])
+    outputs = families.perceiver()(ids, output_attentions=True)
+    first_outputs = {"attentions": outputs.attentions, "cross_attentions": outputs.cross_attentions[:1]}
+    recording = recording_from_outputs(first_outputs, ModelInputs(tokenizer=families.tokenizer(), input_ids=ids))
     assert len(recording.source) == 6
-    assert names(recording.source)[:2] == ["the", "cat"]
-    assert names(recording.target) == ["1", "2", "3"]
+    assert token_texts(recording.source)[:2] == ["the", "cat"]
+    assert token_texts(recording.target) == ["1", "2", "3"]
     assert recording.remarks == ()
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("family", ["words", "picture", "sound"])
-def test_a_pair_of_models_names_both_sides_by_its_own_inputs(family: str) -> None:
-    written = torch.tensor([[1, 3, 4]])
+def test_encoder_decoder_pair_names_both_sides(family: str) -> None:
+    decoder_ids = torch.tensor([[1, 3, 4]])
     generator = torch.Generator().manual_seed(5)
-    given: dict[str, Any] = {
+    encoder_inputs: dict[str, Any] = {
         "words": {"input_ids": torch.tensor([[7, 10, 11]])},
         "picture": {"pixel_values": torch.randn(1, 3, 24, 24, generator=generator)},
         "sound": {"input_values": torch.randn(1, 15, generator=generator)},
     }[family]
-    outputs = families.pair(family)(**given, decoder_input_ids=written, output_attentions=True)
-    known = {name: value for name, value in given.items() if name != "input_values"}  # of which no name is made
+    outputs = families.pair(family)(**encoder_inputs, decoder_input_ids=decoder_ids, output_attentions=True)
+    named_inputs = {
+        name: value for name, value in encoder_inputs.items() if name != "input_values"
+    }  # input_values give no names
     recording = recording_from_outputs(
-        outputs, ModelInputs(tokenizer=families.tokenizer(), decoder_input_ids=written, **known)
+        outputs, ModelInputs(tokenizer=families.tokenizer(), decoder_input_ids=decoder_ids, **named_inputs)
     )
     assert recording.kinds == ("encoder", "decoder", "cross")
-    assert names(recording.target) == ["</s>", "the", "cat"]
+    assert token_texts(recording.target) == ["</s>", "the", "cat"]
     expected = {
         "words": ["a", "dog", "ran"],
         "picture": ["[CLS]", *(f"{row}·{column}" for row in (1, 2, 3) for column in (1, 2, 3))],
         "sound": ["1", "2", "3"],
     }
-    assert names(recording.source) == expected[family]
-    same(recording, "cross", outputs.cross_attentions, 0)
+    assert token_texts(recording.source) == expected[family]
+    assert_same_maps(recording, "cross", outputs.cross_attentions, 0)
 
 
 @torch.no_grad()
-def test_layers_of_different_shapes_are_refused_with_advice() -> None:
+def test_layers_of_different_shapes_raise_with_advice() -> None:
     picture = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(2))
     outputs = families.swin()(picture, output_attentions=True)
     with pytest.raises(RecordingError, match=r"layer 1 has 2 heads of 4 × 4, but layer 2 has 3 heads .* layers=\[0\]"):
@@ -276,7 +285,7 @@ def test_layers_of_different_shapes_are_refused_with_advice() -> None:
     assert recording.of("self").shape == (1, 3, 4, 4)
 
 
-def test_outputs_without_attention_say_how_to_get_it() -> None:
+def test_outputs_without_attention_raise_with_advice() -> None:
     with torch.no_grad():
         outputs = families.bert()(batch()["input_ids"])
     assert has_attention(outputs)
@@ -286,7 +295,7 @@ def test_outputs_without_attention_say_how_to_get_it() -> None:
     assert has_attention({"attentions": None})
 
 
-def test_names_and_arrays_of_different_calls_are_refused() -> None:
+def test_inputs_of_another_call_raise() -> None:
     with torch.no_grad():
         outputs = families.bert()(batch()["input_ids"], output_attentions=True)
     with pytest.raises(RecordingError, match="input_ids has 2 tokens, but the maps have 6"):
@@ -296,5 +305,5 @@ def test_names_and_arrays_of_different_calls_are_refused() -> None:
 def test_transformers_is_never_imported() -> None:
     module = "headlight.model.recordings.transformers_outputs"
     code = f"import sys, {module}; print({{'torch', 'transformers'}} & set(sys.modules))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "set()"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "set()"

@@ -31,7 +31,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_every_spelling_gives_the_same_words(spelling: str) -> None:
+def test_every_notation_gives_the_same_words(spelling: str) -> None:
     tokens, text = tokens_from_names(SPELLINGS[spelling])
     assert text.strip() == "the cats sat."
     assert [text[token.start : token.end] for token in tokens[1:-1]] == ["the", "cat", "s", "sat", "."]
@@ -39,7 +39,7 @@ def test_every_spelling_gives_the_same_words(spelling: str) -> None:
     assert [token.special for token in tokens] == [True, *[False] * 5, True]
 
 
-def test_a_character_in_bytes_is_one_character_in_pieces() -> None:
+def test_byte_pieces_are_joined_to_characters() -> None:
     for names in (["▁a", "<0xE4>", "<0xBD>", "<0xA0>"], ["a", "Ġ", "ä", "½", "ł"]):
         tokens, text = tokens_from_names(names)
         assert text.replace(" ", "") == "a你"
@@ -49,7 +49,7 @@ def test_a_character_in_bytes_is_one_character_in_pieces() -> None:
 
 
 @given(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=9))
-def test_any_names_have_places_in_their_text(names: list[str]) -> None:
+def test_any_names_have_valid_offsets(names: list[str]) -> None:
     tokens, text = tokens_from_names(names)
     assert len(tokens) == len(names)
     for token in tokens:
@@ -58,18 +58,18 @@ def test_any_names_have_places_in_their_text(names: list[str]) -> None:
             assert text[token.start : token.end] == token.text
 
 
-def test_names_are_found_in_their_text() -> None:
-    found = locate_tokens(["<s>", "a", "你", "你", "你", "b", "</s>"], "a 你b")
-    assert found is not None
-    places = [(token.start, token.end, token.special, token.piece, token.pieces) for token in found[0]]
-    assert places == [
+def test_names_are_located_in_text() -> None:
+    located = locate_tokens(["<s>", "a", "你", "你", "你", "b", "</s>"], "a 你b")
+    assert located is not None
+    spans = [(token.start, token.end, token.special, token.piece, token.pieces) for token in located[0]]
+    assert spans == [
         (0, 0, True, 0, 1), (0, 1, False, 0, 1), *[(2, 3, False, k, 3) for k in range(3)], (3, 4, False, 0, 1),
         (4, 4, True, 0, 1),
     ]  # fmt: skip
     assert locate_tokens(["a", "b"], "a c b") is None
 
 
-def test_tokenizers_of_both_kinds_name_ids_and_know_their_signs() -> None:
+def test_names_from_ids_works_for_both_tokenizer_libraries() -> None:
     tokens, text = names_from_ids(families.tokenizer(), [2, 3, 4, 9, 1, 0])
     assert [token.text for token in tokens] == ["<s>", "the", "cat", "s", "</s>", "<pad>"]
     assert [token.special for token in tokens] == [True, False, False, False, True, True]
@@ -83,7 +83,7 @@ def test_tokenizers_of_both_kinds_name_ids_and_know_their_signs() -> None:
 
 
 @pytest.mark.parametrize("form", ["npz", "json"])
-def test_a_file_brings_back_what_was_written(form: str, tmp_path: Path) -> None:
+def test_recording_file_roundtrips(form: str, tmp_path: Path) -> None:
     first = recording_from_arrays(
         {
             "encoder": softmax((2, 3, 5, 5)),
@@ -105,7 +105,7 @@ def test_a_file_brings_back_what_was_written(form: str, tmp_path: Path) -> None:
     ]
 
 
-def test_an_exported_translation_is_read_with_the_tokens_that_its_decoder_read(tmp_path: Path) -> None:
+def test_exported_translation_is_read_with_decoder_inputs(tmp_path: Path) -> None:
     result = Translator.load("toy", device="cpu").translate("ich mochte ein bier")
     path = tmp_path / "maps.npz"
     path.write_bytes(translation_npz(result))
@@ -114,12 +114,14 @@ def test_an_exported_translation_is_read_with_the_tokens_that_its_decoder_read(t
         np.testing.assert_array_equal(recording.attention.of(kind), result.attention.of(kind))
     assert len(recording.decoder_inputs or ()) == len(result.decoder_tokens)
     assert recording.attention_map("decoder", 0, 0).columns[0].special
-    shown = [(token.text, token.start, token.end, token.word, token.special) for token in recording.source]
-    assert shown == [(token.text, token.start, token.end, token.word, token.special) for token in result.source_tokens]
+    recorded = [(token.text, token.start, token.end, token.word, token.special) for token in recording.source]
+    assert recorded == [
+        (token.text, token.start, token.end, token.word, token.special) for token in result.source_tokens
+    ]
     assert [token.word for token in recording.target] == [token.word for token in result.target_tokens]
 
 
-def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_invalid_file_raises(tmp_path: Path) -> None:
     for name, content in (
         ("a.npz", b"PK\3\4"),
         ("b.json", b"{"),

@@ -23,7 +23,7 @@ def softmax(shape: tuple[int, ...], seed: int = 0, mask: np.ndarray | None = Non
 
 
 class OnlyDlpack:
-    """An array that offers nothing else."""
+    """An array with only the DLPack protocol."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
@@ -36,7 +36,7 @@ class OnlyDlpack:
 
 
 class OnlyArray:
-    """The same of an array as JAX has it."""
+    """An array with only `__array__`, as in JAX."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
@@ -60,16 +60,16 @@ FORMS: dict[str, Any] = {
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=15, deadline=None)
 @given(st.tuples(*(st.integers(1, high) for high in (3, 3, 5, 7))), st.sampled_from(["one", "layers", "batch", "both"]))
-def test_every_form_and_shape_gives_the_same_maps(form: str, size: tuple[int, ...], shape: str) -> None:
+def test_every_array_type_and_layout_gives_equal_maps(form: str, size: tuple[int, ...], shape: str) -> None:
     layers, heads, rows, columns = size
     weights = softmax((layers, heads, rows, columns))
     batched = np.stack([weights, softmax(size, 1)], axis=1)  # [layer, batch, head, row, column]
-    as_given = FORMS[form]
+    convert = FORMS[form]
     arrays = {
-        "one": lambda: as_given(weights),
-        "layers": lambda: [as_given(layer) for layer in weights],
-        "batch": lambda: as_given(batched),
-        "both": lambda: tuple(as_given(layer) for layer in batched),
+        "one": lambda: convert(weights),
+        "layers": lambda: [convert(layer) for layer in weights],
+        "batch": lambda: convert(batched),
+        "both": lambda: tuple(convert(layer) for layer in batched),
     }[shape]()
     recording = recording_from_arrays({"cross": arrays})
     assert recording.of("cross").shape == size
@@ -82,7 +82,7 @@ def test_every_form_and_shape_gives_the_same_maps(form: str, size: tuple[int, ..
         assert second.remarks == ()
 
 
-def test_half_precision_is_read_and_its_sums_are_not_reported() -> None:
+def test_half_precision_is_accepted_without_remark_on_sums() -> None:
     weights = softmax((2, 3, 5, 7))
     for kind in (torch.bfloat16, torch.float16):
         recording = recording_from_arrays({"cross": [torch.from_numpy(each).to(kind) for each in weights]})
@@ -91,14 +91,14 @@ def test_half_precision_is_read_and_its_sums_are_not_reported() -> None:
         assert recording.remarks == ()
 
 
-def test_groups_of_heads_that_share_keys_stand_side_by_side() -> None:
+def test_grouped_heads_are_flattened() -> None:
     weights = softmax((1, 2, 3, 5, 7))  # [batch, group, head, row, column]
     recording = recording_from_arrays({"cross": [weights, weights]})
     assert recording.of("cross").shape == (2, 6, 5, 7)
     np.testing.assert_array_equal(recording.attention.cross[1, 4], weights[0, 1, 1])
 
 
-def test_what_is_given_may_change_later() -> None:
+def test_recording_copies_its_input() -> None:
     weights = softmax((1, 1, 3, 3))
     before = weights.copy()
     recording = recording_from_arrays({"self": weights})
@@ -106,7 +106,7 @@ def test_what_is_given_may_change_later() -> None:
     np.testing.assert_array_equal(recording.attention.of("self"), before)
 
 
-def test_chosen_layers_keep_their_numbers() -> None:
+def test_selected_layers_keep_their_numbers() -> None:
     weights = softmax((5, 2, 3, 3))
     recording = recording_from_arrays({"self": [None, *weights[1:]]}, layers=[4, 1])
     assert recording.of("self").numbers == (4, 1)
@@ -115,7 +115,7 @@ def test_chosen_layers_keep_their_numbers() -> None:
     assert [remark.word for remark in recording.remarks] == ["layers"]
 
 
-def test_means_and_maxima() -> None:
+def test_select_returns_means_and_maxima() -> None:
     weights = softmax((3, 5, 2, 7))
     maps = recording_from_arrays({"cross": weights}).of("cross")
     np.testing.assert_allclose(maps.select(1, "mean"), weights[1].mean(axis=0), rtol=1e-6)
@@ -124,7 +124,7 @@ def test_means_and_maxima() -> None:
     np.testing.assert_array_equal(maps.select("mean", "max"), weights.max(axis=(0, 1)))
 
 
-WRONG: dict[str, tuple[Any, str]] = {
+INVALID: dict[str, tuple[Any, str]] = {
     "scores": (np.full((1, 1, 2, 2), -3.0), "after the softmax"),
     "too large": (np.full((1, 1, 2, 2), 8.0), "after the softmax"),
     "no numbers": (np.full((1, 1, 2, 2), np.nan), "no numbers"),
@@ -138,15 +138,15 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_attention_is_refused_in_words(name: str) -> None:
-    arrays, says = WRONG[name]
+@pytest.mark.parametrize("name", INVALID)
+def test_invalid_attention_raises(name: str) -> None:
+    arrays, message = INVALID[name]
     with pytest.raises(RecordingError) as caught:
         recording_from_arrays({"self": arrays})
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_numbers_of_tokens_that_differ_are_listed() -> None:
+def test_inconsistent_sizes_raise() -> None:
     with pytest.raises(RecordingError, match="3 names in source, 5 columns of cross"):
         recording_from_arrays({"cross": softmax((1, 1, 2, 5))}, source=["a", "b", "c"])
     with pytest.raises(RecordingError, match="2 rows of self, 5 columns of self"):
@@ -159,7 +159,7 @@ def test_numbers_of_tokens_that_differ_are_listed() -> None:
         recording_from_arrays({"self": softmax((2, 1, 2, 2))}, layers=[2])
 
 
-def test_rows_that_do_not_sum_to_one_are_told() -> None:
+def test_rows_that_do_not_sum_to_one_are_reported() -> None:
     weights = softmax((2, 3, 5, 7))
     weights[1, 2, 3] *= 0.5
     weights[0, 0, 0] = 0
@@ -173,11 +173,11 @@ def band(size: int, reach: int) -> np.ndarray:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(3, 9), st.integers(1, 3), st.integers(0, 3), st.booleans())
-def test_masks_and_padding_are_found_again(size: int, heads: int, padding: int, causal: bool) -> None:
-    whole = size + padding
-    mask = np.zeros((whole, whole))
-    mask[:, :size] = np.tri(whole, size) if causal else 1
-    recording = recording_from_arrays({"self": softmax((2, heads, whole, whole), mask=mask)})
+def test_masks_and_padding_are_inferred(size: int, heads: int, padding: int, causal: bool) -> None:
+    padded_size = size + padding
+    mask = np.zeros((padded_size, padded_size))
+    mask[:, :size] = np.tri(padded_size, size) if causal else 1
+    recording = recording_from_arrays({"self": softmax((2, heads, padded_size, padded_size), mask=mask)})
     assert recording.of("self").shape == (2, heads, size, size)
     np.testing.assert_array_equal(recording.of("self").allowed, np.tri(size) if causal else np.ones((size, size)))
     assert [remark.values["count"] for remark in recording.remarks] == ([padding] if padding else [])
@@ -186,24 +186,24 @@ def test_masks_and_padding_are_found_again(size: int, heads: int, padding: int, 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(3, 7), st.integers(1, 4))
-def test_padding_before_a_causal_sentence_is_found(size: int, padding: int) -> None:
-    whole = size + padding
-    mask = np.tri(whole)
+def test_left_padding_of_causal_maps_is_inferred(size: int, padding: int) -> None:
+    padded_size = size + padding
+    mask = np.tri(padded_size)
     mask[padding:, :padding] = 0
-    mask[:padding] = 1  # what frameworks make of a row that sees nothing
-    recording = recording_from_arrays({"self": softmax((1, 2, whole, whole), mask=mask)})
+    mask[:padding] = 1  # frameworks give fully masked rows uniform weights
+    recording = recording_from_arrays({"self": softmax((1, 2, padded_size, padded_size), mask=mask)})
     assert recording.of("self").shape == (1, 2, size, size)
     np.testing.assert_array_equal(recording.of("self").allowed, np.tri(size))
 
 
-def test_windows_are_masks_and_looking_ahead_alone_is_no_padding() -> None:
+def test_sliding_windows_are_masks_and_not_padding() -> None:
     np.testing.assert_array_equal(allowed_cells(band(7, 3) > 0, square=True), band(7, 3))
     ahead = np.tri(5).T > 0
     assert not is_causal(ahead)
     assert trim_padding(ahead, square=True) == slice(0, 5)
 
 
-def test_a_source_that_is_padded_is_cut_for_both_kinds() -> None:
+def test_padded_source_is_trimmed_in_encoder_and_cross_maps() -> None:
     encoder, cross = softmax((1, 1, 5, 5), mask=np.arange(5) < 3), softmax((1, 1, 2, 5), mask=np.arange(5) < 3)
     recording = recording_from_arrays({"encoder": encoder, "cross": cross}, source=["a", "b", "c", "<pad>", "<pad>"])
     assert [token.text for token in recording.source] == ["a", "b", "c"]
@@ -211,7 +211,7 @@ def test_a_source_that_is_padded_is_cut_for_both_kinds() -> None:
     np.testing.assert_array_equal(recording.attention.encoder, encoder[..., :3, :3])
 
 
-def test_large_arrays_stay_where_they_are() -> None:
+def test_large_arrays_are_not_copied() -> None:
     """48 layers of 48 heads over 512 tokens are 604 million weights."""
     row = softmax((512, 512))
     large = np.broadcast_to(row, (48, 48, 512, 512))

@@ -12,15 +12,15 @@ from workshop.data.templates.numerals import chinese, english, german
 
 
 @pytest.mark.parametrize(("language", "write"), [("de", german), ("en", english), ("zh", chinese)])
-def test_every_number_in_words_is_read_as_what_it_was_written_from(language: str, write: object) -> None:
-    chosen = random.Random(1)  # noqa: S311 - the same numbers in every run
-    for number in [*range(1300), *(chosen.randrange(10**6) for _ in range(300))]:
+def test_number_words_are_parsed(language: str, write: object) -> None:
+    rng = random.Random(1)  # noqa: S311 - the same numbers in every run
+    for number in [*range(1300), *(rng.randrange(10**6) for _ in range(300))]:
         text = write(number)  # type: ignore[operator]
         assert [each.value for each in find_numbers(text, language)] == [number], text
 
 
 def french(number: int) -> str:
-    """As it is written in France, below a million."""
+    """A number below a million in the French of France."""
     ones, tens = SMALL["fr"].split(), TENS["fr"].split()
     if number <= 16:
         return ones[number]
@@ -35,14 +35,14 @@ def french(number: int) -> str:
         return "quatre-vingts" if number == 80 else f"quatre-vingt-{french(number - 80)}"
     for size, name in ((1000, "mille"), (100, "cent")):
         if number >= size:
-            many, rest = divmod(number, size)
-            return " ".join([french(many)] * (many > 1) + [name] + [french(rest)] * (rest > 0))
+            count, rest = divmod(number, size)
+            return " ".join([french(count)] * (count > 1) + [name] + [french(rest)] * (rest > 0))
     raise AssertionError(number)
 
 
-def test_french_numbers_are_read_with_hyphens_and_without() -> None:
-    chosen = random.Random(2)  # noqa: S311 - the same numbers in every run
-    for number in [*range(1300), *(chosen.randrange(10**6) for _ in range(300))]:
+def test_french_number_words_are_parsed_with_or_without_hyphens() -> None:
+    rng = random.Random(2)  # noqa: S311 - the same numbers in every run
+    for number in [*range(1300), *(rng.randrange(10**6) for _ in range(300))]:
         for text in (french(number), french(number).replace(" ", "-"), french(number).replace("-", " ")):
             assert [each.value for each in find_numbers(text, "fr")] == [number], text
 
@@ -76,7 +76,7 @@ def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("source", "target"),
     [
         (("de", "Der Laden macht um halb neun auf."), ("en", "The shop opens at half past eight.")),
         (("de", "um Viertel vor sechs"), ("en", "at a quarter to six")),
@@ -112,19 +112,21 @@ def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
         (("zh", "会议一点开始。"), ("en", "The meeting begins at one o'clock.")),
     ],
 )
-def test_sides_that_say_the_same_lack_nothing(one: tuple[str, str], other: tuple[str, str]) -> None:
-    (here, first), (there, second) = one, other
-    assert unmatched_numbers(find_numbers(first, here), find_numbers(second, there)) == ([], [])
+def test_equal_numbers_match(source: tuple[str, str], target: tuple[str, str]) -> None:
+    (source_language, source_text), (target_language, target_text) = source, target
+    assert unmatched_numbers(
+        find_numbers(source_text, source_language), find_numbers(target_text, target_language)
+    ) == ([], [])
 
 
 @pytest.mark.parametrize("text", ["下午一点见。", "现在一点钟。", "凌晨一点，一点半，一点二十分"])
-def test_one_oclock_is_a_time_where_something_says_so(text: str) -> None:
+def test_one_oclock_is_a_time_if_the_context_is(text: str) -> None:
     assert all(each.clock and each.required for each in find_numbers(text, "zh"))
     assert unmatched_numbers(find_numbers(text, "zh"), find_numbers("See you at two.", "en"))[0]
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("source", "target"),
     [
         (("fr", "Il a vingt-deux ans."), ("en", "He is twenty-three years old.")),
         (("de", "1.250 Euro"), ("en", "1.250 euros")),
@@ -133,14 +135,18 @@ def test_one_oclock_is_a_time_where_something_says_so(text: str) -> None:
         (("fr", "à huit heures et demie"), ("en", "at eight")),
     ],
 )
-def test_sides_that_say_another_number_differ(one: tuple[str, str], other: tuple[str, str]) -> None:
-    (here, first), (there, second) = one, other
-    assert all(unmatched_numbers(find_numbers(first, here), find_numbers(second, there)))
+def test_different_numbers_do_not_match(source: tuple[str, str], target: tuple[str, str]) -> None:
+    (source_language, source_text), (target_language, target_text) = source, target
+    assert all(
+        unmatched_numbers(find_numbers(source_text, source_language), find_numbers(target_text, target_language))
+    )
 
 
-def test_a_number_that_differs_is_told_with_its_place() -> None:
+def test_unmatched_numbers_have_offsets() -> None:
     german_text, english_text = "Es sind achtzehn Jungen.", "There are eight boys."
-    here, there = unmatched_numbers(find_numbers(german_text, "de"), find_numbers(english_text, "en"))
-    assert [german_text[each.start : each.end] for each in here] == ["achtzehn"]
-    assert [english_text[each.start : each.end] for each in there] == ["eight"]
+    missing_in_english, missing_in_german = unmatched_numbers(
+        find_numbers(german_text, "de"), find_numbers(english_text, "en")
+    )
+    assert [german_text[each.start : each.end] for each in missing_in_english] == ["achtzehn"]
+    assert [english_text[each.start : each.end] for each in missing_in_german] == ["eight"]
     assert unmatched_numbers(find_numbers("halb neun", "de"), find_numbers("at 2:30", "en"))[0]

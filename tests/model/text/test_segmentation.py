@@ -1,12 +1,12 @@
-"""The rule for words, one line of it at a time. `|` marks where the vocabulary has cut."""
+"""Word segmentation, one rule at a time. `|` separates tokens."""
 
 import pytest
 
 from headlight.model.text.segmentation import UNSPACED_START, byte_offsets, characters, insert_boundaries, word_indices
 
 
-def words_of(marked: str) -> list[str]:
-    """The words of a text whose token borders are marked; a token's leading space is left out of its span."""
+def marked_words(marked: str) -> list[str]:
+    """The words of a text with marked token boundaries. Spans of tokens do not include a leading space."""
     text, spans = "", []
     for piece in marked.split("|"):
         space = piece.startswith(" ") and not piece.isspace()
@@ -31,8 +31,8 @@ def words_of(marked: str) -> list[str]:
         ("H|2|O", ["H2O"]),
     ],
 )
-def test_letters_and_digits_side_by_side_are_one_word(marked: str, words: list[str]) -> None:
-    assert words_of(marked) == words
+def test_adjacent_letters_and_digits_are_one_word(marked: str, words: list[str]) -> None:
+    assert marked_words(marked) == words
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,8 @@ def test_letters_and_digits_side_by_side_are_one_word(marked: str, words: list[s
         ("ja|,|nein", ["ja", ",", "nein"]),
     ],
 )
-def test_a_sign_inside_a_word_or_number_belongs_to_it_and_one_at_its_edge_does_not(
-    marked: str, words: list[str]
-) -> None:
-    assert words_of(marked) == words
+def test_punctuation_belongs_to_words_only_inside_them(marked: str, words: list[str]) -> None:
+    assert marked_words(marked) == words
 
 
 @pytest.mark.parametrize(
@@ -68,8 +66,8 @@ def test_a_sign_inside_a_word_or_number_belongs_to_it_and_one_at_its_edge_does_n
         ("<|/|s|>", ["<", "/", "s", ">"]),
     ],
 )
-def test_each_punctuation_mark_is_a_word_and_a_run_of_one_mark_too(marked: str, words: list[str]) -> None:
-    assert words_of(marked) == words
+def test_runs_of_one_punctuation_mark_are_words(marked: str, words: list[str]) -> None:
+    assert marked_words(marked) == words
 
 
 @pytest.mark.parametrize(
@@ -86,10 +84,8 @@ def test_each_punctuation_mark_is_a_word_and_a_run_of_one_mark_too(marked: str, 
         ("สวัส|ดี", ["สวัส", "ดี"]),
     ],
 )
-def test_scripts_without_spaces_keep_the_cuts_of_the_vocabulary_and_a_change_of_script_splits(
-    marked: str, words: list[str]
-) -> None:
-    assert words_of(marked) == words
+def test_unspaced_scripts_split_at_tokens_and_script_changes(marked: str, words: list[str]) -> None:
+    assert marked_words(marked) == words
 
 
 @pytest.mark.parametrize(
@@ -101,8 +97,8 @@ def test_scripts_without_spaces_keep_the_cuts_of_the_vocabulary_and_a_change_of_
         ("😀|😀", ["😀", "😀"]),
     ],
 )
-def test_an_emoji_with_all_it_is_composed_of_is_one_word(marked: str, words: list[str]) -> None:
-    assert words_of(marked) == words
+def test_composed_emoji_are_one_word(marked: str, words: list[str]) -> None:
+    assert marked_words(marked) == words
 
 
 @pytest.mark.parametrize(
@@ -117,31 +113,31 @@ def test_an_emoji_with_all_it_is_composed_of_is_one_word(marked: str, words: lis
         ("", [""]),
     ],
 )
-def test_white_space_counts_to_the_word_after_it_and_at_the_end_to_the_last(marked: str, words: list[str]) -> None:
-    assert words_of(marked) == words
+def test_whitespace_belongs_to_next_word_or_at_the_end_to_the_last(marked: str, words: list[str]) -> None:
+    assert marked_words(marked) == words
 
 
-def test_pieces_of_one_character_are_never_parted() -> None:
+def test_pieces_of_a_character_are_one_word() -> None:
     assert word_indices("😀好a", [(0, 1), (0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]) == [0, 0, 1, 1, 1, 2]
 
 
-def test_a_text_without_tokens_has_no_words() -> None:
+def test_empty_text_has_no_words() -> None:
     assert word_indices("", []) == []
 
 
-def test_bytes_that_are_no_character_give_the_same_marks_as_the_decoder() -> None:
+def test_invalid_bytes_are_replaced_like_in_python() -> None:
     broken = "aü".encode()[:2] + b"\xe4\xb8" + "好".encode() + b"\xff\xf0\x9f\x98"
-    found = list(characters(broken))
-    assert "".join(character for character, _ in found) == broken.decode("utf-8", errors="replace")
-    assert b"".join(own for _, own in found) == broken
+    decoded = list(characters(broken))
+    assert "".join(character for character, _ in decoded) == broken.decode("utf-8", errors="replace")
+    assert b"".join(data for _, data in decoded) == broken
 
 
-def test_the_space_put_in_front_has_no_place() -> None:
+def test_added_leading_space_has_no_offset() -> None:
     assert byte_offsets(b" ab") == ("ab", {0: 0, 1: 0, 2: 1, 3: 2})
-    assert byte_offsets(b"   ab") == ("  ab", {0: 0, 1: 1, 2: 2, 3: 2, 4: 3, 5: 4}), "of several the last one"
+    assert byte_offsets(b"   ab") == ("  ab", {0: 0, 1: 1, 2: 2, 3: 2, 4: 3, 5: 4}), "the last of several spaces"
     assert byte_offsets(b"  ") == (" ", {0: 0, 1: 0, 2: 1})
     assert byte_offsets(b"") == ("", {0: 0})
-    assert UNSPACED_START.startswith(r"\A "), "only a space at the very beginning is taken away again"
+    assert UNSPACED_START.startswith(r"\A "), "only a space at the very beginning is removed"
 
 
 @pytest.mark.parametrize(
@@ -155,5 +151,5 @@ def test_the_space_put_in_front_has_no_place() -> None:
         ([], ""),
     ],
 )
-def test_only_borders_that_nobody_sees_are_marked(words: list[str], marked: str) -> None:
+def test_only_invisible_word_boundaries_are_marked(words: list[str], marked: str) -> None:
     assert insert_boundaries(words) == marked

@@ -35,7 +35,7 @@ SENTENCES = [
     *("私はお茶を飲みます。", "私たちは今日ビールを飲みます。", "犬は庭で寝ています。", "庭に大きな木があります。"),
     *("彼は新聞を読みます。", "彼女は本を読みます。", "今日はコーヒーを飲みます。", "コーヒーが好きです。"),
 ]
-NASTY = [
+DIFFICULT = [
     "",
     " ",
     "  zwei  Leerzeichen ",
@@ -53,7 +53,7 @@ NASTY = [
     "\ufffd\x00\x1b",
     "<b>x</b> ${y} \\u0041 {{z}}",
 ]
-EVERYTHING = st.one_of(st.text(), st.text(st.sampled_from(" \n\t'’.-3aüß我们はカー한👨\u200d🏽🇩\u0301▁Ġ<pad>/s\ufffd")))
+ANY_TEXT = st.one_of(st.text(), st.text(st.sampled_from(" \n\t'’.-3aüß我们はカー한👨\u200d🏽🇩\u0301▁Ġ<pad>/s\ufffd")))
 quick = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 
 
@@ -67,18 +67,18 @@ def bytes_only() -> Tokenizer:
     return Tokenizer.train(SENTENCES, MIN_VOCABULARY)
 
 
-def texts(tokenizer: Tokenizer, text: str) -> list[str]:
+def token_texts(tokenizer: Tokenizer, text: str) -> list[str]:
     return [token.text for token in tokenizer.source_tokens(text)]
 
 
-def words(tokenizer: Tokenizer, text: str) -> list[str]:
+def word_texts(tokenizer: Tokenizer, text: str) -> list[str]:
     tokens = tokenizer.source_tokens(text)[:-1]
     groups = [list(group) for _, group in itertools.groupby(tokens, key=lambda token: token.word)]
     return [text[group[0].start : group[-1].end] for group in groups]
 
 
 def check_tokens(tokenizer: Tokenizer, ids: list[int]) -> None:
-    """All that is promised about tokens and their spans."""
+    """Check the guarantees about tokens and their offsets."""
     text = tokenizer.decode(ids)
     tokens = tokenizer.written_tokens(ids)
     assert [token.id for token in tokens] == ids
@@ -94,8 +94,8 @@ def check_tokens(tokenizer: Tokenizer, ids: list[int]) -> None:
         covered = max(covered, token.end)
     assert covered == len(text)
     assert [token.start for token in tokens] == sorted(token.start for token in tokens)
-    written = [token for token in tokens if not token.special]
-    for span, group in itertools.groupby(written, key=lambda token: (token.start, token.end)):
+    ordinary = [token for token in tokens if not token.special]
+    for span, group in itertools.groupby(ordinary, key=lambda token: (token.start, token.end)):
         pieces = list(group)
         assert [token.piece for token in pieces] == list(range(len(pieces))), span
         assert {(token.pieces, token.word) for token in pieces} == {(len(pieces), pieces[0].word)}, span
@@ -104,10 +104,8 @@ def check_tokens(tokenizer: Tokenizer, ids: list[int]) -> None:
 # ---------------------------------------------------------------- round trip
 
 
-@pytest.mark.parametrize("text", NASTY)
-def test_nasty_text_comes_back_unchanged_with_true_spans(
-    tokenizer: Tokenizer, bytes_only: Tokenizer, text: str
-) -> None:
+@pytest.mark.parametrize("text", DIFFICULT)
+def test_difficult_text_roundtrips_with_valid_offsets(tokenizer: Tokenizer, bytes_only: Tokenizer, text: str) -> None:
     for each in (tokenizer, bytes_only):
         ids = each.encode(text)
         assert each.decode(ids) == text
@@ -116,8 +114,8 @@ def test_nasty_text_comes_back_unchanged_with_true_spans(
 
 
 @quick
-@given(text=EVERYTHING)
-def test_any_text_comes_back_unchanged_with_true_spans(tokenizer: Tokenizer, bytes_only: Tokenizer, text: str) -> None:
+@given(text=ANY_TEXT)
+def test_any_text_roundtrips_with_valid_offsets(tokenizer: Tokenizer, bytes_only: Tokenizer, text: str) -> None:
     for each in (tokenizer, bytes_only):
         ids = each.encode(text)
         assert each.decode(ids) == text
@@ -126,24 +124,22 @@ def test_any_text_comes_back_unchanged_with_true_spans(tokenizer: Tokenizer, byt
 
 @quick
 @given(data=st.data())
-def test_any_ids_decode_like_the_plain_library_and_their_spans_cover_the_text(
-    tokenizer: Tokenizer, data: st.DataObject
-) -> None:
+def test_any_ids_decode_like_tokenizers_with_valid_offsets(tokenizer: Tokenizer, data: st.DataObject) -> None:
     ids = data.draw(st.lists(st.integers(0, tokenizer.vocabulary_size - 1), max_size=20))
     plain = tokenizers.Tokenizer.from_str(tokenizer.to_json())
     assert tokenizer.decode(ids) == plain.decode(ids) == plain.decode(ids, skip_special_tokens=False)
     check_tokens(tokenizer, ids)
 
 
-def test_the_plain_library_reads_the_file_with_the_same_results(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_saved_file_gives_equal_results_in_tokenizers(tokenizer: Tokenizer, tmp_path: Path) -> None:
     tokenizer.save(tmp_path / "tokenizer.json")
     plain = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    for text in (*SENTENCES, *NASTY):
+    for text in (*SENTENCES, *DIFFICULT):
         encoding = plain.encode(text)
         assert encoding.ids == tokenizer.encode(text)
         assert plain.decode(encoding.ids) == text
         if text.startswith(" "):
-            continue  # there the library says that the space put in front is the first one, we that it is the last
+            continue  # the library counts the added space as the first one, we as the last one
         for token, (start, end) in zip(tokenizer.source_tokens(text), encoding.offsets, strict=False):
             assert start <= token.start <= token.end, "its offsets begin with the space before the word"
             assert token.end == end or (token.pieces > 1 and end <= token.end)
@@ -152,7 +148,7 @@ def test_the_plain_library_reads_the_file_with_the_same_results(tokenizer: Token
     assert loaded.source_tokens("Ein Bier, 谢谢!") == tokenizer.source_tokens("Ein Bier, 谢谢!")
 
 
-def test_a_batch_gives_what_each_text_gives_alone(tokenizer: Tokenizer) -> None:
+def test_batch_matches_single_texts(tokenizer: Tokenizer) -> None:
     assert tokenizer.encode_batch(SENTENCES) == [tokenizer.encode(text) for text in SENTENCES]
     assert tokenizer.encode_batch([]) == []
 
@@ -160,42 +156,42 @@ def test_a_batch_gives_what_each_text_gives_alone(tokenizer: Tokenizer) -> None:
 # ---------------------------------------------------------------- pieces
 
 
-def test_the_first_word_is_the_same_token_as_inside_a_sentence(tokenizer: Tokenizer) -> None:
+def test_first_word_has_same_token_as_inside_a_sentence(tokenizer: Tokenizer) -> None:
     assert tokenizer.encode("Garten") == tokenizer.encode("Im Garten")[-1:]
     assert tokenizer.label(tokenizer.encode("Garten")[0]) == " Garten"
-    assert texts(tokenizer, "Garten") == ["Garten", END]
+    assert token_texts(tokenizer, "Garten") == ["Garten", END]
 
 
 @pytest.mark.parametrize("text", ["我们", "コーヒー", "します", "“我们”", "3我们", "。我们"])
-def test_no_space_is_put_before_han_and_kana(tokenizer: Tokenizer, text: str) -> None:
+def test_han_and_kana_get_no_leading_space(tokenizer: Tokenizer, text: str) -> None:
     assert not tokenizer.label(tokenizer.encode(text)[0]).startswith(" ")
     assert tokenizer.encode("我们") == tokenizer.encode("谢谢我们")[-1:]
 
 
-def test_korean_has_spaces_and_so_a_first_word_like_the_others(tokenizer: Tokenizer) -> None:
+def test_korean_first_word_gets_leading_space(tokenizer: Tokenizer) -> None:
     assert tokenizer.encode("한국") == tokenizer.encode("Im 한국")[-len(tokenizer.encode("한국")) :]
 
 
-def test_chinese_is_cut_into_what_the_vocabulary_has_learned(tokenizer: Tokenizer) -> None:
-    assert texts(tokenizer, "我们在北京学习。") == ["我们", "在北京学习", "。", END]
-    assert words(tokenizer, "我们喝tea，2024年") == ["我们", "喝", "tea", "，", "2024", *"年"]
+def test_chinese_is_split_into_learned_words(tokenizer: Tokenizer) -> None:
+    assert token_texts(tokenizer, "我们在北京学习。") == ["我们", "在北京学习", "。", END]
+    assert word_texts(tokenizer, "我们喝tea，2024年") == ["我们", "喝", "tea", "，", "2024", *"年"]
 
 
-def test_scripts_and_numbers_and_signs_are_cut_apart(tokenizer: Tokenizer) -> None:
-    assert words(tokenizer, "今日はコーヒーを飲みます。")[-1] == "。"
-    assert "コーヒー" in words(tokenizer, "私はコーヒーが好き")
-    assert all(len(text) <= 3 for text in texts(tokenizer, "123456789")[:-1])
-    assert words(tokenizer, "Don't drink... gut-gelaunt!!") == ["Don't", "drink", "...", "gut-gelaunt", "!!"]
-    assert texts(tokenizer, "Wie geht's?")[-3:] == ["'s", "?", END]
+def test_scripts_numbers_and_punctuation_are_split(tokenizer: Tokenizer) -> None:
+    assert word_texts(tokenizer, "今日はコーヒーを飲みます。")[-1] == "。"
+    assert "コーヒー" in word_texts(tokenizer, "私はコーヒーが好き")
+    assert all(len(text) <= 3 for text in token_texts(tokenizer, "123456789")[:-1])
+    assert word_texts(tokenizer, "Don't drink... gut-gelaunt!!") == ["Don't", "drink", "...", "gut-gelaunt", "!!"]
+    assert token_texts(tokenizer, "Wie geht's?")[-3:] == ["'s", "?", END]
 
 
-def test_the_end_token_stands_at_the_end_and_has_no_word(tokenizer: Tokenizer) -> None:
+def test_end_token_is_last_and_has_no_word(tokenizer: Tokenizer) -> None:
     end = tokenizer.source_tokens("Ein Bier")[-1]
     assert (end.text, end.id, end.start, end.end, end.word, end.special) == (END, 2, 8, 8, None, True)
     assert [token.text for token in tokenizer.source_tokens("")] == [END]
 
 
-def test_all_pieces_of_a_character_show_the_whole_character(tokenizer: Tokenizer) -> None:
+def test_pieces_of_a_character_have_its_text(tokenizer: Tokenizer) -> None:
     tokens = tokenizer.source_tokens("Garten 🍺!")
     pieces = [token for token in tokens if token.text == "🍺"]
     assert [(token.piece, token.pieces) for token in pieces] == [(0, 4), (1, 4), (2, 4), (3, 4)]
@@ -203,21 +199,21 @@ def test_all_pieces_of_a_character_show_the_whole_character(tokenizer: Tokenizer
     assert [token.text for token in tokens] == ["Garten", " ", *"🍺🍺🍺🍺", "!", END]
 
 
-def test_the_space_put_in_front_is_a_piece_of_what_follows_when_it_is_a_token_alone(tokenizer: Tokenizer) -> None:
+def test_separate_leading_space_is_a_piece_of_the_next_character(tokenizer: Tokenizer) -> None:
     tokens = tokenizer.source_tokens("🍺")[:-1]
     assert [(token.text, token.start, token.end, token.pieces) for token in tokens] == [("🍺", 0, 1, 5)] * 5
     tokens = tokenizer.source_tokens("  Garten")
     assert [(token.text, token.start, token.end) for token in tokens[-2:]] == [("Garten", 2, 8), (END, 8, 8)]
 
 
-def test_no_learned_token_holds_half_a_character_beside_another(tokenizer: Tokenizer) -> None:
+def test_learned_byte_tokens_contain_only_bytes(tokenizer: Tokenizer) -> None:
     labels = [tokenizer.label(number) for number in range(tokenizer.vocabulary_size)]
     broken = [label for label in labels if "⟨" in label]
     assert broken
     assert all(label.replace("⟨", " ").replace("⟩", "").split() == label[1:-1].split("⟩⟨") for label in broken)
 
 
-def test_a_character_cut_in_the_middle_is_a_replacement_mark_until_it_is_complete(bytes_only: Tokenizer) -> None:
+def test_incomplete_character_decodes_to_replacement_character(bytes_only: Tokenizer) -> None:
     ids = bytes_only.encode("Tee 好")
     assert [bytes_only.decode(ids[:length]) for length in (5, 6, 7, 8)] == ["Tee ", "Tee �", "Tee �", "Tee 好"]
     tokens = bytes_only.written_tokens([*ids[:7], bytes_only.end_id])
@@ -225,14 +221,14 @@ def test_a_character_cut_in_the_middle_is_a_replacement_mark_until_it_is_complet
     check_tokens(bytes_only, [*ids[:6], *bytes_only.encode(" x")])
 
 
-def test_special_ids_write_nothing(tokenizer: Tokenizer) -> None:
+def test_special_ids_decode_to_empty_text(tokenizer: Tokenizer) -> None:
     ids = tokenizer.encode("Ein Bier")
     assert tokenizer.decode([tokenizer.start_id, *ids, tokenizer.end_id, tokenizer.pad_id]) == "Ein Bier"
     tokens = tokenizer.written_tokens([tokenizer.start_id, *ids, tokenizer.end_id])
     assert [(token.text, token.start) for token in (tokens[0], tokens[-1])] == [(START, 0), (END, 8)]
 
 
-def test_labels_keep_the_leading_space_and_are_honest_about_bytes(tokenizer: Tokenizer) -> None:
+def test_labels_show_leading_space_and_bytes(tokenizer: Tokenizer) -> None:
     assert [tokenizer.label(number) for number in range(3)] == list(SPECIAL)
     assert tokenizer.label(tokenizer.encode("drink")[0]) == " drink"
     assert tokenizer.label(tokenizer.encode("我们")[0]) == "我们"
@@ -243,12 +239,12 @@ def test_labels_keep_the_leading_space_and_are_honest_about_bytes(tokenizer: Tok
 # ---------------------------------------------------------------- training
 
 
-def test_training_twice_gives_the_same_file(tokenizer: Tokenizer) -> None:
+def test_training_is_deterministic(tokenizer: Tokenizer) -> None:
     assert Tokenizer.train(iter(SENTENCES), 900).to_json() == tokenizer.to_json()
     assert Tokenizer.train(reversed(SENTENCES), 900).to_json() == tokenizer.to_json()
 
 
-def test_a_vocabulary_holds_special_tokens_then_bytes_and_is_as_large_as_asked(tokenizer: Tokenizer) -> None:
+def test_vocabulary_has_special_tokens_first_and_requested_size(tokenizer: Tokenizer) -> None:
     assert (tokenizer.pad_id, tokenizer.start_id, tokenizer.end_id) == (0, 1, 2)
     assert Tokenizer.train(SENTENCES, 300).vocabulary_size == 300
     assert MIN_VOCABULARY < tokenizer.vocabulary_size <= 900
@@ -264,49 +260,49 @@ def test_characters_take_at_most_half_of_a_small_vocabulary() -> None:
     assert " tea" in labels
 
 
-def test_special_looking_text_is_never_learned_as_one_piece() -> None:
-    learned = Tokenizer.train([f"a{START}{PAD}{END}b {PAD} {END}"] * 50, 600)
+def test_text_of_special_tokens_is_not_learned() -> None:
+    trained = Tokenizer.train([f"a{START}{PAD}{END}b {PAD} {END}"] * 50, 600)
     text = f"{PAD}{START}{END} {PAD}"
-    assert learned.decode(learned.encode(text)) == text
-    assert not set(learned.encode(text)) & {0, 1, 2}
+    assert trained.decode(trained.encode(text)) == text
+    assert not set(trained.encode(text)) & {0, 1, 2}
 
 
-def test_dropout_changes_the_cuts_and_never_the_text(tokenizer: Tokenizer) -> None:
+def test_dropout_changes_tokens_but_not_text(tokenizer: Tokenizer) -> None:
     plain = tokenizer.encode_batch(SENTENCES)
-    drawn = tokenizer.encode_with_dropout(SENTENCES, 0.3)
-    assert drawn != plain
-    assert [tokenizer.decode(ids) for ids in drawn] == SENTENCES
-    assert tokenizer.encode_with_dropout(SENTENCES, 0.3) != drawn, "each call draws anew"
+    sampled = tokenizer.encode_with_dropout(SENTENCES, 0.3)
+    assert sampled != plain
+    assert [tokenizer.decode(ids) for ids in sampled] == SENTENCES
+    assert tokenizer.encode_with_dropout(SENTENCES, 0.3) != sampled, "each call samples again"
     assert tokenizer.encode_with_dropout(SENTENCES, 0.0) == plain
 
 
-def test_dropout_in_one_thread_leaves_the_others_alone(tokenizer: Tokenizer) -> None:
+def test_dropout_does_not_affect_other_threads(tokenizer: Tokenizer) -> None:
     plain = tokenizer.encode_batch(SENTENCES)
     with ThreadPoolExecutor(4) as threads:
-        drawn = [threads.submit(tokenizer.encode_with_dropout, SENTENCES, 0.5) for _ in range(20)]
+        sampled = [threads.submit(tokenizer.encode_with_dropout, SENTENCES, 0.5) for _ in range(20)]
         encoded = [threads.submit(tokenizer.encode_batch, SENTENCES) for _ in range(20)]
     assert all(future.result() == plain for future in encoded)
-    assert all([tokenizer.decode(ids) for ids in future.result()] == SENTENCES for future in drawn)
+    assert all([tokenizer.decode(ids) for ids in future.result()] == SENTENCES for future in sampled)
 
 
-def test_importing_the_tokenizer_loads_neither_transformers_nor_torch() -> None:
+def test_import_loads_neither_transformers_nor_torch() -> None:
     code = "import sys, headlight.model.text.tokenizer; print(sorted({'transformers', 'torch'} & set(sys.modules)))"
     root = Path(__file__).resolve().parents[3]
     result = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
 
 
-# ---------------------------------------------------------------- complaints
+# ---------------------------------------------------------------- errors
 
 
-def changed(tokenizer: Tokenizer, change: Callable[[dict[str, object]], object]) -> str:
+def edited_json(tokenizer: Tokenizer, change: Callable[[dict[str, object]], object]) -> str:
     content = json.loads(tokenizer.to_json())
     change(content)
     return json.dumps(content)
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "message"),
     [
         (lambda content: content.pop("model"), r"is not a tokenizer \(lacks 'model'\)"),
         (lambda content: content.update(model=[]), "is not a tokenizer"),
@@ -333,14 +329,14 @@ def changed(tokenizer: Tokenizer, change: Callable[[dict[str, object]], object])
         ),
     ],
 )
-def test_a_foreign_or_damaged_tokenizer_is_refused_in_plain_words(
-    tokenizer: Tokenizer, change: Callable[[dict[str, object]], object], complaint: str
+def test_unsupported_tokenizer_file_raises(
+    tokenizer: Tokenizer, change: Callable[[dict[str, object]], object], message: str
 ) -> None:
-    with pytest.raises(TokenizerError, match=rf"^here\.json: .*{complaint}.*(Train|again)"):
-        Tokenizer.from_json(changed(tokenizer, change), name="here.json")
+    with pytest.raises(TokenizerError, match=rf"^here\.json: .*{message}.*(Train|again)"):
+        Tokenizer.from_json(edited_json(tokenizer, change), name="here.json")
 
 
-def test_a_file_that_is_missing_or_unreadable_is_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_unreadable_file_is_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(TokenizerError, match=r"nowhere\.json: there is no such file"):
         Tokenizer.load(tmp_path / "nowhere.json")
     with pytest.raises(TokenizerError, match="cannot be read"):
@@ -355,7 +351,7 @@ def test_a_file_that_is_missing_or_unreadable_is_named(tokenizer: Tokenizer, tmp
         tokenizer.save(tmp_path / "no folder" / "tokenizer.json")
 
 
-def test_truncation_padding_and_dropout_of_a_file_are_not_obeyed(tokenizer: Tokenizer) -> None:
+def test_truncation_padding_and_dropout_settings_are_ignored(tokenizer: Tokenizer) -> None:
     plain = tokenizers.Tokenizer.from_str(tokenizer.to_json())
     plain.enable_truncation(3)
     plain.enable_padding(length=100)
@@ -365,10 +361,10 @@ def test_truncation_padding_and_dropout_of_a_file_are_not_obeyed(tokenizer: Toke
 
 
 @pytest.mark.parametrize("text", ["\ud83d", "ein \udc00 Bier"])
-def test_half_a_character_is_refused_with_its_place(tokenizer: Tokenizer, text: str) -> None:
-    place = next(place for place, character in enumerate(text, 1) if "\ud800" <= character <= "\udfff")
+def test_lone_surrogate_raises_with_position(tokenizer: Tokenizer, text: str) -> None:
+    position = next(position for position, character in enumerate(text, 1) if "\ud800" <= character <= "\udfff")
     for use in (tokenizer.encode, tokenizer.source_tokens, lambda text: Tokenizer.train([text], 300)):
-        with pytest.raises(TokenizerError, match=rf"half a character \(U\+D.* at position {place},.*Remove it"):
+        with pytest.raises(TokenizerError, match=rf"half a character \(U\+D.* at position {position},.*Remove it"):
             use(text)
     for use_many in (tokenizer.encode_batch, tokenizer.encode_with_dropout):
         with pytest.raises(TokenizerError, match="half a character"):
@@ -376,13 +372,13 @@ def test_half_a_character_is_refused_with_its_place(tokenizer: Tokenizer, text: 
 
 
 @pytest.mark.parametrize("number", [-1, 5000])
-def test_an_id_beyond_the_vocabulary_is_refused(tokenizer: Tokenizer, number: int) -> None:
+def test_id_outside_vocabulary_raises(tokenizer: Tokenizer, number: int) -> None:
     for use in (tokenizer.decode, tokenizer.written_tokens, lambda ids: tokenizer.label(ids[0])):
         with pytest.raises(TokenizerError, match=f"no token {number}: this vocabulary has 0 to "):
             use([number])
 
 
-def test_impossible_wishes_are_refused(tokenizer: Tokenizer) -> None:
+def test_invalid_arguments_raise(tokenizer: Tokenizer) -> None:
     with pytest.raises(TokenizerError, match=r"must be at least 259, for .*, not 100"):
         Tokenizer.train(SENTENCES, 100)
     for nothing in ([], ["", ""]):

@@ -71,9 +71,9 @@ def seen_step_by_step(translator: Translator, answer: Translation) -> tuple[Atte
     with torch.inference_mode(), watch(model, *patterns) as seen:
         memory = model.encode(torch.tensor([[token.id for token in answer.source_tokens]]))
         state = model.decoder.new_state(memory, cached=True)
-        for read, written in zip(answer.decoder_tokens, answer.target_tokens, strict=True):
+        for read, target_token in zip(answer.decoder_tokens, answer.target_tokens, strict=True):
             logits = model.decoder(torch.tensor([[read.id]]), state)[0, 0]
-            log_probabilities.append(float(logits.log_softmax(dim=-1)[written.id]))
+            log_probabilities.append(float(logits.log_softmax(dim=-1)[target_token.id]))
     for kind, count in layers.items():
         keys = target if kind == "decoder" else source
         maps[kind] = np.zeros((count, HEADS, source if kind == "encoder" else target, keys), dtype=np.float32)
@@ -94,7 +94,9 @@ def seen_step_by_step(translator: Translator, answer: Translation) -> tuple[Atte
 @pytest.mark.parametrize("positions", POSITION_NAMES)
 def test_captured_maps_match_stepwise_decoding(positions: str, norm_first: bool) -> None:
     translator = tiny_translator(positions=positions, norm_first=norm_first, final_norm=norm_first, ends=1.0)
-    for answer in translator.translate_batch(SENTENCES, max_length=19):  # padded: what is compared ran alone
+    for answer in translator.translate_batch(
+        SENTENCES, max_length=19
+    ):  # padded; the expected result ran without a batch
         attention, log_probabilities = seen_step_by_step(translator, answer)
         for kind in KINDS:
             np.testing.assert_allclose(answer.attention.of(kind), attention.of(kind), atol=1e-5, rtol=0)
@@ -129,7 +131,7 @@ def test_float16_steps_change_hypothesis_scores_little(
             exact = translator.translate(answer.request.text, target=hypothesis.ids).log_probability
             shifts.append(abs(hypothesis.log_probability - exact) / len(hypothesis.ids))
     assert max(shifts) < 1e-3
-    assert (max(shifts) > 1e-6) == can_pack_float16()  # it was at work, where it can be
+    assert (max(shifts) > 1e-6) == can_pack_float16()  # the fast path was used if available
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3, "n_best": 3}, {"temperature": 0.9, "seed": 4}], ids=str)
@@ -150,7 +152,7 @@ def test_capture_in_padded_batch_matches_single_sentence(translator: Translator,
         assert alone.score == pytest.approx(one.score, abs=1e-5)
 
 
-# ---------------------------------------------------------------- what a map is
+# ---------------------------------------------------------------- attention maps
 
 
 def test_map_axes_are_layer_head_query_key(answers: list[Translation]) -> None:
@@ -230,11 +232,11 @@ def test_decoder_inputs_are_start_and_all_but_last_token(translator: Translator,
 @pytest.mark.parametrize("head", [None, 0, HEADS - 1])
 def test_map_has_row_column_and_input_tokens(answers: list[Translation], head: int | None) -> None:
     for answer in answers:
-        source, written, read = answer.source_tokens, answer.target_tokens, answer.decoder_tokens
+        source, target, inputs = answer.source_tokens, answer.target_tokens, answer.decoder_tokens
         expected: dict[Kind, tuple[tuple[Token, ...], ...]] = {
             "encoder": (source, source, source),
-            "decoder": (written, read, read),
-            "cross": (written, source, read),
+            "decoder": (target, inputs, inputs),
+            "cross": (target, source, inputs),
         }
         for kind in KINDS:
             one = answer.attention_map(kind, 1, head)
@@ -468,13 +470,13 @@ def test_batch_results_do_not_share_memory(translator: Translator) -> None:
 
 def test_equal_requests_have_equal_hashes(translator: Translator) -> None:
     def request(**changes: Any) -> TranslationRequest:
-        given: dict[str, Any] = {
+        values: dict[str, Any] = {
             "target": [5, 6],  # lists are welcome, and become tuples
             "capture": ["**.logits"],
             "interventions": [Intervention(kind="cross", layer=0, head=1, action="remove")],
             "length_penalty": 0.5,
         }
-        return translator.request(TEXT, **(given | changes))
+        return translator.request(TEXT, **(values | changes))
 
     assert request() == request()
     assert len({request(), request()}) == 1

@@ -123,10 +123,10 @@ def open_translation(translation: Translation, heads: CrossHeads) -> Opening | N
 
 def test_late_head_is_not_selected() -> None:
     heads = CrossHeads((AlignmentHead(0, 0, 1),), {(0, 0): 9.0, (0, 1): 0.1})
-    found = open_translation(make_translation(LATE, CORRECT, CORRECT), heads)
-    assert found is not None
-    assert (found.layer, found.head) == (0, 1)
-    assert found.row in (1, 2)  # "drank" and "beer": "I" is a function word
+    opening = open_translation(make_translation(LATE, CORRECT, CORRECT), heads)
+    assert opening is not None
+    assert (opening.layer, opening.head) == (0, 1)
+    assert opening.row in (1, 2)  # "drank" and "beer": "I" is a function word
 
 
 def test_most_important_head_and_its_largest_weight_are_selected() -> None:
@@ -139,17 +139,17 @@ def test_most_important_head_and_its_largest_weight_are_selected() -> None:
 def test_wrong_links_are_skipped() -> None:
     wrong = attention_rows(0, 2, 3, 4)  # "drank" on Bier, "beer" on getrunken
     heads = CrossHeads((AlignmentHead(0, 0, 0),), {(0, 0): 0.1, (0, 1): 0.7})
-    found = open_translation(make_translation(CORRECT, wrong), heads)
-    assert found is not None
-    assert found.head == 0
+    opening = open_translation(make_translation(CORRECT, wrong), heads)
+    assert opening is not None
+    assert opening.head == 0
 
 
 def test_largest_correct_weight_is_selected_if_none_is_clear() -> None:
     faint = attention_rows(0, 3, 2, 4, weight=0.7)
     wrong = attention_rows(1, 2, 3, 4)
-    found = open_translation(make_translation(wrong, faint), CrossHeads((AlignmentHead(0, 1, 0),)))
-    assert found is not None
-    assert (found.head, found.row) in {(1, 1), (1, 2)}
+    opening = open_translation(make_translation(wrong, faint), CrossHeads((AlignmentHead(0, 1, 0),)))
+    assert opening is not None
+    assert (opening.head, opening.row) in {(1, 1), (1, 2)}
 
 
 def test_model_without_cross_attention_has_no_opening() -> None:

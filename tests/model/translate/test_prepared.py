@@ -84,18 +84,18 @@ def steps(plain: Transformer, decoder: Any) -> Tensor:
     ids = torch.randint(3, 400, (3, 11), generator=torch.Generator().manual_seed(1))
     ids[1, 4:] = plain.config.pad_id
     state = plain.decoder.new_state(plain.encode(ids), cached=True)
-    rows, written = torch.arange(3), torch.full((3, 1), plain.config.start_id)
-    found = []
+    rows, decoder_ids = torch.arange(3), torch.full((3, 1), plain.config.start_id)
+    outputs = []
     for step in range(STEPS):
         if step == 5:
             rows = torch.tensor([2, 0])  # one is finished
             state.select(rows)
-            written = written[rows]
-        logits = decoder(written, state)
+            decoder_ids = decoder_ids[rows]
+        logits = decoder(decoder_ids, state)
         assert logits.shape == (len(rows), 1, TARGET_VOCABULARY)
-        found.append(logits[-2:, 0].log_softmax(dim=-1))
-        written = (written * 7 + step * 11) % TARGET_VOCABULARY  # some words or other
-    return torch.stack(found)
+        outputs.append(logits[-2:, 0].log_softmax(dim=-1))
+        decoder_ids = (decoder_ids * 7 + step * 11) % TARGET_VOCABULARY  # some words or other
+    return torch.stack(outputs)
 
 
 @pytest.mark.parametrize("fields", VARIANTS, ids=str)
@@ -109,10 +109,10 @@ def test_packed_decoder_matches_decoder(fields: dict[str, Any]) -> None:
 def test_packed_float16_is_close(pack_all: None, fields: dict[str, Any]) -> None:
     plain = tiny_model(**fields)
     twin, _ = prepare_step(plain.decoder, "float16")
-    expected, given = steps(plain, plain.decoder).exp(), steps(plain, twin).exp()
-    gap = float((given - expected).abs().max())
+    expected, actual = steps(plain, plain.decoder).exp(), steps(plain, twin).exp()
+    gap = float((actual - expected).abs().max())
     assert gap < FLOAT16
-    assert (gap > 1e-6) == can_pack_float16()  # float16 was at work, where it can be
+    assert (gap > 1e-6) == can_pack_float16()  # float16 was used if available
 
 
 def test_int8_drafts_do_not_change_output(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_int8_drafts_do_not_change_output(pack_all: None, monkeypatch: pytest.Mo
     plain, fast = tiny_translator(), tiny_translator(step_weights="float16")
     assert (fast.draft_models.current is not fast.step) == can_pack_int8()
     exact, drafted = steps(plain.model, plain.model.decoder).exp(), steps(plain.model, fast.draft_models.current).exp()
-    assert (float((drafted - exact).abs().max()) > FLOAT16) == can_pack_int8()  # 8 bits were at work, where they can be
+    assert (float((drafted - exact).abs().max()) > FLOAT16) == can_pack_int8()  # int8 was used if available
     given_up = tiny_translator(step_weights="float16")
     given_up.draft_models.record(given_up.draft_models.current, 2, 2)
     steady = steps(plain.model, given_up.draft_models.current)
@@ -137,11 +137,11 @@ def test_int8_drafts_do_not_change_output(pack_all: None, monkeypatch: pytest.Mo
 def test_large_batch_output_is_exact(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     drafts: list[SpeculativeSearch] = []
 
-    def noted(*given: Any, **named: Any) -> SpeculativeSearch:
-        drafts.append(SpeculativeSearch(*given, **named))
+    def record(*arguments: Any, **options: Any) -> SpeculativeSearch:
+        drafts.append(SpeculativeSearch(*arguments, **options))
         return drafts[-1]
 
-    monkeypatch.setattr(translator, "SpeculativeSearch", noted)
+    monkeypatch.setattr(translator, "SpeculativeSearch", record)
     plain, fast = tiny_translator(), tiny_translator(step_weights="float16")
     lines = [SENTENCES[number % len(SENTENCES)] for number in range(translator.NO_DRAFTS_FROM)]
     assert fast.translate_lines(lines) == plain.translate_lines(lines)
@@ -152,10 +152,10 @@ def test_large_batch_output_is_exact(pack_all: None, monkeypatch: pytest.MonkeyP
 
 @torch.inference_mode()
 def test_shortlist_is_rescored_in_float32() -> None:
-    dice = torch.Generator().manual_seed(5)
-    weight, bias, x = (torch.randn(*size, generator=dice) for size in ((101, 7), (101,), (3, 2, 7)))
+    generator = torch.Generator().manual_seed(5)
+    weight, bias, x = (torch.randn(*size, generator=generator) for size in ((101, 7), (101,), (3, 2, 7)))
     exact = x[:, -1:] @ weight.T + bias
-    rough = exact[:, 0] + 0.05 * torch.randn(3, 101, generator=dice)
+    rough = exact[:, 0] + 0.05 * torch.randn(3, 101, generator=generator)
     logits = drafting.Shortlist(lambda newest: rough.clone(), weight, bias)(x)
     best = exact.topk(3, dim=-1).indices
     assert logits.shape == (3, 1, 101)  # of the newest token alone
@@ -245,7 +245,7 @@ def test_edits_work_with_packed_weights(pack_all: None) -> None:
     assert torch.equal(whole(plain, passes), untouched)
 
 
-# ---------------------------------------------------------------- what it costs
+# ---------------------------------------------------------------- memory
 
 
 def packed_entries() -> int:
@@ -259,7 +259,7 @@ def packed_entries() -> int:
 
 def test_float16_copies_take_two_bytes_per_weight(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_model, "can_pack_float16", lambda: True)
-    linear = torch.nn.functional.linear  # only counted here: any stand-in for the kernel will do
+    linear = torch.nn.functional.linear  # only the size is checked, so any kernel works
     monkeypatch.setattr(packed_model, "_linear_float16", lambda kernel, packed, x: linear(x, *packed))
     _, copied = prepare_step(tiny_model().decoder, "float16")
     assert copied == 2 * packed_entries()
@@ -346,9 +346,9 @@ def test_weights_beyond_float16_range_stay_float32(pack_all: None, name: str) ->
     with torch.no_grad():
         linear.weight[0, 0] = 70_000.0
     twin, copied = prepare_step(plain.decoder, "float16")
-    given = steps(plain, twin)
-    assert torch.isfinite(given).all()
-    assert_close(given, steps(plain, plain.decoder), within=0.02)
+    actual = steps(plain, twin)
+    assert torch.isfinite(actual).all()
+    assert_close(actual, steps(plain, plain.decoder), within=0.02)
     if can_pack_float16():
         joined = name == "self_attention.query"  # whose joined projection is a copy all the same
         entries = linear.weight.numel() * (3 if joined else 1)
@@ -364,7 +364,7 @@ def test_small_matrices_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert copied == (2 * (joined + TARGET_VOCABULARY * D_MODEL) if can_pack_float16() else 4 * joined)
 
 
-# What a platform may lack, as an Apple-silicon Mac's wheel lacks oneDNN's linear product.
+# Features that a platform can lack. For example, wheels for Apple silicon have no oneDNN linear product.
 OPERATORS = (
     "mkldnn._linear_pointwise", "mkldnn._reorder_linear_weight", "quantized.linear_prepack_fp16",
     "quantized.linear_dynamic_fp16", "quantized.linear_dynamic", "quantized.linear_prepack",
@@ -426,8 +426,8 @@ def test_copies_respect_limit_and_prefer_steps(pack_all: None, monkeypatch: pyte
     if can_pack_float16():
         assert "float16 for writing" in packing.reason
     assert "more would be faster, but are read where the model has them" in packing.reason
-    expected, given = steps(plain, plain.decoder).exp(), steps(plain, weights.step).exp()
-    assert float((given - expected).abs().max()) < FLOAT16
+    expected, actual = steps(plain, plain.decoder).exp(), steps(plain, weights.step).exp()
+    assert float((actual - expected).abs().max()) < FLOAT16
     assert_close(whole(plain, weights.passes), whole(plain, plain))
 
 
@@ -468,7 +468,7 @@ def test_probe_hook_acts_during_decoding(pack_all: None, fields: dict[str, Any])
     usual = fast.translate(SENTENCES[2]).text
     for each in (plain, fast):
         probe: Any = each.model.get_submodule("decoder.layers.1.cross_attention.weights")
-        probe.register_forward_hook(lambda module, given, value: value * 0)
+        probe.register_forward_hook(lambda module, arguments, value: value * 0)
     changed = fast.translate(SENTENCES[2])
     assert changed.text == plain.translate(SENTENCES[2]).text != usual
     assert not changed.attention.cross[1].any()
@@ -515,7 +515,7 @@ def test_interventions_bypass_packed_decoder(pack_all: None) -> None:
 
     interventions = (Intervention(kind="cross", layer=1, head=None, action="remove"),)
     plain, fast = tiny_translator(), Translator(tiny_model(), *tokenizers(), step_weights="float16")
-    fast.step = None  # whoever called it would fail
+    fast.step = None  # any call would fail
     for text in SENTENCES[:3]:
         one, other = (each.translate(text, interventions=interventions) for each in (plain, fast))
         assert [token.id for token in one.target_tokens] == [token.id for token in other.target_tokens]

@@ -51,14 +51,14 @@ def forced(translator: Translator, text: str, target: str) -> Translation:
 
 
 def test_probability_is_logistic_of_standardised_features() -> None:
-    found = ALONE.probability({"mean": -0.5, "numbers": 1.0})
-    assert found == pytest.approx(1 / (1 + np.exp(-(0.25 + 1.0 * 1 - 2.0))))
+    probability = ALONE.probability({"mean": -0.5, "numbers": 1.0})
+    assert probability == pytest.approx(1 / (1 + np.exp(-(0.25 + 1.0 * 1 - 2.0))))
     assert [ALONE.grade(chance) for chance in (0.6, 0.59, 0.2, 0.19)] == ["right", "check", "check", "doubt"]
     assert ALONE.grade(0.9, differs=True) == "check"
 
 
 @pytest.mark.parametrize(
-    ("text", "target", "kind", "source", "written"),
+    ("text", "target", "kind", "source", "target_word"),
     [
         ("Wir sind achtzehn Jungen.", "We are eight boys.", "numbers", "achtzehn", "eight"),
         ("Der Laden macht um halb neun auf.", "The shop opens at 2:30.", "numbers", "halb neun", "2:30"),
@@ -67,13 +67,13 @@ def test_probability_is_logistic_of_standardised_features() -> None:
     ],
 )
 def test_reasons_name_their_words(
-    german: Translator, text: str, target: str, kind: str, source: str, written: str
+    german: Translator, text: str, target: str, kind: str, source: str, target_word: str
 ) -> None:
     answer = forced(german, text, target)
     reason = next(reason for reason in collect_evidence(answer, "de", "en", 0.0).reasons if reason.kind == kind)
-    assert (reason.source, reason.target) == (source, written)
+    assert (reason.source, reason.target) == (source, target_word)
     assert [text[span.start : span.end] for span in reason.source_spans] == ([source] if source else [])
-    assert [target[span.start : span.end] for span in reason.target_spans] == [written]
+    assert [target[span.start : span.end] for span in reason.target_spans] == [target_word]
 
 
 def unlikely(answer: Translation) -> Translation:
@@ -82,7 +82,7 @@ def unlikely(answer: Translation) -> Translation:
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "text", "written", "guesses"),
+    ("source", "target", "text", "target_number", "guesses"),
     [
         ("de", "en", "Das Rad kostet 1.250 Euro.", "The bike costs 1,250 euros.", ["The", "bike"]),
         ("de", "en", "Ich habe 1.250 Euro.", "1,250 euros", ["euros"]),
@@ -91,15 +91,15 @@ def unlikely(answer: Translation) -> Translation:
     ],
 )
 def test_reformatted_numbers_are_not_unsure(
-    german: Translator, source: str, target: str, text: str, written: str, guesses: list[str]
+    german: Translator, source: str, target: str, text: str, target_number: str, guesses: list[str]
 ) -> None:
-    reasons = collect_evidence(unlikely(forced(german, text, written)), source, target, 0.0).reasons
+    reasons = collect_evidence(unlikely(forced(german, text, target_number)), source, target, 0.0).reasons
     assert sorted(reason.target for reason in reasons if reason.kind == "unsure") == sorted(guesses)
 
 
 def test_each_fault_is_reported_once(german: Translator) -> None:
-    text, written = "Herr Wischnewski sah Wischnewski mit achtzehn.", "Mr Wishnewski, Wishnewski at eight."
-    answer = unlikely(forced(german, text, written))
+    text, target = "Herr Wischnewski sah Wischnewski mit achtzehn.", "Mr Wishnewski, Wishnewski at eight."
+    answer = unlikely(forced(german, text, target))
     unseen = replace(answer, attention=replace(answer.attention, cross=np.zeros_like(answer.attention.cross)))
     reasons = collect_evidence(unseen, "de", "en", 0.0).reasons
     assert [(each.source, each.target) for each in reasons if each.kind == "name"] == [("Wischnewski", "Wishnewski")]
@@ -125,9 +125,9 @@ def test_features_are_finite_for_every_answer(german: Translator) -> None:
     for text, target in (("Hallo", "Hello"), ("😀 1", "1"), ("Ja.", "。")):
         answer = forced(german, text, target)
         back = BackTranslation("", ())
-        found = collect_evidence(answer, "de", "en", 0.0, back).features
-        assert set(found) == set(BACK_TRANSLATION_FEATURES) > set(FEATURES)
-        assert all(np.isfinite(value) for value in found.values())
+        features = collect_evidence(answer, "de", "en", 0.0, back).features
+        assert set(features) == set(BACK_TRANSLATION_FEATURES) > set(FEATURES)
+        assert all(np.isfinite(value) for value in features.values())
     empty = replace(forced(german, "Ja.", "Yes."), text="", target_tokens=())
     assert all(np.isfinite(value) for value in collect_evidence(empty, "de", "en", 0.0).features.values())
 
@@ -160,24 +160,24 @@ def test_forced_target_has_no_reliability(german: Translator) -> None:
     assert german.translate("Ich trinke ein Bier.", target="I drink a beer.").reliability is None
 
 
-def test_back_translation_has_its_own_weights(german: Translator) -> None:
+def test_back_translation_has_separate_weights(german: Translator) -> None:
     back = Translator.load(MODELS / "en-de", "cpu")
     answer = german.translate("Ich trinke ein Bier.", beam_size=4)
-    found = back_translate(back, answer)
-    assert found is not None
-    assert found.text == back.translate(answer.text, beam_size=4, no_repeat=4).text
-    assert [token.text for token in found.tokens if not token.special]
-    assert all(token.probability is not None for token in found.tokens)
+    evidence = back_translate(back, answer)
+    assert evidence is not None
+    assert evidence.text == back.translate(answer.text, beam_size=4, no_repeat=4).text
+    assert [token.text for token in evidence.tokens if not token.special]
+    assert all(token.probability is not None for token in evidence.tokens)
     with_back = replace(ALONE, features=("recovered", "back"), weights=(0.0, 1.0), means=(0.0, 0.0), scales=(1.0, 1.0))
-    judged = replace(answer, rule=replace(RULE, with_back=with_back)).read_back(found)
+    judged = replace(answer, rule=replace(RULE, with_back=with_back)).read_back(evidence)
     assert judged is not None
-    assert judged.back_translation == found.text
+    assert judged.back_translation == evidence.text
     assert judged.probability == pytest.approx(
-        1 / (1 + np.exp(-(0.25 + collect_evidence(answer, "de", "en", 0, found).features["back"])))
+        1 / (1 + np.exp(-(0.25 + collect_evidence(answer, "de", "en", 0, evidence).features["back"])))
     )
     empty = replace(answer, text="")
     endless = replace(answer, text="word " * 600)
-    assert back_translate_batch(back, [empty, answer, endless]) == [None, found, None]
+    assert back_translate_batch(back, [empty, answer, endless]) == [None, evidence, None]
 
 
 @pytest.mark.parametrize(
@@ -281,5 +281,7 @@ def test_cards_have_figures_of_bundled_rules() -> None:
     for name in ("de-en", "en-de", "en-zh", "zh-en"):
         known = json.loads((MODELS / name / RELIABILITY_FILE).read_text(encoding="utf-8"))["measured"]
         card = (MODELS / name / CARD_FILE).read_text(encoding="utf-8")
-        for found in (*(known[way] for way in ("alone", "with_back") if way in known), known["plain"]["alone"]):
-            assert f"| {found['area']:.2f} | {found['flagged_wrong']:.0%} | {found['flagged_right']:.0%} |" in card
+        for figures in (*(known[way] for way in ("alone", "with_back") if way in known), known["plain"]["alone"]):
+            assert (
+                f"| {figures['area']:.2f} | {figures['flagged_wrong']:.0%} | {figures['flagged_right']:.0%} |" in card
+            )

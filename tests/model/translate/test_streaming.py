@@ -80,11 +80,11 @@ def test_progress_grows_by_one_token(translator: Translator, options: dict[str, 
     *reports, last = translator.stream(TEXT, **options)
     assert len(reports) == len(last.tokens) > 3
     for progress in reports:
-        written = last.tokens[: progress.step]
-        assert [token.id for token in progress.tokens] == [token.id for token in written]
-        chances = [token.probability for token in written]
+        prefix = last.tokens[: progress.step]
+        assert [token.id for token in progress.tokens] == [token.id for token in prefix]
+        chances = [token.probability for token in prefix]
         assert [token.probability for token in progress.tokens] == pytest.approx(chances, abs=1e-5)
-        assert progress.text == translator.target_tokenizer.decode(token.id for token in written)
+        assert progress.text == translator.target_tokenizer.decode(token.id for token in prefix)
 
 
 def test_progress_text_is_computed_lazily(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:

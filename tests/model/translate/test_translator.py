@@ -269,10 +269,10 @@ def test_no_repeat_prevents_repeated_ngrams(translator: Translator, options: dic
 def test_cancelled_translation_returns_partial_output(
     translator: Translator, after: int, options: dict[str, Any]
 ) -> None:
-    asked = itertools.count(1)
-    text = SENTENCES[1]  # which goes on to its limit
-    answer = translator.translate(text, cancelled=lambda: next(asked) == after, **options)
-    assert next(asked) == after + 1  # not asked again
+    calls = itertools.count(1)
+    text = SENTENCES[1]  # which continues to its limit
+    answer = translator.translate(text, cancelled=lambda: next(calls) == after, **options)
+    assert next(calls) == after + 1  # not asked again
     assert answer.stopped == "cancelled"
     assert answer.attention.cross.shape[2] == len(answer.target_tokens)
     if answer.hypotheses[0].ids[-1] != END:
@@ -282,7 +282,7 @@ def test_cancelled_translation_returns_partial_output(
 
 
 def test_cancelled_beam_returns_best_hypothesis_and_flag(translator: Translator) -> None:
-    found = 0
+    count = 0
     for after in range(1, 9):
         answer = translator.translate(
             TEXT, beam_size=4, n_best=4, cancelled=iter([False] * (after - 1) + [True]).__next__
@@ -294,8 +294,8 @@ def test_cancelled_beam_returns_best_hypothesis_and_flag(translator: Translator)
         assert answer.score == pytest.approx(max(finished + still_open), abs=1e-4)
         assert (ids_of(answer)[-1] == END) == (max(finished, default=-99.0) > max(still_open))
         assert len(answer.hypotheses) == min(4, len(finished) + (ids_of(answer)[-1] != END))
-        found += bool(finished)
-    assert found > 0
+        count += bool(finished)
+    assert count > 0
 
 
 def test_cancellation_within_prefix_keeps_prefix(translator: Translator) -> None:
@@ -322,13 +322,13 @@ def test_edit_affects_decoding(step_weights: StepWeights) -> None:
 
 
 def test_invalid_lines_are_reported_and_others_translated(translator: Translator) -> None:
-    told: dict[int, str] = {}
+    errors: dict[int, str] = {}
     lines = [TEXT, "🙂 " * 40, "Ja.", "\ud800", ""]
-    done = translator.translate_lines(lines, on_refused=lambda place, error: told.update({place: str(error)}))
+    done = translator.translate_lines(lines, on_refused=lambda place, error: errors.update({place: str(error)}))
     assert [bool(text) for text in done] == [True, False, True, False, False]
     assert done[0] == translator.translate_lines([TEXT])[0]
-    assert set(told) == {1, 3}
-    assert told[1].startswith("text has ")
+    assert set(errors) == {1, 3}
+    assert errors[1].startswith("text has ")
 
 
 def test_single_string_is_rejected_as_batch(translator: Translator) -> None:

@@ -13,5 +13,5 @@ from tests.viz.serving import Server, served
 @pytest.fixture(scope="module")
 def server(service: Service) -> Iterator[Server]:
     """The endpoints over the file's own `service`."""
-    with served(service) as found:
-        yield found
+    with served(service) as running:
+        yield running

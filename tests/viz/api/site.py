@@ -36,42 +36,42 @@ class Site:
     def ask(
         self, function: str, values: Any, *, session: str = "s", ticket: str = "", address: str = "127.0.0.1"
     ) -> Any:
-        """What a call of a widget answers at once."""
+        """The immediate response to a call of a widget."""
         body = {"session": session, "values": values, "ticket": ticket}
         reply = self.http.post(f"/{FOLDER}/call/{function}", json=body, headers={"x-forwarded-for": address})
         assert reply.status_code == 200, reply.text
         return reply.json()
 
-    def told(
-        self, values: Any, *, session: str, then: Callable[[dict[str, Any]], None] = lambda said: None
+    def stream_messages(
+        self, values: Any, *, session: str, then: Callable[[dict[str, Any]], None] = lambda received: None
     ) -> list[Any]:
-        """What a request for a translation is told, as the page asks for it; `then` gets each message."""
-        said = []
+        """All messages of a translation request, as the page sends it. `then` is called with each message."""
+        received = []
         body = {"session": session, "values": values}
         with self.http.stream("POST", STREAM, json=body) as reply:
             for line in reply.iter_lines():
                 if line.startswith("data: "):
-                    said.append(json.loads(line.removeprefix("data: ")))
-                    then(said[-1])
-        return said
+                    received.append(json.loads(line.removeprefix("data: ")))
+                    then(received[-1])
+        return received
 
     def join(self, event_data: Any, *, session: str, function: str = "stream_through_gradio") -> httpx.Response:
         body = {"data": [], "fn_index": self.event(function), "session_hash": session, "event_data": event_data}
         return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
 
-    def messages(self, session: str, then: Callable[[str], None] = lambda said: None) -> str:
-        """All messages, as the page hears them: told that the stream is closed, it reads no further.
+    def messages(self, session: str, then: Callable[[str], None] = lambda text: None) -> str:
+        """All messages of a stream, as the page reads them: up to the message that closes it.
 
-        `then` gets what was said so far, each time that there is more.
+        `then` is called with the text received so far.
         """
-        said = ""
+        text = ""
         with self.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as reply:
             for each in reply.iter_text():
-                said += each
-                then(said)
-                if CLOSED in said:
+                text += each
+                then(text)
+                if CLOSED in text:
                     break
-        return said
+        return text
 
     def call(self, text: Any, address: str = "127.0.0.1") -> str:
         reply = self.http.post(
@@ -90,16 +90,16 @@ def opened(settings: Settings) -> Iterator[Site]:
         free.bind(("127.0.0.1", 0))
         settings = replace(settings, port=free.getsockname()[1])
 
-    async def launched() -> Page:  # in a loop: outside, Gradio leaves some open
+    async def launch() -> Page:  # in a loop: outside, Gradio leaves some open
         page = build_page(settings)
         launch_page(page, settings, prevent_thread_lock=True)
         return page
 
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    page = asyncio.run(launched())
-    found = Site(page, page.local_url)
+    page = asyncio.run(launch())
+    site = Site(page, page.local_url)
     try:
-        yield found
+        yield site
     finally:
-        found.http.close()
+        site.http.close()
         page.close(verbose=False)

@@ -29,8 +29,8 @@ MANY = httpx.Limits(max_connections=None)
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with opened(Settings(model="toy", max_wait_s=3600)) as found:  # however slow this machine is
-        yield found
+    with opened(Settings(model="toy", max_wait_s=3600)) as running:  # however slow this machine is
+        yield running
 
 
 @pytest.fixture
@@ -60,12 +60,12 @@ class Crowd:
         self.client = client
 
     async def ask(self, text: str, session: str, address: str) -> str:
-        """What the last message of a request is."""
+        """The type of the last message of a request."""
         values = {"turn": 1, "text": text, "model": "toy", "beam_size": 1}
         body = {"session": session, "values": values}
         reply = await self.client.post(STREAM, json=body, headers={"x-forwarded-for": address})
-        told = [json.loads(line[6:]) for line in reply.text.splitlines() if line.startswith("data: ")]
-        return str(told[-1].get("word", told[-1]["what"]))
+        messages = [json.loads(line[6:]) for line in reply.text.splitlines() if line.startswith("data: ")]
+        return str(messages[-1].get("word", messages[-1]["what"]))
 
 
 @pytest.mark.slow
@@ -83,12 +83,12 @@ def test_class_is_served_during_hostile_requests(site: Site) -> None:
                 own = range(SENTENCES * number, SENTENCES * (number + 1))
                 return [await crowd.ask(sentence(each), f"p{number}", SCHOOL) for each in own]
 
-            told = await asyncio.gather(*(pupil(number) for number in range(PUPILS)))
+            outcomes = await asyncio.gather(*(pupil(number) for number in range(PUPILS)))
             other = await crowd.ask(sentence(900), "other", OTHER)
             for each in hostile:
                 each.cancel()  # those that still wait
             answered = (await asyncio.gather(*hostile, return_exceptions=True)).count("answer")
-            return Counter(word for words in told for word in words), other, answered
+            return Counter(word for words in outcomes for word in words), other, answered
 
     answers, other, answered = asyncio.run(lesson())
     assert (answers, other) == ({"answer": PUPILS * SENTENCES}, "answer")

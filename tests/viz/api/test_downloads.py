@@ -27,7 +27,7 @@ QUOTA = 3  # megabytes: two of the models
 
 
 class Door(NamedTuple):
-    """A page over HTTP, and where it keeps what it downloads."""
+    """A page over HTTP and its download cache."""
 
     address: str
     cache: Path
@@ -42,7 +42,7 @@ class Door(NamedTuple):
         ]
         return messages[-1]
 
-    def kept(self) -> set[str]:
+    def cached_models(self) -> set[str]:
         """The ids whose weights lie on the disk."""
         return {path.parts[-4].removeprefix("models--").replace("--", "/") for path in self.weights()}
 
@@ -65,12 +65,12 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
             free.bind(("127.0.0.1", 0))
             settings = Settings(models=tuple(OFFERED), hub_mb=QUOTA, port=free.getsockname()[1])
 
-        async def launched() -> Page:  # in a loop: outside, Gradio leaves some open
+        async def launch() -> Page:  # in a loop: outside, Gradio leaves some open
             page = build_page(settings)
             launch_page(page, settings, prevent_thread_lock=True)
             return page
 
-        page = asyncio.run(launched())
+        page = asyncio.run(launch())
         yield Door(str(page.local_url).rstrip("/"), home / "cache")
         page.close(verbose=False)
 
@@ -79,12 +79,14 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 def test_least_recently_used_model_is_deleted_before_quota(door: Door) -> None:
     for place, name in enumerate(OFFERED, 1):
         assert door.fetch(name)["what"] == "fetched"
-        assert door.kept() == set(OFFERED[max(0, place - 2) : place])
-        kept = sum(path.stat().st_size for path in door.cache.rglob("*") if path.is_file() and not path.is_symlink())
-        assert kept <= QUOTA * 1e6
+        assert door.cached_models() == set(OFFERED[max(0, place - 2) : place])
+        stored_bytes = sum(
+            path.stat().st_size for path in door.cache.rglob("*") if path.is_file() and not path.is_symlink()
+        )
+        assert stored_bytes <= QUOTA * 1e6
 
 
 def test_unlisted_model_download_is_rejected(door: Door) -> None:
     refused = door.fetch(OTHER)
     assert (refused["what"], refused["word"]) == ("error", "model_not_allowed")
-    assert OTHER not in door.kept()
+    assert OTHER not in door.cached_models()

@@ -52,7 +52,7 @@ def test_translate_returns_token_probabilities(server: Server, service: Service)
 
 def test_every_parameter_is_documented(server: Server) -> None:
     info = server.client.get("info").json()["named_endpoints"]
-    said = 0
+    described = 0
     for name in ENDPOINTS:
         for parameter in info[f"/{name}"]["parameters"]:
             words = parameter["python_type"]["description"]
@@ -60,10 +60,10 @@ def test_every_parameter_is_documented(server: Server) -> None:
             assert words == phrase(f"api_{parameter['parameter_name']}")
             assert f"{parameter['parameter_name']}: {words}" in endpoint_docstring(name)
             assert len(words) > 10
-            said += 1
+            described += 1
         (result,) = info[f"/{name}"]["returns"]
         assert "hint" in result["python_type"]["description"]
-    assert said == sum(len(signature.parameters) for signature in ENDPOINTS.values()) > 40
+    assert described == sum(len(signature.parameters) for signature in ENDPOINTS.values()) > 40
 
 
 @pytest.mark.parametrize(
@@ -126,17 +126,17 @@ def test_attention_matches_model(server: Server, service: Service, kind: Any, he
     weights = seen.weights if head != "max" else truth.attention.of(kind)[1].max(axis=0)
     assert answer["rows"] == [token.text for token in seen.rows]
     assert answer["columns"] == [token.text for token in seen.columns]
-    given = np.array(answer["weights"], dtype=float)  # null becomes NaN
-    assert np.array_equal(np.isnan(given), ~seen.allowed)
-    assert np.allclose(np.nan_to_num(given), weights, atol=2e-6)
+    actual = np.array(answer["weights"], dtype=float)  # null becomes NaN
+    assert np.array_equal(np.isnan(actual), ~seen.allowed)
+    assert np.allclose(np.nan_to_num(actual), weights, atol=2e-6)
     if head != "max":
-        assert np.allclose(np.nan_to_num(given).sum(axis=1), 1, atol=1e-4)
+        assert np.allclose(np.nan_to_num(actual).sum(axis=1), 1, atol=1e-4)
     assert (answer["kind"], answer["layer"], answer["head"], answer["meaning"]) == (kind, 1, head, ROWS_BY_KIND[kind])
     if isinstance(head, int):
         truths = {name: values[1, head] for name, values in measure_all(truth, kind).items()}
-        found = {name: float("nan") if value is None else value for name, value in answer["measures"].items()}
-        assert found == pytest.approx({name: truths[name] for name in found}, abs=2e-6, nan_ok=True)
-        assert np.isnan([truths[name] for name in truths.keys() - found.keys()]).all()
+        measures = {name: float("nan") if value is None else value for name, value in answer["measures"].items()}
+        assert measures == pytest.approx({name: truths[name] for name in measures}, abs=2e-6, nan_ok=True)
+        assert np.isnan([truths[name] for name in truths.keys() - measures.keys()]).all()
     else:
         assert (answer["measures"] is None) == (head == "max")
 
@@ -227,16 +227,16 @@ WRONG: list[tuple[str, list[Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "data", "said"), WRONG, ids=[f"{number}" for number in range(len(WRONG))])
+@pytest.mark.parametrize(("name", "data", "message"), WRONG, ids=[f"{number}" for number in range(len(WRONG))])
 def test_invalid_argument_is_named_without_running_model(
-    server: Server, monkeypatch: pytest.MonkeyPatch, name: str, data: list[Any], said: str
+    server: Server, monkeypatch: pytest.MonkeyPatch, name: str, data: list[Any], message: str
 ) -> None:
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("the model ran")
 
     monkeypatch.setattr(Translator, "translate", never)
     answer = server.call(name, *data)
-    assert said in answer.error
+    assert message in answer.error
     assert_clean(answer.text)
 
 
@@ -310,9 +310,9 @@ def test_missing_content_type_is_rejected(server: Server) -> None:
 
 def test_too_large_request_is_rejected_with_or_without_length(server: Server) -> None:
     body = json.dumps({"data": ["x" * 10_000_000]}).encode()
-    said = server.post("call/translate", content=body)
+    response = server.post("call/translate", content=body)
     pieces = server.post("call/translate", content=(b" " * 4096 for _ in range(64)))
-    for answer in (said, pieces):
+    for answer in (response, pieces):
         assert (answer.status, answer.values["word"]) == (413, "too_large")
         assert "16 kB" in answer.error
 

@@ -52,13 +52,13 @@ class Visit:
     def __call__(self, path: str, parts: Iterable[bytes], *, method: str = "POST", **headers: str) -> tuple[int, Any]:
         """Status and JSON, or text, of the answer."""
         waiting = list(parts)
-        given = {"content_type": "application/json"} | headers
+        all_headers = {"content_type": "application/json"} | headers
         scope = {
             "type": "http",
             "method": method,
             "path": path,
             "root_path": self.below,
-            "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in given.items()],
+            "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in all_headers.items()],
         }
 
         async def receive() -> Any:
@@ -171,8 +171,8 @@ def test_failing_stream_ends_with_error_event() -> None:
         "/gradio_api/mcp", [b"{}"]
     )
     assert status == 200
-    begun, event, data, *_ = text.splitlines()
-    assert (begun, event) == ("begun", "event: error")
+    start, event, data, *_ = text.splitlines()
+    assert (start, event) == ("begun", "event: error")
     assert json.loads(data.removeprefix("data: "))["word"] == "our_fault"
     assert "secret" not in text
 

@@ -1,6 +1,6 @@
 """140 inputs that break pages: each is translated with everything in order, or refused with a clean message.
 
-`tests/data/nasty_inputs.json` says of each what to expect: `ok`, `reject`, or `either`.
+`tests/data/nasty_inputs.json` has the expected result of each: `ok`, `reject`, or `either`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST = SETTINGS.max_request_kb * 1000
 
 
 def payload(case: dict[str, Any]) -> str:
-    """The input as JSON, as it stands in a request."""
+    """The input as JSON, as in a request."""
     if "json" in case:
         return str(case["json"])
     return json.dumps(text_of(case))
@@ -36,8 +36,8 @@ def payload(case: dict[str, Any]) -> str:
 
 def text_of(case: dict[str, Any]) -> str:
     if "gen" in case:
-        made = case["gen"]
-        return str(made["prefix"] + made["unit"] * made["times"] + made["suffix"])
+        generator = case["gen"]
+        return str(generator["prefix"] + generator["unit"] * generator["times"] + generator["suffix"])
     return str(case["text"])
 
 
@@ -61,7 +61,7 @@ def service() -> Service:
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def model_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which texts the model was run on."""
     texts: list[str] = []
     translate = Translator.translate
@@ -91,10 +91,10 @@ def assert_sound(answer: Translation, text: str, most_tokens: int) -> None:
         assert (maps >= 0).all()
         assert np.allclose(maps.sum(axis=-1), 1, atol=1e-5)
         assert (maps[..., ~allowed] == 0).all()
-    for tokens, written in ((answer.source_tokens, answer.source_text), (answer.target_tokens, answer.text)):
+    for tokens, full_text in ((answer.source_tokens, answer.source_text), (answer.target_tokens, answer.text)):
         assert 0 < len(tokens) <= most_tokens
         for token in tokens:
-            assert 0 <= token.start <= token.end <= len(written)
+            assert 0 <= token.start <= token.end <= len(full_text)
         assert [token.start for token in tokens] == sorted(token.start for token in tokens)
     seen = {place for token in answer.source_tokens for place in range(token.start, token.end)}
     assert {place for place, letter in enumerate(answer.source_text) if letter != " "} <= seen
@@ -109,7 +109,7 @@ def test_list_of_nasty_inputs_is_complete() -> None:
 
 @pytest.mark.parametrize("model", ["toy", "de-en"])
 @pytest.mark.parametrize("case", INPUTS, ids=lambda case: case["id"])
-def test_nasty_inputs_in_python(service: Service, ran: list[str], case: dict[str, Any], model: str) -> None:
+def test_nasty_inputs_in_python(service: Service, model_runs: list[str], case: dict[str, Any], model: str) -> None:
     value = json.loads(payload(case)) if "json" in case else text_of(case)
     try:
         request = service.check({"text": value, "model": model})
@@ -120,7 +120,7 @@ def test_nasty_inputs_in_python(service: Service, ran: list[str], case: dict[str
         assert_sound(service.translate(request), value, SETTINGS.max_tokens)
         return
     assert may_be_refused(case, model)
-    assert ran == []
+    assert model_runs == []
     assert refused.word not in {"model_says", "our_fault"}
     assert_clean(str(refused))
     assert str(refused).isprintable()
@@ -131,7 +131,7 @@ def test_nasty_inputs_in_python(service: Service, ran: list[str], case: dict[str
 @pytest.mark.parametrize("model", ["toy", "de-en"])
 @pytest.mark.parametrize("case", INPUTS, ids=lambda case: case["id"])
 def test_nasty_inputs_through_api(
-    service: Service, server: Server, ran: list[str], case: dict[str, Any], model: str
+    service: Service, server: Server, model_runs: list[str], case: dict[str, Any], model: str
 ) -> None:
     body = f'{{"data": [{payload(case)}, "{model}"]}}'.encode()
     answer: Answer = server.post("call/translate", content=body)
@@ -139,7 +139,7 @@ def test_nasty_inputs_through_api(
     assert (answer.status == 413) == (len(body) > LONGEST)
     if answer.error:
         assert may_be_refused(case, model)
-        assert ran == []
+        assert model_runs == []
         assert answer.error != phrase("error_our_fault")
         assert_clean(answer.text)
         return

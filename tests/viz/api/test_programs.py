@@ -27,9 +27,9 @@ def service() -> Service:
 
 @pytest.fixture
 def client(server: Server) -> Iterator[Client]:
-    found = Client(server.url, verbose=False, headers=ELSEWHERE, httpx_kwargs={"timeout": 300})
-    yield found
-    found.close()
+    gradio_client = Client(server.url, verbose=False, headers=ELSEWHERE, httpx_kwargs={"timeout": 300})
+    yield gradio_client
+    gradio_client.close()
 
 
 def sentence(number: int) -> str:
@@ -38,14 +38,14 @@ def sentence(number: int) -> str:
 
 def test_many_concurrent_jobs_are_answered(client: Client) -> None:
     jobs = [client.submit(sentence(number), api_name="/translate") for number in range(MANY)]
-    told: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for job in jobs:
         try:
             assert job.result(timeout=300)["text"]
-            told["answer"] += 1
+            outcomes["answer"] += 1
         except QueueError:
-            told["refused"] += 1
-    assert told == {"answer": MANY}
+            outcomes["refused"] += 1
+    assert outcomes == {"answer": MANY}
 
 
 @pytest.mark.slow
@@ -54,15 +54,15 @@ def test_excess_jobs_are_rejected_and_others_answered(
 ) -> None:
     monkeypatch.setattr(service.line, "max_waiting", 8)
     jobs = [client.submit(sentence(number) + " und", api_name="/translate") for number in range(MANY)]
-    told: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for job in jobs:
         try:
             assert job.result(timeout=300)["text"]
-            told["answer"] += 1
+            outcomes["answer"] += 1
         except QueueError:
-            told["refused"] += 1
-    assert told.total() == MANY
-    assert told["answer"] >= 4  # half of the line
+            outcomes["refused"] += 1
+    assert outcomes.total() == MANY
+    assert outcomes["answer"] >= 4  # half of the line
 
 
 def test_results_are_kept_for_later_fetching(server: Server) -> None:
@@ -71,8 +71,8 @@ def test_results_are_kept_for_later_fetching(server: Server) -> None:
         reply = server.client.post("call/translate", json={"data": [sentence(number)]}, headers=ELSEWHERE)
         assert reply.status_code == 200
         jobs.append(reply.json()["event_id"])
-    told = [server.client.get(f"call/translate/{job}", headers=ELSEWHERE).text for job in jobs]
-    assert sum("event: complete" in each for each in told) == MANY
+    streams = [server.client.get(f"call/translate/{job}", headers=ELSEWHERE).text for job in jobs]
+    assert sum("event: complete" in each for each in streams) == MANY
 
 
 def test_invalid_value_error_is_unchanged(client: Client) -> None:

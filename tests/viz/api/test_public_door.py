@@ -45,8 +45,8 @@ def site() -> Iterator[Site]:
     """Serve a page that also accepts requests through Gradio's queue, as on ZeroGPU."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalBackend, "uses_gradio_queue", True)
-        with opened(SETTINGS) as found:
-            yield found
+        with opened(SETTINGS) as running:
+            yield running
 
 
 # ---------------------------------------------------------------- addresses
@@ -223,7 +223,7 @@ def test_form_data_is_rejected(site: Site) -> None:
 @pytest.mark.parametrize("path", ["run/false_1", "run/predict", "api/false", "run/tell"])
 def test_unnamed_function_is_not_callable(site: Site, caplog: pytest.LogCaptureFixture, path: str) -> None:
     reply = site.http.post(f"/gradio_api/{path}", json={"data": []})
-    assert reply.status_code == (200 if path == "run/false_1" else 404)  # which stops what runs for nobody
+    assert reply.status_code == (200 if path == "run/false_1" else 404)  # which stops work without a listener
     assert_clean(reply.text)
     assert caplog.text == ""
 
@@ -254,7 +254,7 @@ def test_long_session_hash_is_rejected(site: Site) -> None:
 # ---------------------------------------------------------------- the line
 
 
-class Held:
+class PausedModel:
     """Hold all model calls until they are released, except for one sentence."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,72 +282,74 @@ def exporting(text: str, form: str = "csv") -> dict[str, Any]:
 
 
 def test_crowd_of_one_address_queues_without_delaying_others(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(monkeypatch)
+    paused = PausedModel(monkeypatch)
     with ThreadPoolExecutor(24) as pool:
-        asked = [
+        futures = [
             pool.submit(
                 site.ask, "export", exporting(f"ein {'bier ' * (1 + number)}"), session=f"s{number}", address=CROWD
             )
             for number in range(24)
         ]
-        held.until(1)
+        paused.until(1)
         assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
-        until(lambda: sum(each.done() for each in asked) >= 23)  # all but the one that runs are told something
-        held.go.set()
-        told = [each.result() for each in asked]
-    words = [each.get("word", each.get("what", "answer")) for each in told]
-    assert held.most <= 2  # one of the crowd, and the neighbour
+        until(lambda: sum(each.done() for each in futures) >= 23)  # all except the running one have a response
+        paused.go.set()
+        responses = [each.result() for each in futures]
+    words = [each.get("word", each.get("what", "answer")) for each in responses]
+    assert paused.most <= 2  # one of the crowd, and the neighbour
     assert words.count("answer") == 1
     assert words.count("waiting") == 4  # half of the line
     assert words.count("line_full") == 24 - 5
-    before = sorted(each["before"] for each in told if each.get("what") == "waiting")
+    before = sorted(each["before"] for each in responses if each.get("what") == "waiting")
     assert before == [0, 1, 2, 3]
 
 
 def test_retried_request_keeps_queue_position(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(monkeypatch)
+    paused = PausedModel(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(site.ask, "export", exporting("ein bier"), session="one")
-        held.until(1)
+        paused.until(1)
         waits = site.ask("export", exporting("zwei bier"), session="one")
         assert (waits["what"], type(waits["before"])) == ("waiting", int)
-        held.go.set()
+        paused.go.set()
         first.result()
         again = site.ask("export", exporting("zwei bier"), session="one", ticket=waits["ticket"])
     assert again["name"].endswith(".csv")
 
 
 def test_page_receives_queue_position(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(monkeypatch)
+    paused = PausedModel(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(site.ask, "export", exporting("ein bier"), session="page")
-        held.until(1)
+        paused.until(1)
         site.join({"request": json.dumps({"turn": 3, "text": BEER, "model": "toy"})}, session="page")
         waits = '\\"what\\":\\"waiting\\",\\"before\\":'
-        text = site.messages("page", lambda said: held.go.set() if waits in said else None)
+        text = site.messages("page", lambda text: paused.go.set() if waits in text else None)
         first.result()
     assert waits in text
     assert "i want a beer ." in text
 
 
 def test_queued_translation_streams_queue_position(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(monkeypatch)
+    paused = PausedModel(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(site.ask, "export", exporting("ein bier"), session="told")
-        held.until(1)
-        asked = {"turn": 3, "text": BEER, "model": "toy"}
-        said = site.told(asked, session="told", then=lambda each: held.go.set() if each["what"] == "waiting" else None)
+        paused.until(1)
+        values = {"turn": 3, "text": BEER, "model": "toy"}
+        messages = site.stream_messages(
+            values, session="told", then=lambda each: paused.go.set() if each["what"] == "waiting" else None
+        )
         first.result()
-    assert {each["turn"] for each in said} == {3}
-    assert said[0]["what"] == "waiting"
-    assert said[-1]["text"] == "i want a beer ."
+    assert {each["turn"] for each in messages} == {3}
+    assert messages[0]["what"] == "waiting"
+    assert messages[-1]["text"] == "i want a beer ."
 
 
 def test_leaving_the_queue_frees_its_slot(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    held, line = Held(monkeypatch), site.page._queue.line
+    paused, line = PausedModel(monkeypatch), site.page._queue.line
 
-    def leave(said: Any) -> None:
-        assert (said["what"], theirs()) == ("waiting", 2)
+    def leave(message: Any) -> None:
+        assert (message["what"], theirs()) == ("waiting", 2)
         raise InterruptedError
 
     def theirs() -> int:
@@ -355,45 +357,45 @@ def test_leaving_the_queue_frees_its_slot(site: Site, monkeypatch: pytest.Monkey
 
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(site.ask, "export", exporting("ein bier"), session="leaver")
-        held.until(1)
+        paused.until(1)
         with pytest.raises(InterruptedError):
-            site.told({"turn": 1, "text": BEER, "model": "toy"}, session="leaver", then=leave)
+            site.stream_messages({"turn": 1, "text": BEER, "model": "toy"}, session="leaver", then=leave)
         until(lambda: theirs() == 1)
-        held.go.set()
+        paused.go.set()
         first.result()
 
 
-@pytest.mark.parametrize("asked", [{}, {"text": " "}, {"turn": 1, "text": "x" * 501}, {"turn": {}, "text": BEER}])
-def test_malformed_translation_request_is_rejected(site: Site, asked: Any) -> None:
-    said = site.told(asked, session="strange")[-1]
-    assert said["what"] == ("answer" if "turn" in asked and asked["text"] == BEER else "error")
-    assert isinstance(said.get("turn", 0), int)
+@pytest.mark.parametrize("values", [{}, {"text": " "}, {"turn": 1, "text": "x" * 501}, {"turn": {}, "text": BEER}])
+def test_malformed_translation_request_is_rejected(site: Site, values: Any) -> None:
+    message = site.stream_messages(values, session="strange")[-1]
+    assert message["what"] == ("answer" if "turn" in values and values["text"] == BEER else "error")
+    assert isinstance(message.get("turn", 0), int)
 
 
 def test_too_large_answer_is_not_sent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headlight.viz.tabs.translate.MEGABYTE", 1000)
-    (*_, said) = site.told({"turn": 1, "text": BEER, "model": "toy"}, session="large")
-    assert (said["what"], said["word"], said["values"]["limit"]) == ("error", "answer_too_large", 1)
+    (*_, message) = site.stream_messages({"turn": 1, "text": BEER, "model": "toy"}, session="large")
+    assert (message["what"], message["word"], message["values"]["limit"]) == ("error", "answer_too_large", 1)
 
 
 def test_too_large_file_is_not_sent(site: Site) -> None:
-    told = site.ask("export", exporting(BEER, "html"))
-    assert (told["what"], told["word"], told["values"]["limit"]) == ("error", "answer_too_large", 1)
+    response = site.ask("export", exporting(BEER, "html"))
+    assert (response["what"], response["word"], response["values"]["limit"]) == ("error", "answer_too_large", 1)
     assert site.ask("export", exporting(BEER))["name"].endswith(".csv")
 
 
-# ---------------------------------------------------------------- who does not listen
+# ---------------------------------------------------------------- disconnected clients
 
 
 def test_jobs_without_listener_are_not_started(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(monkeypatch)
+    paused = PausedModel(monkeypatch)
     monkeypatch.setattr(site.page._queue.line, "max_waiting", 1000)
     events = [site.call(f"ein {'cola ' * (1 + number % 7)}", CROWD) for number in range(20)]
     assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
-    assert held.most == 1
+    assert paused.most == 1
     queue = site.page._queue
     assert (len(queue), len(queue._held)) == (0, 20)
-    held.go.set()
+    paused.go.set()
     assert all("event: complete" in site.answer(event) for event in events)
     nothing_is_left(queue)
 
@@ -426,7 +428,7 @@ def test_known_session_is_served_while_its_stream_opens(site: Site, monkeypatch:
 
     ask(1)
     assert "i want a beer ." in site.messages("known")
-    until_over(ask(2))  # and nobody has asked for its messages yet
+    until_over(ask(2))  # and its messages were not requested yet
     ask(3)
     time.sleep(0.1)
     assert [len(jobs) for jobs in queue._held.values()] == [1]  # one job ahead, and no more
@@ -449,29 +451,29 @@ def test_jobs_beyond_capacity_are_rejected_immediately(site: Site, monkeypatch: 
     monkeypatch.setattr(gradio_queue, "MAX_HELD_BYTES", 7 * gradio_queue.JOB_BYTES)
     event = site.call(BEER, CROWD)
     assert refused(CROWD) == [503, "line_full", "30"]  # one address fills a quarter
-    assert '"i want a beer ."' in site.answer(event)  # what was taken stays
+    assert '"i want a beer ."' in site.answer(event)  # received results are preserved
     assert '"i want a beer ."' in site.answer(site.call(BEER, CROWD))
     monkeypatch.setattr(gradio_queue, "MAX_HELD_BYTES", 0)
     assert refused(OTHER) == [503, "line_full", "30"]
     monkeypatch.undo()
-    held = Held(monkeypatch)
+    paused = PausedModel(monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(site.ask, "export", exporting("ein bier"), session="one")
-        held.until(1)
+        paused.until(1)
         monkeypatch.setattr(site.page._queue.line, "max_wait_s", 0.0)
-        *told, retry = refused(OTHER)
-        assert (told, int(retry) > 0) == ([503, "line_full"], True)
-        held.go.set()
+        *details, retry = refused(OTHER)
+        assert (details, int(retry) > 0) == ([503, "line_full"], True)
+        paused.go.set()
         running.result()
 
 
 def test_result_is_fetched_once_and_streams_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(monkeypatch)
+    paused = PausedModel(monkeypatch)
     event_id = site.call("ein bier")
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(site.answer, event_id) for _ in range(2)]
-        held.until(1)
-        held.go.set()
+        paused.until(1)
+        paused.go.set()
         texts = [each.result() for each in both]
     assert sum("event: complete" in text for text in texts) == 1
     reply = site.http.get(f"/gradio_api/call/translate/{event_id}")
@@ -482,7 +484,7 @@ def test_result_is_fetched_once_and_streams_end(site: Site, monkeypatch: pytest.
 
 
 def test_stream_closed_before_job_id_is_reported(site: Site) -> None:
-    # The answer to a job may overtake the answer to its request; the browser then opens a stream for what is over.
+    # The answer to a job may overtake the answer to its request; the browser then opens a stream for a finished job.
     site.join({}, session="quick")
     assert "process_completed" in site.messages("quick")
     with site.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": "quick"}) as reply:
@@ -494,16 +496,16 @@ def test_stream_closed_before_job_id_is_reported(site: Site) -> None:
 def test_job_during_stream_close_gets_id_after_disconnect(
     site: Site, monkeypatch: pytest.MonkeyPatch, over: bool
 ) -> None:
-    # A browser that still believes in its old stream would open none for this job, and wait for ever.
+    # A browser with its old stream would not open one for this job and would wait forever.
     monkeypatch.setattr(streams, "CLOSE_TIMEOUT", 600.0)
     if not over:
         site.join({}, session="again")
     with ThreadPoolExecutor(1) as pool:
         with site.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": "again"}) as reply:
-            said, more = "", reply.iter_text()  # once the iterator goes, httpx lets go, too
-            while CLOSED not in said:
-                said += next(more)
-            assert ("process_completed" in said) is not over
+            text, more = "", reply.iter_text()  # once the iterator goes, httpx lets go, too
+            while CLOSED not in text:
+                text += next(more)
+            assert ("process_completed" in text) is not over
             joined = pool.submit(site.join, {}, session="again")
             time.sleep(0.5)
             assert not joined.done()
@@ -519,27 +521,27 @@ def test_client_that_never_disconnects_delays_only_itself(site: Site, monkeypatc
 
 
 def test_many_sessions_do_not_drop_messages(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(monkeypatch)
+    paused = PausedModel(monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         event_id = site.call("ein bier", OTHER)
         answer = pool.submit(site.answer, event_id)
-        held.until(1)
+        paused.until(1)
         news = site.page._queue.pending_messages_per_session
         for number in range(2001):  # one more than Gradio would remember
             news[f"crowd{number}"] = asyncio.Queue()  # as each job of a new session does
-        held.go.set()
+        paused.go.set()
         assert "event: complete" in answer.result()
     until(lambda: len(news) < 2001)  # the answer is sent before its job is over
 
 
 def test_result_is_kept_for_disconnected_client(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(monkeypatch)
+    paused = PausedModel(monkeypatch)
     queue = site.page._queue
     event_id = site.call("zwei bier", OTHER)
     with site.http.stream("GET", f"/gradio_api/call/translate/{event_id}"):
-        held.until(1)
+        paused.until(1)
     until(lambda: not queue.results.reader_count)
-    held.go.set()
+    paused.go.set()
     assert "event: complete" in site.answer(event_id)
     nothing_is_left(queue)
 
@@ -557,7 +559,7 @@ def test_shutdown_finishes_running_jobs_and_rejects_new_ones(tmp_path: Path, fir
         not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode
     ):
         pytest.skip("this system lets nobody make a process space of its own")
-    # A model that answers nobody while a file is there: it is told to stop meanwhile.
+    # A model that does not answer while a file exists; it is stopped in the meantime.
     halt = tmp_path / "halt"
     slow = (
         "import time, runpy\n"
@@ -582,11 +584,11 @@ def test_shutdown_finishes_running_jobs_and_rejects_new_ones(tmp_path: Path, fir
     )
     assert process.stdout is not None
     try:
-        said = ""
-        while "http://" not in said:
-            said = process.stdout.readline()
-            assert said, "it did not start"
-        url, served = said.split()[-1], process.pid
+        text = ""
+        while "http://" not in text:
+            text = process.stdout.readline()
+            assert text, "it did not start"
+        url, served = text.split()[-1], process.pid
         if alone:
             served = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
             assert Path(f"/proc/{served}/status").read_text().split("NSpid:")[1].split()[:2] == [str(served), "1"]

@@ -16,16 +16,16 @@ SPACE, ELSEWHERE = Settings(on_a_space=True), Settings()
 def install(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     """A version of the package `mcp`, or none."""
 
-    def found(name: str) -> str:
+    def find_version(name: str) -> str:
         if not version:
             raise PackageNotFoundError(name)
         return version
 
-    monkeypatch.setattr(tools, "version", found)
+    monkeypatch.setattr(tools, "version", find_version)
 
 
 @pytest.mark.parametrize(
-    ("settings", "said", "version", "serves"),
+    ("settings", "message", "version", "serves"),
     [
         (SPACE, None, "1.30.0", True),
         (SPACE, "", "1.30.0", True),
@@ -38,10 +38,10 @@ def install(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     ],
 )
 def test_mcp_tools_are_served_if_enabled_and_installed(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings, said: str | None, version: str, serves: bool
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, message: str | None, version: str, serves: bool
 ) -> None:
     install(monkeypatch, version)
-    assert serves_tools(settings, {} if said is None else {VARIABLE: said}) is serves
+    assert serves_tools(settings, {} if message is None else {VARIABLE: message}) is serves
 
 
 @pytest.mark.parametrize(("version", "why"), [("2.0.1", "mcp is 2.0.1, and Gradio needs 1"), ("", "is missing")])

@@ -1,4 +1,4 @@
-"""Another machine, as a page's process sees one: what a replica runs, behind a plain web server in this process."""
+"""A remote machine for tests: the functions of a replica behind a plain web server in this process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headlight.viz.settings import Settings
 
 
 class Machine:
-    """What it does, and what tests make it do."""
+    """Its behaviour, which tests control."""
 
     def __init__(self) -> None:
         catalogue = Catalogue(Settings())
@@ -37,10 +37,10 @@ class Machine:
         card = self.models.catalogue.card(call.name, call.kind)
 
         def gone() -> bool:
-            found = bool(select.select([handler.connection], [], [], 0)[0])
-            if found:
+            readable = bool(select.select([handler.connection], [], [], 0)[0])
+            if readable:
                 self.noticed.set()
-            return found
+            return readable
 
         most = self.dies_after.pop(0) if self.dies_after else None
         with self.models.use(card) as model:

@@ -1,4 +1,4 @@
-"""A real cluster in a process of its own, for tests: its replicas note which models they load and which they let go.
+"""A real cluster in a separate process. Its replicas record which models they load and free.
 
 Started as a module, it says "ready". A line on its input is what `headlight serve` gets as `--replicas`; the answer is
 what Ray Serve then holds of the deployment, as JSON. An empty line asks for that alone.
@@ -29,7 +29,7 @@ class NotingAnswers(Replica):
         self.notes = Path(notes) / "models"
 
     def _load(self, model_id: str) -> Any:
-        gc.collect()  # what was evicted before this one leaves now, if nothing holds it
+        gc.collect()  # models evicted earlier are freed now if unreferenced
         loaded = super()._load(model_id)
         name = unquote(model_id).split(":", 2)[2]
         note(self.notes, f"loaded {name}")
@@ -43,14 +43,14 @@ def note(path: Path, line: str) -> None:
         file.write(f"{line}\n")
 
 
-def held() -> dict[str, Any]:
+def deployment_status() -> dict[str, Any]:
     """The deployment as Ray Serve has it, and the states of its replicas."""
     from ray import serve
     from ray.serve import context
 
     details: Any = context._get_global_client().get_serve_details()  # type: ignore[no-untyped-call]
-    (found,) = details["applications"][command.NAME]["deployments"].values()
-    config = found["deployment_config"]
+    (deployment,) = details["applications"][command.NAME]["deployments"].values()
+    config = deployment["deployment_config"]
     (status,) = serve.status().applications[command.NAME].deployments.values()
     return {
         "replicas": config.get("num_replicas"),
@@ -64,8 +64,8 @@ def main(notes: str, folder: str, port: int) -> None:
     join_or_start("serve", start_local=True, num_cpus=3, _temp_dir=folder, object_store_memory=80_000_000)
 
     def deploy(replicas: str) -> None:
-        made = deployment.options(func_or_class=NotingAnswers, **command.parse_scale(replicas))
-        command.deploy(made.bind(notes), "127.0.0.1", port)
+        application = deployment.options(func_or_class=NotingAnswers, **command.parse_scale(replicas))
+        command.deploy(application.bind(notes), "127.0.0.1", port)
 
     deploy(FIRST)
     sys.stdout.write("ready\n")
@@ -73,7 +73,7 @@ def main(notes: str, folder: str, port: int) -> None:
     for line in sys.stdin:
         if line.strip():
             deploy(line.strip())
-        sys.stdout.write(f"{json.dumps(held(), default=str)}\n")
+        sys.stdout.write(f"{json.dumps(deployment_status(), default=str)}\n")
         sys.stdout.flush()
     command.leave()
 

@@ -28,10 +28,10 @@ def soon(holds: Callable[[], object], what: str) -> None:
         time.sleep(0.05)
 
 
-def expect_same(found: Translation | None, expected: Translation) -> None:
-    assert found is not None
-    assert (found.text, found.target_tokens, found.tree) == (expected.text, expected.target_tokens, expected.tree)
-    assert all((found.attention.of(kind) == expected.attention.of(kind)).all() for kind in KINDS)
+def expect_same(actual: Translation | None, expected: Translation) -> None:
+    assert actual is not None
+    assert (actual.text, actual.target_tokens, actual.tree) == (expected.text, expected.target_tokens, expected.tree)
+    assert all((actual.attention.of(kind) == expected.attention.of(kind)).all() for kind in KINDS)
 
 
 class RealCluster:
@@ -42,7 +42,7 @@ class RealCluster:
         self.address = f"http://127.0.0.1:{port}"
 
     def ask(self, line: str) -> str:
-        """The answer; an empty one where the process has ended."""
+        """The answer, or "" if the process has ended."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
@@ -57,17 +57,17 @@ class RealCluster:
 @contextmanager
 def real_cluster(module: str, environment: Mapping[str, str] | None = None) -> Iterator[RealCluster]:
     """The cluster of a module, which gets a folder for notes, one for Ray, and a port, and says "ready"."""
-    for attempt in range(3):  # Ray's own processes give up where a busy machine lets them wait for each other
+    for attempt in range(3):  # processes of Ray exit if a busy machine delays them
         folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short: names of sockets have 107 letters at most
         port = free_port()
         process = _start(module, folder, port, environment or {})
         try:
-            found = RealCluster(process, port, folder / "notes")
-            if found.read() != "ready":
+            cluster = RealCluster(process, port, folder / "notes")
+            if cluster.read() != "ready":
                 sys.stderr.write((folder / "log").read_text()[-5000:])
                 assert attempt < 2, "the cluster does not start"
                 continue
-            yield found
+            yield cluster
             return
         finally:
             _end(process, folder)
@@ -113,10 +113,10 @@ def _end(process: subprocess.Popen[str], folder: Path) -> None:
 
 def started_from(folder: Path, *, by_variables: bool = False) -> list[int]:
     """The processes whose command, or whose variables, name this cluster's folder."""
-    name, found = str(folder).encode(), []
+    name, processes = str(folder).encode(), []
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            said = (path / "cmdline").read_bytes() + ((path / "environ").read_bytes() if by_variables else b"")
-            if int(path.name) != os.getpid() and name in said:
-                found.append(int(path.name))
-    return found
+            environment = (path / "cmdline").read_bytes() + ((path / "environ").read_bytes() if by_variables else b"")
+            if int(path.name) != os.getpid() and name in environment:
+                processes.append(int(path.name))
+    return processes

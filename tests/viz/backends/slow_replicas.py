@@ -1,4 +1,4 @@
-"""A real cluster in a process of its own, for tests: its replicas write slowly where a request has the seed `SLOW`.
+"""A real cluster in a separate process. Its replicas decode slowly if a request has the seed `SLOW`.
 
 Started as a module, it says "ready"; "update" on its input replaces all replicas, "scale" makes their number follow the
 load, "count" asks how many run; the end of the input ends the cluster.
@@ -22,7 +22,7 @@ STEP = 0.1  # seconds
 
 
 class Slowly:
-    """A translator that takes its time, and notes in a file of its process what it does."""
+    """A slow translator that records its work in a file per process."""
 
     def __init__(self, translator: Any, notes: Path) -> None:
         self.translator = translator
@@ -64,7 +64,7 @@ class SlowAnswers(Replica):
 
 
 TWO = {"num_replicas": 2, "autoscaling_config": None}
-# As `headlight serve --replicas 1-3` has it, but Ray Serve decides within seconds, where it takes minutes.
+# Like `headlight serve --replicas 1-3`, but Ray Serve decides within seconds instead of minutes.
 SCALED = {
     name: values | {"upscale_delay_s": 1, "downscale_delay_s": 3, "look_back_period_s": 3, "metrics_interval_s": 1}
     for name, values in command.parse_scale("1-3").items()

@@ -66,23 +66,23 @@ def here() -> Service:
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    with served() as found:
-        yield found
+    with served() as running:
+        yield running
 
 
 @pytest.fixture(scope="module", params=["here", "lent", "cluster"])
 def service(request: pytest.FixtureRequest) -> Iterator[Service]:
     with ExitStack() as stack:
         if request.param == "cluster":
-            made = on(stack.enter_context(served()))
-            assert isinstance(made.backend, ClusterBackend)
+            created = on(stack.enter_context(served()))
+            assert isinstance(created.backend, ClusterBackend)
         else:
             patched = stack.enter_context(pytest.MonkeyPatch.context())
             if request.param == "lent":
                 patched.setitem(sys.modules, "spaces", spaces())
-            made = Service(TOY, choose_backend)
-            assert isinstance(made.backend, ZeroGpuBackend if request.param == "lent" else LocalBackend)
-        yield made
+            created = Service(TOY, choose_backend)
+            assert isinstance(created.backend, ZeroGpuBackend if request.param == "lent" else LocalBackend)
+        yield created
 
 
 def spaces() -> ModuleType:
@@ -156,7 +156,7 @@ CALLS: Mapping[str, Callable[[Service], Any]] = {
             {"request": REQUEST, "lesson": lesson, "step": step}
         )
         for lesson, step in STEPS
-        if lesson != "train" and step != "trained"  # those train models of their own, here
+        if lesson != "train" and step != "trained"  # these train separate models locally
     },
 }
 
@@ -174,11 +174,11 @@ def tensors() -> list[str]:
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize("name", CALLS)
 def test_tab_results_are_equal_on_all_backends(name: str, service: Service, here: Service) -> None:
-    found, expected = (copy.deepcopy(CALLS[name](each)) for each in (service, here))
-    for each in (found, expected):
+    actual, expected = (copy.deepcopy(CALLS[name](each)) for each in (service, here))
+    for each in (actual, expected):
         if isinstance(each, dict):
             each.pop("ms", None)  # how long it took
-    assert json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
+    assert json.dumps(actual, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
 def test_errors_are_propagated_unchanged(service: Service) -> None:
@@ -229,9 +229,9 @@ def test_lost_replica_is_retried_without_repeated_progress(
 ) -> None:
     monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
     machine.dies_after = [3]
-    found = steps_of(on(machine))
-    assert [each.text for each in found] == [each.text for each in steps_of(Service(TOY, choose_backend))]
-    assert [each.step for each in found[:-1]] == sorted({each.step for each in found[:-1]})
+    steps = steps_of(on(machine))
+    assert [each.text for each in steps] == [each.text for each in steps_of(Service(TOY, choose_backend))]
+    assert [each.step for each in steps[:-1]] == sorted({each.step for each in steps[:-1]})
     assert machine.calls == ["stream", "stream"]
     machine.dies_after = [0]
     page = on(machine)
@@ -359,8 +359,8 @@ def test_call_roundtrips_and_model_fits_header() -> None:
 
 
 def test_truncated_frame_raises() -> None:
-    for given in (b"a\x05", b"a" + (5).to_bytes(8, "little") + b"abc", b"a" + b"\xff" * 8):
-        data = iter([given])
+    for truncated in (b"a\x05", b"a" + (5).to_bytes(8, "little") + b"abc", b"a" + b"\xff" * 8):
+        data = iter([truncated])
         with pytest.raises(EOFError):
             read_frame(lambda _, data=data: next(data, b""))  # type: ignore[misc]
     assert read_frame(lambda _: b"") is None

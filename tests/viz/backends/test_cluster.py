@@ -27,7 +27,7 @@ TOY = Settings(model="toy")
 
 
 class Running:
-    """The cluster, a page's service that asks it, and one that computes by itself."""
+    """The cluster, a service that uses it, and a local service."""
 
     def __init__(self, cluster: RealCluster) -> None:
         self.cluster, self.notes, self.address = cluster, cluster.notes, cluster.address
@@ -41,9 +41,9 @@ class Running:
         return [int(path.name.rpartition("-")[2]) for path in self.notes.glob(f"replica-{version}-*")]
 
     def notes_of(self) -> dict[int, list[str]]:
-        """What each process has done, by its number."""
-        found = [path for path in self.notes.iterdir() if path.name.isdecimal()]
-        return {int(path.name): path.read_text(encoding="utf-8").splitlines() for path in found}
+        """The notes of each process, by its id."""
+        results = [path for path in self.notes.iterdir() if path.name.isdecimal()]
+        return {int(path.name): path.read_text(encoding="utf-8").splitlines() for path in results}
 
     def forget(self) -> None:
         for path in self.notes.iterdir():
@@ -53,8 +53,8 @@ class Running:
     def request(self, **more: object) -> TranslationRequest:
         return self.page.check(SLOW | more)
 
-    def expect_right(self, found: Translation | None, request: TranslationRequest) -> None:
-        expect_same(found, self.here.translate(request))
+    def expect_right(self, actual: Translation | None, request: TranslationRequest) -> None:
+        expect_same(actual, self.here.translate(request))
 
 
 @pytest.fixture
@@ -122,9 +122,11 @@ def too_many_are_told_so_and_all_others_get_their_answer(running: Running) -> No
             return error.word
 
     with ThreadPoolExecutor(len(requests)) as pool:
-        found = list(pool.map(ask, requests))
-    answered = [(each, request) for each, request in zip(found, requests, strict=True) if isinstance(each, Translation)]
-    assert {each for each in found if isinstance(each, str)} == {"cluster_busy"}
+        results = list(pool.map(ask, requests))
+    answered = [
+        (each, request) for each, request in zip(results, requests, strict=True) if isinstance(each, Translation)
+    ]
+    assert {each for each in results if isinstance(each, str)} == {"cluster_busy"}
     assert 4 <= len(answered) < len(requests)
     for each, request in answered:
         running.expect_right(each, request)
@@ -142,13 +144,13 @@ def an_update_loses_no_answer(running: Running) -> None:
         return count
 
     with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(ask_until_the_end, number) for number in (1, 2)]
+        futures = [pool.submit(ask_until_the_end, number) for number in (1, 2)]
         slow = pool.submit(lambda: list(running.page.stream(running.request(), Event())))
         try:
             running.update()
         finally:
             over.set()
-        assert all(each.result(PATIENCE) >= 3 for each in asked)
+        assert all(each.result(PATIENCE) >= 3 for each in futures)
         running.expect_right(slow.result(PATIENCE)[-1].translation, running.request())
     assert len(running.replicas(2)) >= 2
     soon(lambda: not any(alive(number) for number in running.replicas(1)), "old replicas stay")
@@ -164,16 +166,16 @@ def alive(number: int) -> bool:
 
 def a_killed_replica_loses_no_answer_and_none_comes_twice(running: Running) -> None:
     running.forget()
-    found: list[Progress] = []
+    results: list[Progress] = []
     for progress in running.page.stream(running.request(), Event()):
-        found.append(progress)
-        if len(found) == 2:
+        results.append(progress)
+        if len(results) == 2:
             (worker,) = running.notes_of()
             os.kill(worker, signal.SIGKILL)
     assert len(running.notes_of()) == 2, "another replica has not taken over"
-    assert [each.step for each in found[:-1]] == list(range(1, len(found)))
-    assert [each.translation is not None for each in found] == [False] * (len(found) - 1) + [True]
-    running.expect_right(found[-1].translation, running.request())
+    assert [each.step for each in results[:-1]] == list(range(1, len(results)))
+    assert [each.translation is not None for each in results] == [False] * (len(results) - 1) + [True]
+    running.expect_right(results[-1].translation, running.request())
 
 
 @pytest.mark.cluster
@@ -195,11 +197,11 @@ def test_replicas_scale_with_load(running: Running) -> None:
         return count
 
     with ThreadPoolExecutor(8) as pool:  # two are answered by one replica, and eight may wait
-        asked = [pool.submit(ask_until_the_end, number) for number in range(8)]
+        futures = [pool.submit(ask_until_the_end, number) for number in range(8)]
         try:
-            soon(lambda: replicas() == 3 or any(each.done() for each in asked), "no further replica starts")
+            soon(lambda: replicas() == 3 or any(each.done() for each in futures), "no further replica starts")
         finally:
             over.set()
-        assert all(each.result(PATIENCE) for each in asked)
+        assert all(each.result(PATIENCE) for each in futures)
     assert len(running.notes_of()) >= 2, "a further replica has not answered"
     soon(lambda: replicas() == 1, "no replica ends while nobody asks")

@@ -33,8 +33,8 @@ def models(tmp_path: Path) -> Path:
 @pytest.fixture
 def cluster(models: Path) -> Iterator[RealCluster]:
     pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so no real cluster is tried")
-    with real_cluster("tests.viz.backends.noting_replicas", {"HEADLIGHT_MODELS_FOLDER": str(models)}) as found:
-        yield found
+    with real_cluster("tests.viz.backends.noting_replicas", {"HEADLIGHT_MODELS_FOLDER": str(models)}) as running:
+        yield running
 
 
 @pytest.mark.cluster
@@ -45,18 +45,18 @@ def test_replica_range_and_model_eviction(cluster: RealCluster, models: Path) ->
     a_fixed_number_takes_the_place_of_a_range(cluster)
 
 
-def held(cluster: RealCluster, replicas: str = "") -> dict[str, Any]:
+def deployment_status(cluster: RealCluster, replicas: str = "") -> dict[str, Any]:
     answer = cluster.ask(replicas)
     assert answer, "the cluster has ended"
-    found: dict[str, Any] = json.loads(answer)
-    return found
+    status: dict[str, Any] = json.loads(answer)
+    return status
 
 
 def the_range_reaches_the_deployment(cluster: RealCluster) -> None:
-    found = held(cluster)
-    wanted = {"min_replicas": 1, "max_replicas": 3, "target_ongoing_requests": 1.5}
-    assert {name: found["scaled"][name] for name in wanted} == wanted
-    assert found["running"] == 1  # while nobody asks
+    status = deployment_status(cluster)
+    expected = {"min_replicas": 1, "max_replicas": 3, "target_ongoing_requests": 1.5}
+    assert {name: status["scaled"][name] for name in expected} == expected
+    assert status["running"] == 1  # without requests
 
 
 def what_was_evicted_is_loaded_again_and_answers_as_before(cluster: RealCluster, models: Path) -> None:
@@ -71,7 +71,7 @@ def what_was_evicted_is_loaded_again_and_answers_as_before(cluster: RealCluster,
     assert not any(np.array_equal(one, other) for one, other in pairwise(maps))
 
     def ask(*names: str) -> list[str]:
-        """What the replica notes while it answers for these models, one after the other, each rightly."""
+        """The notes of the replica after correct answers for these models, one after another."""
         before = len(notes(cluster))
         for name in names:
             expect_same(page.translate(page.check({"text": TEXT, "model": name})), expected[name])
@@ -92,6 +92,6 @@ def notes(cluster: RealCluster) -> list[str]:
 
 
 def a_fixed_number_takes_the_place_of_a_range(cluster: RealCluster) -> None:
-    found = held(cluster, "2")
-    assert (found["replicas"], found["scaled"]) == (2, None)
-    soon(lambda: held(cluster)["running"] == 2, "the second replica does not start")
+    status = deployment_status(cluster, "2")
+    assert (status["replicas"], status["scaled"]) == (2, None)
+    soon(lambda: deployment_status(cluster)["running"] == 2, "the second replica does not start")

@@ -39,8 +39,8 @@ def translation(service: Service) -> Translation:
 
 
 def take(service: Service, form: str, **selection: object) -> dict[str, object]:
-    asked = {"form": form, "request": ASKED, "selection": selection, "theme": "light", "language": "en"}
-    return Exporter(service).export(asked)
+    values = {"form": form, "request": ASKED, "selection": selection, "theme": "light", "language": "en"}
+    return Exporter(service).export(values)
 
 
 def content(answer: dict[str, object]) -> bytes:
@@ -67,14 +67,14 @@ def test_averages_and_maxima_cover_named_heads(translation: Translation) -> None
         ("mean", 1, cross[:, 1].mean(axis=0)),
         ("mean", "max", cross.max(axis=(0, 1))),
     ):
-        found = selected_map(translation, Selection(kind="cross", layer=layer, head=head)).weights  # type: ignore[arg-type]
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+        actual = selected_map(translation, Selection(kind="cross", layer=layer, head=head)).weights  # type: ignore[arg-type]
+        np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 def test_csv_formulas_are_escaped(service: Service) -> None:
     formula = service.translate(service.check({"text": "=1+1 @x -2 +3", "model": "toy"}))
-    shown = selected_map(formula, Selection(kind="encoder", layer=0, head=0))
-    for line in map_csv(shown).decode("utf-8-sig").splitlines():
+    map_ = selected_map(formula, Selection(kind="encoder", layer=0, head=0))
+    for line in map_csv(map_).decode("utf-8-sig").splitlines():
         for cell in re.findall(r'"(?:[^"]|"")*"|[^,]+', line):
             assert not cell.strip('"').startswith(("=", "+", "-", "@")), cell
 
@@ -94,10 +94,10 @@ def test_comparison_csv_has_both_maps_and_difference(service: Service, translati
     one, other = translation.attention.decoder[0, 0], translation.attention.decoder[0, 1]
     assert np.abs(one - other).max() > 0.01
     for name, expected in (("A", one), ("B", other), ("A − B", one - other)):
-        found = table.loc[name].to_numpy()
+        actual = table.loc[name].to_numpy()
         below = np.tril(np.ones_like(expected, dtype=bool))
-        np.testing.assert_allclose(found[below], expected[below], atol=1e-6)
-        assert np.isnan(found[~below]).all()
+        np.testing.assert_allclose(actual[below], expected[below], atol=1e-6)
+        assert np.isnan(actual[~below]).all()
 
 
 def test_comparison_csv_supports_duplicate_tokens(service: Service) -> None:
@@ -154,8 +154,8 @@ def test_exported_figure_has_all_labels(service: Service, form: str) -> None:
 def test_exported_figure_names_kind_model_and_texts(
     service: Service, translation: Translation, form: str, kind: str, selection: dict[str, object], language: str
 ) -> None:
-    asked = {"form": form, "request": ASKED, "theme": "light", "language": language}
-    answer = Exporter(service).export(asked | {"selection": {"kind": kind, **selection}})
+    values = {"form": form, "request": ASKED, "theme": "light", "language": language}
+    answer = Exporter(service).export(values | {"selection": {"kind": kind, **selection}})
     title = answer["figure"]["layout"]["title"]
     below = title["subtitle"]["text"].replace("<br>", " ")
     assert title["text"].startswith(phrase(f"kind_{kind}", language))
@@ -167,8 +167,10 @@ def test_exported_figure_names_kind_model_and_texts(
 def test_exported_titles_fit_above_map(service: Service) -> None:
     long = {"text": "ich mochte ein bier " * 15, "model": "toy"}
     short, tall = (
-        Exporter(service).export({"form": "png", "request": asked, "selection": {}, "theme": "light", "language": "en"})
-        for asked in (ASKED, long)
+        Exporter(service).export(
+            {"form": "png", "request": request, "selection": {}, "theme": "light", "language": "en"}
+        )
+        for request in (ASKED, long)
     )
     for answer in (short, tall):
         layout = answer["figure"]["layout"]
@@ -177,13 +179,13 @@ def test_exported_titles_fit_above_map(service: Service) -> None:
 
 
 def test_markup_in_sentence_is_escaped_in_figure(service: Service) -> None:
-    asked = {"text": "<b>ein</b> $x$", "model": "toy"}
+    request = {"text": "<b>ein</b> $x$", "model": "toy"}
     answer = Exporter(service).export(
-        {"form": "wall_svg", "request": asked, "selection": {}, "theme": "light", "language": "en"}
+        {"form": "wall_svg", "request": request, "selection": {}, "theme": "light", "language": "en"}
     )
-    said = answer["figure"]["layout"]["title"]["subtitle"]["text"]
-    assert "&lt;b&gt;ein" in said
-    assert "$" not in said
+    subtitle = answer["figure"]["layout"]["title"]["subtitle"]["text"]
+    assert "&lt;b&gt;ein" in subtitle
+    assert "$" not in subtitle
 
 
 def test_wall_export_has_every_head_and_kind_name(service: Service) -> None:
@@ -217,13 +219,13 @@ def test_saved_page_is_self_contained(service: Service) -> None:
 
 def test_saved_page_has_format_version(service: Service) -> None:
     page = content(take(service, "html", kind="cross", layer=0, head=0)).decode()
-    shown = re.search(r"globalThis\.headlightData = (.*?);</script>", page)
-    assert shown is not None
-    assert json.loads(shown[1])["answer"]["version"] == ANSWER_VERSION
+    data = re.search(r"globalThis\.headlightData = (.*?);</script>", page)
+    assert data is not None
+    assert json.loads(data[1])["answer"]["version"] == ANSWER_VERSION
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "values",
     [
         {},
         {"form": "exe", "request": ASKED, "theme": "light", "language": "en"},
@@ -233,9 +235,9 @@ def test_saved_page_has_format_version(service: Service) -> None:
         {"form": "csv", "request": ASKED, "selection": {}, "theme": "light", "language": "xx"},
     ],
 )
-def test_invalid_export_is_rejected_with_message(service: Service, asked: dict[str, object]) -> None:
+def test_invalid_export_is_rejected_with_message(service: Service, values: dict[str, object]) -> None:
     with pytest.raises(PageError):
-        Exporter(service).export(asked)
+        Exporter(service).export(values)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -46,11 +46,11 @@ def translation(translator: Translator) -> Translation:
     return translator.translate("ich mochte ein bier", beam_size=2)
 
 
-def shown(view: Any) -> dict[str, Any]:
-    """What the page of a view says that it shows."""
-    found = re.search(r"globalThis\.headlightData = (.*?);</script>", view.page())
-    assert found is not None
-    values: dict[str, Any] = json.loads(found[1])
+def page_data(view: Any) -> dict[str, Any]:
+    """The data in the page of a view."""
+    match = re.search(r"globalThis\.headlightData = (.*?);</script>", view.page())
+    assert match is not None
+    values: dict[str, Any] = json.loads(match[1])
     return values
 
 
@@ -64,15 +64,15 @@ def unpacked(content: bytes, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def test_html_has_weights_to_four_decimals() -> None:
-    values = shown(headlight.show(CAUSAL, tokens=NAMES, row=3))
+    values = page_data(headlight.show(CAUSAL, tokens=NAMES, row=3))
     (view,) = values["views"]
     assert view["kinds"]["self"]["shape"] == [2, 3, 7, 7]
     assert [token["label"] for token in view["source"]] == NAMES
     assert values["selection"] == {"kind": "self", "layer": 0, "head": 0, "row": 3, "column": None}
-    found = unpacked(base64.b64decode(values["maps"]["0 self"]), CAUSAL.shape)
-    for digits in (2, 3, 4):  # what is shown is what rounding the weight itself gives
-        said = [f"{weight:.{digits}f}" for weight in found.ravel()]
-        assert said == [f"{weight:.{digits}f}" for weight in CAUSAL.astype(float).ravel()]
+    weights = unpacked(base64.b64decode(values["maps"]["0 self"]), CAUSAL.shape)
+    for digits in (2, 3, 4):  # displayed numbers are the rounded weights
+        texts = [f"{weight:.{digits}f}" for weight in weights.ravel()]
+        assert texts == [f"{weight:.{digits}f}" for weight in CAUSAL.astype(float).ravel()]
     assert view["kinds"]["self"]["allowed"] == "".join(str(int(each)) for each in np.tri(7).ravel())
 
 
@@ -84,9 +84,9 @@ def test_html_of_twelve_layers_is_below_four_megabytes() -> None:
 def test_too_large_view_loads_heads_on_demand() -> None:
     row = softmax((512, 512))
     view = headlight.show(np.broadcast_to(row, (48, 48, 512, 512)), language="zh")
-    said = view._repr_html_()
-    assert len(said) < 1000
-    assert "headlight-attention[notebook]" in said
+    html = view._repr_html_()
+    assert len(html) < 1000
+    assert "headlight-attention[notebook]" in html
     with pytest.raises(RecordingError, match="layers="):
         view.page()
     heads = HeadServer(view.sources[0])
@@ -117,16 +117,16 @@ def test_widget_and_view_share_state() -> None:
     assert view.widget.head == 2
     view.layer = 1
     assert view.widget.layer == 1
-    heard: list[Any] = []
-    view.widget.observe(lambda change: heard.append(change["new"]), "row")
+    changes: list[Any] = []
+    view.widget.observe(lambda change: changes.append(change["new"]), "row")
     view.widget.row = 4  # as the browser does
-    assert (view.row, heard) == (4, [4])
+    assert (view.row, changes) == (4, [4])
     sent: list[Any] = []
     view.widget.send = lambda message, buffers: sent.append((message, buffers))
-    asked = {"what": "maps", "place": 0, "kind": "self", "small": False, "heads": [{"layer": 1, "head": 2}]}
-    view.widget._on_message(view.widget, asked, [])
+    request = {"what": "maps", "place": 0, "kind": "self", "small": False, "heads": [{"layer": 1, "head": 2}]}
+    view.widget._on_message(view.widget, request, [])
     ((message, (content,)),) = sent
-    assert (message["kind"], message["heads"], message["shape"]) == ("self", asked["heads"], [7, 7])
+    assert (message["kind"], message["heads"], message["shape"]) == ("self", request["heads"], [7, 7])
     np.testing.assert_allclose(unpacked(content, (7, 7)), CAUSAL[1, 2], atol=1 / LEVELS)
     view.widget._on_message(view.widget, {"what": "else"}, [])
     assert len(sent) == 1
@@ -146,12 +146,12 @@ def test_without_anywidget_view_is_html() -> None:
         "assert view._display_()._repr_html_() == view._repr_html_()\n"
         "print(*sorted(view._repr_mimebundle_()), *{'torch', 'gradio', 'transformers'} & set(sys.modules))"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ran.stdout.split() == ["text/html", "text/plain"], ran.stderr
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert process.stdout.split() == ["text/html", "text/plain"], process.stderr
 
 
 def test_translation_view_matches_page(translation: Translation, tmp_path: Path) -> None:
-    values = shown(headlight.show(translation, kind="encoder", layer="mean", head="max"))
+    values = page_data(headlight.show(translation, kind="encoder", layer="mean", head="max"))
     (view,) = values["views"]
     assert view["what"] == "answer"
     assert view["text"] == translation.text
@@ -168,7 +168,7 @@ def test_two_views_are_compared(translator: Translator, translation: Translation
     removed = Intervention(kind="cross", layer=0, head=0, action="remove")
     target = tuple(token.id for token in translation.target_tokens)
     other = translator.translate("ich mochte ein bier", target=target, interventions=[removed])
-    values = shown(headlight.compare(translation, other, layer=0, head=0))
+    values = page_data(headlight.compare(translation, other, layer=0, head=0))
     first, second = values["views"]
     assert first["source"] == second["source"]
     assert first["before"][0]["special"]
@@ -180,7 +180,14 @@ def test_model_outputs_and_classifications_are_shown() -> None:
     inputs = batch()
     outputs = families.bert()(input_ids=inputs["input_ids"], output_attentions=True)
     view = headlight.show(outputs, tokenizer=families.tokenizer(), **inputs)
-    assert [token["label"] for token in shown(view)["views"][0]["source"]] == ["the", "cat", "sat", "on", "a", "mat"]
+    assert [token["label"] for token in page_data(view)["views"][0]["source"]] == [
+        "the",
+        "cat",
+        "sat",
+        "on",
+        "a",
+        "mat",
+    ]
     judgement = Judge.load("sentiment").judge("A quiet film.")
     (recording,) = headlight.show(judgement).sources
     np.testing.assert_array_equal(recording.attention.of("self"), judgement.attention)
@@ -199,7 +206,7 @@ def test_hostile_names_are_escaped() -> None:
     view = headlight.show(CAUSAL, tokens=nasty, name="</title><script>alert(1)</script>")
     page = view.page()
     assert "<script>alert" not in page
-    assert shown(view)["views"][0]["name"] == "</title><script>alert(1)</script>"
+    assert page_data(view)["views"][0]["name"] == "</title><script>alert(1)</script>"
     assert "<script" not in view._repr_html_().split("srcdoc=")[1]
 
 
@@ -212,8 +219,8 @@ def test_frame_is_self_contained_with_all_phrases() -> None:
     assert "export default { render }" in widget_module()
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
     sources = {name: module(name) for name in names if name != HOST_MODULE and not name.startswith("lessons/")}
-    kept = set(used_phrases(sources)["en"])
-    assert not {key for key in phrases() if key.startswith(("recorded_", "remark_", "kind_", "tool_"))} - kept
+    used = set(used_phrases(sources)["en"])
+    assert not {key for key in phrases() if key.startswith(("recorded_", "remark_", "kind_", "tool_"))} - used
     carried = set(re.findall(r"modules\['([\w/.-]+)'\] = ", bundle_code(has_translation=False)))
     assert "recording/recording-view.js" in carried
     assert not carried & {"heads/heads-tab.js", "translate/translate.js", "whatif/whatif.js"}
@@ -233,14 +240,14 @@ def test_every_figure_accepts_attention_objects(translation: Translation) -> Non
     token = translation.source_tokens[0]
     vectors = (np.ones(4), np.ones(4), token, token)
     for view in FIGURES:
-        given: Any = vectors if view == "neurons" else translation
+        source: Any = vectors if view == "neurons" else translation
         options: dict[str, Any] = {"weight": 0.5} if view == "neurons" else {}
         options |= {"heads": [(0, 0), (0, 1)]} if view in ("compare", "lines") else {}
-        figure = headlight.figure(view, given, theme="dark", language="zh", **options)
+        figure = headlight.figure(view, source, theme="dark", language="zh", **options)
         assert isinstance(figure, go.Figure)
         assert figure.layout.meta["figure"] == view
-    drawn = headlight.figure("heatmap", CAUSAL, layer=1, head=2)
-    cells = np.array(next(trace for trace in drawn.data if trace.type == "heatmap").z, dtype=float)
+    from_function = headlight.figure("heatmap", CAUSAL, layer=1, head=2)
+    cells = np.array(next(trace for trace in from_function.data if trace.type == "heatmap").z, dtype=float)
     below = np.tri(7) > 0
     np.testing.assert_allclose(cells[below], CAUSAL[1, 2][below], atol=1e-6)
     assert headlight.figure("overview", CAUSAL).layout.meta["kind"] == "self"
@@ -255,6 +262,6 @@ def test_every_figure_accepts_attention_objects(translation: Translation) -> Non
 
 def test_packed_numbers_roundtrip() -> None:
     weights = np.concatenate([np.linspace(0, 1, 5000, dtype=np.float32), [0.0, 1.0]]).astype(np.float32)
-    found = unpacked(compress_weights(weights), weights.shape)
-    np.testing.assert_allclose(found, weights, atol=1 / LEVELS)
-    assert (found[0], found[-1]) == (0.0, 1.0)
+    actual = unpacked(compress_weights(weights), weights.shape)
+    np.testing.assert_allclose(actual, weights, atol=1 / LEVELS)
+    assert (actual[0], actual[-1]) == (0.0, 1.0)

@@ -56,32 +56,32 @@ export function fail() {
 def run(code: str, folder: Path, *flags: str) -> str:
     """What Node prints for the bundle followed by some code."""
     (folder / "bundle.mjs").write_text(code, encoding="utf-8")
-    ran = node([*flags, str(folder / "bundle.mjs")], return_completed_process=True, capture_output=True, text=True)
-    assert isinstance(ran, subprocess.CompletedProcess)
-    assert ran.returncode == 0, ran.stderr
-    return str(ran.stdout)
+    process = node([*flags, str(folder / "bundle.mjs")], return_completed_process=True, capture_output=True, text=True)
+    assert isinstance(process, subprocess.CompletedProcess)
+    assert process.returncode == 0, process.stderr
+    return str(process.stdout)
 
 
 def test_bundled_modules_resolve_imports(tmp_path: Path) -> None:
     built = bundle(SOURCES, {"name": "</script> 词元"})
     assert "</script" not in built.code
     ending = "console.log(JSON.stringify([modules['main.js'].main(), Object.keys(modules['parts/greeting.js'])]));"
-    said = json.loads(run(built.code + ending, tmp_path))
-    assert said == [["hello you 2", 3, "</script> 词元"], ["later", "greet", "Word"]]
+    output = json.loads(run(built.code + ending, tmp_path))
+    assert output == [["hello you 2", 3, "</script> 词元"], ["later", "greet", "Word"]]
 
 
 def test_import_meta_url_is_relative_to_module(tmp_path: Path) -> None:
-    said = run(bundle(SOURCES, {}).code + "console.log(modules['main.js'].here);", tmp_path)
-    assert said.strip() == (tmp_path / "main.js").as_uri()
+    output = run(bundle(SOURCES, {}).code + "console.log(modules['main.js'].here);", tmp_path)
+    assert output.strip() == (tmp_path / "main.js").as_uri()
 
 
 def test_errors_map_to_module_lines(tmp_path: Path) -> None:
     built = bundle(SOURCES, {})
     (tmp_path / "bundle.mjs.map").write_text(built.source_map, encoding="utf-8")
     ending = "try { modules['core/numbers.js'].fail(); } catch (error) { console.log(error.stack); }\n"
-    said = run(f"{built.code}{ending}//# sourceMappingURL=bundle.mjs.map\n", tmp_path, "--enable-source-maps")
+    output = run(f"{built.code}{ending}//# sourceMappingURL=bundle.mjs.map\n", tmp_path, "--enable-source-maps")
     line = SOURCES["core/numbers.js"].split("\n").index("  throw new Fault('here');") + 1
-    assert f"core/numbers.js:{line}" in said.replace("\\", "/")
+    assert f"core/numbers.js:{line}" in output.replace("\\", "/")
 
 
 def test_line_comments_are_stripped(tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_line_comments_are_stripped(tmp_path: Path) -> None:
         "/* and */ said;",
     ]
     built = bundle({"main.js": "\n".join([*lines, "export function main() {", "  return said;", "}"])}, {})
-    kept = built.code.split("\n")[4:-4]
-    assert kept[:6] == ["", "", "", "", *lines[4:]]
+    remaining = built.code.split("\n")[4:-4]
+    assert remaining[:6] == ["", "", "", "", *lines[4:]]
     assert run(f"{built.code}console.log(modules['main.js'].main());", tmp_path).strip() == "/* kept */"
 
 
@@ -116,7 +116,7 @@ def test_page_modules_can_be_bundled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "complaint"),
+    ("source", "message"),
     [
         ("import All from './core/numbers.js';", "does not support"),
         ("import * as all from './core/numbers.js';", "does not support"),
@@ -134,11 +134,11 @@ def test_page_modules_can_be_bundled() -> None:
         ("import { main } from './main.js';", "import each other"),
     ],
 )
-def test_unsupported_syntax_is_rejected(source: str, complaint: str) -> None:
+def test_unsupported_syntax_is_rejected(source: str, message: str) -> None:
     sources = {**SOURCES, "other.js": source}
     if "main" in source:
         sources["core/numbers.js"] += "import { x } from '../other.js';\n"
-    with pytest.raises(BundleError, match=complaint):
+    with pytest.raises(BundleError, match=message):
         bundle(sources, {})
 
 

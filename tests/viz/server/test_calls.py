@@ -28,10 +28,10 @@ def test_error_has_phrase_and_field() -> None:
     assert (message["what"], message["word"], message["field"]) == ("error", "missing", "number")
 
 
-@pytest.mark.parametrize("asked", ["", "[1]", "nonsense", "null", 7, None, {"a": 1}, "[" * 100_000])
-def test_non_object_values_are_rejected(asked: Any) -> None:
+@pytest.mark.parametrize("values", ["", "[1]", "nonsense", "null", 7, None, {"a": 1}, "[" * 100_000])
+def test_non_object_values_are_rejected(values: Any) -> None:
     with pytest.raises(PageError) as refused:
-        json_object(asked)
+        json_object(values)
     assert refused.value.word in ("not_json", "not_names")
 
 
@@ -39,9 +39,9 @@ def test_unexpected_errors_hide_details(caplog: pytest.LogCaptureFixture) -> Non
     def broken(values: Mapping[str, Any]) -> None:
         raise RuntimeError("/secret/path")
 
-    said = call_json(broken, {}).decode()
-    assert json.loads(said)["word"] == "our_fault"
-    assert "secret" not in said
+    response = call_json(broken, {}).decode()
+    assert json.loads(response)["word"] == "our_fault"
+    assert "secret" not in response
     assert "secret" in caplog.text
 
 
@@ -49,8 +49,12 @@ def test_model_error_keeps_its_message() -> None:
     def refuse(values: Mapping[str, Any]) -> None:
         raise RequestError("flow_too_long", field="text", edges=9, limit=7)
 
-    told = json.loads(call_json(refuse, {}))
-    assert (told["word"], told["field"], told["values"]) == ("flow_too_long", "text", {"edges": 9, "limit": 7})
+    response = json.loads(call_json(refuse, {}))
+    assert (response["word"], response["field"], response["values"]) == (
+        "flow_too_long",
+        "text",
+        {"edges": 9, "limit": 7},
+    )
 
 
 def test_bytes_are_sent_as_json() -> None:

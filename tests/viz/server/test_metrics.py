@@ -91,8 +91,8 @@ def test_answers_are_counted_by_model_outcome_and_stage(watch: ServerMonitor) ->
     steps.close()
     with pytest.raises(PageError):
         service.check({"text": " "})
-    told = values(watch)
-    answers = {name[1:]: count for name, count in told.items() if name[0] == "headlight_answers_total"}
+    counted = values(watch)
+    answers = {name[1:]: count for name, count in counted.items() if name[0] == "headlight_answers_total"}
     assert answers == {
         ("toy", "made", "view"): 1,
         ("toy", "cached", "view"): 1,
@@ -100,17 +100,17 @@ def test_answers_are_counted_by_model_outcome_and_stage(watch: ServerMonitor) ->
         ("toy", "cached", "page"): 1,
         ("toy", "stopped", "page"): 1,
     }
-    assert told["headlight_refused_total", "blank_text"] == 1
-    assert told["headlight_tokens_total", "read"] == tokens
-    assert told["headlight_cache_entries", "answers"] == 1
-    assert told["headlight_cache_bytes", "models"] == service.loaded.cache.bytes > 0
+    assert counted["headlight_refused_total", "blank_text"] == 1
+    assert counted["headlight_tokens_total", "read"] == tokens
+    assert counted["headlight_cache_entries", "answers"] == 1
+    assert counted["headlight_cache_bytes", "models"] == service.loaded.cache.bytes > 0
     for stage in ("encode", "decode", "capture"):
         counts = [
-            count for (name, *labels), count in told.items() if name.endswith("_bucket") and labels[1:] == [stage]
+            count for (name, *labels), count in counted.items() if name.endswith("_bucket") and labels[1:] == [stage]
         ]
         assert counts == sorted(counts)  # each counts those below it, too
-        assert counts[-1] == told["headlight_stage_seconds_count", stage] == 1
-        assert told["headlight_stage_seconds_sum", stage] > 0
+        assert counts[-1] == counted["headlight_stage_seconds_count", stage] == 1
+        assert counted["headlight_stage_seconds_sum", stage] > 0
 
 
 def test_failures_and_rejections_are_counted(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,10 +125,10 @@ def test_failures_and_rejections_are_counted(watch: ServerMonitor, monkeypatch: 
     service.line.close()
     with pytest.raises(PageError):
         service.line.enqueue(Visitor())
-    told = values(watch)
-    assert told["headlight_answers_total", "toy", "failed", "page"] == 1
-    assert told["headlight_answers_total", "toy", "failed", "api"] == 1
-    assert told["headlight_refused_total", "leaving"] == 1
+    counted = values(watch)
+    assert counted["headlight_answers_total", "toy", "failed", "page"] == 1
+    assert counted["headlight_answers_total", "toy", "failed", "api"] == 1
+    assert counted["headlight_refused_total", "leaving"] == 1
 
 
 def test_queue_metrics_and_readiness(watch: ServerMonitor, address: str) -> None:
@@ -138,8 +138,8 @@ def test_queue_metrics_and_readiness(watch: ServerMonitor, address: str) -> None
         assert (answer.status, answer.read()) == (200, b"")
     line = watch.service.line
     with line.enqueue(Visitor("192.0.2.1", "a")), line.enqueue(Visitor("192.0.2.2", "b")):
-        told = values(watch)
-        assert [told["headlight_queue", state] for state in ("running", "waiting", "typing")] == [1, 1, 0]
+        counted = values(watch)
+        assert [counted["headlight_queue", state] for state in ("running", "waiting", "typing")] == [1, 1, 0]
         assert read(f"{address}/ready") == (503, '{"status": "no", "queue": "full"}')
         assert read(f"{address}/health")[0] == 200
     line.close()
@@ -200,9 +200,9 @@ def test_json_logs_contain_answers_without_texts(watch: ServerMonitor) -> None:
         log.removeHandler(handler)
         log.setLevel(level)
     assert TYPED not in stream.getvalue()
-    told = [json.loads(line) for line in stream.getvalue().splitlines()]
-    (answer,) = (line for line in told if line["message"] == "An answer was given.")
-    fault = told[-1]
+    records = [json.loads(line) for line in stream.getvalue().splitlines()]
+    (answer,) = (line for line in records if line["message"] == "An answer was given.")
+    fault = records[-1]
     assert (answer["model"], answer["cached"], answer["beam"]) == ("toy", False, 1)
     assert answer["seconds"] >= 0
     assert answer["written"] > 0
@@ -211,7 +211,7 @@ def test_json_logs_contain_answers_without_texts(watch: ServerMonitor) -> None:
 
 
 def test_log_messages_are_not_only_placeholders() -> None:
-    # What is filled in may be a visitor's, so lines of JSON leave it out: the rest must still say what happened.
+    # Values in messages can contain text of visitors, so JSON logs omit them. The rest must still be understandable.
     for path in [*(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -221,8 +221,8 @@ def test_log_messages_are_not_only_placeholders() -> None:
                 isinstance(caller, ast.Name) and caller.id in ("LOG", "logger") and isinstance(message, ast.Constant)
             ):
                 continue
-            said = re.sub(r"%[a-z.0-9]*", "", str(message.value))
-            assert len(re.findall(r"[A-Za-z]{2,}", said)) >= 2, f"{path}:{node.lineno}"
+            text = re.sub(r"%[a-z.0-9]*", "", str(message.value))
+            assert len(re.findall(r"[A-Za-z]{2,}", text)) >= 2, f"{path}:{node.lineno}"
 
 
 @pytest.mark.parametrize("fault", [None, RuntimeError("a fault of ours")])
@@ -233,25 +233,25 @@ def test_disconnecting_scraper_logs_nothing(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked, left, over, end = Event(), Event(), Event(), metrics._Server.shutdown_request
+    request_started, left, over, end = Event(), Event(), Event(), metrics._Server.shutdown_request
 
     def readiness_problems(self: ServerMonitor) -> dict[str, str]:
-        asked.set()
+        request_started.set()
         assert left.wait(60)
         if fault is not None:
             raise fault
         return {}
 
-    def ended(self: metrics._Server, request: Any) -> None:
+    def shutdown_request(self: metrics._Server, request: Any) -> None:
         end(self, request)
         over.set()
 
     monkeypatch.setattr(ServerMonitor, "readiness_problems", readiness_problems)
-    monkeypatch.setattr(metrics._Server, "shutdown_request", ended)
+    monkeypatch.setattr(metrics._Server, "shutdown_request", shutdown_request)
     with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as asking:
         asking.sendall(b"GET /ready HTTP/1.0\r\n\r\n")
         asking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it closes with a reset
-        assert asked.wait(60)  # what was sent has been read
+        assert request_started.wait(60)  # the request was read
     left.set()
     assert over.wait(60)
     logged = capsys.readouterr().err

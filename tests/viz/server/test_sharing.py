@@ -45,14 +45,14 @@ def test_gradio_tags_are_replaced(template: str) -> None:
     assert "gradio-app/gradio/main" in TEMPLATES[template]  # Gradio's picture
     assert "@teamGradio" in TEMPLATES[template]
     named = Head(introduced(SPACE, template)).named
-    told = dict(named)
+    tags = dict(named)
     once = [name for name, _ in named if name not in ("stylesheet", "preload")]
     assert len(once) == len(set(once))
-    assert told["og:url"] == f"{SPACE}/"
-    assert told["og:image"] == told["twitter:image"] == f"{SPACE}/{file_url(SHARE_PICTURE)}"
-    assert (told["og:title"], told["twitter:card"]) == ("Headlight", "summary_large_image")
-    assert told["og:description"] == told["description"] == phrases("en")["line"]
-    assert (told["icon"], told["apple-touch-icon"], told["manifest"]) == (
+    assert tags["og:url"] == f"{SPACE}/"
+    assert tags["og:image"] == tags["twitter:image"] == f"{SPACE}/{file_url(SHARE_PICTURE)}"
+    assert (tags["og:title"], tags["twitter:card"]) == ("Headlight", "summary_large_image")
+    assert tags["og:description"] == tags["description"] == phrases("en")["line"]
+    assert (tags["icon"], tags["apple-touch-icon"], tags["manifest"]) == (
         file_url(ICON),
         file_url(ICON),
         file_url(MANIFEST),
@@ -67,9 +67,9 @@ def test_url_is_escaped_in_tags() -> None:
 
 
 def test_page_without_root_has_relative_urls() -> None:
-    told = dict(Head(replace_meta_tags(b'<base href="./">').decode()).named)
-    assert told["og:image"] == file_url(SHARE_PICTURE)
-    assert "og:url" not in told
+    tags = dict(Head(replace_meta_tags(b'<base href="./">').decode()).named)
+    assert tags["og:image"] == file_url(SHARE_PICTURE)
+    assert "og:url" not in tags
     assert replace_meta_tags(b"<p>") == b"<p>"
 
 

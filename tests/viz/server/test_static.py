@@ -48,14 +48,14 @@ def client() -> TestClient:
 def test_modules_are_served_in_two_bundles(client: TestClient) -> None:
     first, later = client.get(f"/{file_url(MODULES)}"), client.get(f"/{file_url(LESSONS)}")
     paths = [path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js")]
-    for answer, wanted in ((first, False), (later, True)):
+    for answer, expected in ((first, False), (later, True)):
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/javascript")
-        found = {path for path in paths if f"modules['{path}'] = " in answer.text}
-        assert found == {
+        bundled = {path for path in paths if f"modules['{path}'] = " in answer.text}
+        assert bundled == {
             path
             for path in paths
-            if path.startswith(("lessons/", "deck/")) == wanted and not path.startswith("notebook/")
+            if path.startswith(("lessons/", "deck/")) == expected and not path.startswith("notebook/")
         }
 
 
@@ -71,8 +71,11 @@ def test_first_bundle_has_no_lesson_phrases_or_styles(client: TestClient) -> Non
 
 def test_source_map_is_served_at_its_url(client: TestClient) -> None:
     name = client.get(f"/{file_url(MODULES)}").text.rstrip().rpartition("sourceMappingURL=")[2]
-    found = client.get(f"/{FOLDER}/{version(MODULES)}/{name}").json()
-    assert found["sourcesContent"][found["sources"].index("core/state.js")] == (WIDGETS / "core/state.js").read_text()
+    source_map = client.get(f"/{FOLDER}/{version(MODULES)}/{name}").json()
+    assert (
+        source_map["sourcesContent"][source_map["sources"].index("core/state.js")]
+        == (WIDGETS / "core/state.js").read_text()
+    )
 
 
 def test_modules_name_no_other_host() -> None:
@@ -114,9 +117,9 @@ def test_files_are_served_at_proxied_and_former_urls(
 
 def test_web_manifest_has_icon_and_start_url(client: TestClient) -> None:
     address = f"/below/{file_url(MANIFEST)}"
-    told = client.get(f"/{file_url(MANIFEST)}").json()
-    assert urljoin(address, told["start_url"]) == "/below/"
-    (icon,) = told["icons"]
+    manifest = client.get(f"/{file_url(MANIFEST)}").json()
+    assert urljoin(address, manifest["start_url"]) == "/below/"
+    (icon,) = manifest["icons"]
     assert urljoin(address, icon["src"]) == f"/below/{FOLDER}/{version(MANIFEST)}/{ICON}"
     with Image.open(io.BytesIO(client.get(f"/{file_url(ICON)}").content)) as picture:
         assert icon["sizes"] == f"{picture.width}x{picture.height}" == f"{ICON_SIDE}x{ICON_SIDE}"
@@ -136,6 +139,6 @@ def test_other_files_are_not_served(client: TestClient, name: str) -> None:
 
 
 def test_every_stylesheet_is_bundled() -> None:
-    found = {path.relative_to(WIDGETS).with_suffix("").as_posix() for path in WIDGETS.rglob("*.css")}
-    assert found == {*STYLE_SHEETS, *LAZY_SHEETS, *NOTEBOOK_SHEETS}
+    stylesheets = {path.relative_to(WIDGETS).with_suffix("").as_posix() for path in WIDGETS.rglob("*.css")}
+    assert stylesheets == {*STYLE_SHEETS, *LAZY_SHEETS, *NOTEBOOK_SHEETS}
     assert "--ground" in styles()

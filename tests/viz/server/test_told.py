@@ -35,7 +35,7 @@ class Reader:
         self.arrived.append(message)
 
     @property
-    def said(self) -> list[str]:
+    def texts(self) -> list[str]:
         bodies = [each["body"].decode() for each in self.arrived if each["type"] == "http.response.body"]
         return [line.removeprefix("data: ") for line in "".join(bodies).split("\n\n") if line]
 
@@ -55,11 +55,11 @@ def within(work: Callable[[Reader], Awaitable[None]]) -> Reader:
 
 
 def test_all_messages_arrive_before_end() -> None:
-    def counts(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
-        yield from (f"{asked['text']} {number}" for number in range(3))
+    def counts(values: Mapping[str, Any], stop: Event) -> Generator[str]:
+        yield from (f"{values['text']} {number}" for number in range(3))
 
     reader = within(lambda reader: reader.hears(counts))
-    assert reader.said == ["asked 0", "asked 1", "asked 2"]
+    assert reader.texts == ["asked 0", "asked 1", "asked 2"]
     assert dict(reader.arrived[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
     assert reader.arrived[-1] == {"type": "http.response.body", "body": b""}
 
@@ -67,25 +67,25 @@ def test_all_messages_arrive_before_end() -> None:
 def test_messages_are_streamed_immediately() -> None:
     let = Event()
 
-    def waits(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
+    def waits(values: Mapping[str, Any], stop: Event) -> Generator[str]:
         yield "first"
         assert let.wait(PATIENCE)
         yield "second"
 
     async def work(reader: Reader) -> None:
         asking = asyncio.create_task(reader.hears(waits))
-        while reader.said != ["first"]:
+        while reader.texts != ["first"]:
             await asyncio.sleep(0.005)
         let.set()
         await asking
 
-    assert within(work).said == ["first", "second"]
+    assert within(work).texts == ["first", "second"]
 
 
 def test_disconnect_stops_function() -> None:
     seen: list[bool] = []
 
-    def goes_on(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
+    def goes_on(values: Mapping[str, Any], stop: Event) -> Generator[str]:
         try:
             yield "begun"
             assert stop.wait(PATIENCE)
@@ -95,7 +95,7 @@ def test_disconnect_stops_function() -> None:
 
     async def work(reader: Reader) -> None:
         asking = asyncio.create_task(reader.hears(goes_on))
-        while not reader.said:
+        while not reader.texts:
             await asyncio.sleep(0.005)
         reader.leaves.set()
         await asking
@@ -108,7 +108,7 @@ def test_slow_reader_does_not_block_others(monkeypatch: pytest.MonkeyPatch) -> N
     done = Event()
     monkeypatch.setattr(event_stream, "SEND_TIMEOUT", 0.05)
 
-    def takes_a_turn(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
+    def takes_a_turn(values: Mapping[str, Any], stop: Event) -> Generator[str]:
         yield "a" * 1000
         yield "b" * 1000
         done.set()
@@ -124,7 +124,7 @@ def test_slow_reader_does_not_block_others(monkeypatch: pytest.MonkeyPatch) -> N
 def test_error_ends_stream_and_is_propagated() -> None:
     closed = Event()
 
-    def breaks(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
+    def breaks(values: Mapping[str, Any], stop: Event) -> Generator[str]:
         try:
             yield "one"
             raise RuntimeError("broken")
@@ -140,7 +140,7 @@ def test_idle_stream_sends_keepalive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_stream, "KEEP_ALIVE_SECONDS", 0.01)
     let = Event()
 
-    def thinks(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
+    def thinks(values: Mapping[str, Any], stop: Event) -> Generator[str]:
         assert let.wait(PATIENCE)
         yield "at last"
 
@@ -153,11 +153,11 @@ def test_idle_stream_sends_keepalive(monkeypatch: pytest.MonkeyPatch) -> None:
 
     reader = within(work)
     assert {each["body"] for each in reader.arrived[1:4]} == {event_stream.KEEP_ALIVE_COMMENT}
-    assert reader.said[-1] == "at last"
+    assert reader.texts[-1] == "at last"
 
 
 def test_disconnect_before_first_message_is_detected() -> None:
-    def asks(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
+    def asks(values: Mapping[str, Any], stop: Event) -> Generator[str]:
         assert stop.wait(PATIENCE)
         return
         yield
@@ -166,15 +166,15 @@ def test_disconnect_before_first_message_is_detected() -> None:
         reader.leaves.set()
         await reader.hears(asks)
 
-    assert within(work).said == []
+    assert within(work).texts == []
 
 
 def test_shutdown_stops_and_closes_running_function() -> None:
-    begun, stopped, closed = Event(), Event(), Event()
+    started_event, stopped, closed = Event(), Event(), Event()
 
-    def works(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
+    def works(values: Mapping[str, Any], stop: Event) -> Generator[str]:
         try:
-            begun.set()
+            started_event.set()
             if stop.wait(PATIENCE):
                 stopped.set()
             yield "nobody waits for this"
@@ -183,7 +183,7 @@ def test_shutdown_stops_and_closes_running_function() -> None:
 
     async def work(reader: Reader) -> None:
         asking = asyncio.create_task(reader.hears(works))
-        while not begun.is_set():
+        while not started_event.is_set():
             await asyncio.sleep(0.005)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):

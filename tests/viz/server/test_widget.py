@@ -11,7 +11,7 @@ import pytest
 
 from headlight.viz.server.static_files import WIDGETS
 
-IMPORT = re.compile(r"(?:from |import\()'(\.[^']+)'")  # types come from `messages`, which is no module
+IMPORT = re.compile(r"(?:from |import\()'(\.[^']+)'")  # types come from `messages`, which is not a module
 MODULES = sorted(path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
 MOUNT = "function mount("
 BELOW = ["core", "parts", "headview", "recording"]
@@ -22,9 +22,9 @@ LONGEST = 300  # lines; a longer one has more than one thing to do
 
 
 def imported(module: str) -> Iterator[str]:
-    """What a module imports, by its path below the widgets."""
-    for wanted in IMPORT.findall((WIDGETS / module).read_text(encoding="utf-8")):
-        yield posixpath.normpath(posixpath.join(posixpath.dirname(module), wanted))
+    """Paths below the widgets of the modules that a module imports."""
+    for module_path in IMPORT.findall((WIDGETS / module).read_text(encoding="utf-8")):
+        yield posixpath.normpath(posixpath.join(posixpath.dirname(module), module_path))
 
 
 def may_use(module: str) -> set[str]:
@@ -35,9 +35,9 @@ def may_use(module: str) -> set[str]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_import_existing_lower_layers(module: str) -> None:
-    for wanted in imported(module):
-        assert (WIDGETS / wanted).is_file(), wanted
-        assert module.startswith(TOGETHER) or posixpath.dirname(wanted) in may_use(module), wanted
+    for module_path in imported(module):
+        assert (WIDGETS / module_path).is_file(), module_path
+        assert module.startswith(TOGETHER) or posixpath.dirname(module_path) in may_use(module), module_path
 
 
 def test_module_imports_have_no_cycles() -> None:

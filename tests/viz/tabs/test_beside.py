@@ -28,7 +28,7 @@ def service() -> Service:
 
 
 def ask(service: Service, other: Any, request: Any = FIRST) -> dict[str, Any]:
-    """What the browser hears, as it reads it."""
+    """The parsed response of the browser call."""
     values: dict[str, Any] = json.loads(
         call_json(second_answer_function(service), {"request": request, "other": other})
     )
@@ -47,64 +47,64 @@ def test_second_model_matches_standalone_translation(service: Service) -> None:
 
 
 def test_source_tokens_are_matched_by_characters(service: Service) -> None:
-    told = ask(service, {"text": BEER, "model": "de-en"})
+    response = ask(service, {"text": BEER, "model": "de-en"})
     first = service.translate(service.check(FIRST)).source_tokens
-    second = told["answer"]["source"]
-    assert told["source"]["same"] is True
+    second = response["answer"]["source"]
+    assert response["source"]["same"] is True
     assert len(first) != len(second)
-    together = {(one, other) for unit in told["source"]["units"] for one in unit["first"] for other in unit["second"]}
+    together = {
+        (one, other) for unit in response["source"]["units"] for one in unit["first"] for other in unit["second"]
+    }
     for one, token in enumerate(first):
         for other, each in enumerate(second):
             touch = max(token.start, each["start"]) < min(token.end, each["end"])
             ends = token.special and each.get("special", False)
             assert not (touch or ends) or (one, other) in together
-    assert [unit["label"] for unit in told["source"]["units"]] == ["ich", "mochte", "ein", "bier", "</s>"]
+    assert [unit["label"] for unit in response["source"]["units"]] == ["ich", "mochte", "ein", "bier", "</s>"]
 
 
 def test_differing_translations_are_matched_by_words(service: Service) -> None:
     cola = "ich mochte ein cola"
-    told = ask(service, {"text": cola, "model": "de-en"}, {"text": cola, "model": "toy"})
-    ours, theirs = (text.lower().split() for text in ("i want a coke .", told["answer"]["text"].replace(".", " .")))
+    response = ask(service, {"text": cola, "model": "de-en"}, {"text": cola, "model": "toy"})
+    ours, theirs = (text.lower().split() for text in ("i want a coke .", response["answer"]["text"].replace(".", " .")))
     assert ours != theirs
-    assert told["target"]["same"] is False
-    shared = [unit["label"].lower() for unit in told["target"]["units"] if unit["first"] and unit["second"]]
+    assert response["target"]["same"] is False
+    shared = [unit["label"].lower() for unit in response["target"]["units"] if unit["first"] and unit["second"]]
     assert shared[-1] == "</s>"
     assert set(shared[:-1]) <= set(ours) & set(theirs)
     assert {"i", "a", "."} <= set(shared)
 
 
 def test_forced_second_model_matches_every_row(service: Service) -> None:
-    written = service.translate(service.check(FIRST)).text
-    told = ask(service, {"text": BEER, "model": "de-en", "target": written})
-    assert told["answer"]["text"] == written
-    assert told["target"]["same"] is True
-    assert all(unit["first"] and unit["second"] for unit in told["target"]["units"])
+    target = service.translate(service.check(FIRST)).text
+    response = ask(service, {"text": BEER, "model": "de-en", "target": target})
+    assert response["answer"]["text"] == target
+    assert response["target"]["same"] is True
+    assert all(unit["first"] and unit["second"] for unit in response["target"]["units"])
 
 
 def test_same_model_matches_itself(service: Service) -> None:
-    told = ask(service, FIRST)
+    response = ask(service, FIRST)
     for side in ("source", "target"):
-        assert all(unit["first"] == unit["second"] for unit in told[side]["units"])
+        assert all(unit["first"] == unit["second"] for unit in response[side]["units"])
 
 
 def test_reverse_model_is_matched_crosswise(service: Service) -> None:
     first = service.translate(service.check(FIRST))
-    told = json.loads(
+    response = json.loads(
         call_json(
             second_answer_function(service),
             {"request": FIRST, "other": {"text": first.text, "model": "en-de"}, "back": True},
         )
     )
-    answer = told["answer"]
+    answer = response["answer"]
     assert answer["source_text"] == first.text
-    read, written = told["target"], told["source"]  # what the first one wrote is what the second one read
+    read, output = response["target"], response["source"]  # the second model reads the output of the first
     assert read["same"] is True
     assert sorted(place for unit in read["units"] for place in unit["first"]) == list(range(len(first.target_tokens)))
     assert sorted(place for unit in read["units"] for place in unit["second"]) == list(range(len(answer["source"])))
-    assert sorted(place for unit in written["units"] for place in unit["first"]) == list(
-        range(len(first.source_tokens))
-    )
-    assert sorted(place for unit in written["units"] for place in unit["second"]) == list(range(len(answer["target"])))
+    assert sorted(place for unit in output["units"] for place in unit["first"]) == list(range(len(first.source_tokens)))
+    assert sorted(place for unit in output["units"] for place in unit["second"]) == list(range(len(answer["target"])))
 
 
 def test_unit_labels_are_short_and_escaped(service: Service) -> None:
@@ -144,7 +144,7 @@ def card(name: str, **changed: Any) -> ModelCard:
 
 
 class ModelDefaults(NamedTuple):
-    """What a model may be asked for."""
+    """The options that a model accepts."""
 
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ class ModelDefaults(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    ("defaults", "given", "back", "expected"),
+    ("defaults", "languages", "back", "expected"),
     [
         (ModelDefaults(("cs", "de"), ("en", "fr"), "cs", "fr"), {}, False, ("de", "en")),
         (ModelDefaults(("cs", "de"), ("en", "fr"), "cs", "fr"), {"target_language": "fr"}, False, ("de", "fr")),
@@ -168,14 +168,14 @@ class ModelDefaults(NamedTuple):
     ],
 )
 def test_multilingual_second_model_uses_first_models_languages(
-    defaults: ModelDefaults, given: dict[str, str], back: bool, expected: tuple[str, str]
+    defaults: ModelDefaults, languages: dict[str, str], back: bool, expected: tuple[str, str]
 ) -> None:
     first = SimpleNamespace(request=TranslationRequest(text="", model="one"))
     shelf = ModelCache(card("one"), card("many", languages=()))
     shelf.known = {"many": defaults}
-    request = TranslationRequest(text="", model="many", **given)  # type: ignore[arg-type]
-    found = match_languages(first, request, shelf, back=back)  # type: ignore[arg-type]
-    assert (found.source_language, found.target_language) == expected
+    request = TranslationRequest(text="", model="many", **languages)  # type: ignore[arg-type]
+    matched = match_languages(first, request, shelf, back=back)  # type: ignore[arg-type]
+    assert (matched.source_language, matched.target_language) == expected
 
 
 def test_menu_lists_local_translators() -> None:

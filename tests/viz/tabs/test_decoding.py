@@ -51,32 +51,32 @@ def node(step: int, token: int, outcome: Outcome, score: float = -1.0, parent: i
 
 
 def test_nodes_match_tree_order(service: Service) -> None:
-    found = search(service, beam_size=3)
+    result = search(service, beam_size=3)
     tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
-    assert len(found["nodes"]) == len(tree.nodes) > 3
-    for values, given in zip(found["nodes"], tree.nodes, strict=True):
-        assert values[:3] == [given.parent, given.step, given.id]
-        assert values[6:9] == [round(given.log_probability, 6), round(given.score, 6), given.outcome]
-    assert found["beam"] == 3
+    assert len(result["nodes"]) == len(tree.nodes) > 3
+    for values, node in zip(result["nodes"], tree.nodes, strict=True):
+        assert values[:3] == [node.parent, node.step, node.id]
+        assert values[6:9] == [round(node.log_probability, 6), round(node.score, 6), node.outcome]
+    assert result["beam"] == 3
 
 
 def test_best_finished_node_is_displayed_translation(service: Service) -> None:
-    found = search(service, beam_size=3)
+    result = search(service, beam_size=3)
     tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
-    scores = [found["nodes"][place][7] for place in found["finished"]]
+    scores = [result["nodes"][place][7] for place in result["finished"]]
     assert scores == sorted(scores, reverse=True)
-    assert list(tree.path(found["finished"][0])) == found["written"]["ids"]
+    assert list(tree.path(result["finished"][0])) == result["written"]["ids"]
 
 
 def test_node_text_is_assembled_from_path_changes(service: Service) -> None:
-    found = search(service, beam_size=4)
+    result = search(service, beam_size=4)
     tree = service.translate(service.check({"text": BEER, "beam_size": 4})).tree
     decode = translator_of(service, "toy").target_tokenizer.decode
     texts: dict[int, str] = {-1: ""}
-    for place, (parent, _, _, _, kept, added, *_) in enumerate(found["nodes"]):
-        texts[place] = texts[parent][:kept] + added
+    for place, (parent, _, _, _, length, added, *_) in enumerate(result["nodes"]):
+        texts[place] = texts[parent][:length] + added
         assert texts[place] == decode(list(tree.path(place)))
-    assert texts[found["finished"][0]] == found["written"]["text"]
+    assert texts[result["finished"][0]] == result["written"]["text"]
 
 
 def test_completed_character_replaces_placeholder() -> None:
@@ -91,9 +91,9 @@ def test_completed_character_replaces_placeholder() -> None:
 
 @pytest.mark.parametrize("outcome", ["kept", "dropped", "finished"])
 def test_any_node_opens_with_full_attention(service: Service, outcome: str) -> None:
-    found = search(service, beam_size=3)
+    result = search(service, beam_size=3)
     tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
-    place = next(at for at, values in enumerate(found["nodes"]) if values[8] == outcome)
+    place = next(at for at, values in enumerate(result["nodes"]) if values[8] == outcome)
     ids = list(tree.path(place))
     opened = service.translate(service.check({"text": BEER, "beam_size": 3, "target": ids}))
     assert [token.id for token in opened.target_tokens] == ids
@@ -102,10 +102,10 @@ def test_any_node_opens_with_full_attention(service: Service, outcome: str) -> N
 
 @pytest.mark.parametrize("request_", [{"beam_size": 1}, {"temperature": 1.0, "seed": 3}, {"target": "I want a beer"}])
 def test_greedy_search_has_no_tree(service: Service, request_: dict[str, Any]) -> None:
-    found = search(service, **request_)
-    assert found["nodes"] == found["finished"] == []
-    assert found["samples"] is ("temperature" in request_)
-    assert found["written"]["ids"]
+    result = search(service, **request_)
+    assert result["nodes"] == result["finished"] == []
+    assert result["samples"] is ("temperature" in request_)
+    assert result["written"]["ids"]
 
 
 # ---------------------------------------------------------------- why a node met its outcome
@@ -159,10 +159,10 @@ def test_every_reason_and_outcome_has_phrases() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_figures_use_page_language(service: Service, theme: str, language: str) -> None:
-    asked = {"request": {"text": BEER, "beam_size": 3}, "theme": theme, "language": language}
-    bars = probabilities_function(service)(asked)["figure"]
-    said = [each["text"] for each in bars["layout"]["annotations"][:2]]
-    assert said == [phrases(language)[f"figure_probabilities_{part}"] for part in ("probability", "others")]
+    request_values = {"request": {"text": BEER, "beam_size": 3}, "theme": theme, "language": language}
+    bars = probabilities_function(service)(request_values)["figure"]
+    annotations = [each["text"] for each in bars["layout"]["annotations"][:2]]
+    assert annotations == [phrases(language)[f"figure_probabilities_{part}"] for part in ("probability", "others")]
 
 
 def test_page_figure_has_no_title_and_is_compact() -> None:
@@ -179,7 +179,7 @@ def test_bars_match_captured_probabilities(service: Service) -> None:
     assert figure["data"][0]["x"] == pytest.approx([token.probability for token in tokens])
 
 
-# ---------------------------------------------------------------- the door
+# ---------------------------------------------------------------- endpoints
 
 
 REQUESTS = [
@@ -204,15 +204,15 @@ def test_invalid_values_are_rejected_by_name(
     with pytest.raises(PageError) as error:
         server(service)({"request": {"text": BEER}, **LOOK} | changed)
     assert (error.value.field, error.value.word) == (field, word)
-    told = json.loads(call_json(server(service), {"request": {"text": BEER}, **LOOK} | changed))
-    assert (told["what"], told["field"], told["word"]) == ("error", field, word)
+    response = json.loads(call_json(server(service), {"request": {"text": BEER}, **LOOK} | changed))
+    assert (response["what"], response["field"], response["word"]) == ("error", field, word)
 
 
 def test_tab_runs_standalone() -> None:
-    async def made() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
+    async def build_blocks() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
         return build_page(Settings(model="toy"), {"decoding": build})
 
-    page = asyncio.run(made())
+    page = asyncio.run(build_blocks())
     names = {block.elem_id for block in page.blocks.values() if getattr(block, "elem_id", None)}
     assert {"widget-translate", "widget-decoding", "panel-decoding"} <= names
     assert "panel-heads" not in names

@@ -58,8 +58,8 @@ def offer(fetching: Downloads, name: Any) -> dict[str, Any]:
 
 
 def look(fetching: Downloads, **values: Any) -> str:
-    found: str = json.loads(call_json(fetching.check_hub, values))["away"]
-    return found
+    away: str = json.loads(call_json(fetching.check_hub, values))["away"]
+    return away
 
 
 def test_hub_status_is_reported_and_recovers(fetching: Downloads, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_hub_status_is_reported_and_recovers(fetching: Downloads, hub: Hub, monk
     assert look(fetching) == "127.0.0.1"
     monkeypatch.delenv("HF_HUB_OFFLINE")
     clock[0] += 11
-    assert look(fetching) == ""  # by itself, at a later visit
+    assert look(fetching) == ""  # automatically, on a later visit
 
 
 def test_hub_is_not_contacted_if_disallowed(hub: Hub, tmp_path: Path) -> None:
@@ -91,43 +91,43 @@ def test_hub_is_not_contacted_if_disallowed(hub: Hub, tmp_path: Path) -> None:
 
 def test_offer_describes_download_without_starting_it(fetching: Downloads, hub: Hub) -> None:
     size = sum(path.stat().st_size for path in (MODELS / "toy").iterdir())
-    told = offer(fetching, TOY)
+    response = offer(fetching, TOY)
     commit = hub.repositories[TOY].references["main"]
     expected = {"bytes": size, "missing": size, "licence": "cc-by-4.0", "revision": commit, "here": False}
-    assert told == expected | {"name": TOY, "source": "de", "target": "en"}
+    assert response == expected | {"name": TOY, "source": "de", "target": "en"}
     assert not [each for each in hub.asked if "/resolve/" in each.path]
     list(messages_of(fetching, name=TOY))
-    told = offer(fetching, TOY)
-    assert (told["here"], [each["name"] for each in told["models"]]) == (True, ["toy", TOY])
+    response = offer(fetching, TOY)
+    assert (response["here"], [each["name"] for each in response["models"]]) == (True, ["toy", TOY])
 
 
 @pytest.mark.parametrize(
     ("name", "word"), [("someone/else", "model_not_allowed"), ("../toy", "model_not_allowed"), (7, "hub_bad_id")]
 )
 def test_disallowed_model_is_rejected(fetching: Downloads, hub: Hub, name: Any, word: str) -> None:
-    told = offer(fetching, name)
-    assert (told["what"], told["field"], told["word"]) == ("error", "model", word)
+    response = offer(fetching, name)
+    assert (response["what"], response["field"], response["word"]) == ("error", "model", word)
     (message,) = messages_of(fetching, name=name)
     assert message["word"] == word
     assert hub.asked == []
 
 
 def test_open_page_can_list_downloads_of_others(fetching: Downloads) -> None:
-    def told() -> list[tuple[str, bool]]:
+    def listed_downloads() -> list[tuple[str, bool]]:
         return [(each["name"], each["downloaded"]) for each in fetching.list_models({})]
 
-    assert told() == [("toy", True), (TOY, False)]
+    assert listed_downloads() == [("toy", True), (TOY, False)]
     list(messages_of(fetching, name=TOY))
-    assert told() == [("toy", True), (TOY, True)]
+    assert listed_downloads() == [("toy", True), (TOY, True)]
 
 
 def test_tab_request_for_missing_model_is_rejected(fetching: Downloads, hub: Hub) -> None:
-    asked = {"model": TOY, "theme": "light", "language": "en", "length": 7}
+    values = {"model": TOY, "theme": "light", "language": "en", "length": 7}
     with pytest.raises(PageError) as caught:
-        encoding_json(fetching.service, asked)
+        encoding_json(fetching.service, values)
     assert caught.value.word == "model_not_here"
     list(messages_of(fetching, name=TOY))
-    assert encoding_json(fetching.service, asked)["length"] == 7
+    assert encoding_json(fetching.service, values)["length"] == 7
 
 
 def test_download_streams_progress_then_models(fetching: Downloads) -> None:
@@ -158,7 +158,7 @@ def test_cancelled_download_keeps_partial_files(fetching: Downloads, hub: Hub) -
 
 
 def test_disconnect_cancels_download(fetching: Downloads, hub: Hub) -> None:
-    hub.cuts = [11]  # of the weights: there are messages before they are here
+    hub.cuts = [11]  # of the weights; messages arrive before the download ends
     listening = messages_of(fetching, name=TOY)
     next(listening)
     stop = fetching._running["one"][0]
@@ -168,11 +168,11 @@ def test_disconnect_cancels_download(fetching: Downloads, hub: Hub) -> None:
 
 
 def test_two_visitors_share_one_download(fetching: Downloads, hub: Hub) -> None:
-    heard: dict[str, list[dict[str, Any]]] = {"one": [], "two": []}
+    received: dict[str, list[dict[str, Any]]] = {"one": [], "two": []}
     hub.going.clear()
     threads = [
-        Thread(target=lambda visitor=visitor: heard[visitor].extend(messages_of(fetching, visitor, name=TOY)))
-        for visitor in heard
+        Thread(target=lambda visitor=visitor: received[visitor].extend(messages_of(fetching, visitor, name=TOY)))
+        for visitor in received
     ]
     threads[0].start()
     assert hub.halted.wait(60)
@@ -182,7 +182,7 @@ def test_two_visitors_share_one_download(fetching: Downloads, hub: Hub) -> None:
     hub.going.set()
     for thread in threads:
         thread.join(60)
-    assert {messages[-1]["what"] for messages in heard.values()} == {"fetched"}
+    assert {messages[-1]["what"] for messages in received.values()} == {"fetched"}
     assert hub.bodies(WEIGHTS) == [None]
 
 

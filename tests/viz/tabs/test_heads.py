@@ -31,11 +31,11 @@ def service() -> Service:
 
 
 def test_gold_links_are_counted_for_every_head_and_shift(service: Service) -> None:
-    told = links_function(service)({"model": "toy", "rows": [PAIR, PAIR]})
-    assert {tuple(head[:3]) for head in told["heads"]} == {
+    response = links_function(service)({"model": "toy", "rows": [PAIR, PAIR]})
+    assert {tuple(head[:3]) for head in response["heads"]} == {
         (layer, head, shift) for layer in range(2) for head in range(4) for shift in (0, 1)
     }
-    for *_, pairs in told["heads"]:
+    for *_, pairs in response["heads"]:
         assert pairs[0] == pairs[1]
         linked, sure, right_and_sure, right = pairs[0]
         assert (linked, sure) == (5, 3)  # each written word has one link
@@ -80,7 +80,7 @@ def test_effects_against_a_rival_match_the_model(service: Service) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"rival": -1}, {"rival": 10**6}, {"head": 99}, {"layer": None}, {"kind": "self"}])
-def test_a_measured_effect_needs_a_head_and_a_token(service: Service, wrong: dict[str, Any]) -> None:
+def test_measured_effect_needs_head_and_token(service: Service, wrong: dict[str, Any]) -> None:
     query = {"request": {"text": "ich mochte ein bier", "model": "toy"}, "place": 2, "rival": 5}
     with pytest.raises(PageError):
         measured_effect_function(service)(query | {"kind": "cross", "layer": 0, "head": 1} | wrong)

@@ -22,7 +22,7 @@ TYPED = "Der alte Mann liest seiner"
 OTHER = Visitor("198.51.100.7", "s")
 
 
-def asked(widget: TranslateWidget, **values: Any) -> Iterator[str]:
+def stream(widget: TranslateWidget, **values: Any) -> Iterator[str]:
     return blocking_messages(widget.stream_messages(default_request(widget.service) | {"live": True} | values, Event()))
 
 
@@ -34,7 +34,7 @@ def _one_visitor() -> Iterator[None]:
 
 
 def messages(widget: TranslateWidget, **values: Any) -> list[dict[str, Any]]:
-    return [json.loads(message) for message in asked(widget, **values)]
+    return [json.loads(message) for message in stream(widget, **values)]
 
 
 def test_live_answer_is_greedy_without_progress(
@@ -87,8 +87,8 @@ def test_live_answer_yields_within_one_step(
 
     places: list[Any] = []
     monkeypatch.setattr(service, "stream", stepping)
-    found = messages(translate_widget, text="Eine Frau kauft am Morgen frisches Brot.")
-    assert [each["what"] for each in found] == ["busy"]
+    received = messages(translate_widget, text="Eine Frau kauft am Morgen frisches Brot.")
+    assert [each["what"] for each in received] == ["busy"]
     assert len(steps) == 1
     places[0].release()
 
@@ -104,7 +104,7 @@ def test_newer_sentence_cancels_older_one_within_one_step(
         for progress in tell(request, stop):
             seen.append(request.text)
             yield progress
-            if len(seen) == 1:  # who types has typed on: their next request stops this one, and waits for its end
+            if len(seen) == 1:  # the visitor types on: the next request stops this one and waits for its end
                 monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0)
                 newer.extend(messages(translate_widget, text="Ein Kind spielt im Garten.", turn=2))
 
@@ -127,13 +127,13 @@ def test_stopping_server_reports_busy(
 
 
 def test_out_of_order_requests_keep_the_later_one(translate_widget: TranslateWidget) -> None:
-    later = asked(translate_widget, text="Ein Kind spielt im Garten.", turn=9)
+    later = stream(translate_widget, text="Ein Kind spielt im Garten.", turn=9)
     with translate_widget._replace_job("one", 9) as stop:
         assert messages(translate_widget, text="Ein Kind spielt", turn=8) == []
         assert not stop.is_set()
-        found = [json.loads(message) for message in later]
+        received = [json.loads(message) for message in later]
         assert stop.is_set()  # as by every request that is not older
-    assert [each["what"] for each in found] == ["answer"]
+    assert [each["what"] for each in received] == ["answer"]
 
 
 def test_late_older_request_does_not_replace_newer_one(translate_widget: TranslateWidget, service: Service) -> None:

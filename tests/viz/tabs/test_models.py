@@ -56,8 +56,8 @@ def text(node: Any) -> str:
 
 @pytest.fixture(scope="module")
 def cards() -> dict[str, dict[str, Any]]:
-    found = json.loads(json.dumps(cards_json(Service(Settings())), allow_nan=False))
-    return {card["name"]: card for card in found}
+    values = json.loads(json.dumps(cards_json(Service(Settings())), allow_nan=False))
+    return {card["name"]: card for card in values}
 
 
 def test_models_are_listed_with_default_translator_first(cards: dict[str, Any]) -> None:
@@ -113,17 +113,17 @@ def test_html_in_card_is_escaped() -> None:
     }
     assert all(set(node) <= {"tag", "inside", "href", "end"} for node in nodes)
     whole = "".join(text(block) for section in sections(HOSTILE) for block in section.blocks)
-    for written in ("<img src=x onerror=alert(1)>", '<div onclick="alert(1)">block</div>', "<i>1</i>", "picture"):
-        assert written in whole
+    for markup in ("<img src=x onerror=alert(1)>", '<div onclick="alert(1)">block</div>', "<i>1</i>", "picture"):
+        assert markup in whole
 
 
 def test_card_is_split_at_headings_outside_code() -> None:
     card = "---\nlanguage: de\n---\n# title\n\none\n\n## A\n\n```\n## not a heading\n```\n\n### B\n\ntwo\n\n## C\n"
-    found = sections(card)
-    assert [section.title for section in found] == ["", "A", "C"]
-    assert [block["tag"] for block in found[1].blocks] == ["pre", "h4", "p"]
-    assert text(found[0].blocks[0]) == "one"
-    assert found[1].blocks[0]["inside"] == ["## not a heading"]
+    parts = sections(card)
+    assert [section.title for section in parts] == ["", "A", "C"]
+    assert [block["tag"] for block in parts[1].blocks] == ["pre", "h4", "p"]
+    assert text(parts[0].blocks[0]) == "one"
+    assert parts[1].blocks[0]["inside"] == ["## not a heading"]
 
 
 def test_numeric_columns_are_right_aligned() -> None:
@@ -133,10 +133,10 @@ def test_numeric_columns_are_right_aligned() -> None:
 
 
 def test_curve_is_parsed_from_step_table() -> None:
-    found = training_curve(
+    curve = training_curve(
         blocks("| step | loss | bleu a |\n| --- | --- | --- |\n| 1,000 | 2.5 | 7 |\n| 2000 | 1.5 | 11 |")
     )
-    assert found == {
+    assert curve == {
         "steps": (1000.0, 2000.0),
         "series": [{"name": "loss", "values": (2.5, 1.5)}, {"name": "bleu a", "values": (7.0, 11.0)}],
     }
@@ -182,16 +182,16 @@ def test_bundled_models_show_their_own_scores(cards: dict[str, Any]) -> None:
         card_text = (MODELS / name / "README.md").read_text(encoding="utf-8")
         for test in card["scores"]["tests"]:
             assert f"| {test['score']:.1f}" in card_text.replace("%", "") or f"| {test['score']:.2f}%" in card_text
-    told = json.loads((MODELS / "de-en" / "reliability.json").read_text(encoding="utf-8"))["measured"]
-    drawn = cards["de-en"]["reliability"]
-    assert drawn["curve"] == told["with_back"]["calibration"]
-    assert sum(number for number, *_ in drawn["curve"]) == drawn["answers"]
-    assert drawn["plain"] == {"right": told["plain"]["right"], "read": told["plain"]["read"]}
+    measured = json.loads((MODELS / "de-en" / "reliability.json").read_text(encoding="utf-8"))["measured"]
+    displayed = cards["de-en"]["reliability"]
+    assert displayed["curve"] == measured["with_back"]["calibration"]
+    assert sum(number for number, *_ in displayed["curve"]) == displayed["answers"]
+    assert displayed["plain"] == {"right": measured["plain"]["right"], "read": measured["plain"]["read"]}
     assert cards["toy"]["reliability"] is None
 
 
 @pytest.mark.parametrize(
-    ("plain", "shown"),
+    ("plain", "expected"),
     [
         ({"read": 60, "sentences": 120, "right": 50}, {"right": 50, "read": 60}),
         ({"read": 0, "sentences": 120}, None),
@@ -199,14 +199,14 @@ def test_bundled_models_show_their_own_scores(cards: dict[str, Any]) -> None:
     ],
 )
 def test_unlabelled_plain_answers_do_not_count_as_wrong(
-    tmp_path: Path, plain: dict[str, int], shown: dict[str, int] | None
+    tmp_path: Path, plain: dict[str, int], expected: dict[str, int] | None
 ) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "new")
     measured = {"alone": {"answers": 3, "area": 0.5, "calibration": [[3, 0.5, 1.0]]}, "plain": plain}
     report = {"weights": weights_digest(tmp_path / "new"), "measured": measured}
     (tmp_path / "new" / "reliability.json").write_text(json.dumps(report), encoding="utf-8")
     (card,) = cards_json(Service(Settings(models_folder=tmp_path)))
-    assert card["reliability"]["plain"] == shown
+    assert card["reliability"]["plain"] == expected
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_malformed_third_party_measurements_are_ignored(tmp_path: Path, measured
 
 
 @pytest.mark.parametrize(
-    ("said", "licence"),
+    ("line", "licence"),
     [
         ("- Licence of the weights: for research. The code is Apache-2.0.", "for research"),
         ("- Data: mine. Licence of data and\n  weights: CC0 1.0.", "CC0 1.0"),
@@ -238,8 +238,8 @@ def test_malformed_third_party_measurements_are_ignored(tmp_path: Path, measured
         ("Nothing is said.", ""),
     ],
 )
-def test_licence_is_parsed_from_card(said: str, licence: str) -> None:
-    assert find_licence(said) == licence
+def test_licence_is_parsed_from_card(line: str, licence: str) -> None:
+    assert find_licence(line) == licence
 
 
 def test_model_without_card_is_listed(tmp_path: Path) -> None:
@@ -270,8 +270,8 @@ def test_hub_models_are_last_and_have_cards_when_downloaded(tmp_path: Path, monk
         hub.repositories["b/opus-mt-es-en"] = Repository()
         hub.repositories["b/opus-mt-es-en"].push(files | {"README.md": b"# Spanish\n\nBy somebody else.\n"})
         service = Service(settings)
-        told = [(card["name"], card["where"], card["downloaded"]) for card in cards_json(service)]
-        assert told == [
+        entries = [(card["name"], card["where"], card["downloaded"]) for card in cards_json(service)]
+        assert entries == [
             ("toy", "here", True),
             ("a/opus-mt-fr-en", "hub", False),
             ("b/opus-mt-es-en", "hub", False),

@@ -41,8 +41,8 @@ def unpacked(numbers: dict[str, str]) -> FloatArray:
 def test_every_encoding_renders_in_both_languages_and_themes(service: Service, encoding: str) -> None:
     for language in ("en", "zh"):
         for theme in ("light", "dark"):
-            asked = ASKED | {"encoding": encoding, "language": language, "theme": theme}
-            answer = encoding_json(service, asked)
+            values = ASKED | {"encoding": encoding, "language": language, "theme": theme}
+            answer = encoding_json(service, values)
             json.dumps(answer, allow_nan=False)
             assert answer["encoding"] == encoding
             assert (answer["figure"] is None) == (encoding in ("none", "learned"))
@@ -60,8 +60,8 @@ def test_displayed_numbers_match_model_code(service: Service, encoding: str) -> 
     config = replace(translator_of(service, "toy").model.config, positions=encoding)
     expected = make_positions(config, one_way=False).as_array(LENGTH).numpy()
     figure = encoding_json(service, ASKED | {"encoding": encoding})["figure"]
-    drawn = unpacked(figure["data"][0]["z"])
-    np.testing.assert_array_equal(drawn, expected[0] if expected.ndim == 3 else expected)
+    displayed = unpacked(figure["data"][0]["z"])
+    np.testing.assert_array_equal(displayed, expected[0] if expected.ndim == 3 else expected)
     if expected.ndim == 2:
         np.testing.assert_allclose(unpacked(figure["data"][1]["z"]), expected @ expected.T, atol=1e-5)
 
@@ -73,7 +73,7 @@ def test_untrained_encodings_are_not_drawn(service: Service) -> None:
     buckets = encoding_array(config, "relative", LENGTH)
     assert buckets.shape == (1, LENGTH, LENGTH)
     np.testing.assert_array_equal(buckets[0, 5, :6], [5, 4, 3, 2, 1, 0])  # near by, each distance has its own
-    assert buckets[0, 5, 6] == config.relative_buckets // 2 + 1  # the other side begins anew
+    assert buckets[0, 5, 6] == config.relative_buckets // 2 + 1  # the other side starts at 0
 
 
 def test_learned_positions_are_shown(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,9 +137,9 @@ def test_encoding_arrays_are_cached_and_read_only(service: Service) -> None:
 
 
 def test_buckets_are_formatted_as_integers(service: Service) -> None:
-    asked = ASKED | {"encoding": "relative"}
-    english = encoding_json(service, asked)["figure"]["data"][0]["hovertemplate"]
-    chinese = encoding_json(service, asked | {"language": "zh"})["figure"]["data"][0]["hovertemplate"]
+    values = ASKED | {"encoding": "relative"}
+    english = encoding_json(service, values)["figure"]["data"][0]["hovertemplate"]
+    chinese = encoding_json(service, values | {"language": "zh"})["figure"]["data"][0]["hovertemplate"]
     assert english == "query %{y}, key %{x}: bucket %{z:.0f}<extra></extra>"
     assert "桶" in chinese
 

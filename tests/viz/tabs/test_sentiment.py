@@ -45,7 +45,7 @@ def test_contributions_and_bias_sum_to_log_odds(service: Service) -> None:
     assert service.classify(TEXT).verdict == answer["classes"][probability > 0.5]
 
 
-def test_a_word_did_what_the_judge_says_less_without_it(service: Service) -> None:
+def test_erasure_effect_is_log_odds_lost_without_word(service: Service) -> None:
     answer = answer_to(service, TEXT)
     negative, positive = answer["erased"]
     assert positive[-1] == 0  # the end belongs to no word

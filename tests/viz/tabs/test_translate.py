@@ -45,10 +45,12 @@ def collect(messages: AsyncIterator[Any]) -> list[Any]:
 
 def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:
     """All messages of one request, as the browser reads them."""
-    asked = default_request(translate_widget.service) | values
+    values_sent = default_request(translate_widget.service) | values
     before = VISITOR.set(Visitor(session=visitor))
     try:
-        return [json.loads(message) for message in blocking_messages(translate_widget.stream_messages(asked, Event()))]
+        return [
+            json.loads(message) for message in blocking_messages(translate_widget.stream_messages(values_sent, Event()))
+        ]
     finally:
         VISITOR.reset(before)
 
@@ -58,10 +60,10 @@ def ask_through_queue(translate_widget: TranslateWidget, **values: Any) -> list[
     event: Any = SimpleNamespace(request=json.dumps(default_request(translate_widget.service) | values))
     visitor: Any = SimpleNamespace(session_hash="one")
 
-    async def told() -> list[Any]:
+    async def collect_messages() -> list[Any]:
         return [message async for message in translate_widget.stream_through_gradio(event, visitor)]
 
-    *messages, end = asyncio.run(told())
+    *messages, end = asyncio.run(collect_messages())
     assert end == gr.skip()
     return [json.loads(message) for message in messages]
 
@@ -113,9 +115,9 @@ def test_oldest_unfetched_answers_are_dropped() -> None:
     with pytest.raises(PageError):
         parcels.get(names[0])
     assert [parcels.get(name) for name in names[1:]] == [b"bbbb", b"cccc"]
-    assert parcels.get(names[2]) == b"cccc"  # again, where the connection was lost on the way
-    kept = parcels.store("d" * 9)  # older ones leave their room
-    assert parcels.get(kept) == b"d" * 9
+    assert parcels.get(names[2]) == b"cccc"  # again, after a lost connection
+    stored = parcels.store("d" * 9)  # older ones leave their room
+    assert parcels.get(stored) == b"d" * 9
 
 
 @pytest.mark.parametrize(
@@ -206,15 +208,15 @@ def test_ended_request_does_not_overwrite_later_messages(
 
     async def converse() -> tuple[list[Any], list[Any], list[Any]]:
         first = translate_widget.stream_through_gradio(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
-        begun = [await anext(first), await anext(first)]
+        first_messages = [await anext(first), await anext(first)]
         later = translate_widget.stream_through_gradio(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
         started = await anext(later)
-        ended = [each async for each in first]
-        return begun, ended, [started, *[each async for each in later]]
+        last_messages = [each async for each in first]
+        return first_messages, last_messages, [started, *[each async for each in later]]
 
-    begun, ended, later = asyncio.run(converse())
-    assert begun == [f'{{"turn":3,{each[1:]}' for each in messages[:2]]
-    assert ended == [gr.skip()]  # not its answer, and no word of it once more
+    first_messages, last_messages, later = asyncio.run(converse())
+    assert first_messages == [f'{{"turn":3,{each[1:]}' for each in messages[:2]]
+    assert last_messages == [gr.skip()]  # not its answer, and no word of it once more
     assert later[-2:] == [f'{{"turn":4,{messages[-1][1:]}', gr.skip()]
 
 
@@ -237,12 +239,12 @@ def test_every_example_is_readable_by_its_model(service: Service) -> None:
 
 
 def test_stored_first_answer_is_current(service: Service) -> None:
-    kept = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
-    assert kept["key"] == first_answer_key(service), "Weights, request or answers have changed: `make first`."
-    assert load_first_answer(service) == kept["answer"]
-    old, new = json.loads(kept["answer"]), json.loads(make_first_answer(service))
+    stored = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
+    assert stored["key"] == first_answer_key(service), "Weights, request or answers have changed: `make first`."
+    assert load_first_answer(service) == stored["answer"]
+    old, new = json.loads(stored["answer"]), json.loads(make_first_answer(service))
     for kind in KINDS:
-        # Another processor rounds otherwise.
+        # Other processors round differently.
         assert np.abs(numbers(old, kind) - numbers(new, kind)).max() <= 6e-4 + 2 * NEAR
     measured = {
         "attention",
@@ -264,15 +266,15 @@ def test_stored_first_answer_is_current(service: Service) -> None:
 def test_first_answer_with_other_duration_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], remains: bool
 ) -> None:
-    kept, file = FIRST_ANSWER_FILE.read_bytes(), tmp_path / "first.json"
-    made = json.dumps(json.loads(json.loads(kept)["answer"]) | change)
+    original, file = FIRST_ANSWER_FILE.read_bytes(), tmp_path / "first.json"
+    changed = json.dumps(json.loads(json.loads(original)["answer"]) | change)
     monkeypatch.setattr(first_answer, "FIRST_ANSWER_FILE", file)
-    monkeypatch.setattr(first_answer, "make_first_answer", lambda service: made)
+    monkeypatch.setattr(first_answer, "make_first_answer", lambda service: changed)
     first_answer.main([])
-    assert json.loads(file.read_bytes())["answer"] == made  # there was none
-    file.write_bytes(kept)
+    assert json.loads(file.read_bytes())["answer"] == changed  # there was none
+    file.write_bytes(original)
     first_answer.main([])
-    assert (file.read_bytes() == kept) is remains
+    assert (file.read_bytes() == original) is remains
 
 
 def kinds_of(value: Any) -> Any:
@@ -300,10 +302,10 @@ def kinds_of(value: Any) -> Any:
 def test_outdated_first_answer_is_not_used(
     service: Service, monkeypatch: pytest.MonkeyPatch, change: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
-    kept = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
-    assert first_answer_key(service) == kept["key"]
+    stored = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
+    assert first_answer_key(service) == stored["key"]
     change(monkeypatch)
-    assert first_answer_key(service) != kept["key"]
+    assert first_answer_key(service) != stored["key"]
     monkeypatch.setattr("headlight.viz.service.first_answer.make_first_answer", lambda service: "made now")
     assert load_first_answer(service) == "made now"
 

@@ -40,55 +40,55 @@ def service() -> Service:
 
 
 def ask(service: Service, interventions: Any, request: Any = FIRST) -> dict[str, Any]:
-    """What the browser hears, as it reads it."""
+    """The parsed response of the browser call."""
     sent = {"request": request, "interventions": interventions}
     values: dict[str, Any] = json.loads(call_json(changed_answer_function(service), sent))
     return values
 
 
 def test_page_api_and_python_agree(service: Service) -> None:
-    told = ask(service, [OFF])
+    response = ask(service, [OFF])
     code = translator_of(service).translate(BEER, interventions=[OFF])
-    asked = service.translate(service.check(FIRST | {"interventions": [OFF]}))
-    assert told["answer"]["text"] == code.text == asked.text
-    assert told["answer"]["log_probability"] == pytest.approx(code.log_probability, abs=1e-5)
-    assert told["answer"]["request"]["interventions"] == [OFF]
+    requested = service.translate(service.check(FIRST | {"interventions": [OFF]}))
+    assert response["answer"]["text"] == code.text == requested.text
+    assert response["answer"]["log_probability"] == pytest.approx(code.log_probability, abs=1e-5)
+    assert response["answer"]["request"]["interventions"] == [OFF]
 
 
 def test_original_words_are_scored_with_and_without_interventions(service: Service) -> None:
-    told = ask(service, [OFF])
+    response = ask(service, [OFF])
     plain = translator_of(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
-    held = translator_of(service).translate(BEER, target=ids, interventions=[OFF])
-    assert told["before"] == pytest.approx(plain.log_probability, abs=1e-5)
-    assert told["after"] == pytest.approx(held.log_probability, abs=1e-5)
-    assert told["after"] < told["before"] - 0.01
-    words = [word for word in told["words"] if word["before"] is not None]
+    expected = translator_of(service).translate(BEER, target=ids, interventions=[OFF])
+    assert response["before"] == pytest.approx(plain.log_probability, abs=1e-5)
+    assert response["after"] == pytest.approx(expected.log_probability, abs=1e-5)
+    assert response["after"] < response["before"] - 0.01
+    words = [word for word in response["words"] if word["before"] is not None]
     assert [word["before"] for word in words] == [*plain.text.split(), "</s>"]
     assert [place for word in words for place in word["places"]] == list(range(len(ids)))
     for word in words:
-        for name, translation in (("log_before", plain), ("log_after", held)):
+        for name, translation in (("log_before", plain), ("log_after", expected)):
             chances = [translation.target_tokens[place].probability or 0.0 for place in word["places"]]
             assert word[name] == pytest.approx(sum(map(math.log, chances)), abs=1e-5)
-    assert sum(word["log_after"] for word in words) == pytest.approx(told["after"], abs=1e-4)
-    held_ids = [token["id"] for token in told["held"]["target"]]
+    assert sum(word["log_after"] for word in words) == pytest.approx(response["after"], abs=1e-4)
+    held_ids = [token["id"] for token in response["held"]["target"]]
     assert held_ids == list(ids)
 
 
 def test_swapped_source_word_changes_translation(service: Service) -> None:
     start = BEER.index("bier")
-    told = ask(service, [{"action": "swap", "start": start, "end": start + 4, "text": "cola"}])
-    assert told["answer"]["source_text"] == BEER.replace("bier", "cola")
-    changed = [(word["before"], word["after"]) for word in told["words"] if word["before"] != word["after"]]
+    response = ask(service, [{"action": "swap", "start": start, "end": start + 4, "text": "cola"}])
+    assert response["answer"]["source_text"] == BEER.replace("bier", "cola")
+    changed = [(word["before"], word["after"]) for word in response["words"] if word["before"] != word["after"]]
     assert ("beer", "coke") in changed
-    assert 0 < told["chrf"] < 100
+    assert 0 < response["chrf"] < 100
 
 
 def test_neutral_intervention_has_no_effect(service: Service) -> None:
-    told = ask(service, [{"action": "scale", "kind": "cross", "amount": 1}])
-    assert told["after"] == pytest.approx(told["before"], abs=1e-5)
-    assert told["chrf"] == 100
-    assert all(word["before"] == word["after"] for word in told["words"])
+    response = ask(service, [{"action": "scale", "kind": "cross", "amount": 1}])
+    assert response["after"] == pytest.approx(response["before"], abs=1e-5)
+    assert response["chrf"] == 100
+    assert all(word["before"] == word["after"] for word in response["words"])
 
 
 @pytest.mark.parametrize(
@@ -110,23 +110,23 @@ def test_invalid_request_is_reported(service: Service) -> None:
     assert ask(service, [OFF], request={"model": "toy"})["word"] == "missing"
 
 
-def measured(service: Service, **values: Any) -> dict[str, Any]:
+def measure_importance(service: Service, **values: Any) -> dict[str, Any]:
     """One answer about importance, as the browser reads it."""
-    found: dict[str, Any] = json.loads(call_json(importance_function(service), {"request": FIRST} | values))
-    return found
+    result: dict[str, Any] = json.loads(call_json(importance_function(service), {"request": FIRST} | values))
+    return result
 
 
 def test_importance_is_measured_in_batches(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 5)
     config = translator_of(service).model.config
     losses: list[dict[str, Any]] = []
-    told = {"next": 0, "all": 1}
-    while told["next"] < told["all"]:
-        told = measured(service, first=told["next"])
-        assert 0 < len(told["losses"]) <= 5
-        losses += told["losses"]
+    response = {"next": 0, "all": 1}
+    while response["next"] < response["all"]:
+        response = measure_importance(service, first=response["next"])
+        assert 0 < len(response["losses"]) <= 5
+        losses += response["losses"]
     layers = config.encoder_layers + 2 * config.decoder_layers
-    assert len(losses) == told["all"] == 3 + layers + layers * config.heads
+    assert len(losses) == response["all"] == 3 + layers + layers * config.heads
     plain = translator_of(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
     for each in losses[::7]:
@@ -137,26 +137,26 @@ def test_importance_is_measured_in_batches(service: Service, monkeypatch: pytest
 
 @pytest.mark.parametrize("first", [-1, 9999, "all", None])
 def test_importance_start_is_validated(service: Service, first: Any) -> None:
-    assert measured(service, first=first)["word"] == "not_whole"
+    assert measure_importance(service, first=first)["word"] == "not_whole"
 
 
-def heard(function: Any, **values: Any) -> dict[str, Any]:
+def call_function(function: Any, **values: Any) -> dict[str, Any]:
     """An answer as the browser reads it."""
-    found: dict[str, Any] = json.loads(call_json(function, {"request": FIRST} | values))
-    return found
+    result: dict[str, Any] = json.loads(call_json(function, {"request": FIRST} | values))
+    return result
 
 
 def test_interactions_are_measured_in_batches(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 7)
     part = {"kind": "cross", "layer": 0, "head": 1}
     losses: list[dict[str, Any]] = []
-    told = {"next": 0, "all": 1}
-    while told["next"] < told["all"]:
-        told = heard(interactions_function(service), part=part, first=told["next"])
-        assert 0 < len(told["losses"]) <= 7
-        losses += told["losses"]
+    response = {"next": 0, "all": 1}
+    while response["next"] < response["all"]:
+        response = call_function(interactions_function(service), part=part, first=response["next"])
+        assert 0 < len(response["losses"]) <= 7
+        losses += response["losses"]
     config = translator_of(service).model.config
-    assert len(losses) == told["all"] == (config.encoder_layers + 2 * config.decoder_layers) * config.heads
+    assert len(losses) == response["all"] == (config.encoder_layers + 2 * config.decoder_layers) * config.heads
     plain = translator_of(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
     for each in losses[::5]:
@@ -175,32 +175,32 @@ def test_interactions_are_measured_in_batches(service: Service, monkeypatch: pyt
     ],
 )
 def test_interactions_without_head_are_rejected(service: Service, part: Any, word: str) -> None:
-    assert heard(interactions_function(service), part=part)["word"] == word
+    assert call_function(interactions_function(service), part=part)["word"] == word
 
 
 def test_first_change_is_first_differing_translation(service: Service) -> None:
     parts = [part for part in importance.all_parts(translator_of(service).model.config) if part.head is not None]
     order = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in parts]
-    told = {"found": None, "next": 1, "all": 1}
-    while told["found"] is None and told["next"] <= told["all"]:
-        told = heard(pruning_search_function(service), order=order, first=told["next"])
+    response = {"found": None, "next": 1, "all": 1}
+    while response["found"] is None and response["next"] <= response["all"]:
+        response = call_function(pruning_search_function(service), order=order, first=response["next"])
     plain = translator_of(service).translate(BEER).text
-    written = []
+    texts = []
     for count in range(1, len(order) + 1):
         off = [{"action": "remove"} | each for each in order[:count]]
-        written.append(translator_of(service).translate(BEER, interventions=off).text)
-        if written[-1] != plain:
+        texts.append(translator_of(service).translate(BEER, interventions=off).text)
+        if texts[-1] != plain:
             break
-    assert told["found"] == (len(written) if written[-1] != plain else None)
+    assert response["found"] == (len(texts) if texts[-1] != plain else None)
 
 
 @pytest.mark.parametrize("order", [None, [], [{"kind": "cross"}], "all"])
 def test_invalid_head_order_is_rejected(service: Service, order: Any) -> None:
-    assert heard(pruning_search_function(service), order=order)["word"] == "wrong_type"
+    assert call_function(pruning_search_function(service), order=order)["word"] == "wrong_type"
 
 
 def test_pruning_curve_is_returned_and_cached(service: Service, tmp_path: Path) -> None:
-    assert heard(pruning_curve_function(service))["curve"] is None
+    assert call_function(pruning_curve_function(service))["curve"] is None
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     refresh_checksums(tmp_path / "toy")
     order = tuple(part for part in all_parts(translator_of(service).model.config) if part.head is not None)[::-1]
@@ -214,24 +214,26 @@ def test_pruning_curve_is_returned_and_cached(service: Service, tmp_path: Path) 
     refresh_checksums(tmp_path / "toy")
     curved = Service(Settings(model="toy", models_folder=tmp_path))
     assert [card.revision for card in curved.models()] == [card.revision for card in plain]
-    told = heard(pruning_curve_function(curved))["curve"]
-    assert told["order"] == [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in order]
-    assert told["points"] == [{"off": 0, "chrf": 80.5, "same": 1.0}, {"off": 2, "chrf": 11.25, "same": 0.25}]
-    assert (told["corpus"], told["sentences"], told["ranked_on"]) == ("mini.tsv", 200, 50)
+    response = call_function(pruning_curve_function(curved))["curve"]
+    assert response["order"] == [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in order]
+    assert response["points"] == [{"off": 0, "chrf": 80.5, "same": 1.0}, {"off": 2, "chrf": 11.25, "same": 0.25}]
+    assert (response["corpus"], response["sentences"], response["ranked_on"]) == ("mini.tsv", 200, 50)
 
 
 def test_interventions_do_not_affect_other_visitors(service: Service) -> None:
-    """Two at once, neither answered from a cache; what each hears is what it hears alone."""
+    """Two concurrent requests without cached answers get the same results as single ones."""
     everything = [{"action": "remove", "kind": kind} for kind in KINDS]
     requests = [FIRST | {"beam_size": width, "length_penalty": 0.25} for width in (1, 2, 3)]
     with ThreadPoolExecutor(2 * len(requests)) as threads:
         changed = [threads.submit(ask, service, everything, request) for request in requests]
-        measured_ = [threads.submit(heard, importance_function(service), request=request) for request in requests]
-        told = [each.result() for each in changed]
+        measured_ = [
+            threads.submit(call_function, importance_function(service), request=request) for request in requests
+        ]
+        responses = [each.result() for each in changed]
         losses = [each.result()["losses"] for each in measured_]
     alone = Service(Settings(model="toy", max_characters=99))
-    for request, with_all_off, found in zip(requests, told, losses, strict=True):
+    for request, with_all_off, losses_found in zip(requests, responses, losses, strict=True):
         assert with_all_off["before"] == pytest.approx(ask(alone, [], request)["before"], abs=1e-5)
         assert with_all_off["after"] == pytest.approx(ask(alone, everything, request)["after"], abs=1e-5)
-        expected = heard(importance_function(alone), request=request)["losses"]
-        assert [each["loss"] for each in found] == pytest.approx([each["loss"] for each in expected], abs=2e-4)
+        expected = call_function(importance_function(alone), request=request)["losses"]
+        assert [each["loss"] for each in losses_found] == pytest.approx([each["loss"] for each in expected], abs=2e-4)

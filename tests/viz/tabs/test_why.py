@@ -44,7 +44,7 @@ PAIR = {"kind": "cross", "layer": 1, "head": 2, "row": 1, "column": 3}
 
 
 class OneModel:
-    """A service in front of a single model; it counts what it computes."""
+    """A service with a single model that records its requests."""
 
     def __init__(self, translator: Translator) -> None:
         self.settings = Settings()
@@ -87,28 +87,28 @@ def translation_of(service: Any, text: str = SENTENCES[0]) -> Translation:
 def test_scaled_products_plus_bias_equal_score(tiny: OneModel, kind: Kind) -> None:
     translation = translation_of(tiny)
     for layer in range(translation.attention.of(kind).shape[0]):
-        found = compute_head(tiny, translation, kind, layer, 4)  # type: ignore[arg-type]
-        sums = (found.queries[:, None] * found.keys[None]).sum(axis=-1, dtype=np.float64)  # [rows, columns]
-        expected = sums / found.divisor + (0.0 if found.bias is None else found.bias)
-        assert found.queries.shape[-1] == HEAD_WIDTH
-        np.testing.assert_allclose(expected, found.scores, atol=1e-4)
+        computed = compute_head(tiny, translation, kind, layer, 4)  # type: ignore[arg-type]
+        sums = (computed.queries[:, None] * computed.keys[None]).sum(axis=-1, dtype=np.float64)  # [rows, columns]
+        expected = sums / computed.divisor + (0.0 if computed.bias is None else computed.bias)
+        assert computed.queries.shape[-1] == HEAD_WIDTH
+        np.testing.assert_allclose(expected, computed.scores, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_softmax_of_scores_equals_weights(tiny: OneModel, kind: Kind) -> None:
     translation = translation_of(tiny)
-    found = compute_head(tiny, translation, kind, 1, 3)  # type: ignore[arg-type]
-    for row in range(len(found.map.rows)):
-        steps = softmax_steps(found, row)
+    computed = compute_head(tiny, translation, kind, 1, 3)  # type: ignore[arg-type]
+    for row in range(len(computed.map.rows)):
+        steps = softmax_steps(computed, row)
         powers, total = np.array(steps["powers"]), steps["total"]
         np.testing.assert_allclose(powers / total, translation.attention.of(kind)[1, 3, row], atol=1e-4)
         np.testing.assert_allclose(steps["weights"], translation.attention.of(kind)[1, 3, row], atol=1e-6)
-        assert steps["allowed"] == found.map.allowed[row].tolist()
+        assert steps["allowed"] == computed.map.allowed[row].tolist()
 
 
 def test_masked_key_has_score_but_zero_weight(tiny: OneModel) -> None:
-    found = compute_head(tiny, translation_of(tiny), "decoder", 0, 0)  # type: ignore[arg-type]
-    steps = softmax_steps(found, 1)
+    computed = compute_head(tiny, translation_of(tiny), "decoder", 0, 0)  # type: ignore[arg-type]
+    steps = softmax_steps(computed, 1)
     assert steps["allowed"][:4] == [True, True, False, False]
     assert steps["powers"][2] == steps["weights"][2] == 0.0
     assert abs(steps["scores"][2]) > 0
@@ -136,20 +136,20 @@ def test_only_probes_of_requested_layer_are_watched() -> None:
 
 def test_explanation_does_not_change_weights(service: Service) -> None:
     translation = service.translate(service.check({"text": BEER, "beam_size": 3}))
-    found = compute_head(service, translation, "cross", 0, 1)
+    computed = compute_head(service, translation, "cross", 0, 1)
     again = service.translate(
         replace(translation.request, target=tuple(token.id for token in translation.target_tokens))
     )
-    np.testing.assert_array_equal(found.map.weights, translation.attention.cross[0, 1])
+    np.testing.assert_array_equal(computed.map.weights, translation.attention.cross[0, 1])
     np.testing.assert_allclose(again.attention.cross, translation.attention.cross, atol=1e-6)
 
 
 def test_exponentials_are_shifted_by_maximum_if_extreme() -> None:
     tiny = OneModel(tiny_translator())
-    found = compute_head(tiny, translation_of(tiny), "cross", 1, 2)  # type: ignore[arg-type]
-    plain = softmax_steps(found, 1)
+    computed = compute_head(tiny, translation_of(tiny), "cross", 1, 2)  # type: ignore[arg-type]
+    plain = softmax_steps(computed, 1)
     for far in (-70.0, 70.0):
-        steps = softmax_steps(replace(found, scores=found.scores + np.float32(far)), 1)
+        steps = softmax_steps(replace(computed, scores=computed.scores + np.float32(far)), 1)
         assert steps["shift"] == pytest.approx(max(steps["scores"]), abs=1e-6)
         assert max(steps["powers"]) == pytest.approx(1.0, abs=1e-5)
         shares = [np.array(each["powers"]) / each["total"] for each in (steps, plain)]
@@ -171,7 +171,7 @@ def test_selected_and_strongest_of_many_keys_are_listed() -> None:
     assert visible_keys(weights, 1, every=False) == [1, *range(4, MAX_LINES + 3)]
 
 
-# ---------------------------------------------------------------- what the browser gets
+# ---------------------------------------------------------------- responses
 
 
 def unpacked(sent: Mapping[str, Any]) -> np.ndarray:
@@ -196,14 +196,14 @@ def test_products_sum_to_score_and_exponentials_to_row_total(service: Service) -
 def test_key_contributions_sum_to_head_contribution(tiny: OneModel, kind: Kind) -> None:
     translation = translation_of(tiny)
     layer, head, row = 1, 3, 2
-    written = tuple(token.id for token in translation.target_tokens)
-    request = {"text": SENTENCES[0], "target": written}
-    asked = {"request": request, "kind": kind, "layer": layer, "head": head, "row": row, "column": None}
-    answer = stream_function(tiny)(asked)  # type: ignore[arg-type]
+    target_ids = tuple(token.id for token in translation.target_tokens)
+    request = {"text": SENTENCES[0], "target": target_ids}
+    values = {"request": request, "kind": kind, "layer": layer, "head": head, "row": row, "column": None}
+    answer = stream_function(tiny)(values)  # type: ignore[arg-type]
     place = f"decoder.layers.{layer}.{'self' if kind == 'decoder' else 'cross'}_attention"
     seen = tiny.one.translate(
-        replace(translation.request, target=written, capture=(f"{place}.mixed",))
-    ).captured  # what the head adds, by the model's own mixture of values
+        replace(translation.request, target=target_ids, capture=(f"{place}.mixed",))
+    ).captured  # the contribution of the head, from the values of the model
     matrix = tiny.one.model.get_submodule(place).output.weight.detach().numpy()  # type: ignore[union-attr,operator]
     expected = matrix[:, head * HEAD_WIDTH : (head + 1) * HEAD_WIDTH] @ seen[f"{place}.mixed"][head, row]
     np.testing.assert_allclose(unpacked(answer["total"]), expected, atol=1e-5)
@@ -244,15 +244,15 @@ def test_encoder_heads_have_no_logit_contribution(service: Service) -> None:
 
 def test_weakest_keys_are_collapsed_and_sums_are_preserved(service: Service) -> None:
     text = " ".join([BEER] * 14)
-    asked = {"request": {"text": text}, **PAIR, "column": None}
-    folded, whole = stream_function(service)(asked), stream_function(service)(asked | {"every": True})
+    values = {"request": {"text": text}, **PAIR, "column": None}
+    folded, whole = stream_function(service)(values), stream_function(service)(values | {"every": True})
     keys = len(service.translate(service.check({"text": text})).source_tokens)
     assert (len(folded["own"]), len(whole["own"])) == (MAX_LINES, keys)
     assert whole["rest"] is None
     together = unpacked(folded["written"]).sum(axis=0) + unpacked(folded["rest"])
     np.testing.assert_allclose(together, unpacked(folded["total"]), atol=1e-4)
     np.testing.assert_allclose(unpacked(whole["written"]).sum(axis=0), unpacked(whole["total"]), atol=1e-4)
-    assert len(unpacked(row_function(service)(asked)["keys"])) == MAX_LINES
+    assert len(unpacked(row_function(service)(values)["keys"])) == MAX_LINES
 
 
 @pytest.mark.parametrize(
@@ -276,10 +276,10 @@ def test_weakest_keys_are_collapsed_and_sums_are_preserved(service: Service) -> 
     ],
 )
 def test_invalid_values_are_rejected_by_name(service: Service, changed: dict[str, Any], field: str, word: str) -> None:
-    asked = {"request": {"text": BEER}, **PAIR} | changed
+    values = {"request": {"text": BEER}, **PAIR} | changed
     for function in (row_function(service), stream_function(service)):
         with pytest.raises(PageError) as error:
-            function(asked)
+            function(values)
         assert (error.value.field, error.value.word) == (field, word)
 
 

@@ -41,59 +41,59 @@ def service() -> Service:
     return Service(Settings(model="toy", max_characters=99))
 
 
-def hear(function: Callable[[Mapping[str, Any]], dict[str, Any]], **values: Any) -> dict[str, Any]:
-    """What the browser hears, as it reads it."""
-    told: dict[str, Any] = json.loads(call_json(function, {"request": FIRST, "places": [1]} | values))
-    return told
+def call_function(function: Callable[[Mapping[str, Any]], dict[str, Any]], **values: Any) -> dict[str, Any]:
+    """The parsed response of the browser call."""
+    response: dict[str, Any] = json.loads(call_json(function, {"request": FIRST, "places": [1]} | values))
+    return response
 
 
 @pytest.mark.parametrize("method", ["average", "rollout", "alti", "input_gradient", "erasure"])
 def test_page_scores_match_python(service: Service, method: str) -> None:
-    told = hear(method_function(service), method=method)
+    response = call_function(method_function(service), method=method)
     translation = service.translate(service.check(FIRST))
     expected = attribute(attribution_query(translator_of(service), translation, [1]), method).scores
-    assert told["scores"] == [None if each is None else pytest.approx(each, abs=1e-4) for each in expected]
-    assert sorted(told["order"]) == removable_words(translation)
-    assert [each["special"] for each in told["words"]][-1]
-    assert told["ms"] >= 0
+    assert response["scores"] == [None if each is None else pytest.approx(each, abs=1e-4) for each in expected]
+    assert sorted(response["order"]) == removable_words(translation)
+    assert [each["special"] for each in response["words"]][-1]
+    assert response["ms"] >= 0
 
 
 def test_known_methods_are_compared(service: Service) -> None:
-    first = hear(method_function(service), method="average")
-    second = hear(method_function(service), method="maximum", known={"average": first["scores"]})
+    first = call_function(method_function(service), method="average")
+    second = call_function(method_function(service), method="maximum", known={"average": first["scores"]})
     tau, overlap = second["agrees"]["average"]
     assert tau is None or -1 <= tau <= 1
     assert 0 <= overlap <= 1
-    again = hear(method_function(service), method="average", known={"average": first["scores"]})
+    again = call_function(method_function(service), method="average", known={"average": first["scores"]})
     assert again["agrees"]["average"][1] == 1
 
 
 def test_head_method_uses_selected_head(service: Service) -> None:
-    told = hear(method_function(service), method="head", layer=0, head=1)
+    response = call_function(method_function(service), method="head", layer=0, head=1)
     translation = service.translate(service.check(FIRST))
-    assert told["head"] == [0, 1]
+    assert response["head"] == [0, 1]
     row = translation.attention.cross[0, 1, 1]
-    assert sum(told["scores"]) == pytest.approx(float(row.sum()), abs=1e-4)
+    assert sum(response["scores"]) == pytest.approx(float(row.sum()), abs=1e-4)
 
 
 def test_curve_uses_ranking_or_random_order(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
     question = attribution_query(translator_of(service), translation, [1])
     order = list(reversed(removable_words(translation)))
-    assert hear(erasure_curve_function(service), order=order)["curve"] == pytest.approx(
+    assert call_function(erasure_curve_function(service), order=order)["curve"] == pytest.approx(
         erasure_curve(question, order), abs=1e-4
     )
-    chance = hear(erasure_curve_function(service), chance=2)["curve"]
+    chance = call_function(erasure_curve_function(service), chance=2)["curve"]
     assert chance == pytest.approx(erasure_curve(question, random_orders(question)[2]), abs=1e-4)
 
 
 def test_logit_parts_sum_to_logit(service: Service) -> None:
-    told = hear(logit_function(service), token=1)
+    response = call_function(logit_function(service), token=1)
     translation = service.translate(service.check(FIRST))
-    assert len(told["layers"][0]) == len(translation.target_tokens)
-    for place in range(len(told["words"])):
-        total = sum(term["effects"][place] for term in told["terms"])
-        assert total == pytest.approx(told["logits"][place], abs=1e-3)
+    assert len(response["layers"][0]) == len(translation.target_tokens)
+    for place in range(len(response["words"])):
+        total = sum(term["effects"][place] for term in response["terms"])
+        assert total == pytest.approx(response["logits"][place], abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -106,18 +106,18 @@ def test_logit_parts_sum_to_logit(service: Service) -> None:
     ],
 )  # fmt: skip
 def test_invalid_questions_are_rejected_with_message(service: Service, values: dict[str, Any]) -> None:
-    told = hear(method_function(service), **({"method": "average"} | values))
-    assert told["what"] == "error"
-    assert told["word"] != "our_fault"
+    response = call_function(method_function(service), **({"method": "average"} | values))
+    assert response["what"] == "error"
+    assert response["word"] != "our_fault"
 
 
 @pytest.mark.parametrize(
     "values", [{"order": [0]}, {"order": "all"}, {"order": [0, 0]}, {"chance": 99}, {"chance": None}]
 )
 def test_invalid_orders_are_rejected_with_message(service: Service, values: dict[str, Any]) -> None:
-    told = hear(erasure_curve_function(service), **values)
-    assert told["what"] == "error"
-    assert told["word"] != "our_fault"
+    response = call_function(erasure_curve_function(service), **values)
+    assert response["what"] == "error"
+    assert response["word"] != "our_fault"
 
 
 def test_flow_limit_counts_tokens_and_is_reported(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,9 +126,9 @@ def test_flow_limit_counts_tokens_and_is_reported(service: Service, monkeypatch:
         len(attention_rollout._build_graph(attention_rollout.mixing_of_attention(translation.attention), 1).ends) // 2
     )
     monkeypatch.setattr(attention_rollout, "MAX_FLOW_WORK", graph * len(source_words(translation)))
-    assert "scores" in hear(method_function(service), method="flow", places=[1])
-    told = hear(method_function(service), method="flow", places=[1, 2])
-    assert (told["what"], told["word"], told["values"]["edges"]) == ("error", "flow_too_long", graph)
+    assert "scores" in call_function(method_function(service), method="flow", places=[1])
+    response = call_function(method_function(service), method="flow", places=[1, 2])
+    assert (response["what"], response["word"], response["values"]["edges"]) == ("error", "flow_too_long", graph)
 
 
 def test_slow_gradients_stop_before_time_limit() -> None:
@@ -143,10 +143,12 @@ def test_slow_gradients_stop_before_time_limit() -> None:
 def test_integrated_gradients_report_gap_and_total(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     translation = service.translate(service.check(FIRST))
     monkeypatch.setattr(attribution, "MAX_SECONDS", 0.0)  # one round, however fast the machine is
-    told = hear(method_function(service), method="integrated")
+    response = call_function(method_function(service), method="integrated")
     expected = integrated_gradients(translator_of(service), translation, [1], seconds=0.0)
-    assert told["gap"]["missing"] == pytest.approx(abs(expected.completeness_gap), abs=1e-3)
-    assert told["gap"]["missing"] == pytest.approx(abs(sum(told["scores"]) - told["gap"]["expected"]), abs=1e-3)
+    assert response["gap"]["missing"] == pytest.approx(abs(expected.completeness_gap), abs=1e-3)
+    assert response["gap"]["missing"] == pytest.approx(
+        abs(sum(response["scores"]) - response["gap"]["expected"]), abs=1e-3
+    )
     ids = [token.id for token in translation.target_tokens]
     sources = torch.tensor([[token.id for token in translation.source_tokens]])
     model = translator_of(service).model
@@ -155,16 +157,16 @@ def test_integrated_gradients_report_gap_and_total(service: Service, monkeypatch
         score = [float(model(sources, read)[0, 1].log_softmax(-1)[ids[1]])]
         with watch(model, "encoder.embedding.embedded", edit=lambda value, name: value * 0):
             score.append(float(model(sources, read)[0, 1].log_softmax(-1)[ids[1]]))
-    assert told["gap"]["expected"] == pytest.approx(score[0] - score[1], abs=1e-3)
-    assert hear(method_function(service), method="erasure")["gap"] is None
+    assert response["gap"]["expected"] == pytest.approx(score[0] - score[1], abs=1e-3)
+    assert call_function(method_function(service), method="erasure")["gap"] is None
 
 
 def test_reports_of_other_weights_are_ignored(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = weights_digest(MODELS / "toy")
     monkeypatch.setattr(attribution, "_read_report", lambda name: {"weights": weights, "name": name})
-    assert hear(faithfulness_function(service))["report"] == {"weights": weights, "name": "toy"}
+    assert call_function(faithfulness_function(service))["report"] == {"weights": weights, "name": "toy"}
     monkeypatch.setattr(attribution, "_read_report", lambda name: {"weights": "others"})
-    assert hear(faithfulness_function(service))["report"] is None
+    assert call_function(faithfulness_function(service))["report"] is None
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh", "fr-en"])
@@ -185,16 +187,18 @@ def test_account_matches_model(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
     token = translation.target_tokens[1]
     others = [other for other in token.alternatives if other.id != token.id]
-    heard = hear(account_function(service), place=1)
+    response = call_function(account_function(service), place=1)
     own = word_account(translator_of(service), translation, 1, others[0].id)
-    assert heard["rival"]["id"] == others[0].id
-    assert [rival["id"] for rival in heard["rivals"]] == [other.id for other in others[:MAX_RIVALS]]
-    assert heard["source"] == pytest.approx(own.source, abs=1e-5)
-    assert heard["prefix"] == pytest.approx(own.prefix, abs=1e-5)
-    assert heard["lead"] == pytest.approx(sum(heard["source"]) + sum(heard["prefix"]) + heard["constants"], abs=1e-4)
-    other = hear(account_function(service), place=1, rival=others[1].id)
+    assert response["rival"]["id"] == others[0].id
+    assert [rival["id"] for rival in response["rivals"]] == [other.id for other in others[:MAX_RIVALS]]
+    assert response["source"] == pytest.approx(own.source, abs=1e-5)
+    assert response["prefix"] == pytest.approx(own.prefix, abs=1e-5)
+    assert response["lead"] == pytest.approx(
+        sum(response["source"]) + sum(response["prefix"]) + response["constants"], abs=1e-4
+    )
+    other = call_function(account_function(service), place=1, rival=others[1].id)
     assert other["rival"]["id"] == others[1].id
-    assert other["lead"] != heard["lead"]
+    assert other["lead"] != response["lead"]
 
 
 @pytest.mark.parametrize(
