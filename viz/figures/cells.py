@@ -40,7 +40,8 @@ def colour_levels(map: AttentionMap, scale: Scale) -> FloatArray:  # noqa: A002 
         row_maxima = levels.max(axis=1, keepdims=True)
         levels = np.divide(levels, row_maxima, out=np.zeros_like(levels), where=row_maxima > 0)
     elif scale == "effect":  # signed: 0.5 is no effect
-        levels = (1 + np.sign(levels) * np.sqrt(np.minimum(1, np.abs(levels) / STRONG_EFFECT))) / 2
+        strength = np.sqrt(np.minimum(1, np.abs(levels) / STRONG_EFFECT))
+        levels = ((1 + np.sign(levels) * strength) / 2).astype(np.float32)
     masked_levels: FloatArray = np.where(map.allowed, levels, np.float32(np.nan)).astype(np.float32)
     return masked_levels
 

@@ -23,7 +23,7 @@ def patching_function(service: Service) -> Callable[[Mapping[str, Any]], dict[st
 
     def patch_pair(values: Mapping[str, Any]) -> dict[str, Any]:
         first = check_int("first", values.get("first", 0), low=0, high=MAX_PATCHES)
-        plain = {"interventions": None, "prefix": None, "target": None}
+        plain: dict[str, Any] = {"interventions": None, "prefix": None, "target": None}
         request = own_choice(service.check(values.get("request"), **plain))
         other = own_choice(service.check(values.get("request"), **plain, text=values.get("other")))
         translation, other_translation = service.translate(request), service.translate(other)
