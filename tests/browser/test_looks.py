@@ -160,12 +160,12 @@ def test_long_lines_view_scrolls_below_slider(visit: Visit) -> None:
 def test_folded_column_labels_use_little_space(visit: Visit) -> None:
     page = visit(width=1440)
     translate(page, LONG)
-    assert box(page.locator("#panel-heads .columns"))["height"] < 48
+    assert box(page.locator("#panel-heads .map > .columns"))["height"] < 48
     token = box(page.locator(".translate .shades .token").nth(60))
     page.mouse.click((token["x"] + token["right"]) / 2, (token["y"] + token["bottom"]) / 2)
     plane, name = (
         box(page.locator("#panel-heads .plane")),
-        box(page.locator("#panel-heads .columns .label:not(.dim) span")),
+        box(page.locator("#panel-heads .map > .columns .label:not(.dim) span")),
     )
     assert name["bottom"] <= plane["y"]
     assert name["right"] <= plane["right"] + ROUNDED
