@@ -86,15 +86,17 @@ def assert_maps_do_not_overlap(page: Page, width: int) -> None:
 
 def test_each_comparison_view_has_caption(shared: Page) -> None:
     compare(shared)
-    said = []
+    captions = {}
     for view in ("matrix", "effect", "lines", "numbers"):
         shared.click(f"[data-view={view}]")
-        said.append(shared.inner_text("#panel-heads .head .says"))
-    assert said[0].startswith("Each cell of A minus")
-    assert "blue" in said[1]
-    assert "orange" in said[1]
-    assert said[2].startswith("Each number is A minus B")
-    assert len({each.split("Mean absolute difference ")[1] for each in said}) == 1
+        wait_until_idle(shared)
+        captions[view] = shared.inner_text("#panel-heads .head .says")
+    assert captions["matrix"].startswith("Each cell of A minus")
+    assert "in nats" in captions.pop("effect")
+    assert "blue" in captions["lines"]
+    assert "orange" in captions["lines"]
+    assert captions["numbers"].startswith("Each number is A minus B")
+    assert len({each.split("Mean absolute difference ")[1] for each in captions.values()}) == 1
     shared.click("[data-view=matrix]")
     shared.keyboard.press("p")
 
@@ -160,12 +162,12 @@ def test_long_lines_view_scrolls_below_slider(visit: Visit) -> None:
 def test_folded_column_labels_use_little_space(visit: Visit) -> None:
     page = visit(width=1440)
     translate(page, LONG)
-    assert box(page.locator("#panel-heads .columns"))["height"] < 48
+    assert box(page.locator("#panel-heads .map > .columns"))["height"] < 48
     token = box(page.locator(".translate .shades .token").nth(60))
     page.mouse.click((token["x"] + token["right"]) / 2, (token["y"] + token["bottom"]) / 2)
     plane, name = (
         box(page.locator("#panel-heads .plane")),
-        box(page.locator("#panel-heads .columns .label:not(.dim) span")),
+        box(page.locator("#panel-heads .map > .columns .label:not(.dim) span")),
     )
     assert name["bottom"] <= plane["y"]
     assert name["right"] <= plane["right"] + ROUNDED

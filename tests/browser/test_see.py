@@ -22,6 +22,7 @@ from tests.browser.acting import (
     open_tab,
     resize,
     state,
+    switch_language,
     traces,
     wait_until_idle,
 )
@@ -133,6 +134,31 @@ def test_effect_map_matches_model(page: Page, visit: Visit, example: Translation
     np.testing.assert_allclose(back, weights)
 
 
+def test_compared_effects_match_model(page: Page, example: Translation, translator: Translator) -> None:
+    first, second = (0, 3), (1, 1)
+    for head in (first, second):
+        page.click(f'.wall-grid [data-layer="{head[0]}"][data-head="{head[1]}"]')
+        if head == first:
+            page.keyboard.press("p")
+    page.click("[data-view=effect]")
+    wait_until_idle(page)
+    maps = effect_maps(translator, example, "cross")
+    difference = maps[first] - maps[second]
+    for number, effects in enumerate((maps[first], maps[second], difference)):
+        drawn = next(each["z"] for each in traces(page, ".explorer .frame .plot", number) if each["type"] == "heatmap")
+        np.testing.assert_allclose(drawn, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3)
+    listed = page.locator(".explorer .largest .numeric").all_inner_texts()
+    largest = difference.ravel()[np.argsort(-np.abs(difference).ravel())[: len(listed)]]
+    np.testing.assert_allclose([float(text.replace("−", "-")) for text in listed], largest, atol=1e-3)
+    expect(page.locator(".explorer .says").first).to_contain_text(f"{np.abs(difference).mean():.3f}")
+    page.locator(".explorer .largest button").first.click()
+    row, column = np.unravel_index(np.abs(difference).argmax(), difference.shape)
+    numbers = [f"{each[row, column]:+.2f}".replace("-", "−") for each in (difference, maps[first], maps[second])]
+    expect(page.locator(".translate .headline").first).to_contain_text(
+        f"{numbers[0]} nats predicted (A {numbers[1]}, B {numbers[2]})"
+    )
+
+
 @pytest.mark.journey
 def test_word_effects_list_predicted_and_measured_values(
     page: Page, example: Translation, translator: Translator
@@ -203,10 +229,10 @@ def test_views_share_one_position(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (1280, 720)])
-@pytest.mark.parametrize("language", ["EN", "中文"])
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_hover_does_not_shift_layout(page: Page, size: tuple[int, int], language: str) -> None:
     resize(page, *size)
-    page.get_by_role("button", name=language, exact=True).click()
+    switch_language(page, language)
     wait_until_idle(page)
     opening = page.evaluate(PLACES, STILL)
 

@@ -122,7 +122,7 @@ def test_comparison_uses_unreranked_translation(visit: Visit, translator: Transl
             thumb(page, 0, 3)
             wait_for_result(page)
     expect(page.locator("#widget-whatif")).to_contain_text(
-        "Nothing is read back here: both sides are the model’s own first choice."
+        "Both sides are the model’s own first choice, without the check by translating back."
     )
 
 
@@ -330,7 +330,7 @@ def test_weight_error_is_shown_at_weight_editor(visit: Visit) -> None:
     show_map(page)
     expect(page.locator(f"{TAB} .one-weight > label + .error")).to_contain_text("98")
     page.click(f"{TAB} .steps button:has-text('Reset')")
-    expect(page.locator(f"{TAB} .error")).to_be_empty()
+    expect(page.locator("#whatif-error")).to_be_empty()
 
 
 def test_head_error_is_not_shown_at_word_field(visit: Visit) -> None:
@@ -339,8 +339,8 @@ def test_head_error_is_not_shown_at_word_field(visit: Visit) -> None:
         {"action": "remove", "kind": "cross", "layer": 0, "head": 98},
     ]
     page = visit(f"#tab=whatif&interventions={json.dumps(changes)}", drawn=f"{TAB} .try")
-    expect(page.locator(f"{TAB} .error")).to_contain_text("98")
-    expect(page.locator(f"{TAB} :not([aria-describedby]) > .error")).to_be_visible()
+    expect(page.locator("#whatif-error")).to_contain_text("98")
+    expect(page.locator(f"{TAB} :not([aria-describedby]) > #whatif-error")).to_be_visible()
     expect(page.locator(f"{TAB} [aria-describedby=whatif-error]")).to_have_count(0)
 
 

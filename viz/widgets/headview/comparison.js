@@ -27,8 +27,8 @@ export class Comparison {
 
   /** Renders A and B of a source within `width` pixels. Returns the width of one map's cells. */
   show(source, first, second, width) {
-    const weights = first.weights.map((weight, cell) => weight - second.weights[cell]);
-    const difference = { ...second, maximum: true, weights };
+    const minus = (name) => first[name]?.map((value, cell) => value - second[name][cell]);
+    const difference = { ...second, maximum: true, weights: minus('weights'), effects: minus('effects') };
     // All maps have the same cell size. Two fit side by side, with row labels on the left of the first.
     const labels = rowLabelWidth(second, this.showing.fit);
     const plane = Math.floor((width - labels - GAP) / 2);
@@ -60,13 +60,19 @@ export class Comparison {
   }
 }
 
+/** A and B; without effects unless both have them, because a maximum over heads has none. */
+export const withSameValues = (...views) =>
+  views.every(({ effects }) => effects) ? views : views.map((view) => ({ ...view, effects: null }));
+
 /** Sentence with the mean absolute difference of A and B, worded for the view mode. */
 export function differenceText(first, second, form) {
   let [sum, count] = [0, 0];
+  const [a, b] = [first, second].map(({ effects, weights }) => effects ?? weights);
   for (const [cell, weight] of first.weights.entries()) {
-    const gap = Math.abs(weight - second.weights[cell]);
-    if (gap === gap) [sum, count] = [sum + gap, count + 1];
+    const gap = Math.abs(a[cell] - b[cell]);
+    if (!Number.isNaN(weight + gap)) [sum, count] = [sum + gap, count + 1];
   }
-  const name = { matrix: 'compare_says', lines: 'compare_says_lines', numbers: 'compare_says_numbers' }[form];
+  const names = { lines: 'compare_says_lines', numbers: 'compare_says_numbers' };
+  const name = first.effects ? 'compare_says_effect' : (names[form] ?? 'compare_says');
   return t(name, { difference: threeDecimals(sum / count) });
 }

@@ -71,6 +71,11 @@ function differenceText(source, other, view, now) {
   const [a, b] = [other, view].map((each) => combinedWeights(each, [row], [column]));
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (b !== b) return fillElements(t('says_masked'), names);
+  if (view.effects) {
+    const [first, second] = [other, view].map((each) => sumEffects(each, [row], [column]));
+    const numbers = { difference: signed(first - second, 2), a: signed(first, 2), b: signed(second, 2) };
+    return fillElements(t('effect_says_difference', numbers), names);
+  }
   const doubts = [errorBound(other, a, [row], [column]), errorBound(view, b, [row], [column])];
   const apart = formatCertain(Math.abs(a - b), Math.max(WEIGHT_ERROR, doubts[0]) + Math.max(WEIGHT_ERROR, doubts[1]));
   const difference = `${a < b ? '−' : '+'}${apart}`;

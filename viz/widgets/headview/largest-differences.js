@@ -7,12 +7,13 @@ import { topIndices } from './strongest-list.js';
 const MAX_LISTED = 6;
 
 /** Buttons for the largest differences of a map A − B, without those below `least`. */
-export function largestDifferences({ weights, rows, columns }, least = 0) {
-  const cells = topIndices(weights, MAX_LISTED, Math.abs).filter((cell) => Math.abs(weights[cell]) >= least);
+export function largestDifferences({ weights, effects, rows, columns }, least = 0) {
+  const differences = effects ?? weights;
+  const cells = topIndices(differences, MAX_LISTED, Math.abs).filter((cell) => Math.abs(differences[cell]) >= least);
   return cells.map((cell) => {
     const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
     const names = make('bdi', {}, `${rows[row].label} → ${columns[column].label}`);
-    const value = make('span', { class: `numeric ${weights[cell] > 0 ? 'first' : 'second'}` }, signed(weights[cell], 3));
+    const value = make('span', { class: `numeric ${differences[cell] > 0 ? 'first' : 'second'}` }, signed(differences[cell], 3));
     return make('button', { type: 'button', data: { row, column } }, names, value);
   });
 }

@@ -42,7 +42,7 @@ export function mountLegend(element, { state, set }) {
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
       return element;
     }
-    if (view.effects && !other) return replace(element, ...effectLegend(view));
+    if (view.effects) return replace(element, ...effectLegend(view), other ? differenceKey(STRONG_EFFECT) : null);
     return replace(element, ...colourLegend(view, state), other ? differenceKey() : null);
   };
 }
@@ -60,7 +60,7 @@ function effectLegend({ kind }) {
   return [ramp, make('span', { class: 'quiet' }, t(kind === 'encoder' ? 'effect_unit_sentence' : 'effect_unit_row'))];
 }
 
-export const differenceKey = () => colourRamp('difference', `−1 ${t('more_in_b')}`, `${t('more_in_a')} +1`);
+export const differenceKey = (limit = 1) => colourRamp('difference', `−${limit} ${t('more_in_b')}`, `${t('more_in_a')} +${limit}`);
 
 const sample = (mark, text) => make('span', { class: 'sample' }, mark, text);
 

@@ -1,6 +1,6 @@
 // Shows a file with the attention of any model. The browser reads the file; nothing is uploaded.
 
-import { make } from '../core/dom.js';
+import { make, updateScrollable } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
@@ -40,6 +40,7 @@ class OwnFile {
     this.content = make('div', {});
     const links = make('div', { class: 'own-file-links' }, this.picker.element, this.sample, this.save);
     this.recipe = make('pre', { class: 'recipe' }, RECIPE);
+    updateScrollable(this.recipe, 'Width');
     root.append(links, this.description, this.recipe, this.error, this.content);
     const show = (file) => {
       set({ tab: 'own' });
