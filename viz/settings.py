@@ -8,7 +8,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ HUB_LIST = MODELS / "hub.json"  # models offered to visitors: ids, languages, ap
 ANY_MODEL = "*"
 LOGS = ("", "json")
 BACKENDS = ("", "here", "ray")
+MIN_KEY_LENGTH = 16
 CLUSTER_CONCURRENCY = 32  # parallel computations; this process only waits for them
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+/?")
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
@@ -51,7 +52,8 @@ class Settings:
     hub_mb: int = 20_000  # six downloads of the maximum size
     backend: str = ""  # "ray", or empty for this process
     ray_address: str = "http://127.0.0.1:8000"
-    cache_url: str = ""  # URL of an answer cache shared by several page processes
+    cache_url: str = field(default="", repr=False)  # an answer cache shared by several processes; may have a password
+    cache_key: str = field(default="", repr=False)  # the secret that signs its entries
     metrics_port: int | None = None  # None: no metrics
     log: str = ""  # "json": JSON lines
     frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may embed the page
@@ -120,6 +122,11 @@ _MEANINGS = {
         "`headlight-attention[cluster]`",
         "none",
     ),
+    "cache_key": (
+        f"secret of at least {MIN_KEY_LENGTH} characters that signs the answers in this cache, the same for all page "
+        "processes",
+        "none",
+    ),
     "metrics_port": ("port of `/metrics`, `/health` and `/ready`; needs `headlight-attention[metrics]`", "none"),
     "log": ("`json`: one JSON object per line, without visitors’ texts", "plain text"),
     "frames": (
@@ -151,6 +158,11 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     if folder and not Path(folder).is_dir():
         raise SettingsError(
             f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Make it or mend it."
+        )
+    if 0 < len(values["cache_key"]) < MIN_KEY_LENGTH:
+        raise SettingsError(
+            f"{_variable('cache_key')} has {len(values['cache_key'])} characters, but must have at least "
+            f"{MIN_KEY_LENGTH}. Change or unset it."
         )
     if values["log"] not in LOGS:
         raise SettingsError(f"{_variable('log')} is {values['log'][:40]!r}, but must be json. Change or unset it.")
