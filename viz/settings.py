@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import json
 import os
@@ -22,6 +23,12 @@ LOGS = ("", "json")
 BACKENDS = ("", "here", "ray")
 MIN_KEY_LENGTH = 16
 CLUSTER_CONCURRENCY = 32  # parallel computations; this process only waits for them
+PREFIX = "HEADLIGHT_"
+DOWNLOAD_LIMIT = "HEADLIGHT_MAX_DOWNLOAD_MB"
+OTHER_VARIABLES = ("HEADLIGHT_DEVICE", "HEADLIGHT_DTYPE", DOWNLOAD_LIMIT, "HEADLIGHT_CHROMIUM")
+# Kubernetes adds variables for each service in the namespace. One whose name begins with "headlight" has our prefix.
+_SERVICE_NAME = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_(TCP|UDP|SCTP)\w*)")
+_SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+/?")
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
@@ -55,6 +62,7 @@ class Settings:
     cache_url: str = field(default="", repr=False)  # an answer cache shared by several processes; may have a password
     cache_key: str = field(default="", repr=False)  # the secret that signs its entries
     metrics_port: int | None = None  # None: no metrics
+    metrics_host: str = "127.0.0.1"
     log: str = ""  # "json": JSON lines
     frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may embed the page
     on_a_space: bool = False  # behind the proxy of Hugging Face Spaces
@@ -128,6 +136,7 @@ _MEANINGS = {
         "none",
     ),
     "metrics_port": ("port of `/metrics`, `/health` and `/ready`; needs `headlight-attention[metrics]`", "none"),
+    "metrics_host": ("address of this port; `0.0.0.0` also accepts other machines", ""),
     "log": ("`json`: one JSON object per line, without visitors’ texts", "plain text"),
     "frames": (
         "sites that may embed the page in a frame: comma-separated URLs, or `none`",
@@ -137,7 +146,7 @@ _MEANINGS = {
 
 
 def _variable(field: str) -> str:
-    return f"HEADLIGHT_{field.upper()}"
+    return f"{PREFIX}{field.upper()}"
 
 
 SETTINGS = tuple(
@@ -149,6 +158,14 @@ SETTINGS = tuple(
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from the environment; unset and empty variables get their defaults."""
     variables = os.environ if environ is None else environ
+    _check_names(variables)
+    if variables.get(DOWNLOAD_LIMIT, "").strip():
+        from headlight.model.families.hub.download_plan import parse_limit
+
+        try:
+            parse_limit(variables[DOWNLOAD_LIMIT])
+        except HubError as error:
+            raise SettingsError(str(error)) from error
     values: dict[str, str] = {field: variables.get(_variable(field), "").strip() for field in _MEANINGS}
     numbers = {field: _whole(field, values.pop(field)) for field in _RANGES}
     on_a_space = bool(variables.get("SPACE_ID"))
@@ -181,6 +198,16 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     integers = {field: number for field, number in numbers.items() if number is not None}
     paths = {"models_folder": Path(folder).resolve()} if folder else {}
     return Settings(**integers, **texts, **paths, models=models, frames=frames, on_a_space=on_a_space)  # type: ignore[arg-type]
+
+
+def _check_names(variables: Mapping[str, str]) -> None:
+    """Raise an error for a variable with our prefix that is not a setting, and name the most similar setting."""
+    names = [*(setting.name for setting in SETTINGS), *OTHER_VARIABLES]
+    for name, value in sorted(variables.items()):
+        is_service = _SERVICE_NAME.fullmatch(name) or _SERVICE_ADDRESS.match(value)
+        if name.startswith(PREFIX) and name not in names and value.strip() and not is_service:
+            (nearest,) = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
+            raise SettingsError(f"{name[:60]} is not a setting; the most similar one is {nearest}. Rename or unset it.")
 
 
 def check_can_bind(settings: Settings) -> None:

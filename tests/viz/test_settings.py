@@ -50,6 +50,7 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
         "HEADLIGHT_CACHE_URL": "redis://127.0.0.1:6379/0",
         "HEADLIGHT_CACHE_KEY": "sixteen or more characters",
         "HEADLIGHT_METRICS_PORT": "9091",
+        "HEADLIGHT_METRICS_HOST": "::1",
         "HEADLIGHT_LOG": "json",
         "HEADLIGHT_BACKEND": "ray",
         "HEADLIGHT_RAY_ADDRESS": "http://ray:8001",
@@ -75,6 +76,7 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
         cache_url="redis://127.0.0.1:6379/0",
         cache_key="sixteen or more characters",
         metrics_port=9091,
+        metrics_host="::1",
         log="json",
         backend="ray",
         ray_address="http://ray:8001",
@@ -116,6 +118,43 @@ def test_invalid_setting_error_names_variable(name: str, text: str, complaint: s
     assert name in str(caught.value)
     assert complaint in str(caught.value)
     assert len(str(caught.value)) < 220
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("HEADLIGHT_LINES", "HEADLIGHT_LINE"),
+        ("HEADLIGHT_DEVISE", "HEADLIGHT_DEVICE"),
+        ("HEADLIGHT_METRIC_PORT", "HEADLIGHT_METRICS_PORT"),
+        ("HEADLIGHT_D_TYPE", "HEADLIGHT_DTYPE"),
+        ("HEADLIGHT_CACHEKEY", "HEADLIGHT_CACHE_KEY"),
+        ("HEADLIGHT_", "HEADLIGHT_LOG"),
+    ],
+)
+def test_unknown_setting_error_names_the_most_similar(name: str, nearest: str) -> None:
+    with pytest.raises(SettingsError, match=f"{name} is not a setting; the most similar one is {nearest}. Rename"):
+        read_settings({name: "7"})
+    read_settings({name: " "})
+
+
+def test_variables_that_are_not_settings_are_allowed() -> None:
+    # Kubernetes adds these for a service called "headlight-page".
+    services = {
+        "HEADLIGHT_PAGE_SERVICE_HOST": "10.0.0.1",
+        "HEADLIGHT_PAGE_SERVICE_PORT": "80",
+        "HEADLIGHT_PAGE_SERVICE_PORT_HTTP": "80",
+        "HEADLIGHT_PAGE_PORT": "tcp://10.0.0.1:80",
+        "HEADLIGHT_PAGE_PORT_80_TCP": "tcp://10.0.0.1:80",
+        "HEADLIGHT_PAGE_PORT_80_TCP_ADDR": "10.0.0.1",
+    }
+    others = {"HEADLIGHT_CHROMIUM": "/usr/bin/chromium", "HEADLIGHT_DTYPE": "float32", "PATH": "/bin", "LIGHT": "7"}
+    assert read_settings(services | others) == read_settings({})
+
+
+def test_download_limit_is_checked_at_the_start() -> None:
+    with pytest.raises(SettingsError, match="HEADLIGHT_MAX_DOWNLOAD_MB is 'many'"):
+        read_settings({"HEADLIGHT_MAX_DOWNLOAD_MB": "many"})
+    assert read_settings({"HEADLIGHT_MAX_DOWNLOAD_MB": "4000"}) == read_settings({})
 
 
 def test_cluster_default_concurrency_is_higher() -> None:

@@ -116,7 +116,7 @@ class DownloadProgress:
 def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
     """Request the list of a model's files from the Hub; raise a HubError if it is too large or no model."""
     model_id = read_id(repository, revision)
-    limit = _limit()
+    limit = parse_limit(os.environ.get(LIMIT_VARIABLE, ""))
     if no_network():
         raise offline_error(model_id)
     with hub_errors(model_id):
@@ -284,8 +284,9 @@ def _plain(text: str) -> str:
     return "".join(character for character in text[:60] if character.isprintable())
 
 
-def _limit() -> int:
-    value = os.environ.get(LIMIT_VARIABLE, "").strip()
+def parse_limit(text: str) -> int:
+    """Return the maximum size of a download in megabytes. `text`: the value of `LIMIT_VARIABLE`."""
+    value = text.strip()
     if not value:
         return MAX_MEGABYTES
     if not (value.isascii() and value.isdecimal() and len(value) < 10):
