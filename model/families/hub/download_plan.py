@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from headlight.model.checkpoints.unsupported_formats import unsupported_format
+from headlight.model.errors import WriteError
 from headlight.model.families import family_name
 from headlight.model.families.hub.cache import (
     CONFIG,
@@ -246,9 +247,11 @@ def hub_errors(model_id: ModelId) -> Iterator[None]:
         raise redirect_error(model_id) from None
     except (httpx2.HTTPError, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError):
         raise offline_error(model_id) from None
+    except WriteError as error:
+        raise HubError("not_writable", detail=str(error)) from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise HubError("not_writable", detail=f"{cache_folder()}: {reason}") from None
+        raise HubError("not_writable", detail=f"{error.filename or cache_folder()}: {reason}") from None
 
 
 def status_error(model_id: ModelId, status: int) -> HubError:
