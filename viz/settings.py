@@ -18,7 +18,7 @@ from headlight.model.errors import ModelError
 from headlight.model.families.hub.model_id import HubError, read_id
 
 HUB_LIST = MODELS / "hub.json"  # models offered to visitors: ids, languages, approximate sizes
-ANY_MODEL = "*"
+ANY_MODEL = ANY_HOST = "*"
 LOGS = ("", "json")
 BACKENDS = ("", "here", "ray")
 MIN_KEY_LENGTH = 16
@@ -30,6 +30,7 @@ OTHER_VARIABLES = ("HEADLIGHT_DEVICE", "HEADLIGHT_DTYPE", DOWNLOAD_LIMIT, "HEADL
 _SERVICE_NAME = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_(TCP|UDP|SCTP)\w*)")
 _SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+/?")
+_HOST = re.compile(r"(\*\.)?[a-z0-9._-]+|[0-9a-f:]+")
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
 
@@ -65,6 +66,7 @@ class Settings:
     metrics_host: str = "127.0.0.1"
     log: str = ""  # "json": JSON lines
     frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may embed the page
+    allowed_hosts: tuple[str, ...] = ()  # besides loopback names; `ANY_HOST` allows all
     on_a_space: bool = False  # behind the proxy of Hugging Face Spaces
 
 
@@ -142,6 +144,11 @@ _MEANINGS = {
         "sites that may embed the page in a frame: comma-separated URLs, or `none`",
         "`https://huggingface.co`",
     ),
+    "allowed_hosts": (
+        "host names for which the page answers, besides those of loopback: comma-separated, `*.example.org` for "
+        "subdomains, or `*` for any",
+        "none if only this computer is served; the Space’s name on a Space; else `*`",
+    ),
 }
 
 
@@ -169,7 +176,9 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     values: dict[str, str] = {field: variables.get(_variable(field), "").strip() for field in _MEANINGS}
     numbers = {field: _whole(field, values.pop(field)) for field in _RANGES}
     on_a_space = bool(variables.get("SPACE_ID"))
-    models = _models(values.pop("models"), public=on_a_space or _is_public(values["host"], variables))
+    public = on_a_space or _is_public(values["host"], variables)
+    models = _models(values.pop("models"), public=public)
+    allowed_hosts = _hosts(values.pop("allowed_hosts"), variables, public=public, on_a_space=on_a_space)
     frames = _frames(values.pop("frames"))
     folder = values.pop("models_folder")
     if folder and not Path(folder).is_dir():
@@ -197,7 +206,8 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     texts = {field: text for field, text in values.items() if text}
     integers = {field: number for field, number in numbers.items() if number is not None}
     paths = {"models_folder": Path(folder).resolve()} if folder else {}
-    return Settings(**integers, **texts, **paths, models=models, frames=frames, on_a_space=on_a_space)  # type: ignore[arg-type]
+    sites = {"frames": frames, "allowed_hosts": allowed_hosts}
+    return Settings(**integers, **texts, **paths, **sites, models=models, on_a_space=on_a_space)  # type: ignore[arg-type]
 
 
 def _check_names(variables: Mapping[str, str]) -> None:
@@ -276,6 +286,25 @@ def _frames(text: str) -> tuple[str, ...]:
                 "Change or unset it."
             )
     return sites
+
+
+def _hosts(text: str, variables: Mapping[str, str], *, public: bool, on_a_space: bool) -> tuple[str, ...]:
+    """Parse host names. By default, a page for other machines answers for any name, and a Space for its own.
+
+    A page for this computer answers for loopback names only: the name of another site may resolve to this computer.
+    """
+    if not text and on_a_space:
+        text = variables.get("SPACE_HOST", "").strip()
+    if not text:
+        return (ANY_HOST,) if public else ()
+    names = tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip().lower().strip("[]"))))
+    for name in names:
+        if name != ANY_HOST and not _HOST.fullmatch(name):
+            raise SettingsError(
+                f"{_variable('allowed_hosts')} has {name[:40]!r}, but must have names such as example.org or "
+                "*.example.org, without a scheme or a port. Change or unset it."
+            )
+    return names
 
 
 def _whole(field: str, text: str) -> int | None:

@@ -54,6 +54,7 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
         "HEADLIGHT_LOG": "json",
         "HEADLIGHT_BACKEND": "ray",
         "HEADLIGHT_RAY_ADDRESS": "http://ray:8001",
+        "HEADLIGHT_ALLOWED_HOSTS": "me.example",
         "HEADLIGHT_FRAMES": "https://me.example:81/, https://you.example",
     }
     assert read_settings(given) == Settings(
@@ -80,6 +81,7 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
         log="json",
         backend="ray",
         ray_address="http://ray:8001",
+        allowed_hosts=("me.example",),
         frames=("https://me.example:81", "https://you.example"),
     )
     assert {setting.name for setting in SETTINGS} == set(given)

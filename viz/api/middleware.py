@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.api.arguments import bind, check_names, check_nesting, parse_json
 from headlight.viz.api.endpoints import ENDPOINTS
+from headlight.viz.api.hosts import VARYING, check_host
 from headlight.viz.api.routes import is_served, request_path
 from headlight.viz.api.streams import error_event, stream_job, stream_session
 from headlight.viz.errors import PageError, repr_short
@@ -46,6 +47,7 @@ STATUS = {
     "not_json": 400,
     "unknown_endpoint": 404,
     "nothing_here": 404,
+    "foreign_host": 421,
     "no_answer": 404,
     "line_full": 503,
     "leaving": 503,
@@ -91,6 +93,15 @@ def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
     ]
 
 
+def cache_headers(message: Message) -> list[tuple[bytes, bytes]]:
+    """Return headers that forbid shared caches to store HTML and JSON: both may contain the host of the request."""
+    headers = dict(message["headers"])
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip()
+    if b"cache-control" in headers or kind not in (b"text/html", b"application/json"):
+        return []
+    return [(b"cache-control", b"private, no-cache"), (b"vary", VARYING)]
+
+
 async def _wrong_field(_: Request, error: Any) -> JSONResponse:
     """Replace a FastAPI validation error, which would echo the input."""
     location = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
@@ -118,8 +129,10 @@ class RequestGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward or reject a request."""
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":  # the page uses no WebSocket
+            if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
+            else:  # the page uses no WebSocket
+                await send({"type": "websocket.close"})  # before the handshake: status 403
             return
         started = streams = False
 
@@ -130,7 +143,7 @@ class RequestGuard:
                     True,
                     dict(message["headers"]).get(b"content-type", b"").startswith(EVENT_STREAM_TYPE),
                 )
-                message = {**message, "headers": [*message["headers"], *self.headers]}
+                message = {**message, "headers": [*message["headers"], *self.headers, *cache_headers(message)]}
             await send(message)
 
         try:
@@ -156,6 +169,7 @@ class RequestGuard:
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         method, path = scope["method"], request_path(scope)
+        check_host(scope, path, self.settings)
         if not is_served(method, path):
             raise PageError("data", "nothing_here")
         scope = {**scope, ADDRESS: client_address(scope, on_a_space=self.settings.on_a_space)}
