@@ -193,6 +193,7 @@ def test_between_a_role_and_a_spread_a_head_is_unclear() -> None:
 
 
 def test_the_share_must_reach_the_least() -> None:
+    assert role_of("encoder", mostly(EIGHT, 0.4)).name == "same"  # docs/measures.md names the number
     assert role_of("encoder", mostly(EIGHT, MIN_SHARE)).name == "same"
     assert role_of("encoder", mostly(EIGHT, MIN_SHARE - 0.02)).name != "same"
     low, high = (mostly(OFFSET < 0, share) for share in (MIN_SHARE_WIDE - 0.02, MIN_SHARE_WIDE + 0.02))

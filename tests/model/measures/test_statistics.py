@@ -12,6 +12,7 @@ from headlight.model.errors import RequestError
 from headlight.model.measures.statistics import (
     STATISTICS,
     MapGeometry,
+    _share,
     expected_column,
     map_geometry,
     measure,
@@ -140,6 +141,15 @@ def test_rows_without_a_choice_do_not_count() -> None:
     expected = {"relative_entropy": 1, "entropy": 1, "peak": 0.5, "same": 0.5, "distance": 0.5}
     found = {name: STATISTICS[name].function(weights, place).item() for name in expected}
     assert found == pytest.approx(expected)
+
+
+def test_share_leaves_out_hidden_cells() -> None:
+    weights = np.array([[[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.25, 0.625]]]], dtype=np.float32)
+    allowed = np.array([[True, True, False], [True, True, False], [True, True, True]])
+    cells = np.array([[True, False, True], [False, False, True], [False, False, True]])
+    place = MapGeometry("encoder", allowed, tokens_of(("a", "b")))
+    # The third cell of the first row is hidden, and so is all that the second row could count.
+    assert _share(weights, place, cells).item() == pytest.approx((0.5 + 0.625) / 2)
 
 
 def test_relative_entropy_compares_a_row_with_what_its_own_keys_allow() -> None:

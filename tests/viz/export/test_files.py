@@ -14,6 +14,7 @@ import pytest
 from headlight.model.records import KINDS, Translation
 from headlight.viz.errors import PageError
 from headlight.viz.export.files import Exporter, comparison_csv, map_csv, selected_map, to_data_frame
+from headlight.viz.export.standalone import data_script
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.figures.titles import header_height
 from headlight.viz.request_fields import Selection
@@ -209,6 +210,13 @@ def test_saved_page_is_self_contained(service: Service) -> None:
     assert "modules['heads/heads-tab.js'] = " in page
     assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="', ours)
     assert "</script><img" not in page
+
+
+def test_data_of_saved_page_cannot_end_its_script() -> None:
+    bait = ["</script >", "</SCRIPT\t>", "<!--<script>", "]]>", "&lt;/script&gt;"]
+    script = data_script({"text": bait})
+    assert not set("<>&") & set(script)
+    assert json.loads(script.removeprefix("globalThis.headlightData = ").removesuffix(";"))["text"] == bait
 
 
 def test_saved_page_has_format_version(service: Service) -> None:
