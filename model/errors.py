@@ -62,6 +62,10 @@ class CheckpointError(ModelError):
     """A model folder that cannot be loaded or written."""
 
 
+class WriteError(ModelError):
+    """A file that cannot be written."""
+
+
 class TokenizerError(ModelError):
     """A vocabulary that cannot be trained, read or used."""
 

@@ -60,6 +60,7 @@ ROOMS = {
     "model/core/*": "torch",
     "model/records.py": "numpy",
     "model/intervention_records.py": "",
+    "model/files.py": "",
     "model/errors.py": "",
     "model/phrases.py": "",
     "model/__init__.py": "",

@@ -67,6 +67,7 @@ def test_environment_variables_are_known_settings(variables: dict[str, str]) -> 
 def test_page_uses_cluster_and_shared_cache(variables: dict[str, str]) -> None:
     settings = read_settings(variables)
     assert (settings.backend, settings.metrics_port, settings.log) == ("ray", 9090, "json")
+    assert settings.metrics_host == "0.0.0.0"  # noqa: S104 - the balancer and the probes are other machines
     host, port = re.fullmatch(r"http://([a-z-]+):(\d+)", settings.ray_address).groups()  # type: ignore[union-attr]
     cache = re.fullmatch(r"redis://([a-z-]+):6379/0", settings.cache_url)[1]  # type: ignore[index]
     if variables is SERVICES["page-1"]["environment"]:

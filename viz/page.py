@@ -16,6 +16,7 @@ from headlight.viz.api.tools import serves_tools
 from headlight.viz.backends.choice import choose_backend
 from headlight.viz.server.call_routes import call_routes
 from headlight.viz.server.calls import CallTable
+from headlight.viz.server.connection_limits import limit_connections
 from headlight.viz.server.gradio_queue import install_queue
 from headlight.viz.server.logs import write_json_logs
 from headlight.viz.server.metrics import serve_metrics
@@ -95,6 +96,7 @@ def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> No
         app_kwargs=app_options,
         **more,
     )
+    limit_connections(page.server, on_a_space=settings.on_a_space)
     sys.stdout.write(f"* Running on {str(page.local_url).rstrip('/')}\n")
     sys.stdout.flush()
     if signals is not None:

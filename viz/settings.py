@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import json
 import os
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +18,19 @@ from headlight.model.errors import ModelError
 from headlight.model.families.hub.model_id import HubError, read_id
 
 HUB_LIST = MODELS / "hub.json"  # models offered to visitors: ids, languages, approximate sizes
-ANY_MODEL = "*"
+ANY_MODEL = ANY_HOST = "*"
 LOGS = ("", "json")
 BACKENDS = ("", "here", "ray")
+MIN_KEY_LENGTH = 16
 CLUSTER_CONCURRENCY = 32  # parallel computations; this process only waits for them
+PREFIX = "HEADLIGHT_"
+DOWNLOAD_LIMIT = "HEADLIGHT_MAX_DOWNLOAD_MB"
+OTHER_VARIABLES = ("HEADLIGHT_DEVICE", "HEADLIGHT_DTYPE", DOWNLOAD_LIMIT, "HEADLIGHT_CHROMIUM")
+# Kubernetes adds variables for each service in the namespace. One whose name begins with "headlight" has our prefix.
+_SERVICE_NAME = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_(TCP|UDP|SCTP)\w*)")
+_SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+/?")
+_HOST = re.compile(r"(\*\.)?[a-z0-9._-]+|[0-9a-f:]+")
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
 
@@ -51,10 +60,13 @@ class Settings:
     hub_mb: int = 20_000  # six downloads of the maximum size
     backend: str = ""  # "ray", or empty for this process
     ray_address: str = "http://127.0.0.1:8000"
-    cache_url: str = ""  # URL of an answer cache shared by several page processes
+    cache_url: str = field(default="", repr=False)  # an answer cache shared by several processes; may have a password
+    cache_key: str = field(default="", repr=False)  # the secret that signs its entries
     metrics_port: int | None = None  # None: no metrics
+    metrics_host: str = "127.0.0.1"
     log: str = ""  # "json": JSON lines
     frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may embed the page
+    allowed_hosts: tuple[str, ...] = ()  # besides loopback names; `ANY_HOST` allows all
     on_a_space: bool = False  # behind the proxy of Hugging Face Spaces
 
 
@@ -120,17 +132,28 @@ _MEANINGS = {
         "`headlight-attention[cluster]`",
         "none",
     ),
+    "cache_key": (
+        f"secret of at least {MIN_KEY_LENGTH} characters that signs the answers in this cache, the same for all page "
+        "processes",
+        "none",
+    ),
     "metrics_port": ("port of `/metrics`, `/health` and `/ready`; needs `headlight-attention[metrics]`", "none"),
+    "metrics_host": ("address of this port; `0.0.0.0` also accepts other machines", ""),
     "log": ("`json`: one JSON object per line, without visitors’ texts", "plain text"),
     "frames": (
         "sites that may embed the page in a frame: comma-separated URLs, or `none`",
         "`https://huggingface.co`",
     ),
+    "allowed_hosts": (
+        "host names for which the page answers, besides those of loopback: comma-separated, `*.example.org` for "
+        "subdomains, or `*` for any",
+        "none if only this computer is served; the Space’s name on a Space; else `*`",
+    ),
 }
 
 
 def _variable(field: str) -> str:
-    return f"HEADLIGHT_{field.upper()}"
+    return f"{PREFIX}{field.upper()}"
 
 
 SETTINGS = tuple(
@@ -142,15 +165,30 @@ SETTINGS = tuple(
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from the environment; unset and empty variables get their defaults."""
     variables = os.environ if environ is None else environ
+    _check_names(variables)
+    if variables.get(DOWNLOAD_LIMIT, "").strip():
+        from headlight.model.families.hub.download_plan import parse_limit
+
+        try:
+            parse_limit(variables[DOWNLOAD_LIMIT])
+        except HubError as error:
+            raise SettingsError(str(error)) from error
     values: dict[str, str] = {field: variables.get(_variable(field), "").strip() for field in _MEANINGS}
     numbers = {field: _whole(field, values.pop(field)) for field in _RANGES}
     on_a_space = bool(variables.get("SPACE_ID"))
-    models = _models(values.pop("models"), public=on_a_space or _is_public(values["host"], variables))
+    public = on_a_space or _is_public(values["host"], variables)
+    models = _models(values.pop("models"), public=public)
+    allowed_hosts = _hosts(values.pop("allowed_hosts"), variables, public=public, on_a_space=on_a_space)
     frames = _frames(values.pop("frames"))
     folder = values.pop("models_folder")
     if folder and not Path(folder).is_dir():
         raise SettingsError(
             f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Make it or mend it."
+        )
+    if 0 < len(values["cache_key"]) < MIN_KEY_LENGTH:
+        raise SettingsError(
+            f"{_variable('cache_key')} has {len(values['cache_key'])} characters, but must have at least "
+            f"{MIN_KEY_LENGTH}. Change or unset it."
         )
     if values["log"] not in LOGS:
         raise SettingsError(f"{_variable('log')} is {values['log'][:40]!r}, but must be json. Change or unset it.")
@@ -168,7 +206,18 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     texts = {field: text for field, text in values.items() if text}
     integers = {field: number for field, number in numbers.items() if number is not None}
     paths = {"models_folder": Path(folder).resolve()} if folder else {}
-    return Settings(**integers, **texts, **paths, models=models, frames=frames, on_a_space=on_a_space)  # type: ignore[arg-type]
+    sites = {"frames": frames, "allowed_hosts": allowed_hosts}
+    return Settings(**integers, **texts, **paths, **sites, models=models, on_a_space=on_a_space)  # type: ignore[arg-type]
+
+
+def _check_names(variables: Mapping[str, str]) -> None:
+    """Raise an error for a variable with our prefix that is not a setting, and name the most similar setting."""
+    names = [*(setting.name for setting in SETTINGS), *OTHER_VARIABLES]
+    for name, value in sorted(variables.items()):
+        is_service = _SERVICE_NAME.fullmatch(name) or _SERVICE_ADDRESS.match(value)
+        if name.startswith(PREFIX) and name not in names and value.strip() and not is_service:
+            (nearest,) = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
+            raise SettingsError(f"{name[:60]} is not a setting; the most similar one is {nearest}. Rename or unset it.")
 
 
 def check_can_bind(settings: Settings) -> None:
@@ -237,6 +286,25 @@ def _frames(text: str) -> tuple[str, ...]:
                 "Change or unset it."
             )
     return sites
+
+
+def _hosts(text: str, variables: Mapping[str, str], *, public: bool, on_a_space: bool) -> tuple[str, ...]:
+    """Parse host names. By default, a page for other machines answers for any name, and a Space for its own.
+
+    A page for this computer answers for loopback names only: the name of another site may resolve to this computer.
+    """
+    if not text and on_a_space:
+        text = variables.get("SPACE_HOST", "").strip()
+    if not text:
+        return (ANY_HOST,) if public else ()
+    names = tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip().lower().strip("[]"))))
+    for name in names:
+        if name != ANY_HOST and not _HOST.fullmatch(name):
+            raise SettingsError(
+                f"{_variable('allowed_hosts')} has {name[:40]!r}, but must have names such as example.org or "
+                "*.example.org, without a scheme or a port. Change or unset it."
+            )
+    return names
 
 
 def _whole(field: str, text: str) -> int | None:

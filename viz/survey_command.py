@@ -11,6 +11,7 @@ from headlight.model.experiments.survey import DEFAULT_MEASURES, check_measures
 from headlight.model.experiments.survey_cluster import survey_on_cluster
 from headlight.model.experiments.survey_files import make_plan, polars, read_plan, run_survey, start_survey
 from headlight.model.experiments.survey_search import find_looks
+from headlight.model.files import write_file
 from headlight.viz.backends.ray_cluster import join_or_start
 from headlight.viz.export.survey_report import survey_report_page
 
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _find(arguments)
     if arguments.what == "report":
         path = arguments.folder / REPORT
-        path.write_text(survey_report_page(arguments.folder), encoding="utf-8")
+        write_file(path, survey_report_page(arguments.folder))
         print(path)
         return 0
     return _survey(arguments)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from headlight.model.files import write_file
 from headlight.viz.page import build_page
 from headlight.viz.server.calls import CallTable
 from headlight.viz.service import messages
@@ -141,7 +142,7 @@ def main(arguments: Sequence[str]) -> None:
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
         sys.stdout.write(text)
     else:
-        FILE.write_text(text, encoding="utf-8")
+        write_file(FILE, text)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from sklearn.linear_model import LogisticRegression
 
 from headlight.model.text.cleaning import normalise_review
 from headlight.model.training.corpora import CorpusSpec, read_pairs
-from headlight.model.training.files import write_text
+from headlight.model.files import write_file
 from workshop.data.judged_reviews import SENTENCE_END
 from workshop.data.new_lines import text_fingerprint
 
@@ -78,7 +78,7 @@ def main() -> None:
             f"{own * labels[place] + (1 - own) * chances[place]:.3f}\t{' '.join(pieces[place].sentences)}\n"
             for place in chosen
         )
-        write_text(arguments.data / "judged" / f"{kind}.tsv", "label\ttext\n" + "".join(rows))
+        write_file(arguments.data / "judged" / f"{kind}.tsv", "label\ttext\n" + "".join(rows))
 
 
 def pieces_of(data: Path, random: Random) -> Iterator[Piece]:

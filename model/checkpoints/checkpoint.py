@@ -44,7 +44,7 @@ from headlight.model.core.config import Config, TransformerConfig
 from headlight.model.core.encoder_classifier import EncoderClassifier
 from headlight.model.core.transformer import Transformer
 from headlight.model.decoding.generation_defaults import GenerationDefaults, load_generation_defaults
-from headlight.model.errors import CheckpointError, ConfigError
+from headlight.model.errors import CheckpointError, ConfigError, WriteError
 from headlight.model.text.languages import Languages, load_languages
 from headlight.model.text.loading import load_vocabulary
 from headlight.model.text.vocabulary import Vocabulary
@@ -171,9 +171,11 @@ def save_checkpoint(
             (part / CARD_FILE).write_text(f"{card.rstrip()}\n\n{markdown_file_list(part)}", encoding="utf-8")
         write_checksums(part)
         _replace_folder(part, folder)
-    except OSError as error:
+    except (OSError, WriteError) as error:
+        reason = error.__cause__ if isinstance(error, WriteError) else error
         raise CheckpointError(
-            f"{folder}: cannot be written ({error}). Free some space or choose another folder."
+            f"{folder}: cannot be written ({getattr(reason, 'strerror', None) or reason}). "
+            "Free some space or choose another folder."
         ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)

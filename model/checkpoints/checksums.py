@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from headlight.model.errors import CheckpointError
+from headlight.model.files import write_file
 
 CHECKSUMS_FILE = "SHA256SUMS"
 CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
@@ -20,7 +21,7 @@ DESCRIPTIVE_FILES = (CARD_FILE, "pruning.json")  # files that describe a model w
 def write_checksums(folder: Path) -> None:
     """Write a line for every file of the folder."""
     lines = [f"{_digest(path)}  {path.name}\n" for path in sorted(folder.iterdir()) if path.name != CHECKSUMS_FILE]
-    (folder / CHECKSUMS_FILE).write_text("".join(lines), encoding="utf-8")
+    write_file(folder / CHECKSUMS_FILE, "".join(lines))
 
 
 def markdown_file_list(folder: Path) -> str:

@@ -16,6 +16,7 @@ from typing import TextIO
 from headlight.model.checkpoints.alignment_heads import best_head
 from headlight.model.commands.common import add_device, model_folder
 from headlight.model.errors import CommandError
+from headlight.model.files import write_atomically
 from headlight.model.measures.alignment import attention_links
 from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.text.gold_links import SegmentedText, parse_segmented
@@ -44,8 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         _write(translator, pairs, head, sys.stdout)
     else:
-        with arguments.output.open("w", encoding="utf-8", newline="\n") as file:
-            _write(translator, pairs, head, file)
+        write_atomically(arguments.output, lambda part: _write_file(translator, pairs, head, part))
     return 0
 
 
@@ -94,6 +94,13 @@ def format_links(translator: Translator, source: SegmentedText, target: Segmente
     weights = result.attention.cross[layer, head]
     links = attention_links(weights, result.target_tokens, target.spans, result.source_tokens, source.spans, shift)
     return " ".join(f"{source_word}-{target_word}" for source_word, target_word in sorted(links))
+
+
+def _write_file(
+    translator: Translator, pairs: Iterable[tuple[SegmentedText, SegmentedText]], place: AlignmentHead, path: Path
+) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        _write(translator, pairs, place, file)
 
 
 def _write(

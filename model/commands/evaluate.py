@@ -14,6 +14,7 @@ from pathlib import Path
 from headlight.model.commands.common import add_device, add_reverse_model, load_reverse_model, model_folder
 from headlight.model.errors import TrainingError
 from headlight.model.families.loading import kind_of_folder
+from headlight.model.files import write_file
 from headlight.model.text.languages import languages_from_name
 from headlight.model.training.evaluate import (
     Labelled,
@@ -22,7 +23,6 @@ from headlight.model.training.evaluate import (
     read_labelled,
     read_test,
 )
-from headlight.model.training.files import write_text
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.reranking import translate_lines
 from headlight.model.translate.translator import Translator
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     report, as_json = measure(arguments)
     print(report)
     if arguments.json:
-        write_text(arguments.json, as_json)
+        write_file(arguments.json, as_json)
     return 0
 
 
@@ -107,7 +107,7 @@ def _evaluate_classifier(arguments: argparse.Namespace) -> tuple[str, str]:
         # With two classes, the second probability implies the first.
         columns = [row[-1:] if len(row) == 2 else row for row in probabilities]
         output_lines = ("\t".join(f"{probability:.4f}" for probability in row) for row in columns)
-        write_text(arguments.hypotheses, "".join(f"{line}\n" for line in output_lines))
+        write_file(arguments.hypotheses, "".join(f"{line}\n" for line in output_lines))
     speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
     lines = [f"{arguments.model} on {arguments.source}", str(result), *_format_kinds(labelled, predictions), speed]
     if arguments.heads_off:

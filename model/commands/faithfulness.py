@@ -17,6 +17,7 @@ from headlight.model.commands.steadiness import sample_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
 from headlight.model.experiments.faithfulness import FaithfulnessSamples, Report, evaluate_corpus, make_report
+from headlight.model.files import write_file
 from headlight.model.text.languages import languages_from_name
 from headlight.model.translate.translator import Translator
 
@@ -68,8 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write(path: Path, samples: FaithfulnessSamples, folder: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(report_values(make_report(samples), folder), indent=1) + "\n", encoding="utf-8")
+    write_file(path, json.dumps(report_values(make_report(samples), folder), indent=1) + "\n")
 
 
 def _parse_methods(text: str) -> list[str]:

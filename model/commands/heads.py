@@ -15,6 +15,7 @@ from headlight.model.checkpoints.reports import HEADS, WEIGHTS_KEY
 from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.commands.common import add_device, model_folder
 from headlight.model.errors import CommandError
+from headlight.model.files import write_file
 from headlight.model.measures.alignment import AlignmentCounts, error_bounds
 from headlight.model.measures.alignment import count_heads as count_heads_of_one
 from headlight.model.text.gold_links import LENGTH_BANDS, AlignedPair, read_links
@@ -83,9 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
     folder = model_folder(arguments.model)
     text = json.dumps({WEIGHTS_KEY: weights_digest(folder), "heads": best}, indent=1) + "\n"
     if arguments.output is not None:
-        arguments.output.write_text(text, encoding="utf-8")
+        write_file(arguments.output, text)
     if arguments.write:
-        (folder / HEADS).write_text(text, encoding="utf-8")
+        write_file(folder / HEADS, text)
         replace_section(folder, SECTION, render_section(best, folder.resolve().name, path.name, len(pairs)))
         refresh_checksums(folder)
     return 0

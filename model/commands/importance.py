@@ -33,6 +33,7 @@ from headlight.model.experiments.pruning import (
     pruning_counts,
     rank_heads,
 )
+from headlight.model.files import write_file
 from headlight.model.records import KINDS
 from headlight.model.text.languages import languages_from_name
 from headlight.model.training.card_section import refresh_checksums
@@ -153,7 +154,7 @@ def _run_curve(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(json.loads(curve.to_json()), ensure_ascii=False))
     if arguments.write:
-        (folder / PRUNING_FILE).write_text(curve.to_json(), encoding="utf-8")
+        write_file(folder / PRUNING_FILE, curve.to_json())
         refresh_checksums(folder)
     return 0
 

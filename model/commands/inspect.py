@@ -16,6 +16,7 @@ from headlight.model.commands.common import (
     load_reverse_model,
 )
 from headlight.model.errors import CommandError
+from headlight.model.files import write_file
 from headlight.model.records import Translation
 
 
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     translator = load(arguments)
     options = decoding_options(arguments) | reverse_options
     translation = translator.translate(arguments.text, way_back=reverse, **constraints, **options)
-    arguments.output.write_bytes(write(translation))
+    write_file(arguments.output, write(translation))
     layers, heads, rows, columns = translation.attention.cross.shape
     print(translation.text)
     print(f"{arguments.output}: {layers} × {heads} decoder heads, {rows} tokens written, {columns} read.")

@@ -20,9 +20,9 @@ from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.checkpoints.shipped import ASSETS, shipped_models
 from headlight.model.commands.common import ProgressLine, add_device, model_folder
 from headlight.model.errors import CommandError
+from headlight.model.files import write_file
 from headlight.model.training.card_section import refresh_checksums, replace_section
 from headlight.model.training.evaluate import read_test
-from headlight.model.training.files import write_text
 from headlight.model.training.human_verdicts import read_verdicts
 from headlight.model.training.reliability_fit import min_chrf
 from headlight.model.training.reliability_rule import MIN_REVIEWED_ANSWERS, Answer, fit_rule, measure
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     section = card_section(rule, arguments)
     print(section)
     if arguments.write:
-        (folder / RELIABILITY_FILE).write_text(rule.to_json(), encoding="utf-8")
+        write_file(folder / RELIABILITY_FILE, rule.to_json())
         (folder / "confidence.json").unlink(missing_ok=True)  # the file of an earlier version
         replace_section(folder, "Reliability", section)
         refresh_checksums(folder)
@@ -225,7 +225,7 @@ def _write_unread(path: Path | None, direction: str, answers: Sequence[Answer], 
         for row in answers
         if row.fingerprint not in verdicts
     ]
-    write_text(path, "".join(lines))
+    write_file(path, "".join(lines))
 
 
 # ------------------------------------------------------------ the model card

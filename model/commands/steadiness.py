@@ -17,6 +17,7 @@ from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.commands.common import ProgressLine, add_device, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.experiments.head_roles import ROLES_FILE, head_roles, to_json
+from headlight.model.files import write_file
 from headlight.model.measures.roles import NAMES
 from headlight.model.records import KINDS
 from headlight.model.text.languages import languages_from_name
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     section = card_section(result)
     print(section)
     if arguments.write:
-        (folder / ROLES_FILE).write_text(to_json({WEIGHTS_KEY: weights_digest(folder), **result}), encoding="utf-8")
+        write_file(folder / ROLES_FILE, to_json({WEIGHTS_KEY: weights_digest(folder), **result}))
         replace_section(folder, "Roles of heads", section)
         refresh_checksums(folder)
     return 0

@@ -27,6 +27,7 @@ import torch
 from headlight.model.checkpoints.checksums import fingerprint
 from headlight.model.errors import CommandError
 from headlight.model.experiments.survey import Columns, SurveyLine, survey_batch
+from headlight.model.files import write_file
 from headlight.model.translate.translator import Translator
 
 LINES_PER_PART = 64
@@ -96,9 +97,7 @@ def start_survey(folder: Path, plan: SurveyPlan) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / PLAN_FILE
     if not path.is_file() or not complete_parts(folder, HEADS):
-        _write_atomically(
-            path, lambda part: part.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
-        )
+        write_file(path, json.dumps(asdict(plan), indent=1) + "\n")
         return
     stored = read_plan(folder)
     if stored != plan:
@@ -212,8 +211,8 @@ def measure_part(plan: SurveyPlan, number: int, lines: Sequence[str], model: Pat
 
 def write_part(folder: Path, number: int, part: SurveyPart) -> None:
     """Write a part. The heads come last: a part is complete once their file exists."""
-    _write_atomically(folder / _file_name(SENTENCES, number), lambda path: path.write_bytes(part.sentences))
-    _write_atomically(folder / _file_name(HEADS, number), lambda path: path.write_bytes(part.heads))
+    write_file(folder / _file_name(SENTENCES, number), part.sentences)
+    write_file(folder / _file_name(HEADS, number), part.heads)
 
 
 def _measure_and_write(
@@ -274,12 +273,6 @@ def _to_series(name: str, values: Any) -> Any:
     if name in kinds:
         return library.Series(name, list(values), dtype=kinds[name])
     return library.Series(name, values, dtype=library.Int32 if name == "sentence" else None)
-
-
-def _write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    part = path.with_name(f".{path.name}.part")
-    write(part)
-    part.replace(path)
 
 
 def _file_name(what: str, part: int) -> str:

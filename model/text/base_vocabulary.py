@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tokenizers
 
-from headlight.model.errors import TokenizerError
+from headlight.model.files import write_file
 from headlight.model.text.vocabulary import require_valid_unicode
 
 
@@ -20,10 +20,7 @@ class JsonVocabulary:
 
     def save(self, path: str | Path) -> None:
         """Write the vocabulary as JSON to `path`."""
-        try:
-            Path(path).write_text(self.to_json(), encoding="utf-8")
-        except OSError as error:
-            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another path.") from error
+        write_file(Path(path), self.to_json())
 
 
 class TokenizersVocabulary(JsonVocabulary):

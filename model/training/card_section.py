@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from headlight.model.checkpoints.checksums import CARD_FILE, markdown_file_list, write_checksums
+from headlight.model.files import write_file
 
 FILES_HEADING = "Files"
 
@@ -20,14 +21,14 @@ def replace_section(folder: Path, title: str, section: str) -> None:
         start = next_section[0] if next_section else len(card)
         span = start, start
     before, after = card[: span[0]].rstrip(), card[span[1] :].lstrip("\n")
-    path.write_text(f"{before}\n\n{section.strip()}\n\n{after}", encoding="utf-8")
+    write_file(path, f"{before}\n\n{section.strip()}\n\n{after}")
 
 
 def refresh_checksums(folder: Path) -> None:
     """Update the card's file list and SHA256SUMS after a file of the folder has changed."""
     replace_section(folder, FILES_HEADING, markdown_file_list(folder))
     path = folder / CARD_FILE
-    path.write_text(path.read_text(encoding="utf-8").rstrip() + "\n", encoding="utf-8")
+    write_file(path, path.read_text(encoding="utf-8").rstrip() + "\n")
     write_checksums(folder)
 
 

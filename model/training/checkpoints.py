@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.files import write_atomically
+from headlight.model.files import write_atomically
 
 Tensors = dict[str, Tensor]
 CHECKPOINT_NAME = re.compile(r"step-(\d+)\.safetensors")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.files import write_atomically
+from headlight.model.files import write_file
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def unpack_pairs(folder: Path) -> list[Path]:
         if not text or "\t" not in text.splitlines()[0]:
             raise damage_error(path, f"{broken or 'no file of sentence pairs'} in it")
         outputs.append(folder / Path(names[0]).name)
-        write_atomically(outputs[-1], lambda part, text=text: _write(part, text))  # type: ignore[misc]
+        write_file(outputs[-1], text)
     return outputs
 
 
@@ -88,7 +87,7 @@ def unpack_reviews(folder: Path) -> list[Path]:
     outputs = [folder / f"{part}.tsv.gz" for part in rows]
     for target, lines in zip(outputs, rows.values(), strict=True):
         text = "label\ttext\n" + "".join(sorted(lines))
-        write_atomically(target, lambda part, text=text: _write_gzip(part, text))  # type: ignore[misc]
+        write_file(target, gzip.compress(text.encode(), mtime=0))
     return outputs
 
 
@@ -104,15 +103,6 @@ def _reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
 def damage_error(path: Path, fault: object) -> TrainingError:
     """Return an error about an unexpected file."""
     return TrainingError(f"{path} is damaged or unexpected: {fault}. Delete it and download the dataset again.")
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def _write_gzip(path: Path, text: str) -> None:
-    with path.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as file:
-        file.write(io.BytesIO(text.encode()).getbuffer())
 
 
 _MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"

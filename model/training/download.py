@@ -49,7 +49,8 @@ def download_dataset(chosen: PublicDataset, data: Path, report: OnMessage) -> li
         ) from error
     except OSError as error:
         raise TrainingError(
-            f"{folder} cannot be written: {error.strerror or error}. Free some space, or choose another folder."
+            f"{error.filename or folder} cannot be written: {error.strerror or error}. "
+            "Free some space, or choose another folder."
         ) from error
     for path in outputs:
         report(f"  {path} ({path.stat().st_size:,} bytes)")

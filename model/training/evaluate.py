@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from headlight.model.errors import TrainingError
+from headlight.model.files import write_file
 from headlight.model.training.corpora import CorpusSpec, read_lines, read_pairs
-from headlight.model.training.files import write_text
 
 Translate = Callable[[list[str]], list[str]]
 
@@ -69,7 +69,7 @@ def evaluate_translations(
     hypotheses = translate(sources)
     seconds = time.perf_counter() - started
     if hypotheses_path is not None:
-        write_text(hypotheses_path, "".join(f"{line}\n" for line in hypotheses))
+        write_file(hypotheses_path, "".join(f"{line}\n" for line in hypotheses))
     return score_translations(hypotheses, references, language=language, seconds=seconds)
 
 

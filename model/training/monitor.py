@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.files import write_text
+from headlight.model.files import name_file, write_file
 
 COLUMNS = ("step", "epoch", "seconds", "rate", "loss", "smoothed_loss", "gradient_norm", "tokens", "tokens_per_second")
 
@@ -22,11 +22,11 @@ class CsvLog:
         self.path = path
         self.columns = columns
         rows = [row for row in _rows(path) if row.get("step", "").isdigit() and int(row["step"]) <= step]
-        write_text(path, "".join(_line(columns, row) for row in [dict(zip(columns, columns, strict=True)), *rows]))
+        write_file(path, "".join(_line(columns, row) for row in [dict(zip(columns, columns, strict=True)), *rows]))
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Append a row; columns without a value stay empty."""
-        with self.path.open("a", encoding="utf-8", newline="") as file:
+        with name_file(self.path), self.path.open("a", encoding="utf-8", newline="") as file:
             file.write(_line(self.columns, row))
 
 

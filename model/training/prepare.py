@@ -11,11 +11,11 @@ from safetensors.numpy import load_file, save_file
 
 from headlight.model.checkpoints.checkpoint import SHARED, SOURCE, TARGET
 from headlight.model.errors import TrainingError
+from headlight.model.files import write_atomically, write_file
 from headlight.model.text.cleaning import normalise_review
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.batches import RaggedArray, Sentences, SpecialIds
 from headlight.model.training.corpora import Cleaner, CleaningReport, CorpusSpec, Pair, read_pairs
-from headlight.model.training.files import copy_file, write_atomically
 from headlight.model.training.noise import noisy_sources
 from headlight.model.training.processes import Processes
 from headlight.model.training.recipe import Recipe
@@ -99,7 +99,10 @@ def load_or_train_tokenizers(run: Path, recipe: Recipe, text: CorpusText, report
                 path for path, is_new in zip(paths, (recipe.new_source, recipe.new_target), strict=True) if not is_new
             ]
         for path in inherited:
-            copy_file(_vocabulary_path(Path(recipe.start), path.name), path)
+            source = _vocabulary_path(Path(recipe.start), path.name)
+            if not source.exists():
+                raise TrainingError(f"{source} does not exist. Check the recipe's `start` and the current folder.")
+            write_file(path, source.read_bytes())
             report(f"{path}: the vocabulary of {recipe.start}")
         _train_tokenizers([path for path in paths if path not in inherited], recipe, text, report)
     loaded = [Tokenizer.load(path) for path in paths]

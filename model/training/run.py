@@ -20,9 +20,9 @@ from typing import NamedTuple
 import torch
 
 from headlight.model.errors import TrainingError
+from headlight.model.files import write_file
 from headlight.model.training import checkpoints
 from headlight.model.training.corpora import CorpusSpec
-from headlight.model.training.files import write_text
 from headlight.model.training.initial_weights import check_start_exists, load_start_weights, load_word_vectors
 from headlight.model.training.loop import ComputeSettings, Trainer, run_steps
 from headlight.model.training.monitor import COLUMNS, CsvLog, Reporter, TensorBoardLog, format_duration, progress_bar
@@ -143,13 +143,13 @@ class Run:
         """Store the recipe and the data hash of a new run; raise a TrainingError if those of an old run differ."""
         recipe_path, data_path = self.folder / "recipe.json", self.folder / "data.json"
         if not recipe_path.exists():
-            write_text(recipe_path, self.recipe.to_json())
+            write_file(recipe_path, self.recipe.to_json())
         elif recipe_from_json(recipe_path.read_text(encoding="utf-8"), origin=str(recipe_path)) != self.recipe:
             raise TrainingError(
                 f"{recipe_path} differs from the given recipe. Choose another --run folder for a changed recipe."
             )
         if not data_path.exists():
-            write_text(data_path, json.dumps({"sha256": digest}) + "\n")
+            write_file(data_path, json.dumps({"sha256": digest}) + "\n")
         elif json.loads(data_path.read_text(encoding="utf-8"))["sha256"] != digest:
             raise TrainingError(
                 f"{data_path}: the training text has changed since this run began, so it cannot resume. "

@@ -95,7 +95,7 @@ class WholeCluster:
             command += ["--port", self.ports["8000"]]
         command = [here if part == "0.0.0.0" else part for part in command]  # noqa: S104 - to a container all are its own
         if name in PAGES:
-            given |= {"HEADLIGHT_HOST": here, "HEADLIGHT_PORT": self.ports["7860"]}
+            given |= {"HEADLIGHT_HOST": here, "HEADLIGHT_METRICS_HOST": here, "HEADLIGHT_PORT": self.ports["7860"]}
         self._run(name, command, given)
 
     def ready(self, page: str) -> bool:

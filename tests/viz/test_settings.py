@@ -48,10 +48,13 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
         "HEADLIGHT_MAX_WAIT_S": "7",
         "HEADLIGHT_HUB_MB": "997",
         "HEADLIGHT_CACHE_URL": "redis://127.0.0.1:6379/0",
+        "HEADLIGHT_CACHE_KEY": "sixteen or more characters",
         "HEADLIGHT_METRICS_PORT": "9091",
+        "HEADLIGHT_METRICS_HOST": "::1",
         "HEADLIGHT_LOG": "json",
         "HEADLIGHT_BACKEND": "ray",
         "HEADLIGHT_RAY_ADDRESS": "http://ray:8001",
+        "HEADLIGHT_ALLOWED_HOSTS": "me.example",
         "HEADLIGHT_FRAMES": "https://me.example:81/, https://you.example",
     }
     assert read_settings(given) == Settings(
@@ -72,10 +75,13 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
         max_wait_s=7,
         hub_mb=997,
         cache_url="redis://127.0.0.1:6379/0",
+        cache_key="sixteen or more characters",
         metrics_port=9091,
+        metrics_host="::1",
         log="json",
         backend="ray",
         ray_address="http://ray:8001",
+        allowed_hosts=("me.example",),
         frames=("https://me.example:81", "https://you.example"),
     )
     assert {setting.name for setting in SETTINGS} == set(given)
@@ -102,6 +108,7 @@ def test_environment_is_read_by_default(monkeypatch: pytest.MonkeyPatch) -> None
         ("HEADLIGHT_MODELS", "de-en", "owner/name"),
         ("HEADLIGHT_MODELS", "me/one,../two", "owner/name"),
         ("HEADLIGHT_FRAMES", "https://me.example; script-src *", "such as https://example.org"),
+        ("HEADLIGHT_CACHE_KEY", "short", "has 5 characters, but must have at least 16"),
         ("HEADLIGHT_LINE", "-1", "from 0 to 10000"),
         ("HEADLIGHT_BACKEND", "spark", "must be here or ray"),
         ("HEADLIGHT_RAY_ADDRESS", "ray://head:10001", "such as http://127.0.0.1:8000"),
@@ -113,6 +120,43 @@ def test_invalid_setting_error_names_variable(name: str, text: str, complaint: s
     assert name in str(caught.value)
     assert complaint in str(caught.value)
     assert len(str(caught.value)) < 220
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("HEADLIGHT_LINES", "HEADLIGHT_LINE"),
+        ("HEADLIGHT_DEVISE", "HEADLIGHT_DEVICE"),
+        ("HEADLIGHT_METRIC_PORT", "HEADLIGHT_METRICS_PORT"),
+        ("HEADLIGHT_D_TYPE", "HEADLIGHT_DTYPE"),
+        ("HEADLIGHT_CACHEKEY", "HEADLIGHT_CACHE_KEY"),
+        ("HEADLIGHT_", "HEADLIGHT_LOG"),
+    ],
+)
+def test_unknown_setting_error_names_the_most_similar(name: str, nearest: str) -> None:
+    with pytest.raises(SettingsError, match=f"{name} is not a setting; the most similar one is {nearest}. Rename"):
+        read_settings({name: "7"})
+    read_settings({name: " "})
+
+
+def test_variables_that_are_not_settings_are_allowed() -> None:
+    # Kubernetes adds these for a service called "headlight-page".
+    services = {
+        "HEADLIGHT_PAGE_SERVICE_HOST": "10.0.0.1",
+        "HEADLIGHT_PAGE_SERVICE_PORT": "80",
+        "HEADLIGHT_PAGE_SERVICE_PORT_HTTP": "80",
+        "HEADLIGHT_PAGE_PORT": "tcp://10.0.0.1:80",
+        "HEADLIGHT_PAGE_PORT_80_TCP": "tcp://10.0.0.1:80",
+        "HEADLIGHT_PAGE_PORT_80_TCP_ADDR": "10.0.0.1",
+    }
+    others = {"HEADLIGHT_CHROMIUM": "/usr/bin/chromium", "HEADLIGHT_DTYPE": "float32", "PATH": "/bin", "LIGHT": "7"}
+    assert read_settings(services | others) == read_settings({})
+
+
+def test_download_limit_is_checked_at_the_start() -> None:
+    with pytest.raises(SettingsError, match="HEADLIGHT_MAX_DOWNLOAD_MB is 'many'"):
+        read_settings({"HEADLIGHT_MAX_DOWNLOAD_MB": "many"})
+    assert read_settings({"HEADLIGHT_MAX_DOWNLOAD_MB": "4000"}) == read_settings({})
 
 
 def test_cluster_default_concurrency_is_higher() -> None:

@@ -23,6 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.api.arguments import bind, check_names, check_nesting, parse_json
 from headlight.viz.api.endpoints import ENDPOINTS
+from headlight.viz.api.hosts import MCP, VARYING, check_host
+from headlight.viz.api.openapi import OPENAPI_PATH, send_openapi
 from headlight.viz.api.routes import is_served, request_path
 from headlight.viz.api.streams import error_event, stream_job, stream_session
 from headlight.viz.errors import PageError, repr_short
@@ -46,6 +48,8 @@ STATUS = {
     "not_json": 400,
     "unknown_endpoint": 404,
     "nothing_here": 404,
+    "foreign_host": 421,
+    "queued_endpoint": 404,
     "no_answer": 404,
     "line_full": 503,
     "leaving": 503,
@@ -91,11 +95,32 @@ def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
     ]
 
 
+def cache_headers(message: Message) -> list[tuple[bytes, bytes]]:
+    """Return headers that forbid shared caches to store HTML and JSON: both may contain the host of the request."""
+    headers = dict(message["headers"])
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip()
+    if b"cache-control" in headers or kind not in (b"text/html", b"application/json"):
+        return []
+    return [(b"cache-control", b"private, no-cache"), (b"vary", VARYING)]
+
+
 async def _wrong_field(_: Request, error: Any) -> JSONResponse:
     """Replace a FastAPI validation error, which would echo the input."""
     location = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
     page_error = PageError("data", "wrong_field", {"name": repr_short(location[0] if location else "data").strip('"')})
     return JSONResponse(page_error.as_json(), status_code=422)
+
+
+class ToolError(Exception):
+    """Invalid arguments of an MCP tool. The response is a JSON-RPC error, because an HTTP error ends the session."""
+
+    def __init__(self, request_id: str | int, message: str) -> None:
+        super().__init__(message)
+        self.request_id = request_id
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON-RPC response. -32602: invalid parameters."""
+        return {"jsonrpc": "2.0", "id": self.request_id, "error": {"code": -32602, "message": str(self)}}
 
 
 class RequestGuard:
@@ -118,8 +143,10 @@ class RequestGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward or reject a request."""
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":  # the page uses no WebSocket
+            if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
+            else:  # the page uses no WebSocket
+                await send({"type": "websocket.close"})  # before the handshake: status 403
             return
         started = streams = False
 
@@ -130,11 +157,13 @@ class RequestGuard:
                     True,
                     dict(message["headers"]).get(b"content-type", b"").startswith(EVENT_STREAM_TYPE),
                 )
-                message = {**message, "headers": [*message["headers"], *self.headers]}
+                message = {**message, "headers": [*message["headers"], *self.headers, *cache_headers(message)]}
             await send(message)
 
         try:
             await self._handle(scope, receive, send_with_headers)
+        except ToolError as error:
+            await JSONResponse(error.as_json())(scope, receive, send_with_headers)
         except PageError as error:
             await refuse(send_with_headers, error)
         except Exception as error:
@@ -156,6 +185,7 @@ class RequestGuard:
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         method, path = scope["method"], request_path(scope)
+        check_host(scope, path, self.settings)
         if not is_served(method, path):
             raise PageError("data", "nothing_here")
         scope = {**scope, ADDRESS: client_address(scope, on_a_space=self.settings.on_a_space)}
@@ -171,6 +201,9 @@ class RequestGuard:
                 await stream_job(self.queue, answer["event"], receive, send)
             else:
                 await stream_session(self.queue, self.app, scope, receive, send)
+            return
+        if method == "GET" and path.rstrip("/") == OPENAPI_PATH:
+            await send_openapi(self.app, scope, receive, send)
             return
         checked = await self._read_and_check(scope, receive)
         if checked is not None:
@@ -237,7 +270,12 @@ class RequestGuard:
         if not named_call and not queue_join and not is_widget_call and b"json" not in content_type.lower():
             return None
         values = parse_json(body)
-        check_nesting(values)
+        try:
+            check_nesting(values)
+        except PageError as error:
+            if MCP.match(path) and isinstance(values, dict) and isinstance(values.get("id"), str | int):
+                raise ToolError(values["id"], str(error)) from error
+            raise
         if route == "call/v2":
             check_names(self.endpoints[name], values)
             self._admit(scope, name)
@@ -262,7 +300,9 @@ class RequestGuard:
                 if self.page is not None:  # unknown function, on which Gradio would fail
                     raise self._unknown()
                 return data
-            if way and function.queue:  # the call would bypass the queue
+            if way and function.queue and name in self.endpoints:  # the call would bypass the queue
+                raise PageError("data", "queued_endpoint", {"name": name})
+            if way and function.queue:
                 raise self._unknown()
             name = str(function.api_name)
             if name not in self.endpoints and len(data) < len(function.inputs) and not function.cancels:

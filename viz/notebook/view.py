@@ -15,6 +15,7 @@ from typing import Any
 from headlight.model.checkpoints import formats
 from headlight.model.checkpoints.alignment_heads import cross_heads
 from headlight.model.checkpoints.shipped import find_folder
+from headlight.model.files import write_file
 from headlight.model.recordings.files import to_json, to_npz
 from headlight.model.recordings.recording import Recording, RecordingError
 from headlight.model.records import KINDS, Translation
@@ -150,11 +151,11 @@ class View:
         path = Path(path)
         first = self.sources[0]
         if path.suffix in (".html", ".htm"):
-            path.write_text(self.page(), encoding="utf-8")
+            write_file(path, self.page())
         elif path.suffix == ".npz":
-            path.write_bytes(formats.to_npz(first) if isinstance(first, Translation) else to_npz(first))
+            write_file(path, formats.to_npz(first) if isinstance(first, Translation) else to_npz(first))
         elif path.suffix == ".json":
-            path.write_bytes(formats.to_json(first) if isinstance(first, Translation) else to_json(first))
+            write_file(path, formats.to_json(first) if isinstance(first, Translation) else to_json(first))
         else:
             raise RecordingError(f"{path} has none of the endings .html, .npz and .json.")
 

@@ -1,7 +1,7 @@
 """Monitoring endpoints on a separate port: `/metrics` (Prometheus), `/health` and `/ready`.
 
-Visitors cannot reach the port, which responds even if the page is busy. The metrics contain no text, address or
-session of a visitor.
+By default, only this machine reaches the port, which responds even if the page is busy. The metrics contain no text,
+address or session of a visitor.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import gradio as gr
 
 from headlight.viz.server.gradio_internals import page_queue
 from headlight.viz.server.gradio_queue import SubscriberQueue
+from headlight.viz.server.warm_up import WarmUp
 from headlight.viz.service.service import Service
 from headlight.viz.service.usage_metrics import BUCKETS
 from headlight.viz.settings import Settings, SettingsError
@@ -35,6 +36,7 @@ class ServerMonitor:
 
     page: gr.Blocks
     service: Service
+    warm_up: WarmUp | None = None  # None: ready without a first answer
 
     def health_problems(self) -> dict[str, str]:
         """Return the reasons to replace the process; empty if it is healthy."""
@@ -50,6 +52,8 @@ class ServerMonitor:
             problems["leaving"] = "shutting down"
         elif line.is_full:
             problems["queue"] = "full"
+        elif self.warm_up is not None and not self.warm_up.done.is_set():
+            problems["model"] = "has not answered yet"
         if backend_problems := self.service.backend.health_problems():
             problems |= backend_problems
         return problems
@@ -171,13 +175,17 @@ def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> Thre
             "HEADLIGHT_METRICS_PORT is set, but prometheus-client is not installed. "
             "Run `pip install 'headlight-attention[metrics]'`, or unset it."
         ) from error
-    host = (settings.host or "127.0.0.1").strip("[]")
+    host = settings.metrics_host.strip("[]")
+    warm_up = WarmUp(service)
+    monitor = ServerMonitor(page, service, warm_up)
     try:
-        server = _Server((host, settings.metrics_port), partial(_MetricsHandler, ServerMonitor(page, service)))
-    except OSError as error:
+        server = _Server((host, settings.metrics_port), partial(_MetricsHandler, monitor))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "that is no address"
         raise SettingsError(
-            f"The metrics cannot be served at {host!r}, port {settings.metrics_port}: {error.strerror}. "
-            "Change or unset HEADLIGHT_METRICS_PORT."
+            f"The metrics cannot be served at {host[:80]!r}, port {settings.metrics_port}: {reason}. "
+            "Change or unset HEADLIGHT_METRICS_HOST or HEADLIGHT_METRICS_PORT."
         ) from error
+    warm_up.start()
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from headlight.model.files import write_file
 from headlight.model.records import (
     Alternative,
     Attention,
@@ -145,7 +146,7 @@ def main(arguments: Sequence[str]) -> None:
     if "answer" in stored and _without_time(stored["answer"]) == _without_time(answer):
         answer = stored["answer"]
     updated = {"key": key, "answer": answer}
-    FIRST_ANSWER_FILE.write_text(json.dumps(updated, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_file(FIRST_ANSWER_FILE, json.dumps(updated, ensure_ascii=False) + "\n")
     sys.stdout.write(f"{FIRST_ANSWER_FILE}: {FIRST_ANSWER_FILE.stat().st_size:,} bytes\n")
 
 

@@ -1,13 +1,14 @@
 """Serialisation of records: JSON with class names, followed by raw arrays.
 
 The shared cache and messages between processes and machines use this format. Decoding only creates instances of
-`CLASSES` and runs no other code, so untrusted bytes are safe.
+`CLASSES`, checks the types of their fields and runs no other code, so untrusted bytes are safe.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +36,7 @@ from headlight.model.records import ReliabilityRule, Translation
 from headlight.model.text import gold_links
 from headlight.model.training import mistake_experiments
 from headlight.model.translate import reliability
+from headlight.viz.service.record_types import check_fields
 
 FORMAT = 3  # increase it with every change of the format; other versions are rejected
 _RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
@@ -87,7 +89,9 @@ def decode(value: bytes) -> Any:
         for dtype, shape in header["arrays"]:
             if dtype not in _DTYPES:
                 raise DecodeError(f"an array of {dtype!r}")
-            count = int(np.prod(shape, dtype=np.int64))
+            if not all(type(size) is int and size >= 0 for size in shape):
+                raise DecodeError(f"an array of shape {shape!r}")
+            count = math.prod(shape)
             arrays.append(np.frombuffer(value, dtype, count, start).reshape(shape))  # read-only, since `value` is bytes
             start += arrays[-1].nbytes
         return _decode_value(header["value"], arrays)
@@ -107,6 +111,11 @@ def decode_translation(value: bytes, rule: ReliabilityRule | None) -> Translatio
     result = decode(value)
     if not isinstance(result, Translation):
         raise DecodeError(f"{type(result)} is not a translation")
+    source, target = len(result.source_tokens), len(result.target_tokens)
+    for kind, cells in (("encoder", (source, source)), ("decoder", (target, target)), ("cross", (target, source))):
+        maps = getattr(result.attention, kind)
+        if maps.ndim != 4 or maps.shape[2:] != cells:
+            raise DecodeError(f"{kind} maps of shape {maps.shape} do not fit the tokens")
     return dataclasses.replace(result, rule=rule)
 
 
@@ -154,7 +163,9 @@ def _decode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         raise DecodeError(f"a mark {mark!r}")
     name, *values = content
     kind = CLASSES[name]
-    return kind(**dict(zip(_fields(kind), (_decode_value(item, arrays) for item in values), strict=True)))
+    fields = dict(zip(_fields(kind), (_decode_value(item, arrays) for item in values), strict=True))
+    check_fields(kind, fields)
+    return kind(**fields)
 
 
 def _fields(kind: Any) -> tuple[str, ...]:

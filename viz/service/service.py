@@ -67,7 +67,7 @@ class Service:
             max_wait_s=settings.max_wait_s,
         )
         self.answer_cache = TranslationCache(settings.cache_mb * MEGABYTE)
-        self.shared = SharedCache(settings.cache_url) if settings.cache_url else None
+        self.shared = SharedCache(settings.cache_url, settings.cache_key) if settings.cache_url else None
         self.catalogue = Catalogue(settings)
         self.loaded = LoadedModels(self.catalogue, settings.models_mb * MEGABYTE)
         self.backend: Backend = choose_backend(settings, self.loaded)

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from headlight.model.errors import TrainingError
+from headlight.model.files import write_file
 from headlight.model.text.cleaning import normalise_review
 from headlight.model.training.corpora import CorpusSpec, read_lines, read_pairs
-from headlight.model.training.files import write_text
 from headlight.model.translate.judge import Judge
 from workshop.data.new_lines import text_fingerprint
 
@@ -40,7 +40,7 @@ def write_distilled(
     )
     rows = [f"{value:.3f}\t{sentence}\n" for value, sentence in zip(probabilities.tolist(), sentences, strict=True)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, "label\ttext\n" + "".join(rows))
+    write_file(path, "label\ttext\n" + "".join(rows))
     confident = np.mean(np.abs(probabilities - 0.5) > 0.4)
     praise = " and ".join(sorted({repr(judge.model.config.classes[-1]) for judge in judges}))
     return f"{path}: sentences: {len(rows):,}; below 0.1 or above 0.9: {confident:.0%}; taken for praise: {praise}"

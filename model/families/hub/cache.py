@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from headlight.model.families.hub.model_id import COMMIT, HubError, ModelId
+from headlight.model.files import write_file
 
 CONFIG = "config.json"
 # A tokenizer needs all files of one line. Other programs may cache weights without them.
@@ -116,10 +116,7 @@ def remember_commit(model_id: ModelId, commit: str) -> None:
     if model_id.is_commit:
         return
     reference = _reference(model_id)
-    reference.parent.mkdir(parents=True, exist_ok=True)
-    part = reference.with_name(f".{reference.name}.{secrets.token_hex(4)}.part")
-    part.write_text(commit, encoding="ascii")
-    part.replace(reference)
+    write_file(reference, commit)
 
 
 def _reference(model_id: ModelId) -> Path:

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from headlight.model.checkpoints.unsupported_formats import unsupported_format
+from headlight.model.errors import WriteError
 from headlight.model.families import family_name
 from headlight.model.families.hub.cache import (
     CONFIG,
@@ -116,7 +117,7 @@ class DownloadProgress:
 def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
     """Request the list of a model's files from the Hub; raise a HubError if it is too large or no model."""
     model_id = read_id(repository, revision)
-    limit = _limit()
+    limit = parse_limit(os.environ.get(LIMIT_VARIABLE, ""))
     if no_network():
         raise offline_error(model_id)
     with hub_errors(model_id):
@@ -246,9 +247,11 @@ def hub_errors(model_id: ModelId) -> Iterator[None]:
         raise redirect_error(model_id) from None
     except (httpx2.HTTPError, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError):
         raise offline_error(model_id) from None
+    except WriteError as error:
+        raise HubError("not_writable", detail=str(error)) from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise HubError("not_writable", detail=f"{cache_folder()}: {reason}") from None
+        raise HubError("not_writable", detail=f"{error.filename or cache_folder()}: {reason}") from None
 
 
 def status_error(model_id: ModelId, status: int) -> HubError:
@@ -284,8 +287,9 @@ def _plain(text: str) -> str:
     return "".join(character for character in text[:60] if character.isprintable())
 
 
-def _limit() -> int:
-    value = os.environ.get(LIMIT_VARIABLE, "").strip()
+def parse_limit(text: str) -> int:
+    """Return the maximum size of a download in megabytes. `text`: the value of `LIMIT_VARIABLE`."""
+    value = text.strip()
     if not value:
         return MAX_MEGABYTES
     if not (value.isascii() and value.isdecimal() and len(value) < 10):

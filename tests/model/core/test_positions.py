@@ -27,6 +27,7 @@ from headlight.model.core.positions import (
     make_positions,
     sinusoidal_table,
 )
+from headlight.model.core.probes import watch
 from headlight.model.core.transformer import Transformer
 from headlight.model.errors import ModelError, RequestError
 from tests.compare import assert_close
@@ -207,6 +208,18 @@ def test_rotary_products_depend_only_on_distance() -> None:
         diagonal = products.diagonal(distance)
         assert_close(diagonal, diagonal[:1].expand_as(diagonal), within=1e-6)
     assert products[0].std() > 0.1  # they depend on the distance
+
+
+@pytest.mark.parametrize("start", [0, 2])
+def test_watched_rotary_positions_keep_the_offset(start: int) -> None:
+    vectors = torch.randn(BATCH, HEADS, KEYS, 6)
+    positions = rotary(position_offset=5)
+    expected = positions.rotate(vectors, start)
+    with watch(positions, "places") as seen:
+        actual = positions.rotate(vectors, start)
+    assert seen["places"].tolist() == list(range(start, start + KEYS))  # the offset is no position of a token
+    assert_close(actual, expected, within=1e-6)
+    assert not torch.allclose(actual, rotary().rotate(vectors, start))
 
 
 @pytest.mark.parametrize("start", [1, 7, 1_000])

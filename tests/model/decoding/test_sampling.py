@@ -69,6 +69,13 @@ def test_top_k_and_top_p_select_tokens(options: dict[str, Any], allowed: set[int
     assert set(torch.nonzero(actual[0])[:, 0].tolist()) == allowed
 
 
+def test_top_p_stops_at_an_exact_sum() -> None:
+    """Halves and quarters are exact in float32: one half is enough for a half."""
+    logits = to_logits(0.25, 0.5, 0.25)
+    assert probabilities(logits, top_p=0.5).tolist() == [[0, 1, 0]]
+    assert probabilities(logits, top_p=0.75)[0].tolist() == pytest.approx([1 / 3, 2 / 3, 0])
+
+
 def test_top_k_breaks_ties() -> None:
     actual = probabilities(to_logits(0.2, 0.2, 0.2, 0.2, 0.2), top_k=3)
     assert sorted(actual[0].tolist()) == pytest.approx([0, 0, 1 / 3, 1 / 3, 1 / 3])

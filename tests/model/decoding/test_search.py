@@ -183,6 +183,19 @@ def test_length_penalty_decides_between_short_and_long() -> None:
         assert best.score == pytest.approx(score, abs=1e-5)
 
 
+@torch.inference_mode()
+def test_ties_go_to_the_better_hypothesis_then_to_the_better_token() -> None:
+    """Of equal scores, those of the earlier row come first, in the order of its tokens; finished ones keep it."""
+    a, b, c, end = 2, 3, 4, Toy.END
+    search = BeamSearch(Toy(5, 0).plan([9]), width=2, length_penalty=1.0, keep_tree=True)
+    search._extend([[-1.0, -1.0, -1.0]], [[b, a, c]])
+    assert [row.ids for row in search.rows] == [[b], [a]]
+    search._extend([[-1.0, -1.0], [-1.0, -1.0]], [[c, a], [b, c]])
+    assert [row.ids for row in search.rows] == [[b, c], [b, a]]
+    search._extend([[-1.0, -2.0], [-1.0, -2.0]], [[end, a], [end, b]])
+    assert [candidate.ids for candidate in search.results[0]] == [[b, c, end], [b, a, end]]
+
+
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 @torch.inference_mode()
 def test_batched_beam_matches_reference_search(width: int) -> None:

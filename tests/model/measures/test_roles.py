@@ -197,6 +197,7 @@ def test_head_with_neither_role_nor_spread_is_unclear() -> None:
 
 
 def test_role_needs_minimum_share() -> None:
+    assert role_of_head("encoder", rows_with_share(EIGHT, 0.4)).name == "same"  # docs/measures.md states the number
     assert role_of_head("encoder", rows_with_share(EIGHT, MIN_SHARE)).name == "same"
     assert role_of_head("encoder", rows_with_share(EIGHT, MIN_SHARE - 0.02)).name != "same"
     low, high = (rows_with_share(OFFSET < 0, share) for share in (MIN_SHARE_WIDE - 0.02, MIN_SHARE_WIDE + 0.02))

@@ -12,6 +12,7 @@ from headlight.model.errors import RequestError
 from headlight.model.measures.statistics import (
     STATISTICS,
     MapGeometry,
+    _share,
     expected_column,
     map_geometry,
     measure,
@@ -140,6 +141,15 @@ def test_rows_with_one_allowed_key_are_excluded() -> None:
     expected = {"relative_entropy": 1, "entropy": 1, "peak": 0.5, "same": 0.5, "distance": 0.5}
     results = {name: STATISTICS[name].function(weights, geometry).item() for name in expected}
     assert results == pytest.approx(expected)
+
+
+def test_share_leaves_out_masked_cells() -> None:
+    weights = np.array([[[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.25, 0.625]]]], dtype=np.float32)
+    allowed = np.array([[True, True, False], [True, True, False], [True, True, True]])
+    cells = np.array([[True, False, True], [False, False, True], [False, False, True]])
+    geometry = MapGeometry("encoder", allowed, tokens_of(("a", "b")))
+    # The third cell of the first row is masked, as is the only cell of the second row.
+    assert _share(weights, geometry, cells).item() == pytest.approx((0.5 + 0.625) / 2)
 
 
 def test_relative_entropy_uses_number_of_allowed_keys() -> None:

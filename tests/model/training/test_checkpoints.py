@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from headlight.model.errors import TrainingError
+from headlight.model.errors import TrainingError, WriteError
+from headlight.model.files import write_atomically, write_file
 from headlight.model.training import checkpoints
 from headlight.model.training.checkpoints import RunProgress
-from headlight.model.training.files import write_atomically, write_text
 from tests.compare import assert_close
 
 GROUPS = {"model": {"a.weight": torch.randn(7, 11)}, "optimiser": {"step/a.weight": torch.tensor(5.0)}}
@@ -49,7 +49,7 @@ def test_full_disk_keeps_old_file_and_no_partial_file(tmp_path: Path) -> None:
     checkpoints.save_checkpoint(path, GROUPS, RunProgress(step=1), {})
     before = path.read_bytes()
     large = {"model": {"a.weight": torch.randn(211, 499)}}
-    with file_size_limit(8192), pytest.raises(TrainingError, match=r"cannot be written: .*The previous file is intact"):
+    with file_size_limit(8192), pytest.raises(WriteError, match=r"cannot be written: .*The previous file is intact"):
         checkpoints.save_checkpoint(path, large, RunProgress(step=2), {})
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
@@ -57,7 +57,7 @@ def test_full_disk_keeps_old_file_and_no_partial_file(tmp_path: Path) -> None:
 
 def test_interrupted_write_keeps_old_file(tmp_path: Path) -> None:
     path = tmp_path / "curve.csv"
-    write_text(path, "complete")
+    write_file(path, "complete")
 
     def write_half(part: Path) -> None:
         part.write_text("comp", encoding="utf-8")
@@ -97,7 +97,7 @@ def test_file_is_written_if_folder_cannot_be_synced(tmp_path: Path, monkeypatch:
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("headlight.model.training.files.os.open", refuse)
-    write_text(tmp_path / "new.txt", "content")
+    monkeypatch.setattr("headlight.model.files.os.open", refuse)
+    write_file(tmp_path / "new.txt", "content")
     assert [path.name for path in tmp_path.iterdir()] == ["new.txt"]
     assert (tmp_path / "new.txt").read_text(encoding="utf-8") == "content"

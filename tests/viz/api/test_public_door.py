@@ -144,6 +144,8 @@ def test_every_response_has_security_headers(site: Site, path: str) -> None:
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
     assert policy.pop("frame-ancestors") == "'self' https://huggingface.co"
     assert policy["default-src"] == "'self'"
+    assert policy["object-src"] == "'none'"
+    assert policy["base-uri"] == policy["form-action"] == "'self'"  # `default-src` does not apply to them
     assert not re.search(r"https?:|\*|//", " ".join(policy.values()))  # no outside host
 
 
@@ -197,6 +199,7 @@ def test_stream_with_two_session_hashes_checks_the_used_one(site: Site) -> None:
 
 
 def test_slow_request_body_times_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert middleware.REQUEST_TIMEOUT <= 60  # a slow body holds a connection
     monkeypatch.setattr(middleware, "REQUEST_TIMEOUT", 0.2)
 
     with closing(HTTPConnection(site.http.base_url.host, site.http.base_url.port, timeout=60)) as visitor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from threading import Event
 from typing import Any
 
 import pytest
@@ -44,18 +45,31 @@ class Read(dict[str, Any]):
         return super().__getitem__(name)
 
 
-def functions() -> dict[str, Function]:
-    """Those of every widget of the page."""
-
+@pytest.fixture(scope="module")
+def page() -> Page:
     async def built() -> Page:  # in a loop: outside, Gradio leaves some open
         return build_page(Settings(model="toy", models=()))
 
-    return {name: call.function for name, call in asyncio.run(built()).calls.calls.items()}
+    return asyncio.run(built())
 
 
-def test_wrong_types_are_client_errors(caplog: pytest.LogCaptureFixture) -> None:
+def test_wrong_types_in_streams_are_client_errors(page: Page, caplog: pytest.LogCaptureFixture) -> None:
+    fields = ("text", "model", "turn", "live", "interventions", "name", "beam_size", "target", "source_language")
+    faults = [
+        (name, field, wrong)
+        for name, stream in page.calls.streams.items()
+        for field in fields
+        for wrong in WRONG
+        if any('"our_fault"' in str(step) for step in stream(REQUEST | {field: wrong}, Event()))
+    ]
+    assert (faults, caplog.text) == ([], "")
+    assert len(page.calls.streams) == 2
+
+
+def test_wrong_types_are_client_errors(page: Page, caplog: pytest.LogCaptureFixture) -> None:
     faults, calls = [], 0
-    for name, function in functions().items():
+    functions: dict[str, Function] = {name: call.function for name, call in page.calls.calls.items()}
+    for name, function in functions.items():
         names = {"request"}
         for values in ({}, RIGHT):
             with suppress(Exception):  # which names it reads is all that counts

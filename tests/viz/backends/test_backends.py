@@ -150,7 +150,7 @@ CALLS: Mapping[str, Callable[[Service], Any]] = {
     "positions": lambda on: encoding_json(on, {"model": "toy", "theme": "light", "language": "en", "length": 7}),
     "tensors": lambda on: tensors_function(on)({"request": REQUEST, "names": tensors()}),
     "verdict": lambda on: on.classify("a bad film .").log_odds,
-    "not": lambda on: on.run_on_classifier(measure_negation, "good").without.tolist(),
+    "not": lambda on: on.run_on_classifier(measure_negation, "good").log_odds_without_head.tolist(),
     **{
         f"{lesson} {step}": lambda on, lesson=lesson, step=step: experiment_function(on)(  # type: ignore[misc]
             {"request": REQUEST, "lesson": lesson, "step": step}

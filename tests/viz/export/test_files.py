@@ -16,6 +16,7 @@ from headlight.model.records import KINDS, Kind, Translation
 from headlight.viz.errors import PageError
 from headlight.viz.export.effects import effect_map
 from headlight.viz.export.files import Exporter, comparison_csv, map_csv, selected_map, to_data_frame
+from headlight.viz.export.standalone import data_script
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.figures.cells import STRONG_EFFECT
 from headlight.viz.figures.titles import header_height
@@ -215,6 +216,13 @@ def test_saved_page_is_self_contained(service: Service) -> None:
     assert "modules['heads/heads-tab.js'] = " in page
     assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="', ours)
     assert "</script><img" not in page
+
+
+def test_data_of_saved_page_cannot_end_its_script() -> None:
+    bait = ["</script >", "</SCRIPT\t>", "<!--<script>", "]]>", "&lt;/script&gt;"]
+    script = data_script({"text": bait})
+    assert not set("<>&") & set(script)
+    assert json.loads(script.removeprefix("globalThis.headlightData = ").removesuffix(";"))["text"] == bait
 
 
 def test_saved_page_has_format_version(service: Service) -> None:

@@ -12,6 +12,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -24,13 +25,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError
-from headlight.viz.server import metrics
+from headlight.viz.server import metrics, warm_up
 from headlight.viz.server.gradio_queue import install_queue, page_queue
 from headlight.viz.server.logs import JsonFormatter
 from headlight.viz.server.metrics import ServerMonitor, prometheus_text, serve_metrics
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings, SettingsError
+from tests.waiting import until
 
 TYPED = "Ein Mann liest."
 ROOT = Path(__file__).resolve().parents[3]
@@ -133,6 +135,7 @@ def test_failures_and_rejections_are_counted(watch: ServerMonitor, monkeypatch: 
 
 def test_queue_metrics_and_readiness(watch: ServerMonitor, address: str) -> None:
     page_queue(watch.page).last_heartbeat = float("inf")  # whatever the machine does meanwhile, it beats
+    until(lambda: read(f"{address}/ready")[0] == 200)
     assert read(f"{address}/ready") == (200, '{"status": "ok"}')
     with urlopen(Request(f"{address}/health", method="HEAD")) as answer:  # noqa: S310 - ours
         assert (answer.status, answer.read()) == (200, b"")
@@ -146,6 +149,56 @@ def test_queue_metrics_and_readiness(watch: ServerMonitor, address: str) -> None
     assert read(f"{address}/ready") == (503, '{"status": "no", "leaving": "shutting down"}')
     assert "headlight_queue" in read(f"{address}/metrics")[1]
     assert read(f"{address}/config")[0] == 404
+
+
+def test_server_is_ready_once_the_default_model_has_answered(
+    watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page_queue(watch.page).last_heartbeat = float("inf")
+    monkeypatch.setattr(warm_up, "RETRY_SECONDS", 0.0)
+    go, attempts = Event(), []
+
+    def run(*arguments: Any) -> None:
+        assert go.wait(60)
+        attempts.append(arguments)
+        if len(attempts) == 1:
+            raise PageError("text", "cluster_gone")
+        if len(attempts) == 2:
+            raise ZeroDivisionError
+
+    monkeypatch.setattr(watch.service, "run_on_translator", run)
+    monitor = replace(watch, warm_up=warm_up.WarmUp(watch.service))
+    assert monitor.warm_up is not None
+    monitor.warm_up.start()
+    assert monitor.readiness_problems() == {"model": "has not answered yet"}
+    assert monitor.health_problems() == {}
+    go.set()
+    until(monitor.warm_up.done.is_set)
+    assert monitor.readiness_problems() == {}
+    assert len(attempts) == 3
+    assert watch.service.tallies.snapshot().answers == {}  # it is no visitor
+
+
+def test_page_without_a_model_to_wait_for_is_ready(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch.service, "default", "")
+    assert warm_up.WarmUp(watch.service).done.is_set()
+    monkeypatch.undo()
+    monkeypatch.setattr(type(watch.service.backend), "uses_gradio_queue", True)
+    assert warm_up.WarmUp(watch.service).done.is_set()
+
+
+def test_metrics_are_served_to_this_machine_only(watch: ServerMonitor) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = Settings(host="0.0.0.0", metrics_port=port)  # noqa: S104
+    server = serve_metrics(watch.page, watch.service, settings)
+    assert server is not None
+    assert server.server_address[0] == "127.0.0.1"
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(SettingsError, match="HEADLIGHT_METRICS_HOST"):
+        serve_metrics(watch.page, watch.service, replace(settings, metrics_host="no address"))
 
 
 def test_blocked_event_loop_is_unhealthy(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +223,7 @@ def test_used_port_and_missing_package_are_reported(watch: ServerMonitor, monkey
     if socket.has_ipv6:
         with suppress(OSError), socket.socket(socket.AF_INET6) as free:
             free.bind(("::1", 0))
-            place = Settings(host="[::1]", metrics_port=free.getsockname()[1])
+            place = Settings(metrics_host="[::1]", metrics_port=free.getsockname()[1])
             free.close()
             server = serve_metrics(watch.page, watch.service, place)
             assert server is not None

@@ -18,12 +18,14 @@ import numpy as np
 import pytest
 import valkey
 
+from headlight import __version__, model
 from headlight.model.intervention_records import CopyHead, Intervention, SetWeight
 from headlight.model.records import KINDS, Translation
 from headlight.viz.service import shared_cache as shared_module
 from headlight.viz.service.record_codec import DecodeError, decode_translation, encode, encode_translation
 from headlight.viz.service.service import CachedResult, Service
-from headlight.viz.service.shared_cache import SharedCache, cache_name
+from headlight.viz.service.shared_cache import SharedCache
+from headlight.viz.service.translation_cache import CacheKey
 from headlight.viz.settings import Settings, SettingsError
 from tests.viz.loaded import translator_of
 
@@ -135,6 +137,7 @@ def test_invalid_bytes_raise_and_execute_nothing() -> None:
         changed(value={"@": ["Token", "a", 3]}),
         encode({"text": TEXT}),
         changed(arrays=[["object", [1]]]),
+        *(changed(arrays=[["float32", shape]]) for shape in ([-1], [1.0], [2**40, 2**40], ["1"])),
     ]
     for data in invalid:
         with pytest.raises(DecodeError):
@@ -186,13 +189,13 @@ def test_dead_process_or_cancelled_request_blocks_no_other(
     monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.2)
     request = one.check({"text": TEXT})
     assert one.shared is not None
-    one.shared._try_lock(cache_name(one.cache_key(request)), "dead")  # never answers
+    one.shared._try_lock(one.shared.name(one.cache_key(request)), "dead")  # never answers
     assert other.translate_with_source(request)[1] is False
     cancelled = Event()
     cancelled.set()
     monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 600.0)
     again = one.check({"text": TEXT, "beam_size": 2})
-    one.shared._try_lock(cache_name(one.cache_key(again)), "slow")
+    one.shared._try_lock(one.shared.name(one.cache_key(again)), "slow")
     assert list(other.stream(again, cancelled)) == []
 
 
@@ -202,7 +205,7 @@ def test_unavailable_or_corrupt_cache_is_bypassed(
     one, _ = services
     assert one.shared is not None
     request = one.check({"text": TEXT})
-    one.shared.command("set", cache_name(one.cache_key(request)), b"nonsense")
+    one.shared.command("set", one.shared.name(one.cache_key(request)), b"nonsense")
     assert one.translate_with_source(request)[1] is False  # computed, and replaces the corrupt entry
     with socket.socket() as closed_port:
         closed_port.bind(("127.0.0.1", 0))
@@ -215,8 +218,9 @@ def test_unavailable_or_corrupt_cache_is_bypassed(
 
 
 def test_wrong_url_and_missing_package_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingsError, match="HEADLIGHT_CACHE_URL must be an address"):
-        SharedCache("ftp://example.org")
+    for url in ("ftp://example.org", "redis://h:1/0?bad=1", "redis://h:seven/0"):
+        with pytest.raises(SettingsError, match="HEADLIGHT_CACHE_URL must be an address"):
+            SharedCache(url)
     monkeypatch.setitem(__import__("sys").modules, "valkey", None)
     with pytest.raises(SettingsError, match="headlight-attention\\[cluster\\]"):
         SharedCache("redis://127.0.0.1:1/0")
@@ -226,12 +230,13 @@ def test_leader_renews_lock_until_done(services: tuple[Service, Service], monkey
     monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.04)
     service, _ = services
     assert isinstance(service.shared, SharedCache)
-    commands: list[str] = []
+    renewals: list[str] = []
     twice = Event()
 
     def record_command(command: str, *args: Any, **options: Any) -> Any:
-        commands.append(command)
-        if commands.count("pexpire") == 2:
+        if command == "eval":
+            renewals.append(command)
+        if len(renewals) == 2:
             twice.set()
         return True if command == "set" else None
 
@@ -242,3 +247,193 @@ def test_leader_renews_lock_until_done(services: tuple[Service, Service], monkey
         if thread.name == "shared answers":
             thread.join(60)
             assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("text", 7),
+        ("score", "high"),
+        ("score", True),
+        ("stopped", "soon"),
+        ("source_tokens", ("ein",)),
+        ("source_tokens", None),
+        ("target_tokens", []),
+        ("attention", ()),
+        ("positions", {"encoder": 1}),
+        ("positions", {1: np.zeros((2, 3), np.float32)}),
+        ("positions", {"encoder": np.zeros((2, 3), np.int64)}),
+        ("tree", None),
+        ("unknown", (0.5,)),
+        ("device", None),
+    ],
+)
+def test_field_of_wrong_type_is_rejected(field: str, value: Any) -> None:
+    translation = translator_of(Service(Settings(model="toy"))).translate(TEXT)
+    object.__setattr__(translation, field, value)
+    with pytest.raises(DecodeError, match=f"Translation.{field}"):
+        decode_translation(encode_translation(translation), None)
+
+
+def test_maps_that_do_not_fit_the_tokens_are_rejected() -> None:
+    translation = translator_of(Service(Settings(model="toy"))).translate(TEXT)
+    for change in (
+        {"target_tokens": translation.target_tokens[:-1]},
+        {"source_tokens": (*translation.source_tokens, translation.source_tokens[0])},
+        {"attention": dataclasses.replace(translation.attention, cross=translation.attention.cross[0])},
+    ):
+        with pytest.raises(DecodeError, match="maps"):
+            decode_translation(encode_translation(dataclasses.replace(translation, **change)), None)
+
+
+def test_only_known_classes_are_encoded() -> None:
+    @dataclasses.dataclass
+    class Token:
+        text: str
+
+    values: tuple[Any, ...] = (Settings(), Token("a"), CacheKey("r", TEXT), {"a": Path("/")})  # type: ignore[arg-type]
+    for value in values:
+        with pytest.raises(DecodeError, match="cannot be part of a record"):
+            encode(value)
+
+
+def entry_of(services: tuple[Service, Service], **options: Any) -> tuple[Any, str, bytes, Any]:
+    """Return a client, the name and the content of a shared answer, and its request."""
+    one, _ = services
+    assert one.shared is not None
+    request = one.check({"text": TEXT, **options})
+    name = one.shared.name(one.cache_key(request))
+    one.translate(request)
+    return one.shared._client, name, one.shared._client.get(name), request
+
+
+def test_entry_of_wrong_type_is_replaced(services: tuple[Service, Service]) -> None:
+    client, name, entry, request = entry_of(services)
+    other = services[1]
+    assert other.shared is not None
+    assert len(entry) > 1000
+    translation = decode_translation(entry, None)
+    object.__setattr__(translation, "text", 7)
+    wrong_entries = (encode_translation(translation), b"x" * 2000, entry_of(services, beam_size=3)[2])
+    for wrong in wrong_entries:
+        client.set(name, wrong)
+        assert other.shared._find(name, other.cache_key(request), None) is None
+        assert client.get(name) is None  # deleted
+    client.set(name, wrong_entries[0])
+    assert other.translate_with_source(request)[0].text
+    assert client.get(name) == entry or isinstance(decode_translation(client.get(name), None).text, str)
+
+
+def test_key_of_another_type_does_not_disable_sharing(services: tuple[Service, Service]) -> None:
+    client, name, _, request = entry_of(services)
+    other = services[1]
+    assert other.shared is not None
+    client.delete(name)
+    client.lpush(name, "a")
+    client.lpush(f"{name}:lead", "b")
+    client.pexpire(f"{name}:lead", 100)
+    assert other.translate_with_source(request)[1] is False
+    assert not other.shared.is_backing_off
+    assert client.type(name) == b"string"
+
+
+def test_lock_without_expiry_expires(services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch) -> None:
+    client, name, _, request = entry_of(services)
+    other = services[1]
+    monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.2)
+    for seconds in (None, 3600):
+        other.answer_cache = type(other.answer_cache)(0)
+        client.delete(name)
+        client.set(f"{name}:lead", "foreign", ex=seconds)
+        assert other.translate_with_source(request)[1] is False
+        assert client.exists(f"{name}:lead") == 0
+
+
+def test_lock_of_another_process_is_neither_renewed_nor_deleted(services: tuple[Service, Service]) -> None:
+    client, name, _, request = entry_of(services)
+    one, other = services
+    assert one.shared is not None
+    client.delete(name)
+    lock = f"{name}:lead"
+    with one.shared.slot(one.cache_key(request), None) as slot:
+        assert slot.cached is None
+        assert client.pttl(lock) > 0
+        client.set(lock, "other", px=100_000)
+        for seconds in (0, 1_000_000):
+            one.shared._expire_own_lock(name, "mine", seconds)
+        assert 0 < client.pttl(lock) <= 100_000
+    assert client.get(lock) == b"other"
+    client.delete(lock)
+    client.lpush(lock, "list")
+    one.shared._expire_own_lock(name, "mine", 0)
+    assert not one.shared.is_backing_off
+    assert other.shared is not None
+
+
+def test_computation_without_end_holds_no_lock(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.04)
+    monkeypatch.setattr(shared_module, "MAX_LOCK_SECONDS", 0.1)
+    one, other = services
+    assert one.shared is not None
+    request = one.check({"text": TEXT})
+    with one.shared.slot(one.cache_key(request), None):  # never answers
+        assert other.translate_with_source(request)[1] is False
+
+
+def test_name_contains_version_revision_and_request(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = services[0].shared
+    assert shared is not None
+    key = services[0].cache_key(services[0].check({"text": TEXT}))
+    name = shared.name(key)
+    assert shared.name(CacheKey("other", key.request)) != name
+    assert shared.name(key._replace(request=dataclasses.replace(key.request, prefix="a"))) != name
+    version = shared_module.code_version()
+    assert version.startswith(__version__)
+    monkeypatch.setattr(shared_module, "code_version", lambda: f"{version}0")
+    assert shared.name(key) != name
+
+
+def test_code_version_changes_with_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "core").mkdir()
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "core" / "a.py").write_text("A = 1")
+    monkeypatch.setattr(model, "__file__", str(tmp_path / "__init__.py"))
+    one = shared_module.code_version.__wrapped__()
+    assert one == shared_module.code_version.__wrapped__()
+    (tmp_path / "core" / "a.py").write_text("A = 2")
+    other = shared_module.code_version.__wrapped__()
+    (tmp_path / "core" / "a.py").rename(tmp_path / "core" / "b.py")
+    assert len({one, other, shared_module.code_version.__wrapped__()}) == 3
+
+
+def test_signed_entries_cannot_be_forged(services: tuple[Service, Service], url: str) -> None:
+    client, _, unsigned, request = entry_of(services)
+    settings = Settings(model="toy", cache_url=url, cache_key="a secret of many characters")
+    one, other = Service(settings), Service(settings)
+    assert one.shared is not None
+    assert other.shared is not None
+    key = one.cache_key(request)
+    name = one.shared.name(key)
+    assert name != services[0].shared.name(key)  # type: ignore[union-attr]
+    one.translate(request)
+    entry = client.get(name)
+    assert other.shared._find(name, key, None) is not None
+    flipped = entry[:-1] + bytes([entry[-1] ^ 1])
+    elsewhere = other.shared._signature("another name", unsigned) + unsigned
+    for forged in (unsigned, flipped, elsewhere, entry[:20], bytes(32) + unsigned):
+        client.set(name, forged)
+        assert other.shared._find(name, key, None) is None
+        assert client.get(name) is None
+    for service in (one, other):
+        assert service.shared is not None
+        service.shared._client.close()
+
+
+def test_secrets_are_not_printed() -> None:
+    printed = repr(Settings(cache_url="redis://:password@h:1/0", cache_key="a secret of many characters"))
+    assert "password" not in printed
+    assert "secret" not in printed

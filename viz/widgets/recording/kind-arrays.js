@@ -1,8 +1,9 @@
 // Converts the named arrays of a file to one array per kind, [layers, heads, rows, columns].
 
-import { FileError } from './npz.js';
+import { FileError, MOST_WEIGHTS } from './npz.js';
 
-export const MOST_WEIGHTS = 8_000_000;
+export const MOST_HEADS = 6_000; // of all layers of one kind
+const MOST_TOKENS = 4_096; // rows or columns of a map
 
 /** Kinds by array name, for Headlight and `transformers` outputs. If a kind has several arrays, the first is used. */
 const KIND_OF = {
@@ -76,6 +77,10 @@ function validate(kind, array) {
   const { shape } = array;
   if (shape.reduce((all, each) => all * each, 1) > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
   if (shape.length !== 4) throw new FileError('shape', { kind, shape: shape.join(' × ') });
+  const heads = shape[0] * shape[1];
+  if (heads > MOST_HEADS) throw new FileError('many_heads', { kind, count: heads, limit: MOST_HEADS });
+  const tokens = Math.max(shape[2], shape[3]);
+  if (tokens > MOST_TOKENS) throw new FileError('many_tokens', { kind, count: tokens, limit: MOST_TOKENS });
   return array;
 }
 

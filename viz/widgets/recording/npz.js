@@ -1,6 +1,9 @@
 // Reads NumPy archives (`.npz`: a zip of arrays, stored or deflated) in the browser. The input is untrusted.
 
 export const MOST_BYTES = 160_000_000; // maximum inflated size of all arrays
+export const MOST_WEIGHTS = 8_000_000;
+export const MOST_CHARACTERS = 4_000_000; // of all texts of one array, padded to the longest
+const MOST_HEADER_BYTES = 10_000; // NumPy itself reads no longer header
 
 /** An error in a file. Its text is the phrase `opened_WORD` with `values`. */
 export class FileError extends Error {
@@ -102,7 +105,10 @@ export function parseNpy(bytes) {
   if (bytes.length < 10 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY') throw new FileError('broken');
   const long = bytes[6] > 1;
   const begin = long ? 12 : 10;
-  const head = new TextDecoder('latin1').decode(bytes.subarray(begin, begin + (long ? view.getUint32(8, true) : view.getUint16(8, true))));
+  if (bytes.length < begin) throw new FileError('broken');
+  const headerBytes = long ? view.getUint32(8, true) : view.getUint16(8, true);
+  if (headerBytes > MOST_HEADER_BYTES) throw new FileError('broken');
+  const head = new TextDecoder('latin1').decode(bytes.subarray(begin, begin + headerBytes));
   const [, type] = head.match(/'descr':\s*'([^']+)'/) ?? [];
   const [, sizes] = head.match(/'shape':\s*\(([^)]*)\)/) ?? [];
   if (type === undefined || sizes === undefined || /'fortran_order':\s*True/.test(head))
@@ -118,6 +124,9 @@ export function parseNpy(bytes) {
   if (!(width !== undefined || READ[type])) throw new FileError('kind_of_array', { type });
   if (!shape.every((each) => Number.isSafeInteger(each) && each >= 0)) throw new FileError('broken');
   if (from + count * Math.max(1, size) > bytes.length) throw new FileError('broken');
+  if (width === undefined && count > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
+  if (width !== undefined && count * Math.max(1, Number(width)) > MOST_CHARACTERS)
+    throw new FileError('long_texts', { limit: MOST_CHARACTERS / 1e6 });
   if (width === undefined) {
     const numbers = new Float32Array(count);
     for (let place = 0; place < count; place++) numbers[place] = READ[type](view, from + place * size);

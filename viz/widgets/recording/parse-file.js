@@ -3,8 +3,8 @@
 import { MAP_KINDS, Recording } from '../core/recording.js';
 import { axisSide } from '../core/translation.js';
 import { toLevel } from '../core/weight-decoding.js';
-import { FileError, MOST_BYTES, parseNpy, unzip } from './npz.js';
-import { MOST_WEIGHTS, flat, kindArrays, parseKind } from './kind-arrays.js';
+import { FileError, MOST_BYTES, MOST_CHARACTERS, MOST_WEIGHTS, parseNpy, unzip } from './npz.js';
+import { MOST_HEADS, flat, kindArrays, parseKind } from './kind-arrays.js';
 
 const MAX_LABEL_CHARACTERS = 16;
 const [MOST_NAMES, LONGEST_NAME] = [8, 32]; // array names in an error message: count and characters
@@ -24,10 +24,14 @@ export async function parseFile(file) {
 
 async function fromArchive(bytes) {
   const [names, arrays, texts] = [[], {}, {}];
+  let layers = 0;
   const isNeeded = (file) => {
     const name = file.replace(/\.npy$/, '');
     names.push(name);
-    return name !== file && (parseKind(name) !== null || NAMES.includes(name));
+    if (name === file || (!parseKind(name) && !NAMES.includes(name))) return false;
+    if (++layers > MOST_HEADS)
+      throw new FileError('many_heads', { kind: parseKind(name)?.kind ?? 'self', count: layers, limit: MOST_HEADS });
+    return true;
   };
   for (const [file, content] of await unzip(bytes, isNeeded)) {
     const name = file.slice(0, -4);
@@ -145,6 +149,8 @@ function tokensFromNames(ownNames, text, count) {
   const names = ownNames ?? Array.from({ length: count }, (_, place) => String(place + 1));
   if (!Array.isArray(names) || !names.every((each) => typeof each === 'string')) throw new FileError('no_names');
   if (names.length !== count) throw new FileError('sizes', { first: names.length, second: count });
+  const characters = names.reduce((sum, each) => sum + each.length, typeof text === 'string' ? text.length : 0);
+  if (characters > MOST_CHARACTERS) throw new FileError('long_texts', { limit: MOST_CHARACTERS / 1e6 });
   const joined = names.filter((each) => !SPECIAL.test(each)).join(' ');
   return (typeof text === 'string' && locateTokens(names, text)) || locateTokens(names, joined) || wordTokens(names, joined);
 }

@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 
 from headlight.model.errors import TrainingError
+from headlight.model.files import write_file
 from headlight.model.training.corpora import Pair
-from headlight.model.training.files import write_text
 from workshop.data.new_lines import text_fingerprint
 from workshop.data.templates import amounts, names, sentences, times
 from workshop.data.templates.frames import LANGUAGES, GeneratedPair, Languages, fill
@@ -79,7 +79,7 @@ def write_templates(
         pair_folder.mkdir(parents=True, exist_ok=True)
         for name, side_pairs in splits.items():
             for side, language in enumerate(languages):
-                write_text(pair_folder / f"{name}.{language}", "".join(f"{pair[side]}\n" for pair in side_pairs))
+                write_file(pair_folder / f"{name}.{language}", "".join(f"{pair[side]}\n" for pair in side_pairs))
         report.append(
             f"{pair_folder}: {len(splits['train']):,} pairs to train on, {len(splits['test']):,} to test with"
         )

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
+from headlight.model.files import write_file
 from headlight.model.training.corpora import read_lines
-from headlight.model.training.files import write_text
 from workshop.data.new_lines import text_fingerprint
 
 SLOT = re.compile(r"\{([a-z]+)([+-]?)\}")  # {subject}, or {adjective+} for an adjective that praises
@@ -402,6 +402,6 @@ def write_reviews(folder: Path, count: int, seed: int, excluded: Set[str] = froz
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"{label}\t{text}\n" for text, label in reviews(count, seed, excluded)]
     test_count = len(lines) // 10
-    write_text(folder / "test.tsv", HEADER + "".join(lines[:test_count]))
-    write_text(folder / "train.tsv", HEADER + "".join(lines[test_count:]))
+    write_file(folder / "test.tsv", HEADER + "".join(lines[:test_count]))
+    write_file(folder / "train.tsv", HEADER + "".join(lines[test_count:]))
     return f"{folder}: {len(lines) - test_count:,} reviews to train on, {test_count:,} to test with"

@@ -1,0 +1,73 @@
+"""Writes files atomically: a temporary file in the same folder is filled, flushed to disk and renamed.
+
+After a full disk, a crash or an interrupt, the file has its previous content or the new one.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from headlight.model.errors import WriteError
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file atomically; text as UTF-8, with line ends as they are."""
+    data = content.encode() if isinstance(content, str) else content
+    write_atomically(path, lambda part: part.write_bytes(data))
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a temporary file, and rename it to `path`. If that fails, `path` is unchanged.
+
+    A link stays a link to the new content. Devices and pipes, such as `/dev/stdout`, are written directly.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file() and not target.is_dir():
+        with name_file(path):
+            write(path)
+        return
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    with name_file(path, "The previous file is intact. "):
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write(part)
+            if target.exists():
+                shutil.copymode(target, part)
+            with part.open("rb+") as file:
+                os.fsync(file.fileno())  # without this, a crash may leave a renamed file without content
+            part.replace(target)
+            _sync_folder(target.parent)
+        except BaseException:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def name_file(path: Path, state: str = "") -> Iterator[None]:
+    """Convert an `OSError` while a file is written to an error that names the file. `state`: of the former file."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader of a pipe has closed it, as `head` does
+        raise
+    except OSError as error:
+        raise WriteError(
+            f"{path} cannot be written: {error.strerror or error}. {state}"
+            "Free some space or choose another folder, then repeat the command."
+        ) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return  # Windows cannot open a folder; the file itself is already on disk
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,156 @@
+"""Limits of connections: time and bytes of the headers, and connections of one address.
+
+uvicorn ends connections that are idle after a response. It waits without a limit for the first request and for the
+rest of a header, so clients that send nothing could use up all file descriptors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import time
+from collections import defaultdict
+from typing import Any
+
+HEADER_SECONDS = 15.0  # seconds until the header of a request must be complete
+MAX_HEADER_BYTES = 64_000
+MAX_SILENT = 64  # connections of one address that have sent no request; the oldest are closed
+SILENT_SECONDS = 2.0  # younger ones are kept: a browser may open several at once
+RESERVED_DESCRIPTORS = 200  # for files, models and other servers
+MAX_CONNECTIONS = 10_000  # if the system has no limit
+
+
+class ConnectionCounter:
+    """Open connections by address. Used by the server's event loop only.
+
+    One address can have half of all connections, unless it is a proxy, whose connections are those of many visitors.
+    """
+
+    def __init__(self, max_connections: int, *, on_a_space: bool = False) -> None:
+        self.max_connections = max_connections
+        self.on_a_space = on_a_space
+        self._open: defaultdict[str, list[Any]] = defaultdict(list)  # the oldest first
+
+    def admit(self, address: str, connection: Any) -> bool:
+        """Count a connection, unless there are too many. May close silent ones of the same address."""
+        if sum(map(len, self._open.values())) >= self.max_connections:
+            return False
+        same = self._open[address]
+        if not self._is_proxy(address):
+            if len(same) >= self.max_connections // 2:
+                return False
+            silent = [other for other in same if other.is_silent]
+            for other in silent[: max(0, len(silent) + 1 - MAX_SILENT)]:
+                if time.monotonic() - other.opened_at > SILENT_SECONDS:
+                    other.transport.abort()
+        same.append(connection)
+        return True
+
+    def count(self, address: str) -> int:
+        """Return the number of open connections of an address."""
+        return len(self._open.get(address, []))
+
+    def release(self, address: str, connection: Any) -> None:
+        """Remove a closed connection."""
+        same = self._open.get(address, [])
+        if connection in same:
+            same.remove(connection)
+        if not same:
+            self._open.pop(address, None)
+
+    def _is_proxy(self, address: str) -> bool:
+        trusted = os.environ.get("FORWARDED_ALLOW_IPS", "")
+        if "*" in trusted or address in (part.strip() for part in trusted.split(",")):
+            return True
+        try:
+            ip = ipaddress.ip_address(address)
+        except ValueError:
+            return True  # a Unix socket
+        return ip.is_loopback or (self.on_a_space and ip.is_private)
+
+
+def limit_connections(server: Any, *, on_a_space: bool = False) -> None:
+    """Apply the limits to all later connections of a uvicorn server."""
+    config = getattr(server, "config", None)
+    protocol = getattr(config, "http_protocol_class", None)
+    if config is not None and isinstance(protocol, type):
+        counter = ConnectionCounter(descriptor_limit() - RESERVED_DESCRIPTORS, on_a_space=on_a_space)
+        config.http_protocol_class = limited_protocol(protocol, counter)
+
+
+def descriptor_limit() -> int:
+    """Return the maximum number of file descriptors of this process."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return MAX_CONNECTIONS
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MAX_CONNECTIONS if soft in (resource.RLIM_INFINITY, -1) else max(soft, 2 * RESERVED_DESCRIPTORS)
+
+
+def limited_protocol(protocol: Any, counter: ConnectionCounter) -> Any:
+    """Return a subclass of uvicorn's protocol that enforces the limits."""
+
+    class LimitedProtocol(protocol):  # type: ignore[misc]
+        counter: ConnectionCounter
+        opened_at = 0.0
+        header_bytes = 0
+        deadline: asyncio.TimerHandle | None = None
+
+        @property
+        def is_silent(self) -> bool:
+            """Whether no request has arrived yet."""
+            return getattr(self, "cycle", None) is None
+
+        @property
+        def awaits_header(self) -> bool:
+            """Whether the header of the next request has not arrived."""
+            return self.is_silent or bool(self.cycle.response_complete)
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.opened_at = time.monotonic()
+            self.address = str((self.client or ("",))[0])
+            if counter.admit(self.address, self):
+                self._start_deadline()
+            else:
+                transport.abort()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if not self.awaits_header:
+                self._stop_deadline()
+                self.header_bytes = 0
+                return
+            self.header_bytes += len(data)
+            if self.header_bytes > MAX_HEADER_BYTES:
+                self.transport.abort()
+            elif self.deadline is None:
+                self._start_deadline()
+
+        def handle_websocket_upgrade(self, *arguments: Any) -> None:
+            self._stop_deadline()
+            counter.release(self.address, self)  # another protocol, which rejects the handshake, has the connection now
+            super().handle_websocket_upgrade(*arguments)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_deadline()
+            counter.release(self.address, self)
+            super().connection_lost(exc)
+
+        def _start_deadline(self) -> None:
+            self.deadline = self.loop.call_later(HEADER_SECONDS, self._end)
+
+        def _stop_deadline(self) -> None:
+            if self.deadline is not None:
+                self.deadline.cancel()
+                self.deadline = None
+
+        def _end(self) -> None:
+            self.deadline = None
+            if self.awaits_header:
+                self.transport.abort()
+
+    LimitedProtocol.counter = counter
+    return LimitedProtocol
