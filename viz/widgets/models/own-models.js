@@ -1,4 +1,4 @@
-// Beside the models: the ways to see the attention of a model of one's own, from a file or in a notebook.
+// The column next to the models: open attention from a file, or show a model of one's own in a notebook.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
