@@ -39,10 +39,8 @@ def point(page: Page) -> None:
 
 
 def ask(page: Page) -> None:
-    """Open both questions about the initial head."""
-    for question in ("head-needed", "weight-computed"):
-        page.click(f".question.{question} summary")
-    page.wait_for_selector(".question table")
+    """Open the question whether the word needs the initial head."""
+    page.click(".question.head-needed summary")
     page.wait_for_selector(".question .track.without")
     page.mouse.move(5, 700)
 
