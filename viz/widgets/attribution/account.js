@@ -9,6 +9,7 @@ import { languageName, sentenceGap, t } from '../core/i18n.js';
 
 const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels of the staircase, of the names below it, of the numbers above it
 const GAP = 0.8; // empty steps between two groups
+const NUMBER_WIDTH = 34; // pixels; narrower steps show only large numbers
 const LETTER_WIDTH = 7; // pixels; names that are wider than a step are turned
 
 /** A probability; small ones, as most rivals have, get a digit more. */
@@ -214,7 +215,7 @@ export class Account {
     return [
       svg('rect', { class: side, x: left, y: above, width, height }),
       next && !next.total ? svg('line', { class: 'joint', x1: left + width, x2: next.x + 0.18 * step, y1: y(to), y2: y(to) }) : null,
-      step < 26 && Math.abs(value) < 0.1 ? null : svg('text', number, formatEffect(value)),
+      step < NUMBER_WIDTH && Math.abs(value) < 0.3 ? null : svg('text', number, formatEffect(value)),
       svg('text', { 'text-anchor': 'middle', ...name, ...angle }, label),
     ].filter(Boolean);
   }
