@@ -60,6 +60,17 @@ def check(host: str, allowed: tuple[str, ...], path: str = "/", **headers: str) 
     return True
 
 
+@pytest.mark.parametrize(("host", "accepted"), [("10.20.1.3:7860", True), ("me-page.hf.space", True), (EVIL, False)])
+def test_space_answers_for_its_name_and_for_addresses(host: str, accepted: bool) -> None:
+    settings = read_settings({"SPACE_ID": "me/page", "SPACE_HOST": "me-page.hf.space"})
+    scope = {"headers": [(b"host", host.encode())]}
+    if accepted:
+        check_host(scope, "/", settings)
+    else:
+        with pytest.raises(PageError):
+            check_host(scope, "/", settings)
+
+
 @pytest.mark.parametrize(
     ("host", "allowed", "accepted"),
     [
