@@ -204,7 +204,7 @@ def test_hub_models_are_hidden_while_hub_is_unreachable(visit: Visit, monkeypatc
     monkeypatch.setattr(reach, "MIN_RECHECK_SECONDS", -1.0)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     page = visit()
-    away = "127.0.0.1 cannot be reached from here, so no other models can be fetched at present."
+    away = "127.0.0.1 cannot be reached, so no other models can be downloaded at present."
     page.click(".models-picker .opens")
     expect(page.locator(".models-picker .hub-away p")).to_have_text(away)
     expect(option(page, LATER)).to_have_count(0)

@@ -68,7 +68,7 @@ def test_links_rank_heads_and_head_is_explained(visit: Visit) -> None:
     for _ in range(2):
         word.click()
     expect(word).to_have_attribute("aria-pressed", "false")
-    expect(finder.get_by_role("status").first).to_have_text(f"{word.inner_text()} is no longer chosen.")
+    expect(finder.get_by_role("status").first).to_have_text(f"{word.inner_text()} is deselected.")
     word.focus()
     page.keyboard.press("Enter")
     finder.locator(".words.target button").nth(1).focus()
