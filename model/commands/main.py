@@ -32,6 +32,7 @@ COMMANDS = {
     "patch": "find which state or head of a sentence brings its word back in another",
     "faithfulness": "measure how faithful each attribution method is for a model",
     "heads": "measure how well each cross-attention head aligns words",
+    "atlas": "measure what each head contributes over many sentences, and which words it reads",
     "steadiness": "measure what each head does over many sentences, and how consistently",
     "measured": "repeat the measurements that were made with other weights",
     "align": "write the word links of the sentence pairs of a file, by one head",
