@@ -86,6 +86,7 @@ def test_pypi_links_use_repository_address(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     for name in (
         "app.py",
+        "errors.py",
         "requirements.txt",
         "model/commands/__main__.py",
         "viz/figure_phrases.py",
