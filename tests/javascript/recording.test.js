@@ -5,6 +5,7 @@ import './setup.js';
 const { Recording } = await import('../../viz/widgets/core/recording.js');
 const { LEVEL_OF_ONE, decodeWeights, decodeCodes } = await import('../../viz/widgets/core/weight-decoding.js');
 const { RecordingSource } = await import('../../viz/widgets/recording/recording-source.js');
+const { getSelection, parseSelection } = await import('../../viz/widgets/notebook/selection-sync.js');
 const { isDark } = await import('../../viz/widgets/notebook/environment.js');
 
 const tokens = (labels) => {
@@ -55,6 +56,17 @@ test('a recording answers as a translation does, and masked cells are no numbers
   assert.equal(maps.shownCaption({ kind: 'self', layer: 0, head: 1 })[0], 'A row covers about 1.0 tokens.');
   const [side, ...others] = maps.sentences('self', EVERYTHING);
   assert.deepEqual([side.side, side.tokens.map(({ label }) => label), others.length], ['source', ['a', 'b', 'c'], 0]);
+});
+
+test('Python names a layer by its number in the model, the store by its place', () => {
+  const kinds = { self: { shape: [2, 2, 3, 3], layers: [4, 7], allowed: null } };
+  const recording = new Recording(values({ kinds }), { self: numbers([...HEADS, ...HEADS]) });
+  const state = { ...EVERYTHING, kind: 'self', row: null, column: null };
+  const selection = (layer) => ({ kind: 'self', layer, head: 1, row: 2, column: null });
+  const places = [4, 7, 'mean', 0, 5, 9].map((number) => parseSelection(recording, state, selection(number)).layer);
+  assert.deepEqual(places, [0, 1, 'mean', 0, 1, 1]);
+  assert.deepEqual(getSelection(recording, { ...state, layer: 1, head: 1, row: 2 }), selection(7));
+  assert.deepEqual(getSelection(recording, { ...state, layer: 'mean', head: 1, row: 2 }), selection('mean'));
 });
 
 test('maps that are not here are asked for once, and are there when they have come', () => {
