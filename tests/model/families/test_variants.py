@@ -14,7 +14,7 @@ import pytest
 import torch
 import transformers
 
-from headlight.model.errors import ConfigError
+from headlight.model.errors import ConfigError, TokenizerError
 from tests.compare import assert_close
 from tests.model.families.folders import bart, m2m, marian, mbart, nllb, pegasus, t5, translator
 
@@ -157,6 +157,21 @@ def test_a_feed_forward_part_that_contradicts_its_name_is_refused(tmp_path: Path
     config.dense_act_fn = "silu"
     config.save_pretrained(folder)
     with pytest.raises(ConfigError, match="dense_act_fn is 'silu', but only 'relu' is supported"):
+        translator(folder)
+
+
+@pytest.mark.parametrize("settings", [None, {"tokenizer_class": "PreTrainedTokenizerFast"}, {}])
+def test_codet5_is_known_by_its_files_if_no_class_says_so(settings: dict[str, str] | None, tmp_path: Path) -> None:
+    folder = t5(tmp_path / "model", of_code=True, tasks=False)
+    expected = translator(folder).translate("def f(x)", max_length=3)
+    (folder / "tokenizer_config.json").unlink()
+    if settings is not None:
+        (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    result = translator(folder).translate("def f(x)", max_length=3)
+    assert (result.text, result.source_tokens) == (expected.text, expected.source_tokens)
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.json").write_text("{}")
+    with pytest.raises(TokenizerError, match=r"merges\.txt is missing, as is tokenizer\.json\. Download it again"):
         translator(folder)
 
 
