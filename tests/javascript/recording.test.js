@@ -6,6 +6,7 @@ const { Recording } = await import('../../viz/widgets/core/recording.js');
 const { LEVEL_OF_ONE, decodeWeights, decodeCodes } = await import('../../viz/widgets/core/weight-decoding.js');
 const { RecordingSource } = await import('../../viz/widgets/recording/recording-source.js');
 const { getSelection, parseSelection } = await import('../../viz/widgets/notebook/selection-sync.js');
+const { nameWithNumber } = await import('../../viz/widgets/headview/strongest-list.js');
 const { isDark } = await import('../../viz/widgets/notebook/environment.js');
 
 const tokens = (labels) => {
@@ -83,6 +84,24 @@ test('maps that are not here are asked for once, and are there when they have co
   );
   recording.receive({ kind: 'self', small: false, shape: [3, 3] }, [{ layer: 0, head: 1 }], numbers(HEADS.slice(9)), LEVEL_OF_ONE);
   assert.deepEqual([...recording.map('self', 0, 1).weights], [1, NaN, NaN, 0, 1, NaN, 0, 0, 1]);
+});
+
+test('of equal words each has its number on the axis', () => {
+  const make = (tag) => ({
+    tag,
+    nodes: [],
+    setAttribute() {},
+    append(...nodes) {
+      this.nodes.push(...nodes);
+    },
+  });
+  globalThis.document = /** @type {any} */ ({ createElement: make });
+  const items = tokens(['the', 'cat', 'the']);
+  const text = (node) => (typeof node === 'object' ? node.nodes.map(text).join('') : String(node));
+  assert.deepEqual(
+    items.map((_, place) => text(nameWithNumber(items[place].label, items, place))),
+    ['the 1', 'cat', 'the 3'],
+  );
 });
 
 test('columns of a decoder are what it has read', () => {
