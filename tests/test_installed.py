@@ -61,7 +61,7 @@ def test_wheel_contains_exactly_shipped_files(wheel: Path) -> None:
         packaged = {name for name in archive.namelist() if ".dist-info/" not in name}
         notes = {Path(name).name for name in archive.namelist() if ".dist-info/" in name}
     moved = "model/commands/__main__.py"  # becomes headlight/__main__.py
-    added = {"headlight/__init__.py", "headlight/__main__.py", "headlight/app.py"}
+    added = {f"headlight/{name}.py" for name in ("__init__", "__main__", "app", "errors")}
     assert packaged == {f"headlight/{path}" for path in shipped_files() - {moved}} | added
     assert {"LICENSE", "LICENSES.md", "METADATA", "entry_points.txt"} <= notes
 
