@@ -19,6 +19,7 @@ __version__ = "0.2.0"
 __path__ = [str(Path(__file__).resolve().parent)]
 
 if TYPE_CHECKING:
+    from headlight import errors
     from headlight.model.core.config import TransformerConfig
     from headlight.model.core.probes import watch
     from headlight.model.core.transformer import Transformer
@@ -68,6 +69,7 @@ __all__ = [
     "account",
     "compare",
     "effects",
+    "errors",
     "figure",
     "lesson",
     "patching",
@@ -80,6 +82,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "errors":  # a module
+        return import_module("headlight.errors")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

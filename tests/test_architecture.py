@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the highest to the lowest layer: a room, and the third-party packages that it may import.
 ROOMS = {
     "headlight.py": "",
+    "errors.py": "",
     "viz/run_command.py": "",
     "viz/serve_command.py": "ray",
     "viz/space/*": "huggingface_hub httpx2 yaml",
@@ -71,7 +72,8 @@ READING_ORDER = ("masks", "positions", "attention", "blocks", "transformer", "cl
 
 def files() -> list[str]:
     """The path of every Python file of the app, relative to the root."""
-    paths = [ROOT / "app.py", ROOT / "headlight.py", *(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]
+    roots = [ROOT / name for name in ("app.py", "errors.py", "headlight.py")]
+    paths = [*roots, *(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]
     return sorted(path.relative_to(ROOT).as_posix() for path in paths)
 
 

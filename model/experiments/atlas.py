@@ -5,9 +5,9 @@
                            …], "decoder": …, "cross": …}}
 
 Heads are indexed as `heads[kind][layer][head]`. `effect` is the mean predicted loss of a translation without the head,
-in nats (`effects.py`), and `spread` its standard deviation between sentences. `reads` lists the words with the largest
-lift: their share of the head's weight, divided by their share if each row spread its weight evenly over its keys.
-`deciles` are indices of ten measured sentences, from the smallest effect to the largest, and `texts` contains only them.
+in nats (`effects.py`), and `spread` its standard deviation between sentences. `reads` lists the words with the
+largest lift: their share of the head's weight, divided by their share if each row spread its weight evenly.
+`deciles` are indices of ten sentences, from the smallest effect to the largest, and `texts` contains only them.
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ def head_atlas(
         if on_progress:
             on_progress(1)
     heads = {kind: _heads(np.stack(effects[kind]), readings[kind]) for kind in KINDS}
-    numbers = {
-        number for layers in heads.values() for layer in layers for head in layer for number in head["deciles"]
-    }
+    numbers = {number for layers in heads.values() for layer in layers for head in layer for number in head["deciles"]}
     return {
         "corpus": corpus,
         "sentences": len(texts),

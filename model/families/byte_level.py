@@ -106,7 +106,8 @@ def _read_tokenizer_json(folder: Path) -> _Stored:
 
 def _read_vocab_and_merges(folder: Path) -> _Stored:
     if missing := [name for name in (VOCABULARY, MERGES) if not (folder / name).exists()]:
-        raise TokenizerError(f"{folder}: {' and '.join(missing)} is missing, as is {TOKENIZER_FILE}. {ADVICE}")
+        verb = "is" if len(missing) == 1 else "are"
+        raise TokenizerError(f"{folder}: {' and '.join(missing)} {verb} missing, as is {TOKENIZER_FILE}. {ADVICE}")
     try:
         lines = (folder / MERGES).read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError as error:

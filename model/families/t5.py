@@ -28,9 +28,10 @@ from headlight.model.core.config import TransformerConfig
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.errors import ConfigError, TokenizerError
 from headlight.model.families.bart_family import start_fields
-from headlight.model.families.byte_level import MERGES, VOCABULARY, read_byte_pairs, special_token_id
+from headlight.model.families.byte_level import MERGES, TOKENIZER_FILE, VOCABULARY, read_byte_pairs, special_token_id
 from headlight.model.families.family_reader import (
     ADVICE,
+    GENERIC_TOKENIZERS,
     OUTPUT,
     TABLE,
     TARGET_TABLE,
@@ -227,9 +228,14 @@ class T5(FamilyReader):
 
 def has_byte_pairs(folder: Path) -> bool:
     """Whether the folder has the byte-level BPE of RoBERTa, by its tokenizer class or else by its files."""
-    if class_name := tokenizer_class(folder):
+    class_name = tokenizer_class(folder)
+    if class_name and class_name not in GENERIC_TOKENIZERS:
         return class_name == BYTE_PAIRS
-    return not (folder / PIECES).exists() and all((folder / name).exists() for name in (VOCABULARY, MERGES))
+    if (folder / PIECES).exists():
+        return False
+    pre_tokenizer = read_optional_json(folder, TOKENIZER_FILE).get("pre_tokenizer")
+    is_byte_level = isinstance(pre_tokenizer, dict) and pre_tokenizer.get("type") == "ByteLevel"
+    return is_byte_level or any((folder / name).exists() for name in (VOCABULARY, MERGES))
 
 
 def byte_vocabulary(folder: Path, config: TransformerConfig) -> BytePairTokenizer:

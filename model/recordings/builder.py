@@ -47,6 +47,14 @@ def recording_from_arrays(
     name: str = "",
 ) -> Recording:
     """Build a recording from arrays by kind, in any form that `parse_layers` accepts. Number tokens without names."""
+    kinds = [kind for kind, part in value.items() if part is not None]
+    sides = {side for kind in kinds for side in _sides_of_axes(kind)}
+    for side, names in (("source", source), ("target", target)):
+        if kinds and names is not None and side not in sides:
+            raise RecordingError(
+                f"{side}= names the {side} tokens, but attention of the kind {kinds[0]} has none. "
+                f"Give tokens= for self-attention, source= for the encoder and target= for the decoder."
+            )
     axes = AxisTokens(
         None if source is None else tokens_from_names(source), None if target is None else tokens_from_names(target)
     )
@@ -138,7 +146,7 @@ def _unpadded_slice(side: str, named: NamedTokens, axes: AxisTokens, visible: Ma
     """Return the slice without padding, from the attention mask or from the columns that receive weight."""
     mask = getattr(axes, f"{side}_mask")
     if mask is not None:
-        return unpadded_range(np.asarray(mask)[: len(named[0])])
+        return unpadded_range(np.asarray(mask))
     cut = slice(0, len(named[0]))
     for kind, nonzero in visible.items():
         if _sides_of_axes(kind)[1] == side:

@@ -55,6 +55,10 @@ def to_json(recording: Recording) -> bytes:
 
 def read_recording(path: Path) -> Recording:
     """Read a file written by `to_npz`, `to_json`, `headlight inspect` or the page's export."""
+    if not path.exists():
+        raise RecordingError(
+            f"There is no file {str(path)!r}. Check the path; a text has no attention until a model has read it."
+        )
     try:
         if path.suffix == ".json":
             values = json.loads(path.read_bytes())

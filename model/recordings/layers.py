@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,11 @@ def to_numpy(value: Any) -> np.ndarray:
             f"What was given is no array of numbers ({error}). Give arrays, or lists of them."
         ) from error
     array = np.asarray(array)
+    if array.dtype.kind == "O":
+        raise RecordingError(
+            f"A value of type {type(value).__name__} is no array of numbers. Give arrays, or the outputs of a model "
+            "that was called with output_attentions=True."
+        )
     if array.dtype.kind == "V":  # bfloat16 and similar types, which NumPy does not support
         array = array.astype(np.float32)
     if array.dtype.kind not in "fiu":
@@ -85,7 +90,8 @@ def parse_layers(value: Any, *, what: str, numbers: Sequence[int] | None = None,
             array = array[sentence]
         arrays.append(array.reshape(-1, *array.shape[-2:]))
     _require_one_shape(arrays, numbers, what)
-    return Layers(arrays, numbers, len(parts), sentences, is_low_precision([parts[number] for number in numbers]))
+    weights = [parts[number] for number in numbers] if isinstance(value, (list, tuple)) else value
+    return Layers(arrays, numbers, len(parts), sentences, is_low_precision(weights))
 
 
 def _split_layers(value: Any, what: str) -> tuple[list[Any], str]:
@@ -102,12 +108,16 @@ def _split_layers(value: Any, what: str) -> tuple[list[Any], str]:
     raise RecordingError(f"{what} has the shape {array.shape}. Give [layer, head, row, column], or a list of layers.")
 
 
-def _numbers(parts: Sequence[Any], chosen: Sequence[int] | None, what: str) -> list[int]:
+def _numbers(parts: Sequence[Any], chosen: Any, what: str) -> list[int]:
     if chosen is not None:
+        if not isinstance(chosen, Iterable):
+            raise RecordingError(f"layers must be a list of numbers such as [0, 1], but {chosen!r} was given.")
+        chosen = [number.item() if isinstance(number, np.generic) else number for number in chosen]
         for number in chosen:
             if type(number) is not int or not 0 <= number < len(parts):
                 raise RecordingError(
-                    f"{what} has {len(parts)} layers, so layers={list(chosen)} names one that is not there."
+                    f"{what} has {len(parts)} layers, numbered from 0 to {len(parts) - 1}, so layers={chosen} names "
+                    "one that is not there."
                 )
     numbers = [number for number in (range(len(parts)) if chosen is None else chosen) if parts[number] is not None]
     if not numbers:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +19,33 @@ IndexOrReduction = int | Literal["mean", "max"]
 
 class RecordingError(ModelError):
     """Arrays, outputs or a file that cannot be shown as attention."""
+
+
+def require_index(name: str, value: Any, numbers: Sequence[int], reductions: Sequence[str] = ()) -> int:
+    """Return one of the numbers as an `int`; `value` may be an integer of NumPy. Else raise a `RecordingError`.
+
+    `reductions` are the other values that the message names.
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or number not in numbers:
+        is_range = list(numbers) == list(range(numbers[0], numbers[0] + len(numbers)))
+        choices = (
+            f"a whole number from {numbers[0]} to {numbers[-1]}"
+            if is_range and len(numbers) > 1
+            else f"one of {', '.join(map(str, numbers))}"
+        )
+        quoted = "".join(f', or "{reduction}"' for reduction in reductions)
+        raise RecordingError(f"{name} must be {choices}{quoted}, but {value!r} was given.")
+    return number
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return the sentence that suggests the most similar name, or an empty string."""
+    similar_names = get_close_matches(name, list(names), n=1)
+    return f" Did you mean {similar_names[0]}?" if similar_names else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +68,10 @@ class Maps:
     def shape(self) -> tuple[int, int, int, int]:
         """Numbers of layers, heads, rows and columns."""
         return (len(self.layers), *self.layers[0].shape)
+
+    def layer_index(self, number: Any) -> int:
+        """Return the index in `layers` of the layer with this number in its model."""
+        return self.numbers.index(require_index("layer", number, self.numbers))
 
     def layer(self, place: int) -> FloatArray:
         """Return all heads of a layer, `[head, row, column]`, as float32, clipped to the range from 0 to 1."""
@@ -104,21 +137,20 @@ class Recording:
         return self.source
 
     def attention_map(self, kind: MapKind, layer: int, head: int | None = None) -> AttentionMap:
-        """Return the map of one head, or without a head the average of the layer."""
+        """Return the map of one head, or without a head the average of the layer. `layer` is a number of the model."""
         maps = self.of(kind)
-        for name, index, count in (("layer", layer, maps.shape[0]), ("head", head, maps.shape[1])):
-            if index is not None and (type(index) is not int or not 0 <= index < count):
-                raise RecordingError(f"{name} must be a whole number from 0 to {count - 1}, but {index!r} was given.")
+        place = maps.layer_index(layer)
+        head_place = None if head is None else require_index("head", head, range(maps.shape[1]))
         rows = self.rows(kind)
         return AttentionMap(
-            weights=read_only(np.array(maps.select(layer, "mean" if head is None else head))),
+            weights=read_only(np.array(maps.select(place, "mean" if head_place is None else head_place))),
             allowed=read_only(maps.allowed.copy()),
             rows=rows,
             columns=self.columns(kind),
             previous_tokens=rows if self.decoder_inputs is None or kind in ("encoder", "self") else self.decoder_inputs,
             kind=kind,
-            layer=maps.numbers[layer],
-            head=head,
+            layer=maps.numbers[place],
+            head=head_place,
         )
 
     @property

@@ -18,6 +18,7 @@ from headlight.model.recordings.builder import AxisTokens, NamedTokens, build_re
 from headlight.model.recordings.generate_steps import beam_rows, is_stepwise, join_steps
 from headlight.model.recordings.layers import Layers, parse_layers, to_numpy
 from headlight.model.recordings.recording import Recording, RecordingError, Remark
+from headlight.model.recordings.sliding_windows import whole_maps
 from headlight.model.recordings.token_names import names_from_ids, numbered_names, patch_names, tokens_from_names
 from headlight.model.records import MapKind, Token
 
@@ -53,6 +54,35 @@ def has_attention(outputs: Any) -> bool:
     return any(hasattr(outputs, name) or (isinstance(outputs, Mapping) and name in outputs) for name in FIELDS)
 
 
+def require_arrays(value: Any) -> None:
+    """Raise a `RecordingError` with advice for a model, its inputs, or outputs without attention."""
+    name = type(value).__name__
+    if hasattr(value, "translate") or hasattr(value, "judge"):
+        call = "translator.translate(text)" if hasattr(value, "translate") else "judge.judge(text)"
+        raise RecordingError(f"{name} is a model. Give a result of it: show({call}).")
+    if callable(getattr(value, "forward", None)):
+        raise RecordingError(
+            f"{name} is a model. Call it and give its outputs: outputs = model(**inputs, output_attentions=True); "
+            "show(outputs, tokenizer=tokenizer, **inputs)."
+        )
+    if not isinstance(value, Mapping):
+        return
+    parts = [key for key, part in value.items() if part is not None and has_attention(part)]
+    if parts:
+        listed = " or ".join(f"show(outputs.{part}, …)" for part in parts)
+        raise RecordingError(f"{name} holds the outputs of several models. Give those of one: {listed}.")
+    fields = ", ".join(map(str, value))
+    if "input_ids" in value or "pixel_values" in value:
+        raise RecordingError(
+            f"{name} holds {fields}: these are inputs of a model. Give its outputs first: "
+            "show(outputs, tokenizer=tokenizer, **inputs)."
+        )
+    raise RecordingError(
+        f"{name} holds {fields or 'nothing'}, and none of {', '.join(FIELDS)}. Call the model with "
+        "output_attentions=True; a model without attention, such as Mamba, has none to show."
+    )
+
+
 def recording_from_outputs(
     outputs: Any, inputs: ModelInputs, *, layers: Sequence[int] | None = None, batch: int | None = None, name: str = ""
 ) -> Recording:
@@ -68,6 +98,9 @@ def recording_from_outputs(
             "These outputs hold no attention. Load the model with attn_implementation='eager' and call it with "
             "output_attentions=True."
         )
+    for kind, field in (("self", "global_attentions"), ("encoder", "encoder_global_attentions")):
+        if kind in results and (hasattr(outputs, field) or get_field(outputs, field) is not None):
+            results[kind] = whole_maps(results[kind], get_field(outputs, field))
     return _Reader(outputs, inputs, layers, batch).read(results, name, alone=alone)
 
 
@@ -83,7 +116,7 @@ class _Reader:
         self.sequences = None if sequences is None else to_numpy(sequences)
         self.beams = get_field(outputs, "beam_indices")
         self.remarks: list[Remark] = []
-        self.rows_read = 0
+        self.windows = 1  # of a picture
 
     def read(self, values: Mapping[MapKind, Any], name: str, *, alone: bool) -> Recording:
         axes = AxisTokens(remarks=self.remarks)
@@ -143,8 +176,19 @@ class _Reader:
             if self.sequences is None
             else len(self.sequences)
         )
-        if count > 1 and not self.chosen:
+        self.windows = self._count_windows(count)
+        if self.windows > 1:
+            self._remark("window", {"number": self.batch % self.windows + 1, "count": self.windows})
+        elif count > 1 and not self.chosen:
             self._remark("batch", {"number": self.batch + 1, "count": count})
+
+    def _count_windows(self, count: int) -> int:
+        """Return the number of windows of a picture. In Swin, they are rows of the batch."""
+        if self.inputs.pixel_values is None or self.inputs.input_ids is not None or self.sequences is not None:
+            return 1
+        shape = to_numpy(self.inputs.pixel_values).shape
+        pictures = shape[0] if len(shape) == 4 else 1
+        return count // pictures if len(shape) in (3, 4) and count % pictures == 0 else 1
 
     def _remark(self, word: str, values: Mapping[str, Any]) -> None:
         if all(remark.word != word for remark in self.remarks):
@@ -192,11 +236,12 @@ class _Reader:
         if (names := inputs.tokens if inputs.source is None else inputs.source) is not None:
             return tokens_from_names(names)
         if ids is None and inputs.input_ids is not None:
-            ids = self._of_batch(inputs.input_ids)[:count]
+            ids = self._of_batch(inputs.input_ids)
         if ids is not None and len(ids) == count:
             return self._token_names(ids)
         if inputs.pixel_values is not None:
-            return _image_patches(count, to_numpy(inputs.pixel_values).shape)
+            # A window is square, whatever the picture.
+            return _image_patches(count, (1, 1) if self.windows > 1 else to_numpy(inputs.pixel_values).shape)
         if inputs.input_features is not None:
             return _audio_frames(count, to_numpy(inputs.input_features).shape)
         if ids is not None:
@@ -211,7 +256,13 @@ class _Reader:
         ids = self.inputs.decoder_input_ids
         if ids is None:
             return numbered_names(count)
-        return self._token_names(self._of_batch(ids)[:count])
+        row = self._of_batch(ids)
+        if len(row) != count:
+            raise RecordingError(
+                f"decoder_input_ids has {len(row)} tokens, but the decoder's maps have {count} rows. Give the ids of "
+                "the same call."
+            )
+        return self._token_names(row)
 
     def _decoder_tokens(self, count: int) -> tuple[NamedTokens, tuple[Token, ...]]:
         """Return the written tokens, and the token that was read before each of them."""
@@ -258,7 +309,14 @@ class _Reader:
         row = self._of_batch(mask)
         if grown:
             row = np.concatenate([row, np.ones(max(0, count - len(row)), dtype=row.dtype)])
-        return row if len(row) == count else None
+        if len(row) == count:
+            return row
+        if self.inputs.input_features is not None or self.inputs.pixel_values is not None:
+            return None  # a mask of samples or pixels, of which several make a token
+        raise RecordingError(
+            f"The attention mask has {len(row)} tokens, but the maps have {count}. Give the mask of the same "
+            "call, or none."
+        )
 
 
 def _image_patches(count: int, shape: Sequence[int]) -> NamedTokens:

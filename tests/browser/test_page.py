@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -123,7 +124,17 @@ def test_long_sentences_remain_usable(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click("[data-kind=encoder]")
     assert plotly_values(page).shape[0] > 80
-    assert page.locator(".explorer .tick").count() > 8  # every tenth is numbered
+    assert page.locator(".explorer .tick:not(.tick-word)").count() > 8  # every tenth is numbered
+    words = page.locator(".explorer .rows .tick-word").all_text_contents()
+    assert len(words) > 25  # every third or so is named
+    assert set(words) <= {"Der", "Mann", "sieht", "das", "Haus", "am", "See", ".", "</s>"}
+    assert page.locator(".explorer .columns .tick-word").count() == plotly_values(page).shape[0] // 10
+    boxes = page.locator(".explorer .rows .tick-word").evaluate_all(
+        "(all) => all.map((word) => word.getBoundingClientRect()).map(({top, bottom}) => [top, bottom])"
+    )
+    assert all(bottom <= top + 1 for (_, bottom), (top, _) in pairwise(boxes))
+    names = page.locator(".explorer .list > div > span:first-child").all_text_contents()
+    assert all(re.fullmatch(r"(.+ \d+ → )?.+ \d+", name) for name in names if "</s>" not in name), names
     page.uncheck("[data-field=fit]")
     box = page.locator(".explorer .map-scroll.scrolls")
     assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")

@@ -5,6 +5,8 @@ import './setup.js';
 const { Recording } = await import('../../viz/widgets/core/recording.js');
 const { LEVEL_OF_ONE, decodeWeights, decodeCodes } = await import('../../viz/widgets/core/weight-decoding.js');
 const { RecordingSource } = await import('../../viz/widgets/recording/recording-source.js');
+const { getSelection, parseSelection } = await import('../../viz/widgets/notebook/selection-sync.js');
+const { nameWithNumber } = await import('../../viz/widgets/headview/strongest-list.js');
 const { isDark } = await import('../../viz/widgets/notebook/environment.js');
 
 const tokens = (labels) => {
@@ -57,6 +59,17 @@ test('a recording has the interface of a translation, and masked cells are NaN',
   assert.deepEqual([side.side, side.tokens.map(({ label }) => label), others.length], ['source', ['a', 'b', 'c'], 0]);
 });
 
+test('Python names a layer by its number in the model, the store by its place', () => {
+  const kinds = { self: { shape: [2, 2, 3, 3], layers: [4, 7], allowed: null } };
+  const recording = new Recording(values({ kinds }), { self: numbers([...HEADS, ...HEADS]) });
+  const state = { ...EVERYTHING, kind: 'self', row: null, column: null };
+  const selection = (layer) => ({ kind: 'self', layer, head: 1, row: 2, column: null });
+  const places = [4, 7, 'mean', 0, 5, 9].map((number) => parseSelection(recording, state, selection(number)).layer);
+  assert.deepEqual(places, [0, 1, 'mean', 0, 1, 1]);
+  assert.deepEqual(getSelection(recording, { ...state, layer: 1, head: 1, row: 2 }), selection(7));
+  assert.deepEqual(getSelection(recording, { ...state, layer: 'mean', head: 1, row: 2 }), selection('mean'));
+});
+
 test('missing maps are requested once and available after they arrive', () => {
   const requests = [];
   const recording = new Recording(values(), {}, (each) => requests.push(each));
@@ -71,6 +84,24 @@ test('missing maps are requested once and available after they arrive', () => {
   );
   recording.receive({ kind: 'self', small: false, shape: [3, 3] }, [{ layer: 0, head: 1 }], numbers(HEADS.slice(9)), LEVEL_OF_ONE);
   assert.deepEqual([...recording.map('self', 0, 1).weights], [1, NaN, NaN, 0, 1, NaN, 0, 0, 1]);
+});
+
+test('of equal words each has its number on the axis', () => {
+  const make = (tag) => ({
+    tag,
+    nodes: [],
+    setAttribute() {},
+    append(...nodes) {
+      this.nodes.push(...nodes);
+    },
+  });
+  globalThis.document = /** @type {any} */ ({ createElement: make });
+  const items = tokens(['the', 'cat', 'the']);
+  const text = (node) => (typeof node === 'object' ? node.nodes.map(text).join('') : String(node));
+  assert.deepEqual(
+    items.map((_, place) => text(nameWithNumber(items[place].label, items, place))),
+    ['the 1', 'cat', 'the 3'],
+  );
 });
 
 test('decoder columns are its inputs', () => {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
@@ -31,11 +31,16 @@ def overview(
     words: Mapping[str, str] | None = None,
     palette: str = "headlight",
     averages: bool = True,
+    numbers: Sequence[int] | None = None,
 ) -> go.Figure:
-    """Draw a mosaic of layers × heads, with averages last. Colours show square roots, so small weights are visible."""
+    """Draw a mosaic of layers × heads, with averages last. Colours show square roots, so small weights are visible.
+
+    `numbers` are those of the layers in their model, from 0, if only some are given.
+    """
     texts = map_titles.figure_text("overview", words)
     weights = translation.attention.of(kind)  # [layer, head, query, key]
     layers, heads = weights.shape[:2]
+    layer_numbers = range(layers) if numbers is None else numbers
     if averages:
         weights = np.concatenate([weights, weights.mean(axis=1, keepdims=True, dtype=np.float32)], axis=1)
         weights = np.concatenate([weights, weights.mean(axis=0, keepdims=True, dtype=np.float32)], axis=0)
@@ -55,7 +60,7 @@ def overview(
         colorbar=colour_bar("linear", texts["weight"], x=0, xanchor="left", y=0, yanchor="top", len=220, ypad=16)
         | {"tickvals": np.sqrt(TICKS).tolist(), "ticktext": [f"{tick:g}" for tick in TICKS]},
     )
-    figure.add_trace(_hover_points(left, top, heads, layers, texts))
+    figure.add_trace(_hover_points(left, top, heads, layer_numbers, texts))
     subtitle = texts["says"].format(kind=map_titles.axis_sentence(kind, texts))
     if max(block) > 1:
         subtitle += " " + texts["coarse"].format(rows=block[0], columns=block[1])
@@ -66,8 +71,8 @@ def overview(
         template=plotly_template(theme),
         meta={"figure": "overview", "kind": kind, "layers": layers, "heads": heads, "block": list(block)},
         title=header,
-        xaxis=_axis(left, heads, texts["average"]) | {"side": "top", "range": [0, x[-1]]},
-        yaxis=_axis(top, layers, texts["average"]) | {"range": [y[-1], 0]},
+        xaxis=_axis(left, range(heads), texts["average"]) | {"side": "top", "range": [0, x[-1]]},
+        yaxis=_axis(top, layer_numbers, texts["average"]) | {"range": [y[-1], 0]},
         annotations=[
             caption(texts["heads"], theme, xref="paper", yref="paper", x=0, y=1, xanchor="left", yshift=34),
             caption(
@@ -130,8 +135,8 @@ def _edges(starts: list[float], cells: int) -> list[float]:
     return [start + cell / cells for start in starts for cell in range(cells + 1)]
 
 
-def _axis(starts: list[float], count: int, average: str) -> dict[str, Any]:
-    labels = [str(number + 1) for number in range(count)] + [average] * (len(starts) - count)
+def _axis(starts: list[float], numbers: Sequence[int], average: str) -> dict[str, Any]:
+    labels = [str(number + 1) for number in numbers] + [average] * (len(starts) - len(numbers))
     return {
         "tickmode": "array",
         "tickvals": [start + 0.5 for start in starts],
@@ -141,11 +146,15 @@ def _axis(starts: list[float], count: int, average: str) -> dict[str, Any]:
     }
 
 
-def _hover_points(left: list[float], top: list[float], heads: int, layers: int, words: Mapping[str, str]) -> go.Scatter:
+def _hover_points(
+    left: list[float], top: list[float], heads: int, numbers: Sequence[int], words: Mapping[str, str]
+) -> go.Scatter:
     """Return an invisible point at the centre of each tile with its hover text: one text per tile, not per cell."""
     texts = [
-        words[_tile_name(layer < layers, head < heads)].format(layer=layer + 1, head=head + 1)
-        for layer in range(len(top))
+        words[_tile_name(layer is not None, head < heads)].format(
+            layer=0 if layer is None else layer + 1, head=head + 1
+        )
+        for layer in [*numbers, *[None] * (len(top) - len(numbers))]
         for head in range(len(left))
     ]
     return go.Scatter(

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from headlight.model.recordings.builder import AxisTokens, build_recording, recording_from_arrays
 from headlight.model.recordings.files import read_recording
 from headlight.model.recordings.layers import Layers
-from headlight.model.recordings.recording import IndexOrReduction, Recording, RecordingError
-from headlight.model.recordings.transformers_outputs import ModelInputs, has_attention, recording_from_outputs
+from headlight.model.recordings.recording import IndexOrReduction, Recording, RecordingError, did_you_mean
+from headlight.model.recordings.transformers_outputs import (
+    ModelInputs,
+    has_attention,
+    recording_from_outputs,
+    require_arrays,
+)
 from headlight.model.records import KINDS, Judgement, MapKind, Token, Translation
 from headlight.viz.notebook.view import View
 
 INPUT_NAMES = tuple(
     name for name in ModelInputs.__dataclass_fields__ if name not in ("tokenizer", "source", "target", "tokens")
 )
+
+# Inputs of models that name no tokens.
+ADVICE_BY_INPUT = {
+    "labels": (
+        "names no tokens: the decoder reads the labels shifted by one. Give decoder_input_ids="
+        "model.prepare_decoder_input_ids_from_labels(labels), or leave labels out for a model without a decoder."
+    ),
+    "input_values": (
+        "names no tokens: how many samples make one depends on the model. Leave it out to number the tokens, or name "
+        "them with tokens=[…]."
+    ),
+    "inputs_embeds": "names no tokens. Leave it out to number the tokens, or name them with tokens=[…].",
+}
 
 
 def show(
@@ -32,8 +51,9 @@ def show(
 ) -> View:
     """Show the attention of a model. `attention` is any input of `record`.
 
-    `options` are passed to `record`. `kind`, `layer`, `head`, `row` and `column` are the initial selection, which
-    `model/translate/opening.py` chooses by default for translations. The default language is that of the browser.
+    `options` are passed to `record`. `kind`, `layer` (its number in the model), `head`, `row` and `column` are the
+    initial selection, which `model/translate/opening.py` chooses by default for translations. The default language is
+    that of the browser.
     """
     source = attention if isinstance(attention, Translation) and not options else record(attention, **options)
     selection = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
@@ -74,8 +94,20 @@ def record(
     `transformers`, or self-attention arrays: one array `[layer, head, row, column]` or a list of layers. Outputs need
     the model's inputs: `input_ids=`, `attention_mask=`, `decoder_input_ids=`, `pixel_values=`, `input_features=`, or
     all as `**inputs`. `encoder`, `decoder` and `cross` are arrays of the other kinds. `layers` selects layers, and
-    `batch` selects one sequence.
+    `batch` selects one sequence. Arguments that would have no effect raise a `RecordingError`.
     """
+    options = {
+        "encoder": encoder, "decoder": decoder, "cross": cross, "source": source, "target": target, "tokens": tokens,
+        "tokenizer": tokenizer, "layers": layers, "batch": batch, "name": name or None, **inputs,
+    }  # fmt: skip
+    options = {option: value for option, value in options.items() if value is not None}
+    _require_known_names(options)
+    if isinstance(attention, (View, Recording, Translation, Judgement, str, Path)) and options:
+        described = "A file" if isinstance(attention, (str, Path)) else f"A {type(attention).__name__}"
+        raise RecordingError(
+            f"{described} has its own tokens and layers, so {next(iter(options))}= would be ignored. Leave it out, or "
+            "give the arrays or outputs."
+        )
     if isinstance(attention, View):
         attention = attention.sources[0]
     if isinstance(attention, Recording):
@@ -86,22 +118,40 @@ def record(
         return _recording_from_tokens({"self": attention.attention}, attention.tokens, attention.text)
     if isinstance(attention, (str, Path)):
         return read_recording(Path(attention))
-    unknown = [
-        input_name
-        for input_name in inputs
-        if input_name not in INPUT_NAMES and not input_name.endswith(("_ids", "_mask", "_position"))
-    ]
-    if unknown:
-        raise RecordingError(f"Unknown argument {unknown[0]!r}. Model inputs are {', '.join(INPUT_NAMES)}.")
     if attention is not None and has_attention(attention):
         named_inputs = {input_name: value for input_name, value in inputs.items() if input_name in INPUT_NAMES}
         model_inputs = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **named_inputs)
         return recording_from_outputs(attention, model_inputs, layers=layers, batch=batch, name=name)
     if attention is None and isinstance(inputs.get("input_ids"), Mapping):
         raise RecordingError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
+    if attention is not None:
+        require_arrays(attention)
+    ignored = [option for option in options if option == "tokenizer" or option in inputs]
+    if ignored:
+        raise RecordingError(
+            f"{ignored[0]}= would be ignored, because arrays alone do not say which tokens they belong to. Give the "
+            "outputs themselves, show(outputs, tokenizer=tokenizer, **inputs), or the arrays with names: "
+            "tokens=tokenizer.convert_ids_to_tokens(input_ids[0])."
+        )
+    if source is not None and tokens is not None:
+        raise RecordingError("source= and tokens= name the same tokens here. Give one of them.")
     source = tokens if source is None else source
     arrays: dict[MapKind, Any] = {"self": attention, "encoder": encoder, "decoder": decoder, "cross": cross}
     return recording_from_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
+
+
+def _require_known_names(options: Mapping[str, Any]) -> None:
+    """Raise a `RecordingError` for an argument that has no effect, with advice."""
+    known_names = {*signature(record).parameters, *signature(show).parameters, *INPUT_NAMES} - {"inputs", "options"}
+    for option in options:
+        if option in known_names or option.endswith(("_ids", "_mask", "_position")):
+            continue
+        if option in ADVICE_BY_INPUT:
+            raise RecordingError(f"{option}= {ADVICE_BY_INPUT[option]}")
+        raise RecordingError(
+            f"Unknown argument {option!r}.{did_you_mean(option, known_names)} "
+            f"Model inputs are {', '.join(INPUT_NAMES)}."
+        )
 
 
 def recording_from_translation(translation: Translation) -> Recording:

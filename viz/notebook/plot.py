@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, cast
 
 import plotly.graph_objects as go
 
-from headlight.model.recordings.recording import Recording, RecordingError
+from headlight.model.recordings.recording import Recording, RecordingError, did_you_mean
 from headlight.model.records import AttentionMap, BeamTree, MapKind, Translation
 from headlight.viz.figure_phrases import LANGUAGES, figure_words
 from headlight.viz.figures import FIGURES
 from headlight.viz.notebook.display import record
 from headlight.viz.theme import THEMES, head_colour
 
-Heads = list[tuple[int, int | None]]
+Heads = list[tuple[int | None, int | None]]  # layer and head; None: the first layer, the mean of the heads
 
 
 def figure(
@@ -22,7 +23,7 @@ def figure(
     attention: Any,
     *,
     kind: str | None = None,
-    layer: int = 0,
+    layer: int | None = None,
     head: int | None = 0,
     heads: Heads | None = None,
     theme: str = "light",
@@ -31,10 +32,11 @@ def figure(
 ) -> go.Figure:
     """Draw one of `headlight.viz.figures.FIGURES`. `options` are specific to the figure, such as `scale="log"`.
 
-    `attention` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the
-    layer). "lines" and "compare" draw the `heads`, listed as (layer, head). "overview" draws all heads. "beam",
-    "probabilities" and "positions" (`kind`: "encoder" or "decoder") need a `Translation`. "neurons" needs
-    `(query, key, row, column)`, two vectors of one head and their tokens, and `weight=`.
+    `attention` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head: `layer` is its number in the
+    model, by default the first layer; `head=None` draws the mean of the layer. "lines" and "compare" draw the `heads`,
+    listed as (layer, head). "overview" draws all heads. "beam", "probabilities" and "positions" (`kind`: "encoder" or
+    "decoder") need a `Translation`. "neurons" needs `(query, key, row, column)`, two vectors of one head and their
+    tokens, and `weight=`.
     """
     for name, value, choices in (
         ("view", view, tuple(FIGURES)),
@@ -43,6 +45,16 @@ def figure(
     ):
         if value not in choices:
             raise RecordingError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
+    drawer = FIGURES[view]
+    names = [name for name, option in signature(drawer).parameters.items() if option.kind is option.KEYWORD_ONLY]
+    names = [name for name in names if name not in ("theme", "words", "numbers")]
+    for name in options:
+        if name not in names:
+            arguments = ("kind", "layer", "head", "heads", "theme", "language", *names)
+            raise RecordingError(
+                f"The figure {view} has no option {name!r}.{did_you_mean(name, arguments)} "
+                f"Its options are {', '.join(names)}."
+            )
     style = {"theme": THEMES[cast("Any", theme)], "words": figure_words(view, language), **options}
     selected_heads = heads or [(layer, head)]
     result: go.Figure = _DRAWERS[view](attention, kind, selected_heads, style)
@@ -55,7 +67,12 @@ def _maps(data: Any, kind: str | None, heads: Heads) -> list[AttentionMap]:
     if isinstance(data, (list, tuple)) and data and all(isinstance(item, AttentionMap) for item in data):
         return list(data)
     recording = data if isinstance(data, Translation) else record(data)
-    return [recording.attention_map(cast("Any", _kind(recording, kind)), *position) for position in heads]
+    map_kind = _kind(recording, kind)
+    first_layer = 0 if isinstance(recording, Translation) else recording.of(map_kind).numbers[0]
+    return [
+        recording.attention_map(cast("Any", map_kind), first_layer if layer is None else layer, head)
+        for layer, head in heads
+    ]
 
 
 def _kind(recording: Translation | Recording, kind: str | None) -> MapKind:
@@ -88,7 +105,9 @@ def _compare(data: Any, kind: str | None, heads: Heads, style: dict[str, Any]) -
 
 def _overview(data: Any, kind: str | None, _: Heads, style: dict[str, Any]) -> go.Figure:
     recording = data if isinstance(data, Translation) else record(data)
-    return FIGURES["overview"](recording, _kind(recording, kind), **style)
+    map_kind = _kind(recording, kind)
+    numbers = None if isinstance(recording, Translation) else recording.of(map_kind).numbers
+    return FIGURES["overview"](recording, map_kind, numbers=numbers, **style)
 
 
 def _require_translation(data: Any, view: str) -> Translation:

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from headlight.model.checkpoints import formats
 from headlight.model.checkpoints.alignment_heads import cross_heads
 from headlight.model.checkpoints.shipped import find_folder
 from headlight.model.files import write_file
 from headlight.model.recordings.files import to_json, to_npz
-from headlight.model.recordings.recording import Recording, RecordingError
-from headlight.model.records import KINDS, Translation
+from headlight.model.recordings.recording import Recording, RecordingError, require_index
+from headlight.model.records import KINDS, MapKind, Translation
 from headlight.viz.figure_phrases import LANGUAGES, phrase
 from headlight.viz.notebook.iframe import frame_page
 from headlight.viz.notebook.recording_json import MAX_EMBEDDED_WEIGHTS, count_weights, embedded_maps, recording_values
@@ -27,6 +27,7 @@ from headlight.viz.service.messages import Answer, AnswerModel, ModelEntry
 from headlight.viz.service.payload import answer_dict
 
 SYNCED_FIELDS = ("kind", "layer", "head", "row", "column")
+REDUCTIONS = {"layer": ("mean",), "head": ("mean", "max")}  # values besides numbers
 HEIGHT = 640  # pixels of the iframe until a script fits it to the view
 
 
@@ -43,7 +44,8 @@ class Html:
 class View:
     """A view of one input, or a comparison of two. `kind`, `layer`, `head`, `row` and `column` are the selection.
 
-    If the notebook supports widgets, setting an attribute updates the view, and a click updates the attribute.
+    `layer` is the number of a layer in its model, from 0, also if only some layers are shown. If the notebook supports
+    widgets, setting an attribute updates the view, and a click updates the attribute.
     """
 
     def __init__(self, sources: Sequence[Translation | Recording], selection: dict[str, Any], language: str) -> None:
@@ -52,14 +54,16 @@ class View:
         self.sources = tuple(sources)
         self.language = language
         self._selection = selection
-        kinds = KINDS if isinstance(sources[0], Translation) else sources[0].kinds
+        kinds = _kinds(sources[0])
         if selection["kind"] is None:
             selection["kind"] = "cross" if "cross" in kinds else kinds[0]
-        elif selection["kind"] not in kinds:
-            raise RecordingError(f"kind must be one of {', '.join(kinds)}, but {selection['kind']!r} was given.")
         is_default = selection["kind"] == "cross" and all(selection[name] is None for name in SYNCED_FIELDS[1:])
+        for name in SYNCED_FIELDS:
+            if selection[name] is not None:
+                selection[name] = self._validate(name, selection[name])
         opening = _view_values(sources[0])["opening"] if is_default and isinstance(sources[0], Translation) else None
-        selection |= opening or {name: selection[name] or 0 for name in ("layer", "head")}
+        defaults = opening or {"layer": _numbers(sources[0], selection["kind"], "layer")[0], "head": 0}
+        selection |= {name: value for name, value in defaults.items() if selection[name] is None}
 
     # ------------------------------------------------------------ selection
 
@@ -71,10 +75,34 @@ class View:
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in SYNCED_FIELDS:
             super().__setattr__(name, value)
-        elif "widget" in self.__dict__:
+            return
+        value = self._validate(name, value)
+        if "widget" in self.__dict__:
             setattr(self.widget, name, value)
         else:
             self._selection[name] = value
+
+    def _validate(self, name: str, value: Any) -> Any:
+        """Return a value of the selection; raise a `RecordingError` if an input does not have it."""
+        first, *others = self.sources
+        if name == "kind":
+            if value not in _kinds(first):
+                raise RecordingError(f"kind must be one of {', '.join(_kinds(first))}, but {value!r} was given.")
+            return value
+        if value is None and name in ("row", "column"):
+            return None
+        reductions = REDUCTIONS.get(name, ())
+        if isinstance(value, str) and value in reductions:
+            return value
+        kind = getattr(self, "kind")  # noqa: B009 (from `__getattr__`)
+        numbers = _numbers(first, kind, name)
+        number = require_index(name, value, numbers, reductions)
+        for other in others if name in REDUCTIONS else ():
+            if kind in _kinds(other) and (count := len(_numbers(other, kind, name))) <= numbers.index(number):
+                raise RecordingError(
+                    f"{name} is {number}, but the second input has {count} {name}s of the kind {kind}."
+                )
+        return number
 
     @cached_property
     def widget(self) -> Any:
@@ -150,6 +178,8 @@ class View:
         """Save the view as an offline page (`.html`), or the data of the first input as `.npz` or `.json`."""
         path = Path(path)
         first = self.sources[0]
+        if not path.parent.is_dir():
+            raise RecordingError(f"There is no folder {str(path.parent)!r} to save {path.name} in. Create it first.")
         if path.suffix in (".html", ".htm"):
             write_file(path, self.page())
         elif path.suffix == ".npz":
@@ -158,6 +188,18 @@ class View:
             write_file(path, formats.to_json(first) if isinstance(first, Translation) else to_json(first))
         else:
             raise RecordingError(f"{path} has none of the endings .html, .npz and .json.")
+
+
+def _kinds(source: Translation | Recording) -> tuple[MapKind, ...]:
+    return KINDS if isinstance(source, Translation) else source.kinds
+
+
+def _numbers(source: Translation | Recording, kind: MapKind, name: str) -> Sequence[int]:
+    """Return the numbers of the layers, or the indices of the heads, rows or columns."""
+    if name == "layer" and isinstance(source, Recording):
+        return source.of(kind).numbers
+    maps: Any = source.of(kind) if isinstance(source, Recording) else source.attention.of(cast("Any", kind))
+    return range(maps.shape[SYNCED_FIELDS.index(name) - 1])
 
 
 def _view_values(source: Translation | Recording) -> Answer | dict[str, Any]:

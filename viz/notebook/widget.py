@@ -19,7 +19,8 @@ MAX_HEADS_PER_MESSAGE = 256
 class HeadlightWidget(anywidget.AnyWidget):
     """A view whose selection is synchronised with Python.
 
-    `layer` is an index or "mean"; `head` is an index, "mean" or "max"; `row` and `column` are token indices, or None.
+    `layer` is the number of a layer in its model or "mean"; `head` is an index, "mean" or "max"; `row` and `column` are
+    token indices, or None.
     """
 
     _esm = widget_module()

@@ -567,7 +567,7 @@ def spoilt_pieces(folder: Path, **parts: Any) -> None:
         (bart, config(normalize_before=True), "normalize_before is True, but only False is supported"),
         (bart, config(static_position_embeddings=True), "static_position_embeddings is True"),
         (bart, config(max_position_embeddings=40), r"positions\.table has shape \[81, 65\]"),
-        (bart, remove("tokenizer.json"), r"vocab\.json and merges\.txt is missing"),
+        (bart, remove("tokenizer.json"), r"vocab\.json and merges\.txt are missing"),
         (bart, lambda f: edit(f, "tokenizer.json", normalizer={"type": "NFC"}), "does not tokenise text as BART"),
         (
             bart,

@@ -14,7 +14,7 @@ import pytest
 import torch
 import transformers
 
-from headlight.model.errors import ConfigError
+from headlight.model.errors import ConfigError, TokenizerError
 from tests.compare import assert_close
 from tests.model.families.folders import bart, m2m, marian, mbart, nllb, pegasus, t5, translator
 
@@ -51,6 +51,8 @@ VARIANTS: dict[str, tuple[Maker, dict[str, Any]]] = {
         )
         if not (family == "umt5" and untied)
     },
+    "t5 v1.1, flan-t5": (t5, {"feed_forward_proj": "gated-gelu", "untied": True}),
+    "byt5": (t5, {"feed_forward_proj": "gated-gelu", "untied": True, "in_bytes": True, "tasks": False}),
     "t5 gated by relu": (t5, {"feed_forward_proj": "gated-relu", "untied": True}),
     "t5 v1.0 untied": (t5, {"untied": True, "tie_word_embeddings": True}),
     "t5 v1.1 tied": (t5, {"tie_word_embeddings": False}),
@@ -77,6 +79,44 @@ def test_every_variant_matches_transformers(variant: str, tmp_path: Path) -> Non
     for kind in ("encoder", "decoder", "cross"):
         maps = torch.stack(expected[f"{kind}_attentions"])[:, 0]
         assert_close(torch.tensor(result.attention.of(kind)), maps, within=1e-4, of=kind)  # type: ignore[arg-type]
+
+
+# The first folder, which `transformers` loads, and what its `save_pretrained` makes of it.
+UNTIED_T5 = {"untied": True, "feed_forward_proj": "gated-gelu", "tasks": False}
+SAVED_AGAIN: dict[str, tuple[Maker, dict[str, Any]]] = {
+    "marian": (marian, {}),
+    "marian with two vocabularies": (marian, {"separate": True}),
+    **{f"{name} untied": (make, {"tie_word_embeddings": False}) for name, make in BART_LIKE.items()},
+    "t5 v1.0": (t5, {}),
+    "t5 v1.1": (t5, UNTIED_T5),
+    "t5 v1.1 of version 4": (t5, UNTIED_T5 | {"of_version_4": True}),
+    "mt5 of version 4": (t5, UNTIED_T5 | {"family": "mt5", "of_version_4": True}),
+    "umt5": (t5, {"family": "umt5", "tasks": False}),
+    "byt5 of version 4": (t5, UNTIED_T5 | {"in_bytes": True, "of_version_4": True}),
+    "codet5": (t5, {"of_code": True, "tasks": False}),
+}
+
+
+@pytest.mark.parametrize("change", ["more entries", "shards"])
+@pytest.mark.parametrize("variant", SAVED_AGAIN)
+def test_a_folder_that_was_loaded_and_saved_again_has_the_numbers_of_the_model(
+    variant: str, change: str, tmp_path: Path
+) -> None:
+    """The reference is the saved model itself: `transformers` loses untied tables that it resized."""
+    make, fields = SAVED_AGAIN[variant]
+    folder = make(tmp_path / "model", **fields)
+    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
+    if change == "more entries":
+        theirs.resize_token_embeddings(theirs.get_input_embeddings().num_embeddings + 7, mean_resizing=False)
+    (folder / "model.safetensors").unlink()
+    theirs.save_pretrained(folder, **({"max_shard_size": "20KB"} if change == "shards" else {}))
+    assert (folder / "model.safetensors").exists() == (change != "shards")
+    ours = translator(folder)
+    source, written = torch.tensor([[15, 16, 17, 18, 19]]), torch.tensor([[ours.model.config.start_id, 23, 29, 31]])
+    with torch.no_grad():
+        expected = theirs.eval()(source, decoder_input_ids=written).logits
+        logits = ours.model(source, written)
+    assert_close(logits / expected.std(), expected / expected.std(), within=1e-4, of="logits")
 
 
 UNSUPPORTED: dict[str, tuple[Maker, dict[str, Any], str]] = {
@@ -117,6 +157,21 @@ def test_contradictory_activation_raises(tmp_path: Path) -> None:
     config.dense_act_fn = "silu"
     config.save_pretrained(folder)
     with pytest.raises(ConfigError, match="dense_act_fn is 'silu', but only 'relu' is supported"):
+        translator(folder)
+
+
+@pytest.mark.parametrize("settings", [None, {"tokenizer_class": "PreTrainedTokenizerFast"}, {}])
+def test_codet5_is_known_by_its_files_if_no_class_says_so(settings: dict[str, str] | None, tmp_path: Path) -> None:
+    folder = t5(tmp_path / "model", of_code=True, tasks=False)
+    expected = translator(folder).translate("def f(x)", max_length=3)
+    (folder / "tokenizer_config.json").unlink()
+    if settings is not None:
+        (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    result = translator(folder).translate("def f(x)", max_length=3)
+    assert (result.text, result.source_tokens) == (expected.text, expected.source_tokens)
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.json").write_text("{}")
+    with pytest.raises(TokenizerError, match=r"merges\.txt is missing, as is tokenizer\.json\. Download it again"):
         translator(folder)
 
 

@@ -161,6 +161,29 @@ def vit() -> Any:
 
 
 @cache
+def longformer() -> Any:
+    config = transformers.LongformerConfig(
+        hidden_size=15, num_hidden_layers=2, num_attention_heads=3, intermediate_size=7, attention_window=[4, 4],
+        max_position_embeddings=40, **SIZES,
+    )  # fmt: skip
+    return _seeded(transformers.LongformerModel, config)
+
+
+@cache
+def clip() -> Any:
+    sizes = {"hidden_size": 15, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 7}
+    config = transformers.CLIPConfig(
+        text_config=sizes | SIZES, vision_config=sizes | {"image_size": 16, "patch_size": 8}, projection_dim=6, **EAGER
+    )
+    return _seeded(transformers.CLIPModel, config)
+
+
+@cache
+def mamba() -> Any:
+    return _seeded(transformers.MambaModel, transformers.MambaConfig(hidden_size=8, num_hidden_layers=1, **SIZES))
+
+
+@cache
 def swin() -> Any:
     config = transformers.SwinConfig(
         embed_dim=12, depths=[1, 1], num_heads=[2, 3], window_size=2, image_size=16, patch_size=4, **EAGER

@@ -11,7 +11,12 @@ import pytest
 import torch
 
 from headlight.model.recordings.recording import Recording, RecordingError
-from headlight.model.recordings.transformers_outputs import ModelInputs, has_attention, recording_from_outputs
+from headlight.model.recordings.transformers_outputs import (
+    ModelInputs,
+    has_attention,
+    recording_from_outputs,
+    require_arrays,
+)
 from headlight.model.records import MapKind
 from tests.model.recordings import families
 
@@ -285,6 +290,75 @@ def test_layers_of_different_shapes_raise_with_advice() -> None:
     assert recording.of("self").shape == (1, 3, 4, 4)
 
 
+@torch.no_grad()
+def test_a_window_of_a_picture_is_said_to_be_one() -> None:
+    pictures = torch.randn(2, 3, 16, 16, generator=torch.Generator().manual_seed(2))
+    outputs = families.swin()(pictures, output_attentions=True)
+    for place, number in ((None, 1), (2, 3), (5, 2)):  # four windows of each picture
+        recording = recording_from_outputs(outputs, ModelInputs(pixel_values=pictures), layers=[0], batch=place)
+        assert token_texts(recording.source) == ["1·1", "1·2", "2·1", "2·2"]
+        assert recording.remarks[0].word == "window"
+        assert recording.remarks[0].values == {"number": number, "count": 4}
+        assert_same_maps(recording, "self", outputs.attentions[:1], place or 0)
+    # The last layer of this model has one window, which is the picture.
+    recording = recording_from_outputs(outputs, ModelInputs(pixel_values=pictures), layers=[1])
+    assert [(each.word, each.values) for each in recording.remarks[:1]] == [("batch", {"number": 1, "count": 2})]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("count", [4, 5, 9])  # with 5 tokens, as many as the window has columns
+@pytest.mark.parametrize("global_places", [[], [0], [1, 3]])
+def test_maps_of_sliding_windows_are_whole_with_the_weights_of_the_softmax(
+    count: int, global_places: list[int]
+) -> None:
+    """Recomputed from queries and keys of the first layer."""
+    model = families.longformer()
+    read = torch.arange(3, 3 + count)[None]
+    mask = torch.zeros_like(read)
+    mask[0, global_places] = 1
+    attention = model.encoder.layer[0].attention.self
+    states: list[torch.Tensor] = []
+    hook = attention.query.register_forward_pre_hook(lambda _, values: states.append(values[0]))
+    outputs = model(read, global_attention_mask=mask, output_attentions=True)
+    hook.remove()
+    positions = states[0][:count, 0]  # [position, batch, width], padded to whole windows
+    query, key, query_global, key_global = (
+        getattr(attention, name)(positions).reshape(count, 3, 5).transpose(0, 1)
+        for name in ("query", "key", "query_global", "key_global")
+    )
+    inputs = ModelInputs(tokenizer=families.tokenizer(), input_ids=read)
+    recording = recording_from_outputs(outputs, inputs)
+    assert len(recording.source) == count
+    places = torch.arange(count)
+    near = (places[:, None] - places).abs() <= 2
+    near[:, global_places] = True
+    expected = (query @ key.mT / 5**0.5).masked_fill(~near, -torch.inf).softmax(-1)
+    if global_places:
+        expected[:, global_places] = (query_global[:, global_places] @ key_global.mT / 5**0.5).softmax(-1)
+    np.testing.assert_allclose(recording.attention.of("self")[0], expected.numpy(), atol=1e-5)
+    np.testing.assert_allclose(recording.attention.of("self").sum(-1), 1, atol=1e-5)
+
+
+@torch.no_grad()
+def test_what_has_no_attention_is_refused_with_advice() -> None:
+    read = torch.tensor([[3, 4, 1]])
+    pixels = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(2))
+    pair = families.clip()(input_ids=read, pixel_values=pixels, output_attentions=True)
+    for value, says in (
+        (pair, r"several models.*show\(outputs.text_model_output, …\) or show\(outputs.vision_model_output, …\)"),
+        (families.mamba()(read), "MambaOutput holds last_hidden_state.*a model without attention, such as Mamba"),
+        (families.bert(), "BertModel is a model. Call it and give its outputs"),
+        (batch(), "these are inputs of a model"),
+        ({}, "holds nothing"),
+    ):
+        with pytest.raises(RecordingError, match=says):
+            require_arrays(value)
+    for field in ("text_model_output", "vision_model_output"):
+        given: dict[str, Any] = {"input_ids": read} if field[0] == "t" else {"pixel_values": pixels}
+        recording = recording_from_outputs(pair[field], ModelInputs(tokenizer=families.tokenizer(), **given))
+        assert len(recording.source) == (3 if field[0] == "t" else 5)
+
+
 def test_outputs_without_attention_raise_with_advice() -> None:
     with torch.no_grad():
         outputs = families.bert()(batch()["input_ids"])
@@ -298,8 +372,20 @@ def test_outputs_without_attention_raise_with_advice() -> None:
 def test_inputs_of_another_call_raise() -> None:
     with torch.no_grad():
         outputs = families.bert()(batch()["input_ids"], output_attentions=True)
-    with pytest.raises(RecordingError, match="input_ids has 2 tokens, but the maps have 6"):
-        recording_from_outputs(outputs, ModelInputs(input_ids=[3, 4]))
+    longer = torch.tensor([[3, 4, 5, 6, 7, 8, 9]])
+    for given, says in (
+        ({"input_ids": [3, 4]}, "input_ids has 2 tokens, but the maps have 6"),
+        ({"input_ids": longer}, "input_ids has 7 tokens, but the maps have 6"),
+        ({"attention_mask": torch.ones(2, 7)}, "attention mask has 7 tokens, but the maps have 6"),
+    ):
+        with pytest.raises(RecordingError, match=says):
+            recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), **given))
+    inputs = {name: batch()[name] for name in ("input_ids", "attention_mask")}
+    with torch.no_grad():
+        outputs = families.t5()(**inputs, decoder_input_ids=longer[:, :3].expand(2, 3), output_attentions=True)
+    for ids in (longer, longer[:, :2]):
+        with pytest.raises(RecordingError, match=r"decoder_input_ids has [27] tokens, but the decoder's maps have 3"):
+            recording_from_outputs(outputs, ModelInputs(decoder_input_ids=ids, **inputs))
 
 
 def test_transformers_is_never_imported() -> None:

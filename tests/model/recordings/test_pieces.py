@@ -132,7 +132,7 @@ def test_invalid_file_raises(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(RecordingError):
             read_recording(tmp_path / name)
-    with pytest.raises(RecordingError):
+    with pytest.raises(RecordingError, match=r"There is no file '.*none\.npz'. Check the path"):
         read_recording(tmp_path / "none.npz")
     pickled = io.BytesIO()
     np.savez(pickled, encoder=np.array([{}], dtype=object))

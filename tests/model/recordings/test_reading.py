@@ -85,10 +85,11 @@ def test_every_array_type_and_layout_gives_equal_maps(form: str, size: tuple[int
 def test_half_precision_is_accepted_without_remark_on_sums() -> None:
     weights = softmax((2, 3, 5, 7))
     for kind in (torch.bfloat16, torch.float16):
-        recording = recording_from_arrays({"cross": [torch.from_numpy(each).to(kind) for each in weights]})
-        expected = torch.from_numpy(weights).to(kind).float().numpy()
-        np.testing.assert_array_equal(recording.attention.cross, expected)
-        assert recording.remarks == ()
+        stacked = torch.from_numpy(weights).to(kind)
+        for form in (stacked, list(stacked)):
+            recording = recording_from_arrays({"cross": form})
+            np.testing.assert_array_equal(recording.attention.cross, stacked.float().numpy())
+            assert recording.remarks == ()
 
 
 def test_grouped_heads_are_flattened() -> None:
@@ -110,8 +111,11 @@ def test_selected_layers_keep_their_numbers() -> None:
     weights = softmax((5, 2, 3, 3))
     recording = recording_from_arrays({"self": [None, *weights[1:]]}, layers=[4, 1])
     assert recording.of("self").numbers == (4, 1)
-    np.testing.assert_array_equal(recording.attention_map("self", 0, 1).weights, weights[4, 1])
-    assert recording.attention_map("self", 0, 1).layer == 4
+    for number in (4, 1):
+        np.testing.assert_array_equal(recording.attention_map("self", number, 1).weights, weights[number, 1])
+        assert recording.attention_map("self", number, 1).layer == number
+    with pytest.raises(RecordingError, match="layer must be one of 4, 1, but 0 was given"):
+        recording.attention_map("self", 0, 1)
     assert [remark.word for remark in recording.remarks] == ["layers"]
 
 
@@ -134,6 +138,7 @@ INVALID: dict[str, tuple[Any, str]] = {
     "one axis": (np.ones(3), "shape (3,)"),
     "empty": ([np.ones((2, 0, 0))], "shape (2, 0, 0)"),
     "different layers": ([softmax((2, 3, 3)), softmax((4, 2, 2))], "such as layers=[0]"),
+    "an object": (object(), "type object is no array of numbers"),
     "ragged": ([[[0.5, 0.5], [1.0]]], "no array of numbers"),
 }
 
@@ -155,8 +160,12 @@ def test_inconsistent_sizes_raise() -> None:
         recording_from_arrays({"self": softmax((1, 1, 2, 2)), "cross": softmax((1, 1, 2, 2))})
     with pytest.raises(RecordingError, match="batch=2 is not there"):
         recording_from_arrays({"self": [softmax((2, 1, 2, 2))]}, batch=2)
-    with pytest.raises(RecordingError, match="names one that is not there"):
+    with pytest.raises(RecordingError, match=r"numbered from 0 to 1, .* names one that is not there"):
         recording_from_arrays({"self": softmax((2, 1, 2, 2))}, layers=[2])
+    with pytest.raises(RecordingError, match="layers must be a list of numbers such as"):
+        recording_from_arrays({"self": softmax((2, 1, 2, 2))}, layers=1)  # type: ignore[arg-type]
+    with pytest.raises(RecordingError, match="target= names the target tokens, but attention of the kind self has"):
+        recording_from_arrays({"self": softmax((2, 1, 2, 2))}, target=["a", "b"])
 
 
 def test_rows_that_do_not_sum_to_one_are_reported() -> None:

@@ -201,6 +201,88 @@ def test_model_outputs_and_classifications_are_shown() -> None:
         headlight.show()
 
 
+def test_a_layer_is_its_number_in_the_model() -> None:
+    weights = softmax((8, 3, 7, 7))
+    view = headlight.show(weights, tokens=NAMES, layers=[5, 6], layer=np.int64(5))
+    assert view.layer == page_data(view)["selection"]["layer"] == view.widget.layer == 5
+    assert headlight.show(weights, layers=[5, 6]).layer == 5
+    view.layer = 6
+    assert view.widget.layer == 6
+    recording = headlight.record(weights, layers=[2, 6])
+    for numbers, given in (((2,), {}), ((6,), {"layer": 6})):
+        figure = headlight.figure("heatmap", recording, head=1, **given)  # type: ignore[arg-type]
+        cells = np.array(next(trace for trace in figure.data if trace.type == "heatmap").z, dtype=float)
+        np.testing.assert_allclose(cells, weights[numbers[0], 1], atol=1e-6)
+        assert figure.layout.meta["layer"] == numbers[0]
+    assert headlight.figure("overview", recording).layout.yaxis.ticktext[:2] == ("3", "7")
+
+
+def test_a_selection_that_is_not_there_is_an_error(translation: Translation) -> None:
+    weights = softmax((8, 3, 7, 7))
+    layers, heads = translation.attention.of("cross").shape[:2]
+    for given, says in (
+        ({"layer": 99}, 'layer must be a whole number from 0 to 7, or "mean", but 99 was given'),
+        ({"layer": 5, "layers": [6, 2]}, 'layer must be one of 6, 2, or "mean"'),
+        ({"layer": "max"}, "layer must be"),
+        ({"head": -1}, 'head must be a whole number from 0 to 2, or "mean", or "max", but -1'),
+        ({"head": True}, "but True was given"),
+        ({"row": 7}, "row must be a whole number from 0 to 6"),
+        ({"column": "cat"}, "column must be a whole number from 0 to 6"),
+    ):
+        with pytest.raises(RecordingError, match=says):
+            headlight.show(weights, tokens=NAMES, **given)  # type: ignore[arg-type]
+    view = headlight.show(weights, tokens=NAMES)
+    for shown_view in (view, headlight.show(translation)):
+        for name, value in (("layer", 99), ("head", -1), ("kind", "other"), ("row", 99), ("layer", None)):
+            with pytest.raises(RecordingError, match=f"{name} must be"):
+                setattr(shown_view, name, value)
+    view.layer, view.head, view.row = "mean", "max", None
+    with pytest.raises(RecordingError, match="layer must be"):
+        headlight.show(translation, layer=layers)
+    with pytest.raises(RecordingError, match="head must be"):
+        headlight.show(translation, head=heads)
+    with pytest.raises(RecordingError, match="layer is 5, but the second input has 2 layers of the kind self"):
+        headlight.compare(weights, weights[:2], layer=5)
+
+
+def test_what_would_be_ignored_is_an_error(translation: Translation, tmp_path: Path) -> None:
+    ids = np.arange(7)[None]
+    pixels = np.zeros((1, 3, 4, 4))
+    for given in ({"tokenizer": object()}, {"input_ids": ids}, {"attention_mask": ids}, {"pixel_values": pixels}):
+        (name,) = given
+        with pytest.raises(RecordingError, match=f"{name}= would be ignored.*tokenizer.convert_ids_to_tokens"):
+            headlight.show(CAUSAL, **given)
+    with pytest.raises(RecordingError, match="Give one of them"):
+        headlight.show(encoder=CAUSAL, tokens=NAMES, source=NAMES)
+    headlight.show(CAUSAL).save(tmp_path / "maps.npz")
+    for source in (headlight.record(CAUSAL), headlight.show(CAUSAL), translation, tmp_path / "maps.npz"):
+        headlight.show(source)
+        with pytest.raises(RecordingError, match="has its own tokens and layers, so tokens= would be ignored"):
+            headlight.show(source, tokens=NAMES)
+
+
+def test_errors_say_what_to_do_and_share_a_public_class(translator: Translator, tmp_path: Path) -> None:
+    for call, says in (
+        (lambda: headlight.show(CAUSAL, haed=1), "Unknown argument 'haed'. Did you mean head?"),
+        (lambda: headlight.show(CAUSAL, tokns=NAMES), "Did you mean tokens?"),
+        (lambda: headlight.figure("heatmap", CAUSAL, scle="log"), "no option 'scle'. Did you mean scale?"),
+        (lambda: headlight.show(CAUSAL, labels=[1]), r"decoder_input_ids=model\.prepare_decoder_input_ids_from_labels"),
+        (lambda: headlight.show(CAUSAL, input_values=[1]), "input_values= names no tokens.*tokens="),
+        (lambda: headlight.show("none.npz"), "There is no file 'none.npz'. Check the path"),
+        (lambda: headlight.show(CAUSAL).save(tmp_path / "none" / "view.html"), "no folder '.*none' to save view.html"),
+        (lambda: headlight.show(translator), r"Translator is a model.*show\(translator\.translate\(text\)\)"),
+    ):
+        with pytest.raises(headlight.errors.ModelError, match=says) as caught:
+            call()
+        assert isinstance(caught.value, headlight.errors.RecordingError)
+    from headlight import errors
+
+    assert errors is headlight.errors
+    assert all(issubclass(getattr(errors, name), errors.ModelError) for name in errors.__all__)
+    with pytest.raises(errors.ModelError):
+        Translator.load(tmp_path / "none")
+
+
 def test_hostile_names_are_escaped() -> None:
     nasty = ["</script><script>alert(1)</script>", "<!--", "${x}", '"', "&", "a", "b"]
     view = headlight.show(CAUSAL, tokens=nasty, name="</title><script>alert(1)</script>")

@@ -2,7 +2,7 @@
 
 import { make } from '../core/dom.js';
 import { signed } from '../core/map-view.js';
-import { topIndices } from './strongest-list.js';
+import { nameWithNumber, topIndices } from './strongest-list.js';
 
 const MAX_LISTED = 6;
 
@@ -12,7 +12,8 @@ export function largestDifferences({ weights, effects, rows, columns }, least = 
   const cells = topIndices(differences, MAX_LISTED, Math.abs).filter((cell) => Math.abs(differences[cell]) >= least);
   return cells.map((cell) => {
     const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
-    const names = make('bdi', {}, `${rows[row].label} → ${columns[column].label}`);
+    const name = (items, place) => nameWithNumber(make('bdi', {}, items[place].label), items, place);
+    const names = make('span', {}, name(rows, row), ' → ', name(columns, column));
     const value = make('span', { class: `numeric ${differences[cell] > 0 ? 'first' : 'second'}` }, signed(differences[cell], 3));
     return make('button', { type: 'button', data: { row, column } }, names, value);
   });

@@ -9,12 +9,21 @@ import { paint } from './shading.js';
 
 const SPACE = '␣'; // label of a space token (viz/token_labels.py)
 const TICK_WIDTH = 40; // pixels of a column number
+const LINE_HEIGHT = 13; // pixels of a word beside dense rows
+const EVERY = 10; // dense columns: numbers and words of every tenth
 const AXES = { rows: 'row', columns: 'column' };
 
 /** Style of a number above its column, right-aligned near the right edge so that it is not clipped. */
 function tickStyle(centre, width) {
   const beyond = centre + TICK_WIDTH / 2 > width;
   return `bottom:4px;width:${TICK_WIDTH}px;${beyond ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
+}
+
+/** Style of a word above the number of its column, as wide as the columns up to the next word. */
+function columnWordStyle(place, cellWidth, width) {
+  const centre = (place + 0.5) * cellWidth;
+  const available = Math.min(EVERY * cellWidth - 6, 2 * (width - centre));
+  return `bottom:17px;left:${centre - available / 2}px;width:${available}px`;
 }
 
 const getTitle = (item) => (item.read ? rowText(item) : item.label === SPACE ? t('token_space') : item.full);
@@ -37,17 +46,24 @@ export class MapLabels {
     this.columns.style.height = `${columnHeight}px`;
     replace(this.corner, make('div', {}, t('looked_at_axis')), make('div', {}, t('looking_axis')));
     const tick = (number, style) => make('span', { class: 'tick', style }, number);
-    const tens = (count) => (tiny ? Array.from({ length: Math.floor(count / 10) }, (_, ten) => 10 * ten + 9) : []);
+    const tens = (count) => (tiny ? Array.from({ length: Math.floor(count / EVERY) }, (_, ten) => EVERY * (ten + 1) - 1) : []);
     const width = columns.length * cellWidth;
+    // Words of dense rows and columns, as many as have space. Tokens without names are their numbers.
+    const word = (item, place, style) =>
+      item.label === String(place + 1) ? [] : [make('span', { class: 'tick tick-word', style, 'aria-hidden': 'true' }, rowText(item))];
+    const stride = Math.ceil(LINE_HEIGHT / cellHeight);
+    const rowPlaces = tiny ? [...rows.keys()].filter((place) => place % stride === (EVERY - 1) % stride) : [];
     replace(
       this.columns,
       ...columns.map((item, column) => this.label(item, { column }, `width:${cellWidth}px`)),
       ...tens(columns.length).map((place) => tick(place + 1, tickStyle((place + 0.5) * cellWidth, width))),
+      ...tens(columns.length).flatMap((place) => word(columns[place], place, columnWordStyle(place, cellWidth, width))),
     );
     replace(
       this.rows,
       ...rows.map((item, row) => this.label(item, { row }, `height:${cellHeight}px`)),
       ...tens(rows.length).map((place) => tick(place + 1, `right:8px;top:${(place + 0.5) * cellHeight - 6}px`)),
+      ...rowPlaces.flatMap((place) => word(rows[place], place, `right:30px;top:${(place + 0.5) * cellHeight - 6}px`)),
     );
   }
 

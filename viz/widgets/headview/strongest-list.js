@@ -3,6 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { formatCertain, errorBound, fourDecimals, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
+import { rowText } from '../parts/row-name.js';
 import { highlightWeights } from './highlights.js';
 
 const MAX_LISTED = 6;
@@ -30,13 +31,24 @@ export function mountStrongestList(element, { sums = false } = {}) {
 
 const sumUnmasked = (weights) => weights.reduce((all, each) => all + (each || 0), 0); // without masked cells
 
+/** The name of an item with its number on the axis, if another item has the same name. */
+export function nameWithNumber(name, items, place) {
+  const text = rowText(items[place]);
+  if (items.every((item, other) => other === place || rowText(item) !== text)) return name;
+  return make('span', {}, name, make('small', { class: 'item-number' }, ` ${place + 1}`));
+}
+
 function listEntries(source, view, now) {
   const rest = source.rest?.(view);
   const lit = highlightWeights(view, now);
   const weights = lit.columns ?? lit.rows ?? rest;
   if (!weights) {
     const wide = view.columns.length;
-    const name = (cell) => make('bdi', {}, `${view.rows[Math.floor(cell / wide)].label} → ${view.columns[cell % wide].label}`);
+    const itemName = (items, place) => nameWithNumber(make('bdi', {}, items[place].label), items, place);
+    const name = (cell) => {
+      const [row, column] = [Math.floor(cell / wide), cell % wide];
+      return make('span', {}, itemName(view.rows, row), ' → ', itemName(view.columns, column));
+    };
     const markText = (cell) => formatWeight(view, view.weights[cell], [Math.floor(cell / wide)], [cell % wide]);
     const entries = topIndices(view.weights, MAX_LISTED).map((cell) => [name(cell), view.weights[cell], false, markText(cell)]);
     return { title: source.listTitle(view, now), entries };
@@ -48,7 +60,7 @@ function listEntries(source, view, now) {
     return formatWeight(view, weights[place], lit.rows ? [place] : now.rows, lit.rows ? now.columns : [place]);
   };
   const entries = topIndices(weights, MAX_LISTED).map((place) => [
-    source.longName?.(view, axis, [place]) ?? source.name(view, axis, [place]),
+    nameWithNumber(source.longName?.(view, axis, [place]) ?? source.name(view, axis, [place]), view[axis], place),
     weights[place],
     both?.includes(place),
     cellText(place),

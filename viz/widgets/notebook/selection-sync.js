@@ -1,15 +1,28 @@
-// Synchronises the selection with Python: kind, layer, head, row and column.
+// Synchronises the selection with Python: kind, layer, head, row and column. In Python, a layer is its number in the
+// model; in the store it is its index in the recording.
 
 import { NO_SELECTION } from '../core/store.js';
 import { axes, nearestHead } from '../core/map-view.js';
 
 const SELECTION_FIELDS = ['kind', 'layer', 'head', 'row', 'column'];
 
+/** Number of a layer in its model; the layers of a translation are all of its model's. */
+const layerNumber = (recording, kind, layer) => recording.recorded?.[kind].layers[layer] ?? layer;
+
+/** Index of a layer by its number in the model; the next one if the recording lacks it. */
+function layerIndex(recording, kind, number) {
+  const numbers = recording.recorded?.[kind].layers;
+  if (!numbers || typeof number !== 'number') return number;
+  if (numbers.includes(number)) return numbers.indexOf(number);
+  const next = numbers.findIndex((other) => other > number);
+  return next < 0 ? numbers.length - 1 : next;
+}
+
 /** The selection as token indices, independent of merged words and hidden special tokens. */
-function getSelection(recording, { kind, layer, head, row, column, words, special }) {
+export function getSelection(recording, { kind, layer, head, row, column, words, special }) {
   const items = axes(recording, kind, { words, special });
   const token = (axis, index) => (index === null ? null : (items[axis][index]?.places[0] ?? null));
-  return { kind, layer, head, row: token('rows', row), column: token('columns', column) };
+  return { kind, layer: layerNumber(recording, kind, layer), head, row: token('rows', row), column: token('columns', column) };
 }
 
 /** Store changes for a selection as token indices. Fields missing in the recording stay unchanged or become null. */
@@ -21,7 +34,13 @@ function storeChanges(recording, state, changes) {
     const index = token === null ? -1 : items[axis].findIndex(({ places }) => places.includes(token));
     return index < 0 ? null : index;
   };
-  return { kind, ...nearestHead(recording, kind, selection), row: item('rows', selection.row), column: item('columns', selection.column) };
+  const layer = layerIndex(recording, kind, selection.layer);
+  return {
+    kind,
+    ...nearestHead(recording, kind, { ...selection, layer }),
+    row: item('rows', selection.row),
+    column: item('columns', selection.column),
+  };
 }
 
 /** Initial changes of the store for the selection from Python. Null keeps the current value. */
