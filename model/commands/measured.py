@@ -1,8 +1,8 @@
 """`headlight measured`: rerun the reports that were measured on other weights, each with its own command.
 
 A report is current, and is skipped, if its `weights` equal the digest of the folder's weights
-(`checkpoints/reports.py`). The order is heads, roles, pruning, faithfulness, reliability, because faithfulness reads
-which head aligns words. `make measured` then updates the page's first answer.
+(`checkpoints/reports.py`). The order is heads, roles, atlas, pruning, faithfulness, reliability, because faithfulness
+reads which head aligns words. `make measured` then updates the page's first answer.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 from headlight.model.checkpoints.reports import HEADS, PRUNING, RELIABILITY, ROLES, is_current
 from headlight.model.checkpoints.shipped import ASSETS, MODELS, shipped_models
-from headlight.model.commands import faithfulness, heads, importance, reliability, steadiness
+from headlight.model.commands import atlas, faithfulness, heads, importance, reliability, steadiness
 from headlight.model.commands.common import model_folder
 from headlight.model.errors import CommandError
 from headlight.model.text.languages import languages_from_name
 
 FAITHFULNESS = ASSETS / "faithfulness"
+ATLAS = ASSETS / "atlas"
 CURVE = ("--sentences", "200", "--ranked-on", "50", "--beam", "1")
 
 
@@ -38,6 +39,7 @@ class Report(NamedTuple):
 COMMANDS = {
     "heads": heads,
     "steadiness": steadiness,
+    "atlas": atlas,
     "importance": importance,
     "faithfulness": faithfulness,
     "reliability": reliability,
@@ -93,6 +95,9 @@ def list_reports(folder: Path, data: Path | None = None, texts: Path | None = No
     table = texts or steadiness.TEXTS
     lacks = "" if {source, target} <= read_columns(table) else f"{table.name} lacks one of the languages: add --texts"
     yield Report(folder / ROLES, "steadiness", (*model_option, "--texts", str(table), "--write"), lacks)
+    atlas_path = ATLAS / f"{folder.name}.json" if folder.parent == MODELS else folder / "atlas.json"
+    atlas_options = (*model_option, "--texts", str(table), "--column", source, "--output", str(atlas_path))
+    yield Report(atlas_path, "atlas", atlas_options, lacks)
     curve_options = (*model_option, "--curve", str(table), "--languages", f"{source}-{target}", *CURVE, "--write")
     yield Report(folder / PRUNING, "importance", curve_options, lacks)
     path = FAITHFULNESS / f"{folder.name}.json" if folder.parent == MODELS else folder / "faithfulness.json"

@@ -385,6 +385,7 @@ declare module 'messages' {
     faithfulness_report: Call<any>;
     fetch_deferred: Call<Answer>;
     find_change: Call<any>;
+    head_atlas: Call<any>;
     hide_words: Call<any>;
     judge: Call<any>;
     lesson_notebook: Call<any>;

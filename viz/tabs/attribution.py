@@ -9,13 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 import gradio as gr
 
-from headlight.model.checkpoints.reports import is_current
-from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.experiments.account import WordAccount, word_account
 from headlight.model.experiments.attribution import (
     METHODS,
@@ -36,12 +33,12 @@ from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.service import Service
+from headlight.viz.service.stored_reports import FAITHFULNESS, stored_report
 from headlight.viz.token_labels import make_visible, truncate
 
 MAX_SECONDS = 3.0  # time limit of integrated gradients, because other requests wait meanwhile
 MAX_RIVALS = 3  # in the menu, by probability
 MAX_WORD_TOKENS = 40  # of a target word
-FAITHFULNESS_FOLDER = ASSETS / "faithfulness"
 
 
 def build(service: Service, calls: CallTable) -> gr.HTML:
@@ -58,26 +55,9 @@ def faithfulness_function(service: Service) -> Callable[[Mapping[str, Any]], dic
 
     def faithfulness_report(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
-        return {"report": stored_report(service, request.model or service.default)}
+        return {"report": stored_report(service, FAITHFULNESS, request.model or service.default)}
 
     return faithfulness_report
-
-
-def stored_report(service: Service, name: str) -> dict[str, Any] | None:
-    """The report of `headlight faithfulness` for these exact weights, or `None`."""
-    card = service.catalogue.card(name, "transformer")
-    report = _read_report(card.name)
-    folder = service.catalogue.folder(card) if report and card.downloaded else None
-    return report if report and folder and is_current(report, folder) else None
-
-
-@cache
-def _read_report(name: str) -> dict[str, Any] | None:
-    path = FAITHFULNESS_FOLDER / f"{name}.json"
-    if "/" in name or not path.exists():
-        return None
-    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return results
 
 
 def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

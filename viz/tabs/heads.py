@@ -28,6 +28,7 @@ from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.head_roles import roles_function
 from headlight.viz.service.service import Service
+from headlight.viz.service.stored_reports import atlas_function
 
 MAX_LISTED = 5  # heads of "Which heads wrote this word?"
 PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get a turn
@@ -37,7 +38,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     calls.add(Exporter(service).export, links_function(service))
     calls.add(effects_function(service), measured_effect_function(service), effect_maps_function(service))
-    calls.add(roles_function(service), computes=False)
+    calls.add(roles_function(service), atlas_function(service), computes=False)
     return widget("heads/heads-tab", "explorer")
 
 

@@ -41,17 +41,19 @@ def test_reports_are_written_by_their_commands_in_order(
     folder: Path, tmp_path: Path, commands_run: list[tuple[str, argparse.Namespace]]
 ) -> None:
     assert main(["measured", "--model", str(folder), "--data", str(tmp_path)]) == 0
-    assert [name for name, _ in commands_run] == ["heads", "steadiness", "importance", "faithfulness", "reliability"]
+    names = ["heads", "steadiness", "atlas", "importance", "faithfulness", "reliability"]
+    assert [name for name, _ in commands_run] == names
     assert {str(arguments.model) for _, arguments in commands_run} == {str(folder)}
-    assert all(arguments.write for name, arguments in commands_run if name != "faithfulness")
+    assert all(arguments.write for name, arguments in commands_run if name not in ("atlas", "faithfulness"))
     assert dict(commands_run)["faithfulness"].output == folder / "faithfulness.json"
+    assert dict(commands_run)["atlas"].output == folder / "atlas.json"
 
 
 def test_current_reports_are_kept_and_missing_data_is_reported(
     folder: Path, commands_run: list[tuple[str, argparse.Namespace]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     current = json.dumps({"weights": weights_digest(folder)})
-    for name in (HEADS, ROLES, "faithfulness.json"):
+    for name in (HEADS, ROLES, "atlas.json", "faithfulness.json"):
         (folder / name).write_text(current, encoding="utf-8")
     (folder / PRUNING).write_text(json.dumps({"weights": "0" * 16}), encoding="utf-8")
     assert main(["measured", "--model", str(folder)]) == 1

@@ -21,7 +21,9 @@ from headlight.model.phrases import phrases
 from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError
 from headlight.viz.server.calls import call_json
+from headlight.viz.service import stored_reports
 from headlight.viz.service.service import Service
+from headlight.viz.service.stored_reports import ATLAS, FAITHFULNESS
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import attribution
 from headlight.viz.tabs.attribution import (
@@ -163,17 +165,33 @@ def test_integrated_gradients_report_gap_and_total(service: Service, monkeypatch
 
 def test_reports_of_other_weights_are_ignored(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = weights_digest(MODELS / "toy")
-    monkeypatch.setattr(attribution, "_read_report", lambda name: {"weights": weights, "name": name})
+    monkeypatch.setattr(stored_reports, "_read_report", lambda kind, name: {"weights": weights, "name": name})
     assert call_function(faithfulness_function(service))["report"] == {"weights": weights, "name": "toy"}
-    monkeypatch.setattr(attribution, "_read_report", lambda name: {"weights": "others"})
+    monkeypatch.setattr(stored_reports, "_read_report", lambda kind, name: {"weights": "others"})
     assert call_function(faithfulness_function(service))["report"] is None
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh", "fr-en"])
 def test_bundled_model_report_is_returned(name: str) -> None:
-    report = attribution.stored_report(Service(Settings()), name)
+    report = stored_reports.stored_report(Service(Settings()), FAITHFULNESS, name)
     assert report is not None
     assert report["sentences"] >= 199
+
+
+@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh"])
+def test_bundled_model_atlas_is_returned(name: str) -> None:
+    atlas = stored_reports.stored_report(Service(Settings()), ATLAS, name)
+    assert atlas is not None
+    assert stored_reports.atlas_function(Service(Settings()))({"model": name}) == {"atlas": atlas}
+    assert {kind: (len(layers), len(layers[0])) for kind, layers in atlas["heads"].items()} == {
+        "encoder": (8, 8),
+        "decoder": (3, 8),
+        "cross": (3, 8),
+    }
+    for layers in atlas["heads"].values():
+        for head in (head for layer in layers for head in layer):
+            assert len(head["deciles"]) == 10
+            assert set(map(str, head["deciles"])) <= set(atlas["texts"])
 
 
 def test_every_method_has_phrases() -> None:

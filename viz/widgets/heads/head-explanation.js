@@ -10,6 +10,7 @@ import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { listMeasures } from '../parts/measures.js';
 import { headName } from '../parts/head-names.js';
+import { HeadEffect } from './head-effect.js';
 
 const STABLE_FROM = 0.75; // share of sentences in which a stable head keeps its role
 const LOW_ENTROPY = 0.35; // relative entropy of a row
@@ -45,13 +46,19 @@ export class HeadExplanation {
     this.server = server;
     this.view = view;
     this.known = new Map(); // corpus records by model name
+    this.atlases = new Map(); // by model name
     this.summary = make('summary', {});
     this.text = make('p', { class: 'explained' });
     this.title = make('h3', {});
     this.list = make('ol', {});
     this.error = make('p', { class: 'error', role: 'alert' });
     this.examples = make('div', { class: 'examples' }, this.title, this.list);
-    this.element = make('details', { class: 'head-table explain' }, this.summary, this.text, this.error, this.examples);
+    this.effect = new HeadEffect((text) => this.translate(text));
+    this.element = make(
+      'details',
+      { class: 'head-table explain' },
+      ...[this.summary, this.text, this.error, this.effect.text, this.examples, this.effect.examples],
+    );
     this.latest = new LatestRequest(this.element, this.error, 'error_our_fault');
     this.element.addEventListener('toggle', () => this.draw());
     this.list.addEventListener('click', (event) => {
@@ -69,9 +76,13 @@ export class HeadExplanation {
     if (this.known.has(name)) return;
     this.latest.load(
       name,
-      (signal) => callWithRetry(this.server.corpus_roles, { model: name }, null, null, signal),
-      (report) => {
-        this.known.set(name, report.roles);
+      (signal) =>
+        Promise.all(
+          [this.server.corpus_roles, this.server.head_atlas].map((call) => callWithRetry(call, { model: name }, null, null, signal)),
+        ),
+      ([{ roles }, { atlas }]) => {
+        this.known.set(name, roles);
+        this.atlases.set(name, atlas);
         this.write();
       },
     );
@@ -82,6 +93,7 @@ export class HeadExplanation {
     const { layer, head } = this.view.updateSelection();
     const single = typeof layer === 'number' && typeof head === 'number';
     this.examples.hidden = true;
+    this.effect.draw(single ? this.atlases.get(translation.model.name) : null, { kind, layer, head });
     if (!single) return replace(this.text, t('explain_single'));
     const [role, share] = translation.roles[kind][layer][head];
     const report = this.known.get(translation.model.name);
@@ -108,8 +120,11 @@ export class HeadExplanation {
 
   /** Translates an example sentence and keeps this head selected. */
   go(number) {
-    const { translation, kind } = state;
-    const text = this.known.get(translation.model.name).texts[number];
+    this.translate(this.known.get(state.translation.model.name).texts[number]);
+  }
+
+  translate(text) {
+    const { kind } = state;
     const { layer, head } = this.view.updateSelection();
     set({ lastHeads: { ...state.lastHeads, [kind]: { layer, head } } });
     dispatchEvent(new CustomEvent('headlight-request', { detail: { text, prefix: null, target: null } }));

@@ -1,0 +1,39 @@
+// What a head contributes over a corpus: its mean effect, the words that it reads, and sentences from the least to the most
+// effect.
+
+import { make, replace } from '../core/dom.js';
+import { formatEffect, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { headName } from '../parts/head-names.js';
+
+export class HeadEffect {
+  /** @param {(text: string) => void} open called with a sentence */
+  constructor(open) {
+    this.text = make('p', { class: 'explained' });
+    this.title = make('h3', {});
+    this.list = make('ol', {});
+    this.examples = make('div', { class: 'examples' }, this.title, this.list);
+    this.list.addEventListener('click', ({ target }) => {
+      const { text } = /** @type {HTMLElement} */ (target).closest('button')?.dataset ?? {};
+      if (text) open(text);
+    });
+  }
+
+  /** `atlas`: the report of the model, or null. */
+  draw(atlas, { kind, layer, head }) {
+    const entry = atlas?.heads[kind]?.[layer]?.[head];
+    this.text.hidden = this.examples.hidden = !entry;
+    if (!entry) return;
+    const { effect, spread, reads, deciles } = entry;
+    const values = { head: headName(layer, head), count: atlas.sentences, effect: formatEffect(effect), spread: twoDecimals(spread) };
+    const words = reads.map(([word, lift]) => t('atlas_word', { word, lift: lift.toFixed(1) })).join(t('list_comma'));
+    const sentences = [t('atlas_effect', values), ...(reads.length ? [t('atlas_reads', { words })] : [])];
+    replace(this.text, ...sentences.flatMap((sentence) => [make('span', {}, sentence), ' ']));
+    this.title.textContent = t('atlas_examples');
+    const item = (number) => {
+      const text = atlas.texts[number];
+      return make('li', {}, make('button', { type: 'button', class: 'link', data: { text } }, make('bdi', {}, text)));
+    };
+    replace(this.list, ...[...new Set(deciles)].map(item));
+  }
+}
