@@ -2,8 +2,8 @@
 // effect.
 
 import { make, replace } from '../core/dom.js';
-import { formatEffect, twoDecimals } from '../core/map-view.js';
-import { t } from '../core/i18n.js';
+import { formatSigned, twoDecimals } from '../core/map-view.js';
+import { sentenceGap, t } from '../core/i18n.js';
 import { headName } from '../parts/head-names.js';
 
 export class HeadEffect {
@@ -25,10 +25,10 @@ export class HeadEffect {
     this.text.hidden = this.examples.hidden = !entry;
     if (!entry) return;
     const { effect, spread, reads, deciles } = entry;
-    const values = { head: headName(layer, head), count: atlas.sentences, effect: formatEffect(effect), spread: twoDecimals(spread) };
+    const values = { head: headName(layer, head), count: atlas.sentences, effect: formatSigned(effect, 2), spread: twoDecimals(spread) };
     const words = reads.map(([word, lift]) => t('atlas_word', { word, lift: lift.toFixed(1) })).join(t('list_comma'));
     const sentences = [t('atlas_effect', values), ...(reads.length ? [t('atlas_reads', { words })] : [])];
-    replace(this.text, ...sentences.flatMap((sentence) => [make('span', {}, sentence), ' ']));
+    this.text.textContent = sentences.join(sentenceGap());
     this.title.textContent = t('atlas_examples');
     const item = (number) => {
       const text = atlas.texts[number];
