@@ -113,19 +113,19 @@ def _with_words(tokens: Sequence[Token], text: str) -> tuple[Token, ...]:
 
 
 def _character(
-    names: Sequence[str], marks: Sequence[bool], place: int, read: Callable[[str, bool], bytes]
+    names: Sequence[str], marks: Sequence[bool], start: int, read: Callable[[str, bool], bytes]
 ) -> tuple[int, str]:
     """Join pieces until they form whole characters, at most four; return their number and the characters."""
     data = b""
     for count in range(1, 5):
-        if place + count > len(names) or marks[place + count - 1]:
+        if start + count > len(names) or marks[start + count - 1]:
             break
-        data += read(names[place + count - 1], _is_punctuation(names[place]))
+        data += read(names[start + count - 1], _is_punctuation(names[start]))
         try:
             return count, data.decode()
         except UnicodeDecodeError:
             continue
-    return 1, names[place]  # invalid UTF-8: the spelling of the piece is its text
+    return 1, names[start]  # invalid UTF-8: the spelling of the piece is its text
 
 
 def _with_word(token: Token, word: int) -> Token:

@@ -82,13 +82,13 @@ class Sentences:
 
 
 class Batch(NamedTuple):
-    """Inputs of one training step. The decoder's labels exclude padding: `words` at `places`."""
+    """Inputs of one training step. The decoder's labels exclude padding: `words` at `word_indices`."""
 
     source: Tensor  # [batch, source]: tokens, end, padding
     source_mask: Tensor | None  # [batch, 1, 1, source]: True for tokens, False for padding; None: no padding
     target: Tensor  # [batch, target]: start, tokens, padding
-    places: Tensor  # [words]: row indices of the flattened target without padding
-    words: Tensor  # [words]: tokens, end: the label at each of these places
+    word_indices: Tensor  # [words]: row indices of the flattened target without padding
+    words: Tensor  # [words]: tokens, end: the label at each of these indices
 
     def to(self, device: torch.device) -> Batch:
         """Move the batch to a device. Memory is pinned, so that the copy overlaps with computation."""
@@ -194,8 +194,8 @@ def batch_cost(sentences: Sentences, rows: RowArray) -> int:
 def _padded(sentences: RaggedArray, rows: RowArray, pad: int) -> tuple[RowArray, npt.NDArray[np.bool_]]:
     """Pad rows, with room for one more token, `[batch, tokens]`. Return them and the mask of their tokens."""
     lengths = sentences.lengths[rows]
-    places = np.arange(int(lengths.max()) + 1)
-    filled = places < lengths[:, None]
+    columns = np.arange(int(lengths.max()) + 1)
+    filled = columns < lengths[:, None]
     ids = np.full(filled.shape, pad, dtype=np.int64)
-    ids[filled] = sentences.ids[(sentences.starts[rows][:, None] + places)[filled]]
+    ids[filled] = sentences.ids[(sentences.starts[rows][:, None] + columns)[filled]]
     return ids, filled

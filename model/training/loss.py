@@ -92,7 +92,7 @@ def translation_losses(model: Transformer, batch: Batch, smoothing: float) -> Lo
     memory = Memory(encoder(batch.source, batch.source_mask), batch.source_mask)
     state = decoder.new_state(memory, cached=False)
     vectors = decoder.run_layers(decoder.embedding(batch.target), state)  # [batch, target, d_model]
-    vectors = vectors.flatten(0, 1)[batch.places]  # [words, d_model]
+    vectors = vectors.flatten(0, 1)[batch.word_indices]  # [words, d_model]
     if torch.is_autocast_enabled(vectors.device.type):  # cast once here instead of per slice
         vectors = vectors.to(torch.get_autocast_dtype(vectors.device.type))
     return smoothed_cross_entropy(*_with_bias(decoder.output, vectors), batch.words, smoothing)

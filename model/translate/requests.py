@@ -277,10 +277,10 @@ class RequestChecker:
         }
         return requests, lengths
 
-    def _refuse(self, place: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None) -> None:
+    def _refuse(self, index: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None) -> None:
         if on_refused is None:
-            raise error.at_line(place + 1) from error
-        on_refused(place, error)
+            raise error.at_line(index + 1) from error
+        on_refused(index, error)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Pad rows of ids to one tensor, `[batch, longest]`."""

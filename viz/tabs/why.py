@@ -171,15 +171,15 @@ def decompose_score(service: Service, translation: Translation, cell: Cell, side
 
 
 def part_values(part: ScorePart) -> dict[str, Any]:
-    """A part for the browser, with the tokens that a head read most for it: `[place, value]`."""
-    order = sorted(range(len(part.reads)), key=lambda place: -abs(part.reads[place]))[:MAX_READS]
+    """A part for the browser, with the tokens that a head read most for it: `[index, value]`."""
+    order = sorted(range(len(part.reads)), key=lambda index: -abs(part.reads[index]))[:MAX_READS]
     return {
         "writer": part.writer,
         "kind": part.kind,
         "layer": part.layer,
         "head": part.head,
         "value": round(part.value, 5),
-        "reads": [[place, round(part.reads[place], 5)] for place in order],
+        "reads": [[index, round(part.reads[index], 5)] for index in order],
     }
 
 
@@ -237,7 +237,7 @@ def visible_keys(weights: FloatArray, selected: int | None, *, every: bool) -> l
     """Keys with a separate line, in order: the selected key and those with the largest weights."""
     if every or len(weights) <= MAX_LINES:
         return list(range(len(weights)))
-    ranked = [int(place) for place in np.argsort(-weights, kind="stable") if place != selected]
+    ranked = [int(index) for index in np.argsort(-weights, kind="stable") if index != selected]
     return sorted(([] if selected is None else [selected]) + ranked[: MAX_LINES - (selected is not None)])
 
 

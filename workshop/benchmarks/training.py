@@ -121,7 +121,7 @@ def plain_loop(sentences: Sentences, batches: Sequence[RowArray]) -> Iterator[tu
         for rows in batches:
             batch = make_batch(sentences, rows, SPECIAL)
             labels = torch.full(batch.target.shape, SPECIAL.pad).flatten()
-            labels[batch.places] = batch.words
+            labels[batch.word_indices] = batch.words
             optimiser.zero_grad()
             logits = model(batch.source, batch.target)  # [batch, target, vocabulary]
             loss = criterion(logits.flatten(0, 1), labels)

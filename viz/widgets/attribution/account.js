@@ -20,19 +20,19 @@ export function roundParts(parts, digits = 2) {
   const scaled = parts.map((part) => part * unit);
   const floors = scaled.map(Math.floor);
   let missing = Math.round(scaled.reduce((all, part) => all + part, 0)) - floors.reduce((all, part) => all + part, 0);
-  const order = [...parts.keys()].sort((one, other) => scaled[other] - floors[other] - (scaled[one] - floors[one]));
-  for (const place of order) if (missing-- > 0) floors[place] += 1;
+  const order = [...parts.keys()].sort((a, b) => scaled[b] - floors[b] - (scaled[a] - floors[a]));
+  for (const index of order) if (missing-- > 0) floors[index] += 1;
   return floors.map((part) => part / unit);
 }
 
 /** The sums of token values per word: {label, value, special}. */
-export function wordParts(translation, { source, prefix }, place) {
+export function wordParts(translation, { source, prefix }, index) {
   const items = (axis) => axes(translation, 'cross', { words: true, special: true })[axis];
-  const total = (values, places) => places.reduce((all, each) => all + values[each], 0);
+  const total = (values, places) => places.reduce((sum, place) => sum + values[place], 0);
   const words = items('columns').map(({ label, places, special }) => ({ label, special, value: total(source, places) }));
   const start = { label: translation.previousToken('cross', 0).label, special: true, value: prefix[0] };
   const before = items('rows')
-    .map(({ label, places, special }) => ({ label, special, places: places.filter((each) => each < place) }))
+    .map(({ label, places, special }) => ({ label, special, places: places.filter((place) => place < index) }))
     .filter(({ places }) => places.length)
     .map(({ label, special, places }) => ({ label, special, value: total(prefix.slice(1), places) }));
   return { words, before: [start, ...before] };
@@ -137,7 +137,7 @@ export class Account {
     const { words, before } = wordParts(translation, answer, this.place);
     const parts = [...words, ...before, { label: t('account_biases'), value: answer.constants, constant: true }];
     const rounded = roundParts(parts.map(({ value }) => value));
-    const steps = parts.map((part, place) => ({ ...part, value: rounded[place] }));
+    const steps = parts.map((part, index) => ({ ...part, value: rounded[index] }));
     const sum = (list) => list.reduce((all, { value }) => all + value, 0);
     const group = (key, list) => ({ key, steps: list, sum: sum(list) });
     return [
@@ -150,12 +150,12 @@ export class Account {
 
   drawPicture() {
     const signs = ['', '+', '+', '='];
-    const sums = this.groups.map(({ key, sum }, place) =>
+    const sums = this.groups.map(({ key, sum }, index) =>
       make(
         'div',
-        { class: sum < 0 ? 'against' : place === 2 ? 'constant' : 'for', style: `flex-grow:${this.groups[place].steps.length}` },
+        { class: sum < 0 ? 'against' : index === 2 ? 'constant' : 'for', style: `flex-grow:${this.groups[index].steps.length}` },
         make('span', {}, t(key, this.languages())),
-        make('b', {}, signs[place] && make('i', {}, `${signs[place]} `), formatEffect(sum)),
+        make('b', {}, signs[index] && make('i', {}, `${signs[index]} `), formatEffect(sum)),
       ),
     );
     replace(this.sums, ...sums);
@@ -198,7 +198,7 @@ export class Account {
     const [low, high] = [Math.min(...levels), Math.max(...levels)];
     const y = (value) => TOP + ((high - value) / Math.max(high - low, 1e-9)) * (HEIGHT - 2 * TOP);
     const turned = Math.max(...places.map(({ label }) => label.length)) * LETTER_WIDTH > step;
-    const bars = places.flatMap((place, index) => this.bar(place, step, y, { next: places[index + 1], turned }));
+    const bars = places.flatMap((position, index) => this.bar(position, step, y, { next: places[index + 1], turned }));
     const axis = svg('line', { class: 'axis', x1: 0, x2: width, y1: y(0), y2: y(0) });
     const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatEffect(sum)}`).join(t('list_comma'));
     replace(this.picture, svg('svg', { width, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));

@@ -22,17 +22,17 @@ export class AgreementTable {
     this.region.setAttribute('aria-label', t('word_agreement'));
     const names = done.map((method, place) => make('th', { scope: 'col', title: t(`method_${method}`) }, place + 1));
     const head = make('thead', {}, make('tr', {}, make('th', {}), ...names));
-    const rows = done.map((method, place) => {
-      const cells = done.map((other, at) => {
-        if (at === place) return make('td', { class: 'same' });
+    const rows = done.map((method, position) => {
+      const cells = done.map((other, index) => {
+        if (index === position) return make('td', { class: 'same' });
         const [tau, overlap] = known[method].agrees[other] ?? known[other].agrees[method] ?? [null, null];
-        const value = at < place ? tau : overlap;
+        const value = index < position ? tau : overlap;
         const share = Math.round(32 * Math.abs(value ?? 0));
         const colour = (value ?? 0) < 0 ? '--head-b' : '--accent';
         const style = `background:color-mix(in srgb, var(${colour}) ${share}%, transparent)`;
-        return make('td', { class: 'numeric', style }, value === null ? '–' : at < place ? signed(value, 2) : twoDecimals(value));
+        return make('td', { class: 'numeric', style }, value === null ? '–' : index < position ? signed(value, 2) : twoDecimals(value));
       });
-      return make('tr', {}, make('th', { scope: 'row' }, `${place + 1} ${t(`method_${method}`)}`), ...cells);
+      return make('tr', {}, make('th', { scope: 'row' }, `${position + 1} ${t(`method_${method}`)}`), ...cells);
     });
     replace(this.table, head, make('tbody', {}, ...rows));
   }

@@ -61,8 +61,8 @@ class AttributionTab {
   draw(words, at) {
     this.writing.textContent = t('word_writing');
     const focused = this.strip.contains(document.activeElement);
-    const buttons = words.map((word, place) => {
-      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(place === at), tabindex: place === at ? 0 : -1 };
+    const buttons = words.map((word, index) => {
+      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(index === at), tabindex: index === at ? 0 : -1 };
       const pick = () => this.pick(word.places[0]);
       return make('button', { ...attributes, class: word.special ? 'token special' : 'token', onclick: pick }, make('bdi', {}, word.label));
     });
@@ -70,8 +70,8 @@ class AttributionTab {
     if (focused) buttons[at].focus({ preventScroll: true });
   }
 
-  pick(place) {
-    this.chosen = place;
+  pick(index) {
+    this.chosen = index;
     this.update();
   }
 

@@ -25,7 +25,7 @@ export function faithfulnessText({ methods, sentences, tau }) {
 /** The best method except erasure, and its ties: each area is in the confidence interval of the other. */
 export function tiedMethods(methods) {
   const order = Object.keys(methods).filter((name) => name !== 'erasure');
-  order.sort((one, other) => methods[other].area - methods[one].area);
+  order.sort((a, b) => methods[b].area - methods[a].area);
   const best = methods[order[0]];
   return order.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
 }
@@ -33,7 +33,7 @@ export function tiedMethods(methods) {
 /** The methods in two groups by their faithfulness: those that are as good as the best one, and the others. */
 export function methodGroups(names, methods) {
   const area = (name) => methods[name]?.area ?? -Infinity; // a method that was not measured is last
-  const sorted = [...names].sort((one, other) => area(other) - area(one));
+  const sorted = [...names].sort((a, b) => area(b) - area(a));
   const best = new Set([...tiedMethods(methods), 'erasure']);
   const groups = [
     { name: 'word_faithful_best', methods: sorted.filter((name) => best.has(name)) },

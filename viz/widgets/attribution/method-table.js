@@ -149,7 +149,7 @@ export class MethodTable {
         this.chances.push(answer.curve);
         this.draw();
       }
-      for (const name of this.config.methods.filter((each) => this.known[each] && !this.curveData[each])) {
+      for (const name of this.config.methods.filter((method) => this.known[method] && !this.curveData[method])) {
         const answer = await callWithRetry(this.server.hide_words, { ...this.query, order: this.known[name].order });
         if (turn !== this.turn) return;
         this.curveData[name] = answer.curve;
@@ -240,13 +240,13 @@ export class MethodTable {
   cells(method, { scores }, words) {
     const most = Math.max(1e-12, ...scores.map((score) => Math.abs(score ?? 0)));
     const best = strongest(scores, words);
-    const cells = scores.map((score, place) => {
-      const classes = [score === null && 'none', place === best && 'best'].filter(Boolean).join(' ');
+    const cells = scores.map((score, position) => {
+      const classes = [score === null && 'none', position === best && 'best'].filter(Boolean).join(' ');
       const label =
-        score === null ? t('word_not_hidden') : `${words[place].full}: ${SIGNED.has(method) ? signed(score, 3) : threeDecimals(score)}`;
+        score === null ? t('word_not_hidden') : `${words[position].full}: ${SIGNED.has(method) ? signed(score, 3) : threeDecimals(score)}`;
       return make('i', { class: classes, title: label, style: score === null ? '' : fill(score / most) });
     });
-    const description = words.map(({ full }, place) => `${full} ${scores[place] === null ? '–' : twoDecimals(scores[place])}`).join(', ');
+    const description = words.map(({ full }, index) => `${full} ${scores[index] === null ? '–' : twoDecimals(scores[index])}`).join(', ');
     return make('div', { class: 'cells', role: 'img', 'aria-label': `${t(`method_${method}`)}: ${description}` }, ...cells);
   }
 
@@ -256,9 +256,9 @@ export class MethodTable {
     if (done.length < this.config.methods.length && (this.running || done.length < 3))
       return [t('word_measuring', { done: done.length, all: this.config.methods.length })];
     const named = done.map((method) => strongest(this.known[method].scores, words));
-    const counts = named.map((place) => named.filter((other) => other === place).length);
+    const counts = named.map((position) => named.filter((other) => other === position).length);
     const first = named[counts.indexOf(Math.max(...counts))];
-    const word = (place) => make('b', {}, make('bdi', {}, words[place]?.label ?? ''));
+    const word = (index) => make('b', {}, make('bdi', {}, words[index]?.label ?? ''));
     const parts = fillElements(t('word_follows', { count: Math.max(...counts), all: done.length }), { word: word(first) });
     const { average, erasure } = this.known;
     if (!average || !erasure) return parts;
@@ -288,8 +288,8 @@ export class MethodTable {
 
 /** Index of the word with the highest score, special tokens excluded; -1 if no word remains. */
 function strongest(scores, words) {
-  const places = [...scores.keys()].filter((place) => scores[place] !== null && !words[place]?.special);
-  return places.reduce((best, place) => (best < 0 || scores[place] > scores[best] ? place : best), -1);
+  const places = [...scores.keys()].filter((position) => scores[position] !== null && !words[position]?.special);
+  return places.reduce((best, index) => (best < 0 || scores[index] > scores[best] ? index : best), -1);
 }
 
 function fill(share) {
@@ -298,5 +298,5 @@ function fill(share) {
   return `background:${cssColour(colour)};color:${textColourOn(colour)}`;
 }
 
-const mean = (curves) => curves[0].map((_, place) => curves.reduce((sum, curve) => sum + curve[place], 0) / curves.length);
+const mean = (curves) => curves[0].map((_, index) => curves.reduce((sum, curve) => sum + curve[index], 0) / curves.length);
 const milliseconds = (ms) => (ms < 1 ? '< 1 ms' : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);

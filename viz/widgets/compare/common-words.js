@@ -12,8 +12,8 @@ export function diffText(units, texts, tokens) {
   let end = 0;
   const words = units.filter(({ special, key }) => !special && key !== 'b');
   const getSpan = (side, places) => [
-    Math.min(...places.map((place) => tokens[side][place].start)),
-    Math.max(...places.map((place) => tokens[side][place].end)),
+    Math.min(...places.map((index) => tokens[side][index].start)),
+    Math.max(...places.map((position) => tokens[side][position].end)),
   ];
   for (const unit of words) {
     const [old, here] = unit.places;
@@ -38,15 +38,15 @@ export function secondText(first, { translation, partners, back }) {
   if (!(back ? translation.source_text : translation.text).trim()) return [t('beside_empty')];
   const both = [first, translation];
   const units = partners.units('cross', both)[back ? 'columns' : 'rows'];
-  const texts = both.map((each) => (back ? each.source_text : each.text));
-  const tokens = both.map((each) => (back ? each.source : each.target));
+  const texts = both.map((entry) => (back ? entry.source_text : entry.text));
+  const tokens = both.map((item) => (back ? item.source : item.target));
   return diffText(units, texts, tokens);
 }
 
 /** The unit that contains an item of A's axis, or null. */
-export function unitOfItem(units, axis, translation, kind, showing, place) {
-  if (place === null) return null;
-  const item = axes(translation, kind, showing)[axis][place];
+export function unitOfItem(units, axis, translation, kind, showing, position) {
+  if (position === null) return null;
+  const item = axes(translation, kind, showing)[axis][position];
   const index = item ? units[axis].findIndex(({ places }) => places[0].some((token) => item.places.includes(token))) : -1;
   return index < 0 ? null : index;
 }
@@ -64,8 +64,8 @@ function findCell(units, weights, { row, column }) {
   const wide = units.columns.length;
   if (row === null && column === null) return null;
   const at = (each, other) => weights[each * wide + other];
-  const atRow = row ?? argMax(units.rows.map((_, each) => at(each, column)));
-  const atColumn = column ?? argMax(units.columns.map((_, each) => at(atRow, each)));
+  const atRow = row ?? argMax(units.rows.map((_, entry) => at(entry, column)));
+  const atColumn = column ?? argMax(units.columns.map((_, item) => at(atRow, item)));
   const weight = at(atRow, atColumn);
   return weight === weight ? { row: atRow, column: atColumn, weight } : null;
 }
@@ -78,7 +78,7 @@ export function comparisonText(side, likeness, head, now) {
   if (now.row === null && now.column === null) return [];
   const cell = findCell(units, weights, now);
   if (!cell) return [badge('AB'[side]), t('beside_no_such')];
-  const name = (axis, place) => make('b', {}, make('bdi', {}, units[axis][place].label));
+  const name = (axis, index) => make('b', {}, make('bdi', {}, units[axis][index].label));
   const [row, column] = [name('rows', cell.row), name('columns', cell.column)];
   const looks = fillElements(t('looks_at'), turned ? { query: column, key: row } : { query: row, key: column });
   return [badge('AB'[side]), make('span', {}, ...looks), make('span', { class: 'numeric' }, threeDecimals(cell.weight))];

@@ -97,6 +97,6 @@ export class HeadSimilarity {
         if (shared) heads.push({ layer, head, share: shared.share });
       }
     }
-    return heads.sort((one, other) => other.share - one.share);
+    return heads.sort((a, b) => b.share - a.share);
   }
 }

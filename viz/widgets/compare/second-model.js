@@ -20,7 +20,7 @@ const isReverse = (model, other) =>
 
 /** The bundled reverse model, if any. Never the toy. */
 export function reverseModel({ models }, { model }) {
-  return models.find((each) => each.name !== TOY && isReverse(each, model)) ?? null;
+  return models.find((item) => item.name !== TOY && isReverse(item, model)) ?? null;
 }
 
 /** The second model: the chosen one, else the reverse model, else the first model with another beam. */
@@ -32,7 +32,7 @@ export function secondModelName(config, translation) {
 /** Info on the second model, preferably from its translation, because it may support several target languages. */
 function secondModel(config, translation, second) {
   const name = secondModelName(config, translation);
-  return second?.model.name === name ? second.model : (config.models.find((each) => each.name === name) ?? { name });
+  return second?.model.name === name ? second.model : (config.models.find((model) => model.name === name) ?? { name });
 }
 
 /**

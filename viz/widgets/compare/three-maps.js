@@ -65,7 +65,7 @@ export class ThreeMaps {
       const options = [{}, { rowLabels: !inRow }, { rowLabels: !inRow, difference: true }];
       this.switchMode(
         `matrix ${inRow}`,
-        options.map((each) => new Heatmap(canvasPlotly(), state, each)),
+        options.map((option) => new Heatmap(canvasPlotly(), state, option)),
       );
     }
     const labels = rowLabelWidth(views[0], state.fit);

@@ -18,7 +18,9 @@ export function transferable(translation, text) {
   // Interventions on parts of a layer have a side, with as many layers as its self-attention. A copy has a second head.
   const exists = ({ kind, side, layer, head, from_layer: fromLayer, from_head: fromHead }) =>
     within(kind ?? side, layer, head) && within(kind, fromLayer ?? layer, fromHead);
-  return formatInterventions(parseInterventions(text).filter((each) => !SENTENCE_ACTIONS.has(each.action) && exists(each)));
+  return formatInterventions(
+    parseInterventions(text).filter((intervention) => !SENTENCE_ACTIONS.has(intervention.action) && exists(intervention)),
+  );
 }
 
 /** Interventions that a new translation keeps: `{}` if it keeps all. */

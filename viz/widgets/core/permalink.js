@@ -71,7 +71,7 @@ const REQUIRED_FIELDS = {
 function parseInterventions(text) {
   try {
     const list = JSON.parse(text);
-    return list.every((each) => REQUIRED_FIELDS[each.action].every((name) => FIELD_CHECKS[name](each[name]))) ? text : undefined;
+    return list.every((item) => REQUIRED_FIELDS[item.action].every((name) => FIELD_CHECKS[name](item[name]))) ? text : undefined;
   } catch {
     return undefined;
   }
@@ -100,7 +100,7 @@ export function parsePermalink(hash = location.hash) {
 /** Clamps the selection to this translation; invalid rows and columns become null. */
 export function clampSelection(translation, selection) {
   const within = (number, count) => (typeof number === 'number' && number >= count ? count - 1 : number);
-  const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((each) => translation.tensors[each]);
+  const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((candidate) => translation.tensors[candidate]);
   const [layers, heads] = [translation.layers(kind), translation.heads(kind)];
   const { rows, columns } = axes(translation, kind, selection); // merging words makes axes shorter
   const inside = (number, count) => (typeof number === 'number' && number < count ? number : null);
@@ -122,7 +122,7 @@ export function selectionFor(translation, { request, language, tab, ...linked })
   const { tab: _, ...defaults } = DEFAULTS; // the tab does not depend on the translation
   const requested = { ...defaults, ...(best && hasNoHead ? { kind: 'cross', ...best } : {}), ...linked };
   const selection = { ...requested, ...clampSelection(translation, requested) };
-  const isChosen = [selection.row, selection.column, selection.pinned].some((each) => each !== null);
+  const isChosen = [selection.row, selection.column, selection.pinned].some((item) => item !== null);
   return hasNoHead && !isChosen ? { ...selection, row: informativeRow(translation, selection, selection) } : selection;
 }
 

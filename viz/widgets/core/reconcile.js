@@ -10,18 +10,18 @@ export function reconcile(element, ...children) {
   const fresh = children.filter((child) => child != null).map(toNode);
   const old = [...element.childNodes];
   let first = 0; // old children before this index are used or skipped, so that reused children never move
-  const nodes = fresh.map((child, at) => {
-    const matches = (each, place) => place >= first && isSameNode(each, child);
+  const nodes = fresh.map((child, number) => {
+    const matches = (item, position) => position >= first && isSameNode(item, child);
     // With an equal count, match by index: a sentence may contain a word twice.
-    const place = old.length === fresh.length ? (matches(old[at], at) ? at : -1) : old.findIndex(matches);
+    const place = old.length === fresh.length ? (matches(old[number], number) ? number : -1) : old.findIndex(matches);
     if (place < 0) return child;
     first = place + 1;
     return patch(old[place], child);
   });
   const reused = new Set(nodes);
-  for (const each of old) if (!reused.has(each)) each.remove();
-  for (const [place, child] of nodes.entries()) {
-    const current = element.childNodes[place] ?? null;
+  for (const node of old) if (!reused.has(node)) node.remove();
+  for (const [index, child] of nodes.entries()) {
+    const current = element.childNodes[index] ?? null;
     if (current !== child) element.insertBefore(child, current);
   }
   return element;
@@ -45,6 +45,6 @@ function patch(old, fresh) {
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   for (const name of ['value', 'checked', 'disabled']) if (name in fresh && old[name] !== fresh[name]) old[name] = fresh[name];
   transferListeners(old, fresh);
-  for (const [place, child] of [...old.children].entries()) patch(child, fresh.children[place]);
+  for (const [index, child] of [...old.children].entries()) patch(child, fresh.children[index]);
   return old;
 }

@@ -27,12 +27,12 @@ export function informativeRow(translation, look, options) {
     const informative = word && [word, item, columns[column]].every(isWord) && !word.joined && columns[column].key !== word.key;
     return { row, column, weight: rowOfWeights[column] || 0, informative, clear: informative && rowOfWeights[column] >= MIN_ROW_PEAK };
   });
-  const clear = places.filter((place) => place.clear);
-  const scores = places.map((place) => {
-    if (!place.informative) return isWord(rows[place.row]) && isWord(columns[place.column]) ? place.weight * 1e-3 : 0;
-    const distance = Math.abs((place.column + 0.5) / columns.length - (place.row - shift + 0.5) / rows.length);
-    const crosses = place.clear && clear.some((other) => (other.row - place.row) * (other.column - place.column) < 0);
-    return place.weight + DISTANCE_PENALTY * distance + (place.clear ? 3 : 0) + (crosses ? 3 : 0);
+  const clear = places.filter((index) => index.clear);
+  const scores = places.map((position) => {
+    if (!position.informative) return isWord(rows[position.row]) && isWord(columns[position.column]) ? position.weight * 1e-3 : 0;
+    const distance = Math.abs((position.column + 0.5) / columns.length - (position.row - shift + 0.5) / rows.length);
+    const crosses = position.clear && clear.some((other) => (other.row - position.row) * (other.column - position.column) < 0);
+    return position.weight + DISTANCE_PENALTY * distance + (position.clear ? 3 : 0) + (crosses ? 3 : 0);
   });
   return argMax(scores);
 }
@@ -65,34 +65,34 @@ function firstHead(translation, kind) {
   const heads = translation.roles?.[kind] ?? [];
   const roles = heads
     .slice(0, translation.layers(kind))
-    .flatMap((layer, place) =>
-      layer.slice(0, translation.heads(kind)).map(([name, share, spread], head) => ({ layer: place, head, name, share, spread })),
+    .flatMap((layer, index) =>
+      layer.slice(0, translation.heads(kind)).map(([name, share, spread], head) => ({ layer: index, head, name, share, spread })),
     );
   for (const role of INFORMATIVE_ROLES[kind]) {
     const matches = roles.filter(({ name }) => name === role);
-    if (matches.length) return matches.reduce((best, each) => (each.share > best.share ? each : best));
+    if (matches.length) return matches.reduce((best, match) => (match.share > best.share ? match : best));
   }
-  return roles.length ? roles.reduce((best, each) => (each.spread < best.spread ? each : best)) : { layer: 0, head: 0 };
+  return roles.length ? roles.reduce((best, item) => (item.spread < best.spread ? item : best)) : { layer: 0, head: 0 };
 }
 
 /** The source position of each target token, by the aligning head, else by the mean of all heads. */
 function alignedSource(translation) {
   const { layer, head, shift } = aligningHead(translation) ?? { layer: 'mean', head: 'mean', shift: 0 };
   const { weights, rows, columns } = translation.map('cross', layer, head);
-  return translation.target.map((_, place) => {
-    const row = Math.min(place + shift, rows - 1);
+  return translation.target.map((_, index) => {
+    const row = Math.min(index + shift, rows - 1);
     return argMax(translation.source.map(({ special }, column) => (special ? 0 : weights[row * columns + column])));
   });
 }
 
 /** The target position that aligns with a source position, or the one that aligns nearest to it. */
-function alignedTarget(translation, place) {
+function alignedTarget(translation, index) {
   const sources = alignedSource(translation);
-  const gaps = sources.map((source) => Math.abs(source - place));
+  const gaps = sources.map((source) => Math.abs(source - index));
   return gaps.indexOf(Math.min(...gaps));
 }
 
-function rowOfPosition(rows, place) {
-  const row = rows.findIndex(({ places }) => places.includes(place));
+function rowOfPosition(rows, index) {
+  const row = rows.findIndex(({ places }) => places.includes(index));
   return row < 0 ? null : row;
 }

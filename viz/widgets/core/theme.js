@@ -27,7 +27,7 @@ export const colour = (name) => themes[state.theme].variables[`--${name}`];
 /** A colour scale in Plotly's format. */
 export function plotlyScale(name) {
   const samples = themes[state.theme].scales[name];
-  return samples.map((hex, place) => [place / (samples.length - 1), hex]);
+  return samples.map((hex, index) => [index / (samples.length - 1), hex]);
 }
 
 /** A colour scale as 256 RGB triples. */
@@ -37,7 +37,7 @@ export function colourTable(name, theme = state.theme) {
   return tables.get(key);
 }
 
-const channels = (hex) => [1, 3, 5].map((place) => parseInt(hex.slice(place, place + 2), 16));
+const channels = (hex) => [1, 3, 5].map((index) => parseInt(hex.slice(index, index + 2), 16));
 
 function interpolate(samples) {
   const colours = new Uint8ClampedArray(256 * 3);

@@ -74,8 +74,12 @@ export class Translation {
     this.model = { ...values.model, source: languageTag(source), target: languageTag(target) };
     const unknown = new Set(values.unknown);
     const sourceTokens = withPositions(values.source, values.source_text);
-    this.source = sourceTokens.map((token, place) => ({ ...token, key: `s${place}`, ...(unknown.has(place) ? { unknown: true } : {}) }));
-    this.target = withPositions(values.target, values.text).map((token, place) => ({ ...token, key: `t${place}` }));
+    this.source = sourceTokens.map((token, position) => ({
+      ...token,
+      key: `s${position}`,
+      ...(unknown.has(position) ? { unknown: true } : {}),
+    }));
+    this.target = withPositions(values.target, values.text).map((token, index) => ({ ...token, key: `t${index}` }));
     this.start = { ...values.start, key: 'b' };
     /** @type {Partial<Record<Kind, Tensor>>} */
     this.tensors = {};
@@ -94,7 +98,7 @@ export class Translation {
   /** Whether the reranking changed which hypothesis is best. */
   get isOverruled() {
     const better = (one, other) => (one.ended === other.ended ? one.score > other.score : one.ended);
-    return this.isReadBack && this.hypotheses.some((each) => better(each, this.hypotheses[0]));
+    return this.isReadBack && this.hypotheses.some((hypothesis) => better(hypothesis, this.hypotheses[0]));
   }
 
   /** The request in the server's format, with the options as top-level values. */
@@ -183,8 +187,8 @@ export class Translation {
     if (cached) return cached;
     const parts =
       layer === 'mean'
-        ? Array.from({ length: layers }, (_, each) => this.gather(kind, each, head))
-        : Array.from({ length: heads }, (_, each) => this.gather(kind, layer, each));
+        ? Array.from({ length: layers }, (_, entry) => this.gather(kind, entry, head))
+        : Array.from({ length: heads }, (_, item) => this.gather(kind, layer, item));
     const result = head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size);
     this.gatheredMaps.set(key, result);
     return result;

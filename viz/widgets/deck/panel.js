@@ -58,7 +58,7 @@ export class Panel {
     this.save.textContent = t('deck_save');
     this.save.hidden = isGuest;
     this.drawReceived();
-    replace(this.list, ...views.map((view, place) => this.row(view, place)));
+    replace(this.list, ...views.map((view, index) => this.row(view, index)));
     const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
     replace(
       this.ways,
@@ -86,15 +86,15 @@ export class Panel {
     );
   }
 
-  row(view, place) {
-    const number = place + 1;
+  row(view, index) {
+    const number = index + 1;
     const title = make('input', { type: 'text', maxlength: LIMITS.title, 'aria-label': t('deck_title_of', { number }) });
     title.value = view.title;
-    title.addEventListener('input', () => this.deck.write(place, { title: title.value }));
+    title.addEventListener('input', () => this.deck.write(index, { title: title.value }));
     const note = make('textarea', { rows: 2, maxlength: LIMITS.note, 'aria-label': t('deck_note_of', { number }) });
     note.placeholder = t('deck_note');
     note.value = view.note;
-    note.addEventListener('input', () => this.deck.write(place, { note: note.value }));
+    note.addEventListener('input', () => this.deck.write(index, { note: note.value }));
     const last = this.deck.views.length - 1;
     const act = (sign, onClick, disabled = false) => {
       const button = this.iconButton(sign, onClick);
@@ -106,13 +106,13 @@ export class Panel {
     const acts = make(
       'div',
       { class: 'deck-acts' },
-      act('show', () => this.deck.show(place)),
-      act('up', () => this.move(place, -1, 'up'), place === 0),
-      act('down', () => this.move(place, 1, 'down'), place === last),
-      act('remove', () => this.remove(place)),
+      act('show', () => this.deck.show(index)),
+      act('up', () => this.move(index, -1, 'up'), index === 0),
+      act('down', () => this.move(index, 1, 'down'), index === last),
+      act('remove', () => this.remove(index)),
     );
     const words = make('div', { class: 'deck-words' }, title, note);
-    return make('li', { data: { place } }, make('span', { class: 'numeric', 'aria-hidden': 'true' }, String(number)), words, acts);
+    return make('li', { data: { place: index } }, make('span', { class: 'numeric', 'aria-hidden': 'true' }, String(number)), words, acts);
   }
 
   iconButton(sign, onClick) {
@@ -127,10 +127,10 @@ export class Panel {
   // ---------------------------------------------------------------- actions
 
   /** Move a view; the focus moves with the pressed button. */
-  move(place, by, part) {
-    const to = Math.max(0, Math.min(this.deck.views.length - 1, place + by));
-    if (to === place) return;
-    this.deck.move(place, by);
+  move(index, by, part) {
+    const to = Math.max(0, Math.min(this.deck.views.length - 1, index + by));
+    if (to === index) return;
+    this.deck.move(index, by);
     const row = this.list.children[to];
     const control = /** @type {any} */ (row.querySelector(part.length > 4 ? part : `[data-act=${part}]`));
     if (control.disabled) /** @type {any} */ (row.querySelector('[data-act]:is([data-act=up], [data-act=down]):not(:disabled)')).focus();
@@ -148,13 +148,13 @@ export class Panel {
     this.move(Number(row.dataset.place), by, act ?? event.target.localName);
   }
 
-  remove(place) {
-    const { title } = this.deck.views[place];
-    this.deck.remove(place);
+  remove(index) {
+    const { title } = this.deck.views[index];
+    this.deck.remove(index);
     const undo = () => {
       this.deck.undo();
       this.status.textContent = '';
-      /** @type {any} */ (this.list.children[place])?.querySelector('[data-act=remove]').focus();
+      /** @type {any} */ (this.list.children[index])?.querySelector('[data-act=remove]').focus();
     };
     const back = make('button', { type: 'button', class: 'link', onclick: undo }, t('deck_undo'));
     replace(this.status, t('deck_removed', { title }), ' ', back);

@@ -37,13 +37,13 @@ export class Presentation {
     return this.place >= 0;
   }
 
-  start(place) {
+  start(index) {
     this.opener = /** @type {HTMLElement | null} */ (document.activeElement);
     document.documentElement.classList.add('beamer');
     this.element.hidden = false;
     this.applyZoom();
     set({ beamer: true });
-    this.go(place);
+    this.go(index);
     this.next.focus({ preventScroll: true });
   }
 
@@ -52,11 +52,11 @@ export class Presentation {
     document.documentElement.style.zoom = String(Math.max(1, Math.min(MAX_ZOOM, innerWidth / DESIGN_WIDTH)));
   }
 
-  go(place) {
+  go(index) {
     const { views } = this.deck;
-    if (place < 0 || place >= views.length) return;
-    this.place = place;
-    const { hash } = views[place];
+    if (index < 0 || index >= views.length) return;
+    this.place = index;
+    const { hash } = views[index];
     if (location.hash !== hash) location.replace(hash); // the page loads its URL hash; `replace` adds no history entry
     this.draw();
     scrollTo(0, 0);

@@ -21,7 +21,7 @@ export function choiceReason(tree, finished, backs, weight) {
 /** The parts in which two texts differ, by words if they have spaces. A part is never empty: it takes its neighbour. */
 export function differingParts(text, other) {
   const isSpaced = text.includes(' ');
-  const [one, two] = [text, other].map((each) => (isSpaced ? each.split(' ') : [...each]));
+  const [one, two] = [text, other].map((item) => (isSpaced ? item.split(' ') : [...item]));
   const shorter = Math.min(one.length, two.length);
   let start = 0;
   while (start < shorter && one[start] === two[start]) start++;
@@ -41,25 +41,25 @@ function shorten(units, gap) {
 function againstOthers(tree, finished, backs, weight) {
   const [best, second] = finished;
   if (second === undefined) return t('decoding_why_only');
-  const score = (place) => tree.about(place).score;
+  const score = (position) => tree.about(position).score;
   const values = (rival, getNumber) => {
     const [text, other] = differingParts(tree.getNode(best).text, tree.getNode(rival).text);
     return { text, other, best: formatSigned(getNumber(best)), second: formatSigned(getNumber(rival)) };
   };
   if (backs[0] === null) return t('decoding_why_score', values(second, score));
-  const rival = finished.slice(1).reduce((one, other) => (score(other) > score(one) ? other : one));
+  const rival = finished.slice(1).reduce((a, b) => (score(b) > score(a) ? b : a));
   if (score(rival) > score(best) + MIN_DIFFERENCE) return t('decoding_why_reversed', values(rival, score));
-  const total = (place) => score(place) + weight * (backs[finished.indexOf(place)] ?? 0);
+  const total = (index) => score(index) + weight * (backs[finished.indexOf(index)] ?? 0);
   return t('decoding_why_sum', values(second, total));
 }
 
 /** Names the first token of the path that is not the most probable continuation, from which greedy search diverges. */
 function againstGreedy(tree, best) {
-  for (const place of tree.path(best)) {
-    const parent = tree.parent(place);
+  for (const index of tree.path(best)) {
+    const parent = tree.parent(index);
     const first = parent === undefined ? tree.steps[0][0] : tree.child(parent);
-    if (first === place) continue;
-    const { step, label } = tree.about(place);
+    if (first === index) continue;
+    const { step, label } = tree.about(index);
     return t('decoding_why_not_greedy', { step: step + 1, token: label, other: tree.about(first).label });
   }
   return t('decoding_why_greedy');

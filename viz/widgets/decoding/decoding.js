@@ -41,7 +41,10 @@ class DecodingTab {
     this.controls = make('div', { class: 'controls', hidden: true }, this.stepper.element, ...this.tree.choices);
     this.chosen = new SelectedNode({ choose, onStep: (step) => this.moveStep(step), open: () => this.open(this.node) });
     this.finished = new FinishedList({ choose, open });
-    this.probabilities = new Probabilities({ choose: (place) => this.chooseToken(place), onHover: (place) => this.hoverToken(place) });
+    this.probabilities = new Probabilities({
+      choose: (position) => this.chooseToken(position),
+      onHover: (index) => this.hoverToken(index),
+    });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.single = make('p', { class: 'single' });
     this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.requestSearch() });
@@ -185,13 +188,13 @@ class DecodingTab {
     this.probabilities.highlight(this.tokenAt(node));
   }
 
-  hoverToken(place) {
-    this.tree.highlight(place === null ? null : (this.targetNodes()[place] ?? null));
-    this.probabilities.highlight(place);
+  hoverToken(index) {
+    this.tree.highlight(index === null ? null : (this.targetNodes()[index] ?? null));
+    this.probabilities.highlight(index);
   }
 
-  chooseToken(place) {
-    const node = this.targetNodes()[place];
+  chooseToken(index) {
+    const node = this.targetNodes()[index];
     if (node !== undefined) this.choose(node);
   }
 

@@ -30,9 +30,9 @@ export function visibleNodes(search, { dropped, late, chosen }) {
   const { tree } = search;
   const path = new Set(chosen === undefined ? [] : tree.path(chosen));
   const last = lastDecisiveStep(search);
-  return tree.nodes.flatMap(({ outcome, step }, place) => {
+  return tree.nodes.flatMap(({ outcome, step }, index) => {
     const isShown = (dropped || outcome !== 'dropped') && (late || step <= last);
-    return isShown || path.has(place) ? [place] : [];
+    return isShown || path.has(index) ? [index] : [];
   });
 }
 
@@ -48,7 +48,7 @@ export function hasLateNodes(search) {
  */
 export function layout(tree, visible, width, down) {
   const isShown = new Set(visible);
-  const steps = tree.steps.map((places) => places.filter((place) => isShown.has(place))).filter((places) => places.length);
+  const steps = tree.steps.map((places) => places.filter((position) => isShown.has(position))).filter((places) => places.length);
   const ranks = Math.max(1, ...steps.map((places) => places.length));
   const lanes = down ? ranks : steps.length;
   const lane = Math.min(MAX_STEP_WIDTH, (width - (down ? 0 : ROOT_MARGIN)) / lanes);

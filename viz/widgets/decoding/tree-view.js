@@ -109,7 +109,7 @@ export class TreeView {
     for (const [name, value] of Object.entries({ width: this.width, height: positions.height }))
       this.lines.setAttribute(name, String(value));
     const order = [...visible].sort(
-      (one, other) => this.drawingOrder(one, winningPath, selectedPath) - this.drawingOrder(other, winningPath, selectedPath),
+      (a, b) => this.drawingOrder(a, winningPath, selectedPath) - this.drawingOrder(b, winningPath, selectedPath),
     );
     replace(this.lines, ...order.map((node) => this.line(context(node))));
     replace(this.boxes, ...visible.map((node) => this.box(context(node))));

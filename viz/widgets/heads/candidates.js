@@ -34,11 +34,11 @@ export function listCandidates({ tree, target }, token) {
   const { chosen, from } = findPath(nodes, target);
   const end = target.at(-1);
   const tokenText = ({ id, text }) => (end.special && id === end.id ? ` ${end.label}` : text);
-  const pathText = (place) => (place < 0 ? '' : pathText(nodes[place].parent) + tokenText(nodes[place]));
+  const pathText = (position) => (position < 0 ? '' : pathText(nodes[position].parent) + tokenText(nodes[position]));
   return nodes
-    .map((node, place) => ({ ...node, place, chosen: chosen.has(place) }))
+    .map((node, index) => ({ ...node, place: index, chosen: chosen.has(index) }))
     .filter(({ step }) => step === nodes[0].step + token - from)
-    .sort((one, other) => other.score - one.score)
+    .sort((a, b) => b.score - a.score)
     .map(({ place, score, outcome, chosen: own }) => ({ text: pathText(place).trim(), score, outcome, chosen: own }));
 }
 

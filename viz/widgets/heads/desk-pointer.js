@@ -49,6 +49,6 @@ const isPinned = ({ row, column }) => row === state.row && column === state.colu
 
 /** A clicked source word pins the row that attends to it most, unless the pinned row attends to it, too. */
 function cellOfColumn(view, column, row) {
-  const weights = Float32Array.from(view.rows, (_, place) => rowWeights(view, place)[column]);
+  const weights = Float32Array.from(view.rows, (_, index) => rowWeights(view, index)[column]);
   return [row !== null && weights[row] >= MIN_WEIGHT ? row : argMax(weights), column];
 }

@@ -34,9 +34,9 @@ export async function renderGif() {
   const frames = [];
   const words = rowEnds(translation, state);
   const interval = Math.ceil((words.length * sheet.width * sheet.height) / MAX_PIXELS);
-  const stops = words.filter((_, place) => (words.length - 1 - place) % interval === 0);
-  for (const [place, count] of stops.entries()) {
-    const last = place === stops.length - 1;
+  const stops = words.filter((_, position) => (words.length - 1 - position) % interval === 0);
+  for (const [index, count] of stops.entries()) {
+    const last = index === stops.length - 1;
     drawFrame(context, sheet, { translation, map, count: last ? null : count, token: count - 1 });
     frames.push({ pixels: context.getImageData(0, 0, sheet.width, sheet.height).data, delay: last ? LAST_FRAME_MS : FRAME_MS });
     await new Promise((done) => setTimeout(done)); // keeps the page responsive
@@ -61,7 +61,7 @@ function computeLayout(context, translation, { rows, columns }) {
 function wrap(context, { target, text }, width) {
   const lines = [[]];
   let [end, used] = [0, 0];
-  for (const [place, token] of target.entries()) {
+  for (const [index, token] of target.entries()) {
     if (token.special || token.end <= end) continue;
     const piece = text.slice(end, token.end);
     const wide = context.measureText(piece).width;
@@ -69,7 +69,7 @@ function wrap(context, { target, text }, width) {
       lines.push([]);
       used = 0;
     }
-    lines.at(-1).push({ text: used ? piece : piece.trimStart(), until: place });
+    lines.at(-1).push({ text: used ? piece : piece.trimStart(), until: index });
     used += wide;
     end = token.end;
   }
@@ -168,6 +168,6 @@ function drawUpright(context, text, { centre, bottom, size }) {
   const letters = [...text];
   const visible = letters.length > most ? [...letters.slice(0, most - 1), '⋮'] : letters;
   context.textAlign = 'center';
-  for (const [place, letter] of visible.entries()) context.fillText(letter, centre, bottom - (visible.length - place - 0.5) * line);
+  for (const [index, letter] of visible.entries()) context.fillText(letter, centre, bottom - (visible.length - index - 0.5) * line);
   context.textAlign = 'left';
 }

@@ -37,7 +37,8 @@ export function paragraph(here, corpus, count) {
 }
 
 /** Join sentences with spaces; a full-width full stop needs none. */
-export const joinSentences = (sentences) => sentences.reduce((all, each) => (/[。！？]$/.test(all) ? `${all}${each}` : `${all} ${each}`));
+export const joinSentences = (sentences) =>
+  sentences.reduce((all, sentence) => (/[。！？]$/.test(all) ? `${all}${sentence}` : `${all} ${sentence}`));
 
 export class HeadExplanation {
   /** @param {import('../core/server.js').Server} server */

@@ -40,7 +40,7 @@ export class HeadNeeded extends Question {
     replace(this.title, ...fillElements(t(word ? 'needed_word' : 'needed_sentence'), word ? { word } : {}));
     const request = translation.requestValues();
     const key = JSON.stringify([request, this.change, cell?.row ?? null]);
-    const places = cell ? visible.rows[cell.row].places : translation.target.map((_, place) => place);
+    const places = cell ? visible.rows[cell.row].places : translation.target.map((_, index) => index);
     this.load(
       key,
       (signal) => callWithRetry(this.server.changed_translation, { request, interventions: [this.change] }, null, null, signal),
@@ -51,7 +51,7 @@ export class HeadNeeded extends Question {
 
   show({ held: forced, answer, own }, places) {
     const before = own ?? state.translation;
-    const product = (tokens) => places.reduce((all, place) => all * (tokens[place]?.probability ?? 0), 1);
+    const product = (tokens) => places.reduce((all, index) => all * (tokens[index]?.probability ?? 0), 1);
     const bar = (name, value, look) =>
       make(
         'div',

@@ -12,8 +12,8 @@ const ROLE = 'role';
 
 /** Sorts heads by a column: numbers descending, names ascending; the opposite if `reversed`. */
 export function sortHeads(heads, column, reversed) {
-  const value = (each) => (column === HEAD ? -(each.layer * 1e3 + each.head) : each.measures[column]);
-  const rank = (each) => (value(each) === value(each) ? value(each) : -Infinity);
+  const value = (entry) => (column === HEAD ? -(entry.layer * 1e3 + entry.head) : entry.measures[column]);
+  const rank = (item) => (value(item) === value(item) ? value(item) : -Infinity);
   const compare = (one, other) =>
     column === ROLE ? one.role.localeCompare(other.role) || other.share - one.share : rank(other) - rank(one) || 0;
   const sorted = [...heads].sort(compare);
@@ -68,8 +68,8 @@ export class HeadTable {
     if (!this.element.open || !names.length) return;
     const measures = listMeasures(translation, kind);
     if (![HEAD, ROLE, ...names].includes(this.column)) [this.column, this.reversed] = [HEAD, false];
-    const heads = measures.flatMap((each, layer) =>
-      each.map((values, head) => {
+    const heads = measures.flatMap((measure, layer) =>
+      measure.map((values, head) => {
         const [role, share] = translation.roles[kind][layer][head];
         return { layer, head, role: t(`chip_${role}`), share, measures: values };
       }),
@@ -96,7 +96,7 @@ export class HeadTable {
           ...this.columns.map((name) => this.title(name, t(`measure_${name}`))),
         ),
       ),
-      make('tbody', {}, ...sortHeads(heads, this.column, this.reversed).map((each) => this.row(each))),
+      make('tbody', {}, ...sortHeads(heads, this.column, this.reversed).map((item) => this.row(item))),
     );
     if (focused) this.focus(focused);
   }

@@ -40,12 +40,12 @@ export class LinkHeads {
     this.element.hidden = !cell;
     if (!cell) return;
     const heads = weightsOfCell(source, visible, state, cell);
-    const name = (axis, place) => make('b', {}, source.name(visible, axis, [place]));
+    const name = (axis, index) => make('b', {}, source.name(visible, axis, [index]));
     const names = { query: name('rows', cell.row), key: name('columns', cell.column) };
     replace(this.title, t('link_heads'));
     const strong = heads.filter(({ weight }) => weight > STRONG_FROM).length;
     replace(this.description, ...fillElements(t('link_heads_says', { strong, all: heads.length }), names));
-    const ranked = heads.filter(({ weight }) => weight === weight).sort((one, other) => other.weight - one.weight);
+    const ranked = heads.filter(({ weight }) => weight === weight).sort((a, b) => b.weight - a.weight);
     replace(this.list, ...ranked.slice(0, MAX_LISTED).map((head) => this.bar(head)));
     this.back.hidden = !this.coloursWall;
     this.back.textContent = t('link_heads_back');

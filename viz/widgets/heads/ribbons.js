@@ -49,13 +49,13 @@ export class Ribbons {
     this.places ??= measurePlaces();
     const { places: area } = this;
     if (!area.height) return replace(/** @type {any} */ (this.picture));
-    const getBox = (axis, place) =>
+    const getBox = (axis, position) =>
       source
-        .keys(visible.kind, axis, visible[axis][place])
+        .keys(visible.kind, axis, visible[axis][position])
         .map((key) => area.words.get(key))
         .find(Boolean);
     const now = effectiveHighlight(getHighlight(store.state));
-    const [rows, columns] = ['rows', 'columns'].map((axis) => visible[axis].map((_, place) => getBox(axis, place)));
+    const [rows, columns] = ['rows', 'columns'].map((axis) => visible[axis].map((_, index) => getBox(axis, index)));
     // Ribbons of a sentence on several lines would cross its words: then only the highlighted ones are drawn.
     const wrapped = [rows, columns].some((boxes) => boxes.some((box) => box && Math.abs(box.top - boxes.find(Boolean).top) > 4));
     const paths = this.cells(visible, now)
@@ -76,7 +76,7 @@ export class Ribbons {
       const marked = Boolean(lit) && (!now.rows || now.rows.includes(row)) && (!now.columns || now.columns.includes(column));
       cells.push({ row, column, weight, marked, opposes: Boolean(effects) && effects[cell] < 0 });
     }
-    cells.sort((one, other) => Number(one.marked) - Number(other.marked) || one.weight - other.weight);
+    cells.sort((a, b) => Number(a.marked) - Number(b.marked) || a.weight - b.weight);
     return cells.slice(-Math.min(MAX_RIBBONS, rows.length * columns.length));
   }
 

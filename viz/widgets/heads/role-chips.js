@@ -36,7 +36,7 @@ export function headsByRole(translation, kind) {
       roles.set(role, [...(roles.get(role) ?? []), { layer, head, share }]);
     }
   }
-  for (const heads of roles.values()) heads.sort((one, other) => other.share - one.share);
+  for (const heads of roles.values()) heads.sort((a, b) => b.share - a.share);
   return new Map(Object.keys(PICTURES).flatMap((role) => (roles.has(role) ? [[role, roles.get(role)]] : [])));
 }
 
@@ -137,9 +137,9 @@ export class RoleChips {
 
 /** A 3 × 3 icon of the role's attention pattern. */
 function picture(role) {
-  const cells = [...PICTURES[role]].map((mark, place) => {
+  const cells = [...PICTURES[role]].map((mark, index) => {
     const opacity = { 0: 0.18, 1: 1, 2: 0.45 }[mark];
-    return svg('rect', { x: 4 * (place % 3), y: 4 * Math.floor(place / 3), width: 3.4, height: 3.4, opacity });
+    return svg('rect', { x: 4 * (index % 3), y: 4 * Math.floor(index / 3), width: 3.4, height: 3.4, opacity });
   });
   return svg('svg', { viewBox: '0 0 11.4 11.4', class: 'icon', fill: 'currentColor', 'aria-hidden': 'true' }, ...cells);
 }

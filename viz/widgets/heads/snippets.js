@@ -30,7 +30,7 @@ export function pythonSnippet({ model, text, ...options }, { kind, layer, head }
   const changed = Object.entries(options).filter(([name, value]) => isIncluded(name) && differs([name, value]) && String(value));
   const arguments_ = [toPythonLiteral(text), ...changed.map(([name, value]) => `${name}=${toPythonLiteral(value)}`)];
   if (reverseModel && !options.target) arguments_.push(`way_back=Translator.load(${toPythonLiteral(reverseModel)})`);
-  const place = [layer, head].filter((each) => typeof each === 'number');
+  const place = [layer, head].filter((item) => typeof item === 'number');
   const map =
     typeof layer === 'number' && (typeof head === 'number' || head === 'mean')
       ? `result.attention_map(${[toPythonLiteral(kind), ...place].join(', ')})`

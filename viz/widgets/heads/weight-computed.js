@@ -30,7 +30,7 @@ export class WeightComputed extends Question {
     const row = view.rows[cell.row].places[0]; // for a whole word, the row of its first token
     const weights = translation.map(kind, layer, head);
     const places = view.columns[cell.column].places;
-    const own = places.map((place) => weights.weights[row * weights.columns + place]);
+    const own = places.map((position) => weights.weights[row * weights.columns + position]);
     const column = places[argMax(own)];
     this.title.textContent = t('computed_title', { weight: threeDecimals(Math.max(...own) || 0) });
     const query = { request: translation.requestValues(), kind, layer, head, row, column, every: true };
@@ -43,11 +43,11 @@ export class WeightComputed extends Question {
   }
 
   show({ scores, powers, total, weights, allowed }, keys, chosen) {
-    const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((one, other) => weights[other] - weights[one]);
+    const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((left, right) => weights[right] - weights[left]);
     const listed = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
-    listed.sort((one, other) => weights[other] - weights[one]);
+    listed.sort((a, b) => weights[b] - weights[a]);
     const rest = ranked.filter((place) => !listed.includes(place));
-    const sum = (numbers, places) => places.reduce((all, place) => all + numbers[place], 0);
+    const sum = (numbers, places) => places.reduce((all, position) => all + numbers[position], 0);
     const line = (name, score, power, weight, look = '') =>
       make(
         'tr',
@@ -62,14 +62,14 @@ export class WeightComputed extends Question {
       make(
         'tbody',
         {},
-        ...listed.map((place) => {
-          const name = make('bdi', {}, keys[place].label);
+        ...listed.map((index) => {
+          const name = make('bdi', {}, keys[index].label);
           return line(
             name,
-            threeDecimals(scores[place]), // rounded further, the exponential would not match
-            large(powers[place]),
-            threeDecimals(weights[place]),
-            place === chosen ? 'chosen' : '',
+            threeDecimals(scores[index]), // rounded further, the exponential would not match
+            large(powers[index]),
+            threeDecimals(weights[index]),
+            index === chosen ? 'chosen' : '',
           );
         }),
         rest.length

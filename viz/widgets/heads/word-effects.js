@@ -128,7 +128,7 @@ export class WordEffects extends Question {
     const { kind, layer, head } = this.view.updateSelection();
     const place = { kind: kind ?? state.kind, layer, head };
     const predicted = this.heads?.[state.kind]?.[layer]?.[head];
-    const isListed = this.strongest?.some((each) => each.kind === state.kind && sameHead(each, place));
+    const isListed = this.strongest?.some((entry) => entry.kind === state.kind && sameHead(entry, place));
     if (!this.element.open || predicted === undefined || isListed) return replace(this.shownBar);
     const [key, { query }] = [`${state.kind} ${layer} ${head}`, this];
     if (!this.measured.has(key)) {
@@ -148,7 +148,7 @@ export class WordEffects extends Question {
       return this.mark();
     }
     const measured = this.measured.get(key) ?? NaN;
-    const most = Math.max(...(this.strongest ?? []).map((each) => Math.abs(each.measured)), Math.abs(measured) || 0, 1e-9);
+    const most = Math.max(...(this.strongest ?? []).map((item) => Math.abs(item.measured)), Math.abs(measured) || 0, 1e-9);
     return replace(this.shownBar, this.bar({ kind: state.kind, layer, head, predicted, measured }, most));
   }
 

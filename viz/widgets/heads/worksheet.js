@@ -52,8 +52,8 @@ export function printSheets(open) {
 
 function buildWorksheet() {
   const { translation, kind } = state;
-  const looks = KINDS.filter((each) => translation.tensors[each]).map((each) =>
-    each === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, each),
+  const looks = KINDS.filter((entry) => translation.tensors[entry]).map((item) =>
+    item === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, item),
   );
   const maps = looks.map((look) => view(translation, look.kind, look.layer, look.head, DISPLAY_OPTIONS));
   const exercises = maps.map((map) => clearRows(map, isShiftedHead(translation, map)));
@@ -62,7 +62,7 @@ function buildWorksheet() {
   const name = make('p', { class: 'pupil' }, t('sheet_name'));
   const sentence = (text, lang) => make('p', { class: 'said', lang, dir: 'auto' }, text);
   const about = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];
-  const parts = maps.map((map, place) => worksheetPart(map, numbered[place]));
+  const parts = maps.map((map, index) => worksheetPart(map, numbered[index]));
   const answers = numbered
     .flat()
     .map(({ number: of, key, weight }) => make('li', { value: of }, make('bdi', {}, key), ` ${twoDecimals(weight)}`));

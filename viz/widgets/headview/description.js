@@ -36,7 +36,7 @@ export function mountDescription(element) {
   };
 }
 
-const tokenName = (source, view, axis, place) => make('b', {}, source.name(view, axis, [place]));
+const tokenName = (source, view, axis, index) => make('b', {}, source.name(view, axis, [index]));
 
 function attentionText(source, view, now) {
   const lit = highlightWeights(view, now);
@@ -66,13 +66,13 @@ function effectText(view, [row, column], names) {
 /** In a comparison, the cell with the largest difference represents a row or a column. */
 function differenceText(source, other, view, now) {
   const [first, second] = [highlightWeights(other, now), highlightWeights(view, now)];
-  const gap = (axis) => argMax(second[axis].map((weight, place) => Math.abs(first[axis][place] - weight)));
+  const gap = (axis) => argMax(second[axis].map((weight, index) => Math.abs(first[axis][index] - weight)));
   const [row, column] = [now.rows?.[0] ?? gap('rows'), now.columns?.[0] ?? gap('columns')];
-  const [a, b] = [other, view].map((each) => combinedWeights(each, [row], [column]));
+  const [a, b] = [other, view].map((entry) => combinedWeights(entry, [row], [column]));
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (b !== b) return fillElements(t('says_masked'), names);
   if (view.effects) {
-    const [first, second] = [other, view].map((each) => sumEffects(each, [row], [column]));
+    const [first, second] = [other, view].map((item) => sumEffects(item, [row], [column]));
     const numbers = { difference: signed(first - second, 2), a: signed(first, 2), b: signed(second, 2) };
     return fillElements(t('effect_says_difference', numbers), names);
   }

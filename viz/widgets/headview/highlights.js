@@ -11,7 +11,7 @@ export const NO_HIGHLIGHT = { hover: NO_CELLS, pinned: NO_CELLS, missing: '' };
 
 export const hasAny = ({ rows, columns }) => Boolean(rows?.length || columns?.length);
 
-const toList = (place) => (place === null ? null : [place]);
+const toList = (index) => (index === null ? null : [index]);
 
 /** The highlight of a store, with at most one row and one column. */
 export const getHighlight = ({ row, column, hoverRow, hoverColumn }) => ({
@@ -22,7 +22,7 @@ export const getHighlight = ({ row, column, hoverRow, hoverColumn }) => ({
 
 /** Effective highlight: per axis the hover, else the pin. */
 export function effectiveHighlight({ hover, pinned }) {
-  const places = (axis) => [hover[axis], pinned[axis]].find((each) => each?.length) ?? null;
+  const places = (axis) => [hover[axis], pinned[axis]].find((item) => item?.length) ?? null;
   return { rows: places('rows'), columns: places('columns') };
 }
 
@@ -38,7 +38,7 @@ export const sumEffects = ({ effects, columns: { length } }, rows, columns) =>
 
 /** `combinedWeights` of the highlighted rows per column or, if no row is highlighted, of the highlighted columns per row. */
 export function highlightWeights(view, { rows, columns }) {
-  const each = (items, weigh) => Float32Array.from(items, (_, place) => weigh(place));
+  const each = (items, weigh) => Float32Array.from(items, (_, index) => weigh(index));
   if (rows?.length) return { columns: each(view.columns, (column) => combinedWeights(view, rows, [column])) };
   if (columns?.length) return { rows: each(view.rows, (row) => combinedWeights(view, [row], columns)) };
   return {};

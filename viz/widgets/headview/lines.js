@@ -53,7 +53,10 @@ export class Lines {
       const text = side === 'row' ? rowName(token) : make('span', { class: token.special ? 'special' : '' }, token.label);
       return make('div', { class: `label ${side}`, data: { [side]: place }, style, title: token.read ? rowText(token) : token.full }, text);
     };
-    const all = [...rows.map((token, place) => item(token, place, 'row')), ...columns.map((token, place) => item(token, place, 'column'))];
+    const all = [
+      ...rows.map((token, position) => item(token, position, 'row')),
+      ...columns.map((token, index) => item(token, index, 'column')),
+    ];
     replace(this.labels, ...all);
   }
 
@@ -84,10 +87,10 @@ export class Lines {
   }
 
   /** Scrolls to the selection. */
-  scrollIntoView(place) {
+  scrollIntoView(index) {
     const { scrollTop, clientHeight, scrollHeight } = this.element;
-    if (place === null || scrollHeight <= clientHeight) return;
-    const at = (place + 0.5) * this.gap;
+    if (index === null || scrollHeight <= clientHeight) return;
+    const at = (index + 0.5) * this.gap;
     if (at < scrollTop || at > scrollTop + clientHeight - 2 * this.gap) this.element.scrollTop = at - clientHeight / 2;
   }
 

@@ -42,12 +42,12 @@ export class MapLabels {
     replace(
       this.columns,
       ...columns.map((item, column) => this.label(item, { column }, `width:${cellWidth}px`)),
-      ...tens(columns.length).map((place) => tick(place + 1, tickStyle((place + 0.5) * cellWidth, width))),
+      ...tens(columns.length).map((position) => tick(position + 1, tickStyle((position + 0.5) * cellWidth, width))),
     );
     replace(
       this.rows,
       ...rows.map((item, row) => this.label(item, { row }, `height:${cellHeight}px`)),
-      ...tens(rows.length).map((place) => tick(place + 1, `right:8px;top:${(place + 0.5) * cellHeight - 6}px`)),
+      ...tens(rows.length).map((index) => tick(index + 1, `right:8px;top:${(index + 0.5) * cellHeight - 6}px`)),
     );
   }
 

@@ -25,9 +25,9 @@ export function tokenStrengths(source, view, now, scale) {
   const greatest = maxWeight(weights);
   // If an element has several byte pieces, sum their columns or average their rows.
   return (keys) => {
-    const places = [...new Set(keys.map((key) => placeByKey.get(key)).filter((place) => place !== undefined))];
+    const places = [...new Set(keys.map((key) => placeByKey.get(key)).filter((position) => position !== undefined))];
     if (!places.length) return undefined;
-    const sum = places.reduce((all, place) => all + weights[place], 0);
+    const sum = places.reduce((all, index) => all + weights[index], 0);
     return colourLevel(axis === 'columns' ? sum : sum / places.length, greatest, source.relative ? 'row' : scale);
   };
 }
@@ -36,7 +36,7 @@ export function tokenStrengths(source, view, now, scale) {
 export function shadeStrips(strips, source, view, now, { scale, palette }) {
   const strengths = tokenStrengths(source, view, now, scale);
   const axis = now.rows ? 'rows' : 'columns';
-  const chosen = new Set((now[axis] ?? []).flatMap((place) => source.keys(view.kind, axis, view[axis][place])));
+  const chosen = new Set((now[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index])));
   for (const token of strips.elements()) {
     const keys = token.dataset.keys.split(' ');
     paint(token, strengths(keys), palette);
@@ -62,6 +62,6 @@ function mergeFrames(tokens) {
 function scrollIntoView(strip) {
   if (!strip.classList.contains('long') || strip.matches(':hover')) return;
   const chosen = strip.querySelector('.chosen');
-  const token = chosen ?? [...strip.children].find((each) => each.style.backgroundColor);
+  const token = chosen ?? [...strip.children].find((child) => child.style.backgroundColor);
   if (token) strip.scrollTop = token.offsetTop - SCROLL_MARGIN;
 }

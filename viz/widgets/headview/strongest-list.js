@@ -14,7 +14,7 @@ export function mountStrongestList(element, { sums = false } = {}) {
   /** `now`: highlighted rows and columns; `comparing`: whether the listed head is B of a comparison. */
   return function list(source, view, now, comparing = false) {
     const { title, entries } = listEntries(source, view, now);
-    const best = entries.filter(([, weight]) => weight === weight).sort((one, two) => two[1] - one[1]);
+    const best = entries.filter(([, weight]) => weight === weight).sort((a, two) => two[1] - a[1]);
     const whole = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
     const sum = sums && now.rows && !view.maximum ? sumUnmasked(highlightWeights(view, now).columns ?? []) : 0;
@@ -28,7 +28,7 @@ export function mountStrongestList(element, { sums = false } = {}) {
   };
 }
 
-const sumUnmasked = (weights) => weights.reduce((all, each) => all + (each || 0), 0); // without masked cells
+const sumUnmasked = (weights) => weights.reduce((all, weight) => all + (weight || 0), 0); // without masked cells
 
 function listEntries(source, view, now) {
   const rest = source.rest?.(view);
@@ -43,15 +43,15 @@ function listEntries(source, view, now) {
   }
   const axis = lit.rows ? 'rows' : 'columns';
   const both = now.rows ? now.columns : null; // if a cell is highlighted, its column is marked
-  const cellText = (place) => {
-    if (!lit.columns && !lit.rows) return fourDecimals(rest[place]); // not quantised
-    return formatWeight(view, weights[place], lit.rows ? [place] : now.rows, lit.rows ? now.columns : [place]);
+  const cellText = (position) => {
+    if (!lit.columns && !lit.rows) return fourDecimals(rest[position]); // not quantised
+    return formatWeight(view, weights[position], lit.rows ? [position] : now.rows, lit.rows ? now.columns : [position]);
   };
-  const entries = topIndices(weights, MAX_LISTED).map((place) => [
-    source.longName?.(view, axis, [place]) ?? source.name(view, axis, [place]),
-    weights[place],
-    both?.includes(place),
-    cellText(place),
+  const entries = topIndices(weights, MAX_LISTED).map((index) => [
+    source.longName?.(view, axis, [index]) ?? source.name(view, axis, [index]),
+    weights[index],
+    both?.includes(index),
+    cellText(index),
   ]);
   return { title: source.listTitle(view, now), entries };
 }
@@ -61,12 +61,12 @@ const formatWeight = (view, weight, rows, columns) => formatCertain(weight, erro
 /** Indices of the `count` largest values, in descending order of `size`, without sorting all values. */
 export function topIndices(values, count, size = (value) => value) {
   const best = [];
-  for (let place = 0; place < values.length; place++) {
-    const here = size(values[place]);
+  for (let index = 0; index < values.length; index++) {
+    const here = size(values[index]);
     if (here !== here || (best.length === count && here <= size(values[best.at(-1)]))) continue;
     let at = best.length;
     while (at > 0 && size(values[best[at - 1]]) < here) at--;
-    best.splice(at, 0, place);
+    best.splice(at, 0, index);
     if (best.length > count) best.pop();
   }
   return best;

@@ -86,12 +86,12 @@ export class Tour {
     this.reposition();
   }
 
-  go(place) {
-    if (place >= STEPS.length) {
+  go(index) {
+    if (index >= STEPS.length) {
       this.close('done');
       return;
     }
-    this.place = Math.max(0, place);
+    this.place = Math.max(0, index);
     this.draw();
     const ring = this.ringTargets();
     const { offsetHeight: height } = this.card;

@@ -96,14 +96,14 @@ class LessonPlayer {
     set({ lesson: '' });
   }
 
-  toStep(place) {
+  toStep(index) {
     this.stop();
-    this.enter(place);
+    this.enter(index);
   }
 
-  enter(place, part = 0) {
+  enter(position, part = 0) {
     const { steps, name } = this.lesson;
-    const index = Math.max(0, Math.min(steps.length - 1, place));
+    const index = Math.max(0, Math.min(steps.length - 1, position));
     this.go({ ...this.choice, lesson: name, step: steps[index].name, part });
   }
 

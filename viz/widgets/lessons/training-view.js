@@ -103,12 +103,12 @@ export class TrainingView {
     }, FRAME_MS);
   }
 
-  showSnapshot(place) {
+  showSnapshot(index) {
     if (this.timer && !this.run.isRunning) {
       clearTimeout(this.timer); // the visitor controls playback; the run continues
       this.timer = 0;
     }
-    this.place = place;
+    this.place = index;
     this.draw();
   }
 

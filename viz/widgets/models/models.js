@@ -69,7 +69,7 @@ class ModelsTab {
   draw() {
     const cards = this.cards.map((card) => ({ ...card, source: card.languages[0] ?? '', target: card.languages[1] ?? '' }));
     const rank = (card) => (card.default ? 0 : card.kind === 'transformer' ? 1 : 2);
-    cards.sort((one, other) => rank(one) - rank(other) || byPair(one, other));
+    cards.sort((a, b) => rank(a) - rank(b) || byPair(a, b));
     const installed = cards.filter(({ downloaded }) => downloaded);
     const downloadable = cards.filter(({ downloaded }) => !downloaded);
     replace(this.list, installed.length ? this.table(installed) : null, downloadable.length ? this.hub(downloadable) : null);

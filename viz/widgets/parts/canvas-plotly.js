@@ -20,7 +20,7 @@ function react(element, traces, layout, options) {
 
 function restyle(element, { z }, [place]) {
   const { traces, ...rest } = last.get(element);
-  show(element, { ...rest, traces: traces.map((trace, each) => (each === place ? { ...trace, z: z[0] } : trace)) });
+  show(element, { ...rest, traces: traces.map((trace, item) => (item === place ? { ...trace, z: z[0] } : trace)) });
 }
 
 function purge(element) {

@@ -8,7 +8,7 @@ const MAX_CODES = 4096; // LZW codes; the dictionary is then reset
 export function encodeGif(frames, width, height) {
   const { colours, paletteIndex } = colourTable(frames);
   const out = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
-  for (let place = 0; place < MAX_COLOURS; place++) out.push(...channels(colours[place] ?? 0));
+  for (let index = 0; index < MAX_COLOURS; index++) out.push(...channels(colours[index] ?? 0));
   out.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
   const parts = [Uint8Array.from(out)];
   for (const { pixels, delay } of frames) {
@@ -28,14 +28,14 @@ const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pi
 function colourTable(frames) {
   const counts = new Map();
   for (const { pixels } of frames) {
-    for (let at = 0; at < pixels.length; at += 4) {
-      const colour = colourAt(pixels, at);
+    for (let position = 0; position < pixels.length; position += 4) {
+      const colour = colourAt(pixels, position);
       counts.set(colour, (counts.get(colour) ?? 0) + 1);
     }
   }
-  const colours = [...counts].sort((one, other) => other[1] - one[1]).slice(0, MAX_COLOURS);
+  const colours = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MAX_COLOURS);
   const table = colours.map(([colour]) => colour);
-  const known = new Map(table.map((colour, place) => [colour, place]));
+  const known = new Map(table.map((colour, index) => [colour, index]));
   const paletteIndex = (colour) => {
     if (!known.has(colour)) known.set(colour, nearest(table, colour));
     return known.get(colour);
@@ -45,15 +45,15 @@ function colourTable(frames) {
 
 function nearest(table, colour) {
   const [red, green, blue] = channels(colour);
-  const distances = table.map((each) => {
-    const [r, g, b] = channels(each);
+  const distances = table.map((item) => {
+    const [r, g, b] = channels(item);
     return (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2;
   });
   return distances.indexOf(Math.min(...distances));
 }
 
 function indices(pixels, paletteIndex) {
-  return Uint8Array.from({ length: pixels.length / 4 }, (_, place) => paletteIndex(colourAt(pixels, 4 * place)));
+  return Uint8Array.from({ length: pixels.length / 4 }, (_, index) => paletteIndex(colourAt(pixels, 4 * index)));
 }
 
 /** LZW compression with codes of 9 to 12 bits, in blocks of at most 255 bytes, terminated by an empty block. */
@@ -73,8 +73,8 @@ function compress(values) {
   let next = FIRST;
   write(CLEAR);
   let prefix = values[0];
-  for (let place = 1; place < values.length; place++) {
-    const key = (prefix << 8) | values[place];
+  for (let position = 1; position < values.length; position++) {
+    const key = (prefix << 8) | values[position];
     const known = codes.get(key);
     if (known !== undefined) {
       prefix = known;
@@ -90,14 +90,14 @@ function compress(values) {
       codes = new Map();
       [next, size] = [FIRST, 9];
     }
-    prefix = values[place];
+    prefix = values[position];
   }
   write(prefix);
   write(END);
   if (filled) bytes.push(bits & 255);
   const blocks = [];
-  for (let at = 0; at < bytes.length; at += 255) {
-    const block = bytes.slice(at, at + 255);
+  for (let index = 0; index < bytes.length; index += 255) {
+    const block = bytes.slice(index, index + 255);
     blocks.push(block.length, ...block);
   }
   return Uint8Array.from([...blocks, 0]);

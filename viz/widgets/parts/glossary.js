@@ -25,7 +25,7 @@ export class Glossary {
         this.byForm.set((not ? form.slice(1) : form).toLowerCase(), not ? null : term);
       }
     }
-    const longestFirst = [...this.byForm.keys()].sort((one, other) => other.length - one.length);
+    const longestFirst = [...this.byForm.keys()].sort((a, b) => b.length - a.length);
     // A Latin form is a whole word; Chinese has no spaces.
     const bounded = (form) => (/^\p{Script=Latin}/u.test(form) ? `(?<!${LETTER})${escaped(form)}(?!${LETTER})` : escaped(form));
     this.form = new RegExp(longestFirst.map(bounded).join('|'), 'giu');
@@ -44,7 +44,7 @@ export class Glossary {
       for (let end = first + 2; end <= literals.length; end++) {
         const run = literals.slice(first, end);
         if (!explains.slice(first, end).some(Boolean) || this.lettersOutsideTerms(run.join('')) < MIN_CHARACTERS) continue;
-        this.filled.push(new RegExp(`^${run.map((each) => `(${escaped(each)})`).join('.*?')}$`, 'dsu'));
+        this.filled.push(new RegExp(`^${run.map((item) => `(${escaped(item)})`).join('.*?')}$`, 'dsu'));
       }
     }
   }
@@ -69,7 +69,7 @@ export class Glossary {
   find(text) {
     const all = this.matches(text);
     if (!all.length || this.whole.has(text.trim())) return all;
-    const phrase = this.filled.map((each) => each.exec(text)).find(Boolean);
+    const phrase = this.filled.map((item) => item.exec(text)).find(Boolean);
     if (!phrase) return [];
     const ours = /** @type {any} */ (phrase).indices.slice(1);
     return all.filter(({ start, end }) => ours.some(([from, to]) => from <= start && end <= to));

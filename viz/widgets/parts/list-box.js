@@ -114,10 +114,10 @@ export class ListBox {
     this.choose(row.dataset.value);
   }
 
-  go(place, scroll = true) {
+  go(index, scroll = true) {
     this.rows[this.at]?.classList.remove('at');
-    this.at = place;
-    const row = this.rows[place];
+    this.at = index;
+    const row = this.rows[index];
     row?.classList.add('at');
     if (row && scroll) this.reveal(row);
     for (const element of [this.list, this.search]) {

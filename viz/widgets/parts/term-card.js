@@ -97,7 +97,7 @@ export class TermCard {
       return;
     }
     const box = this.term.getClientRects()[0] ?? { left: 0, top: -1, bottom: -1 };
-    const [left, top, bottom, room] = [box.left, box.top, box.bottom, innerHeight].map((each) => each / pageZoom());
+    const [left, top, bottom, room] = [box.left, box.top, box.bottom, innerHeight].map((item) => item / pageZoom());
     if (bottom < 0 || top > room) {
       this.close();
       return;

@@ -14,7 +14,7 @@ export function showTooltip(event, text) {
   tooltip.textContent = text;
   tooltip.hidden = false;
   const { offsetWidth: width, offsetHeight: height } = tooltip;
-  const [x, y, room] = [event.clientX, event.clientY, innerWidth].map((each) => each / pageZoom());
+  const [x, y, room] = [event.clientX, event.clientY, innerWidth].map((item) => item / pageZoom());
   tooltip.style.left = `${Math.max(4, Math.min(room - width - 8, x + TOOLTIP_OFFSET))}px`;
   tooltip.style.top = `${y - height - TOOLTIP_OFFSET < 4 ? y + TOOLTIP_OFFSET : y - height - TOOLTIP_OFFSET / 2}px`;
 }

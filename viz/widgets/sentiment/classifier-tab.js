@@ -162,7 +162,7 @@ class ClassifierTab {
       if (turn !== this.turn) return undefined;
       this.error.textContent = '';
       const own = Boolean(model?.linear);
-      const read = review.tokens.map((token, place) => ({ ...token, unknown: review.unknown.includes(place) }));
+      const read = review.tokens.map((token, index) => ({ ...token, unknown: review.unknown.includes(index) }));
       const tokens = withPositions(read, review.text);
       this.review = { ...review, tokens, own, language: model?.source ?? '' };
       this.about = defaultClass(this.review);
@@ -227,7 +227,7 @@ class ClassifierTab {
     this.hint.textContent = isTouch() ? '' : t('sentiment_enter');
     this.verdictName.textContent = t('sentiment_verdict');
     this.examples.setAttribute('aria-label', t('sentiment_examples'));
-    const options = this.config.examples.map(({ name }, place) => make('option', { value: place }, t(`sentiment_example_${name}`)));
+    const options = this.config.examples.map(({ name }, index) => make('option', { value: index }, t(`sentiment_example_${name}`)));
     replace(this.examples, make('option', { value: -1, disabled: true, hidden: true }, t('sentiment_examples')), ...options);
     this.examples.value = this.config.examples.findIndex(({ text }) => text === this.text.value);
     const card = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'models' }) }, t('sentiment_card'));

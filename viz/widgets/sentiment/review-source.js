@@ -27,10 +27,10 @@ export class ReviewSource {
     const numbers = mapped ? decodeWeights(review.attention.letters) : null;
     const size = tokens.length ** 2;
     const map = (place) => Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / LEVEL_OF_ONE);
-    const single = Array.from({ length: layers * heads }, (_, place) => {
-      const [layer, head] = [Math.floor(place / heads), place % heads];
+    const single = Array.from({ length: layers * heads }, (_, position) => {
+      const [layer, head] = [Math.floor(position / heads), position % heads];
       const average = Float32Array.from(review.received[layer][head]);
-      return { ...about, layer, head, weights: mapped ? map(place) : average, average };
+      return { ...about, layer, head, weights: mapped ? map(position) : average, average };
     });
     const averaged = (layer, head) => {
       const those = single.filter((view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head));
@@ -111,8 +111,8 @@ export class ReviewSource {
     return view.average;
   }
 
-  restText(view, place) {
-    return fillElements(t('sentiment_gets'), this.token(view, 'columns', [place]));
+  restText(view, index) {
+    return fillElements(t('sentiment_gets'), this.token(view, 'columns', [index]));
   }
 
   token(view, axis, places) {

@@ -18,7 +18,7 @@ export function wordBars(words, most) {
       style: `height:${(HIGHEST * Math.abs(part)).toFixed(1)}px;background:${cssColour(scaleColour('difference', 0.5 + part / 2))}`,
     });
     const number = make('small', { class: 'numeric' }, signed(value, 2));
-    const keys = places.map((place) => `r${place}`).join(' ');
+    const keys = places.map((position) => `r${position}`).join(' ');
     const word = make('span', { class: `token${unknown ? ' unknown' : ''}`, data: { keys } }, label);
     const classes = `cell${Math.abs(part) >= STRONG ? ' strong' : ''}`;
     return make(

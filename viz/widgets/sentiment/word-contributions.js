@@ -97,7 +97,7 @@ export class WordContributions {
     this.summary.textContent = t('sentiment_all');
     this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
-    const tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}` }));
+    const tokens = review.tokens.map((token, index) => ({ ...token, key: `r${index}` }));
     const few = Boolean(account) && words.length <= MOST_BARS;
     this.strip.classList.toggle('bars', few);
     if (few) replace(this.strip, ...wordBars(words, this.most));
@@ -153,7 +153,7 @@ export class WordContributions {
   }
 
   sumContributions(places) {
-    return this.whole ? this.values[places[0]] : places.reduce((sum, place) => sum + this.values[place], 0);
+    return this.whole ? this.values[places[0]] : places.reduce((sum, index) => sum + this.values[index], 0);
   }
 
   paint(span) {
@@ -166,7 +166,7 @@ export class WordContributions {
   /** Highlights the token under the pointer, else the pinned one. */
   point(pointed) {
     const span = pointed ?? this.pinned;
-    for (const each of this.strip.querySelectorAll('.token.chosen')) each.classList.remove('chosen');
+    for (const item of this.strip.querySelectorAll('.token.chosen')) item.classList.remove('chosen');
     span?.classList.add('chosen');
     if (!span) {
       this.value.textContent = '';
@@ -189,10 +189,10 @@ export class WordContributions {
   /** Whole words with the positions and the value of their tokens. */
   wordValues() {
     const byWord = new Map();
-    for (const [place, token] of this.review.tokens.entries()) {
-      const key = token.word ?? `special ${place}`;
+    for (const [index, token] of this.review.tokens.entries()) {
+      const key = token.word ?? `special ${index}`;
       const word = byWord.get(key) ?? { places: [], start: token.start, label: token.label };
-      word.places.push(place);
+      word.places.push(index);
       word.unknown ||= token.unknown;
       if (!token.special) word.label = this.review.text.slice(word.start, token.end);
       byWord.set(key, word);
@@ -202,7 +202,7 @@ export class WordContributions {
   }
 
   list(words, sign) {
-    const best = words.filter(({ value }) => value * sign > 0).sort((one, other) => (other.value - one.value) * sign);
+    const best = words.filter(({ value }) => value * sign > 0).sort((a, b) => (b.value - a.value) * sign);
     const rows = best.slice(0, LISTED).map(({ label, value }) => {
       const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.most).toFixed(1)}%` });
       return make(
@@ -225,13 +225,13 @@ export class WordContributions {
   fill() {
     if (!this.all.open) return;
     const { shares, erased, language } = this.review;
-    const row = (token, place) =>
+    const row = (token, index) =>
       make(
         'tr',
         {},
         make('th', { scope: 'row', lang: language, class: token.unknown ? 'unknown' : null }, token.full ?? token.label),
-        shares ? make('td', {}, signed(shares[place], 4)) : null,
-        erased ? make('td', {}, token.special ? '–' : signed(erased[this.about][place], 4)) : null,
+        shares ? make('td', {}, signed(shares[index], 4)) : null,
+        erased ? make('td', {}, token.special ? '–' : signed(erased[this.about][index], 4)) : null,
       );
     const columns = ['sentiment_token', ...(shares ? ['sentiment_contribution'] : []), ...(erased ? ['sentiment_erased'] : [])];
     const names = columns.map((key) => make('th', { scope: 'col' }, t(key)));

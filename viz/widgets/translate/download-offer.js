@@ -169,7 +169,7 @@ export class DownloadOffer {
   /** @param {import('messages').Downloaded} downloaded */
   onDownloaded({ name, models, kind }) {
     this.watchdog.stop();
-    const model = models.find((each) => each.name === name);
+    const model = models.find((item) => item.name === name);
     if (kind === 'classifier' && model) {
       this.showClassifierReady(model);
       return;

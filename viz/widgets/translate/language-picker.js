@@ -27,7 +27,7 @@ export class LanguagePicker {
     if (!several) return;
     const used = state.translation?.request[`${this.side}_language`] || model[`default_${this.side}`];
     const items = codes.map((code) => ({ value: code, text: languageName(code), more: languageName(code) === code ? '' : code }));
-    items.sort((one, other) => one.text.localeCompare(other.text, state.language));
+    items.sort((a, b) => a.text.localeCompare(b.text, state.language));
     this.picker.fill({ label: t(`option_${this.side}_language`), shown: languageName(used), groups: [{ name: '', items }], chosen: used });
   }
 }

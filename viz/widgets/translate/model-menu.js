@@ -101,7 +101,7 @@ export class ModelMenu {
     const hub = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
     const duplicates = new Map();
     for (const each of hub) duplicates.set(fullName(each), (duplicates.get(fullName(each)) ?? 0) + 1);
-    const items = (models) => models.map((each) => item(each, duplicates.get(fullName(each)) > 1));
+    const items = (models) => models.map((entry) => item(entry, duplicates.get(fullName(entry)) > 1));
     const groups = [
       { name: t('models_here'), items: items(here) },
       { name: t('models_hub'), items: items(hub) },

@@ -31,8 +31,8 @@ export class TranslationPanel {
    */
   constructor({ language, server, continueFrom, undo }) {
     this.noteKey = '';
-    this.sentence = new TranslatedText((place, id) => {
-      const before = this.sentence.tokens.slice(0, place).map((token) => token.id);
+    this.sentence = new TranslatedText((index, id) => {
+      const before = this.sentence.tokens.slice(0, index).map((token) => token.id);
       this.sentence.close();
       continueFrom([...before, id]);
     });

@@ -61,13 +61,15 @@ export class ChangedSentence {
 
 /** Whether a word is the end token. */
 const isEnd = ({ places, before, after }, { target }) =>
-  places ? places.every((place) => target[place]?.special) : target.some(({ special, label }) => special && label === (after ?? before));
+  places
+    ? places.every((position) => target[position]?.special)
+    : target.some(({ special, label }) => special && label === (after ?? before));
 
 /** Join words with spaces if their language uses them. */
 function makeLine(words, language) {
   const spaced = !WITHOUT_SPACES.test(language);
-  return words.flatMap(([word, look], place) => {
-    const space = spaced && place > 0 && !NO_SPACE_BEFORE.test(word) ? ' ' : '';
+  return words.flatMap(([word, look], index) => {
+    const space = spaced && index > 0 && !NO_SPACE_BEFORE.test(word) ? ' ' : '';
     return [space, make('bdi', { lang: language || null, class: look }, word)];
   });
 }

@@ -42,9 +42,9 @@ export class InterventionChips {
   draw(sentence) {
     const list = interventions();
     const focused = this.element.contains(document.activeElement);
-    const chip = (intervention, place) => {
+    const chip = (intervention, index) => {
       const description = interventionText(intervention, sentence);
-      const away = () => setInterventions(list.filter((_, other) => other !== place));
+      const away = () => setInterventions(list.filter((_, other) => other !== index));
       return make(
         'button',
         { type: 'button', class: 'chip', onclick: away, 'aria-label': t('whatif_take_away', { change: description }) },
@@ -123,9 +123,9 @@ export class SourceWords {
     reconcile(
       this.words,
       ...listWords(translation).map((word) => {
-        const intervention = list.find((each) => each.start === word.first && each.end === word.last);
+        const intervention = list.find((entry) => entry.start === word.first && entry.end === word.last);
         const act = () =>
-          intervention ? replaceIntervention((each) => each.start === word.first && each.end === word.last) : this.openMenu(word);
+          intervention ? replaceIntervention((item) => item.start === word.first && item.end === word.last) : this.openMenu(word);
         const about = {
           type: 'button',
           class: intervention ? `source-word ${intervention.action}` : 'source-word',
@@ -168,7 +168,7 @@ export class SourceWords {
   addInputChange(action, more = {}) {
     const { first, last } = this.chosen;
     this.openMenu(null);
-    replaceIntervention((each) => each.start < last && each.end > first, { action, start: first, end: last, ...more });
+    replaceIntervention((item) => item.start < last && item.end > first, { action, start: first, end: last, ...more });
   }
 }
 
@@ -207,7 +207,7 @@ export class LayerParts {
       const now = list.find((each) => each.side === side && each.action !== 'zero')?.action ?? '';
       const pick = (event) => {
         const [, option] = PLACES.find(([name]) => name === event.target.value);
-        replaceIntervention((each) => each.side === side && each.action !== 'zero', option && { ...option, side });
+        replaceIntervention((entry) => entry.side === side && entry.action !== 'zero', option && { ...option, side });
       };
       const menu = make(
         'select',
@@ -220,7 +220,7 @@ export class LayerParts {
     const layer = typeof state.layer === 'number' ? state.layer : 0;
     const side = state.kind === 'encoder' ? 'encoder' : 'decoder';
     const checks = ['feed_forward', 'residual'].map((part) => {
-      const here = (each) => each.action === 'zero' && each.side === side && each.layer === layer && each.part === part;
+      const here = (item) => item.action === 'zero' && item.side === side && item.layer === layer && item.part === part;
       const pick = (event) => replaceIntervention(here, event.target.checked ? { action: 'zero', side, layer, part } : null);
       const box = make('input', { type: 'checkbox', onchange: pick });
       box.checked = list.some(here);

@@ -49,18 +49,18 @@ export class Difference {
  * @param {any[]} changes the interventions
  */
 export function comparablePair({ before, held }, { kind, layer, head }, options, changes) {
-  const views = (words) => [before, held].map((each) => view(each, kind, layer, head, { ...options, words }));
+  const views = (words) => [before, held].map((entry) => view(entry, kind, layer, head, { ...options, words }));
   const [one, other] = views(true);
   const swaps = changes.filter(({ action }) => action === 'swap').length;
   const swapped = new Map(); // original word → its replacement
   for (const axis of ['rows', 'columns']) {
     if (one[axis].length !== other[axis].length || changes.some(({ action }) => action === 'erase')) return null;
-    const apart = one[axis].filter((item, place) => item.label !== other[axis][place].label);
+    const apart = one[axis].filter((item, position) => item.label !== other[axis][position].label);
     if (apart.length > swaps) return null; // the words have shifted, so positions do not match
     for (const item of apart) swapped.set(item.label, other[axis][one[axis].indexOf(item)].label);
   }
   const sameTokens = ['rows', 'columns'].every((axis) =>
-    one[axis].every(({ places }, at) => places.length === other[axis][at].places.length),
+    one[axis].every(({ places }, index) => places.length === other[axis][index].places.length),
   );
   const [first, second] = options.words || !sameTokens ? [one, other] : views(false);
   return { one: first, other: second, words: !sameTokens && !options.words, swapped: [...swapped] };
@@ -69,8 +69,8 @@ export function comparablePair({ before, held }, { kind, layer, head }, options,
 /** The changed map minus the original. A swapped word is labelled with both words. */
 function subtract({ one, other }) {
   const both = (axis) =>
-    one[axis].map((item, place) => {
-      const { label } = other[axis][place];
+    one[axis].map((item, index) => {
+      const { label } = other[axis][index];
       return label === item.label ? item : { ...item, label: `${item.label}→${label}`, full: `${item.full} → ${label}` };
     });
   const weights = one.weights.map((weight, cell) => {

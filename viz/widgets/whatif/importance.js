@@ -28,7 +28,7 @@ export class Importance {
     this.one = null; // the head whose interactions are shown: {kind, layer, head}
     const ask = async (call, values) => {
       const { all, losses } = await callWithRetry(call, { request: this.request, ...values });
-      return { all, entries: losses.map((each) => [headKey(each), each]) };
+      return { all, entries: losses.map((entry) => [headKey(entry), entry]) };
     };
     this.single = new Measurement(
       (first) => ask(server.measure_importance, { first }),
@@ -130,8 +130,8 @@ export class Importance {
     if (!measurement.whole) return t('whatif_measured', numbers);
     if (measurement === both) {
       const most = [...both.known.values()]
-        .filter((each) => headKey(each) !== headKey(this.one))
-        .reduce((one, other) => (Math.abs(this.interaction(other)) > Math.abs(this.interaction(one)) ? other : one));
+        .filter((item) => headKey(item) !== headKey(this.one))
+        .reduce((a, b) => (Math.abs(this.interaction(b)) > Math.abs(this.interaction(a)) ? b : a));
       return t('whatif_together_most', { head: headName(this.one), other: headName(most), loss: signed(this.interaction(most), 2) });
     }
     const most = this.byLoss().at(-1);
@@ -141,7 +141,7 @@ export class Importance {
   /** Single heads by increasing importance. */
   byLoss() {
     const heads = [...this.single.known.values()].filter(({ head }) => head !== null);
-    return heads.sort((one, other) => one.loss - other.loss);
+    return heads.sort((a, b) => a.loss - b.loss);
   }
 
   /** Loss without both heads, minus the sum of their single losses. */
@@ -157,7 +157,7 @@ export class Importance {
     const own = this.one && headKey(this.one);
     const most =
       tiles === 'interactions'
-        ? Math.max(1e-9, ...[...measurements.values()].map((each) => (headKey(each) === own ? 0 : Math.abs(this.interaction(each)))))
+        ? Math.max(1e-9, ...[...measurements.values()].map((item) => (headKey(item) === own ? 0 : Math.abs(this.interaction(item)))))
         : Math.max(1e-9, ...this.byLoss().map(({ loss }) => loss));
     for (const button of this.heads().grid.buttons()) {
       const place = (text) => (text === 'mean' ? null : Number(text));

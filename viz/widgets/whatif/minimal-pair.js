@@ -76,7 +76,7 @@ function makeSwap(text, old, other, words, run) {
 /** The sentence with its current swaps applied. */
 export function applySwaps(text, list) {
   const whole = [...text];
-  const swaps = list.filter(({ action }) => action === 'swap' || action === 'erase').sort((one, other) => other.start - one.start);
+  const swaps = list.filter(({ action }) => action === 'swap' || action === 'erase').sort((a, b) => b.start - a.start);
   for (const { start, end, text: word = '' } of swaps) whole.splice(start, end - start, ...word);
   return whole.join('').replace(/ {2,}/g, ' ').trim();
 }

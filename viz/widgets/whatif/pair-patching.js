@@ -92,7 +92,7 @@ export class PairPatching {
     const heads = this.listHeads(shares.slice(layers * count));
     replace(this.result, ...(measurement.whole ? this.resultText(states, heads) : []));
     this.drawStates(states);
-    replace(this.heads, ...heads.slice(0, MAX_LISTED).map((each) => this.bar(each, Math.abs(heads[0].share))));
+    replace(this.heads, ...heads.slice(0, MAX_LISTED).map((head) => this.bar(head, Math.abs(heads[0].share))));
   }
 
   progressText() {
@@ -107,13 +107,13 @@ export class PairPatching {
   listHeads(shares) {
     const count = this.translation.heads('encoder');
     const places = KINDS.filter((kind) => this.translation.tensors[kind]).flatMap((kind) =>
-      Array.from({ length: this.translation.layers(kind) * count }, (_, place) => ({
+      Array.from({ length: this.translation.layers(kind) * count }, (_, position) => ({
         kind,
-        layer: Math.floor(place / count),
-        head: place % count,
+        layer: Math.floor(position / count),
+        head: position % count,
       })),
     );
-    return shares.map((share, place) => ({ ...places[place], share })).sort((one, other) => other.share - one.share);
+    return shares.map((share, index) => ({ ...places[index], share })).sort((a, b) => b.share - a.share);
   }
 
   /** Names the deepest layer in which one token's state brings the word back, and the best head. */
@@ -142,7 +142,7 @@ export class PairPatching {
     const head = make('tr', {}, make('td', {}), ...tokens.map((token) => make('th', { scope: 'col' }, make('bdi', {}, token))));
     const rows = states.map((_, index) => {
       const layer = states.length - 1 - index; // the last layer is above, as the model is drawn
-      const cells = tokens.map((__, place) => cell(states[layer][place], layer, place));
+      const cells = tokens.map((__, position) => cell(states[layer][position], layer, position));
       return make('tr', {}, make('th', { scope: 'row' }, this.layerName(layer)), ...cells);
     });
     const caption = make('caption', {}, t('patching_caption', { word, other }));

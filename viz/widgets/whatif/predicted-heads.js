@@ -17,7 +17,7 @@ const [SIZE, MARGIN] = [190, 30]; // pixels: scatter plot and its margins
 export function spearman(first, second) {
   const [one, other] = [ranks(first), ranks(second)];
   const mean = (one.length - 1) / 2;
-  const covariance = (a, b) => a.reduce((all, rank, place) => all + (rank - mean) * (b[place] - mean), 0);
+  const covariance = (a, b) => a.reduce((all, rank, index) => all + (rank - mean) * (b[index] - mean), 0);
   return covariance(one, other) / Math.sqrt(covariance(one, one) * covariance(other, other));
 }
 
@@ -26,7 +26,7 @@ function ranks(values) {
   const result = Array(values.length);
   for (let from = 0, to = 0; from < order.length; from = to) {
     while (to < order.length && values[order[to]] === values[order[from]]) to++;
-    for (let at = from; at < to; at++) result[order[at]] = (from + to - 1) / 2;
+    for (let index = from; index < to; index++) result[order[index]] = (from + to - 1) / 2;
   }
   return result;
 }

@@ -141,10 +141,10 @@ export class Pruning {
   off(order) {
     const off = new Set(
       interventions()
-        .filter((each) => each.action === 'remove' && isHead(each))
+        .filter((intervention) => intervention.action === 'remove' && isHead(intervention))
         .map(headKey),
     );
-    const first = order.findIndex((each) => !off.has(headKey(each)));
+    const first = order.findIndex((item) => !off.has(headKey(item)));
     return first < 0 ? order.length : first;
   }
 
@@ -170,7 +170,7 @@ export class Pruning {
 
   /** The measured point nearest to a number of heads. */
   at(count) {
-    return this.curve.points.reduce((one, other) => (Math.abs(other.off - count) < Math.abs(one.off - count) ? other : one));
+    return this.curve.points.reduce((a, b) => (Math.abs(b.off - count) < Math.abs(a.off - count) ? b : a));
   }
 
   /** Switch off the selected number of heads; keep other interventions. */
@@ -180,7 +180,8 @@ export class Pruning {
     const off = order.slice(0, Number(this.slider.value));
     const now = new Set(off.map(headKey));
     const others = interventions().filter(
-      (each) => each.action !== 'remove' || !isHead(each) || !(before.has(headKey(each)) || now.has(headKey(each))),
+      (intervention) =>
+        intervention.action !== 'remove' || !isHead(intervention) || !(before.has(headKey(intervention)) || now.has(headKey(intervention))),
     );
     setInterventions([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
   }
@@ -204,7 +205,7 @@ export class Pruning {
     );
     const line = svg('path', {
       class: 'line',
-      d: points.map(({ off, chrf }, place) => `${place ? 'L' : 'M'}${x(off)} ${y(chrf)}`).join(''),
+      d: points.map(({ off, chrf }, index) => `${index ? 'L' : 'M'}${x(off)} ${y(chrf)}`).join(''),
     });
     const count = Number(this.slider.value);
     const here = interpolate(points, count);
@@ -270,7 +271,7 @@ export class Pruning {
 function interpolate(points, off) {
   const after = Math.max(
     1,
-    points.findIndex((each) => each.off >= off),
+    points.findIndex((point) => point.off >= off),
   );
   const [one, other] = [points[after - 1], points[after]];
   const part = (off - one.off) / (other.off - one.off);

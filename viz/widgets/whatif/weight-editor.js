@@ -16,9 +16,9 @@ const KEYS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.
 export function rescaled(row, column, amount) {
   const others = [...row.keys()].filter((place) => place !== column && row[place] === row[place]);
   if (!others.length) return row.slice();
-  const sum = others.reduce((all, place) => all + row[place], 0);
-  return row.map((weight, place) => {
-    if (place === column) return amount;
+  const sum = others.reduce((all, position) => all + row[position], 0);
+  return row.map((weight, index) => {
+    if (index === column) return amount;
     if (weight !== weight) return weight; // masked
     return sum > 0 ? (weight * (1 - amount)) / sum : (1 - amount) / others.length;
   });
@@ -67,7 +67,7 @@ export class WeightEditor {
     const cell = one && !state.words && row !== null && column !== null && view.rows[row] && view.columns[column];
     const weight = cell ? view.weights[row * view.columns.length + column] : NaN;
     const alone =
-      cell && view.weights.subarray(row * view.columns.length, (row + 1) * view.columns.length).filter((each) => each === each).length < 2;
+      cell && view.weights.subarray(row * view.columns.length, (row + 1) * view.columns.length).filter((item) => item === item).length < 2;
     const possible = weight === weight && !alone;
     this.label.hidden = this.rest.hidden = this.knob.hidden = !possible;
     this.hint.hidden = possible && !state.words;
@@ -128,7 +128,7 @@ export class WeightEditor {
 
   set(amount) {
     const { at } = this;
-    const same = (each) => each.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => each[name] === at[name]);
+    const same = (item) => item.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => item[name] === at[name]);
     replaceIntervention(same, { action: 'drag', ...at, amount: Math.round(100 * amount) / 100 });
   }
 

@@ -78,7 +78,7 @@ function lossText(loss) {
 /** Number of changed words, without punctuation and `</s>`. */
 function outcomeText(words, chrf, { target }) {
   if (words.every((word) => word.before === word.after)) return t('whatif_writes_same');
-  const special = ({ places }) => places?.every((place) => target[place].special);
+  const special = ({ places }) => places?.every((position) => target[position].special);
   const real = words.filter((word) => !special(word) && /[\p{L}\p{N}]/u.test(`${word.before ?? ''}${word.after ?? ''}`));
   const changed = real.filter((word) => word.before !== word.after).length;
   return t('whatif_writes', { changed, all: real.length, chrf: chrf.toFixed(1) });
@@ -123,7 +123,7 @@ function legend(changed) {
 function rows(words, translation, changed) {
   const original = words.filter(({ before }) => before !== null);
   const start = translation.previousToken('cross', 0).label;
-  return original.map((word, place) => row(word, place ? original[place - 1].before : start, changed));
+  return original.map((word, index) => row(word, index ? original[index - 1].before : start, changed));
 }
 
 function row({ before, after, log_before: was, log_after: now }, previous, changed) {

@@ -26,7 +26,7 @@ export class HeadPicker {
   draw() {
     const { translation, kind, layer, head } = state;
     this.kinds.setAttribute('aria-label', t('kinds'));
-    replace(this.kinds, ...KINDS.map((each) => this.kindButton(each, each === kind)));
+    replace(this.kinds, ...KINDS.map((item) => this.kindButton(item, item === kind)));
     this.previous.setAttribute('aria-label', t('why_previous'));
     this.next.setAttribute('aria-label', t('why_next'));
     this.layerName.textContent = t('why_layer');
@@ -57,7 +57,7 @@ export class HeadPicker {
 function stepHead(step) {
   const { translation, kind } = state;
   const heads = translation.heads(kind);
-  const [layer, head] = [state.layer, state.head].map((each) => (typeof each === 'number' ? each : 0));
+  const [layer, head] = [state.layer, state.head].map((item) => (typeof item === 'number' ? item : 0));
   const count = heads * translation.layers(kind);
   const at = (layer * heads + head + step + count) % count;
   set({ layer: Math.floor(at / heads), head: at % heads, preview: null });

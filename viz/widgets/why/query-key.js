@@ -13,9 +13,9 @@ function cellPlaces(translation, kind, selection, [row, column]) {
 /** Pins of two tokens; null for a hidden token. */
 function makeSelection(translation, kind, row, column) {
   const { rows, columns } = axes(translation, kind, state);
-  const pin = (items, place) => {
-    if (place === null) return null;
-    const at = items.findIndex((item) => item.places.includes(place));
+  const pin = (items, index) => {
+    if (index === null) return null;
+    const at = items.findIndex((item) => item.places.includes(index));
     return at < 0 ? null : at;
   };
   return { row: pin(rows, row), column: pin(columns, column), hoverRow: null, hoverColumn: null };

@@ -22,21 +22,21 @@ export class RowTable {
   /** Show the server's answer for the row of `query`; `to` is the position of the selected key. */
   draw(answer, to, query, keys, queryText) {
     const { width } = answer;
-    const products = answer.own.map((_, at) => answer.query.map((each, dimension) => each * answer.keys[at * width + dimension]));
+    const products = answer.own.map((_, number) => answer.query.map((item, dimension) => item * answer.keys[number * width + dimension]));
     const most = colourLimit(products, 0.75);
     const numbers = listColumns(answer);
     this.table.style.setProperty('--numbers', String(numbers.length));
     this.table.setAttribute('aria-label', t('why_table', { query: query.label }));
     const { own, rest } = splitKeys(answer.own, keys.length);
-    const lines = own.map((place, at) => {
-      const key = answer.keys.subarray(at * width, (at + 1) * width);
+    const lines = own.map((position, index) => {
+      const key = answer.keys.subarray(index * width, (index + 1) * width);
       const describe = (dimension) =>
-        `${formatSigned(answer.query[dimension])} × ${formatSigned(key[dimension])} = ${formatSigned(products[at][dimension])}`;
-      const strip = tableCell('strip', vectorStrip(products[at], { most, height: PRODUCTS, describe }));
-      const names = [place === to && 'chosen', !answer.allowed[place] && 'masked'].filter(Boolean).join(' ');
-      const row = tableRow(names, keyName(keys[place], place, place === to, this.choose), strip);
-      row.append(...numbers.map(({ of }) => of(place)), shareBar(answer.weights[place]));
-      row.addEventListener('click', (event) => event.target.closest('button') ?? this.choose(place));
+        `${formatSigned(answer.query[dimension])} × ${formatSigned(key[dimension])} = ${formatSigned(products[index][dimension])}`;
+      const strip = tableCell('strip', vectorStrip(products[index], { most, height: PRODUCTS, describe }));
+      const names = [position === to && 'chosen', !answer.allowed[position] && 'masked'].filter(Boolean).join(' ');
+      const row = tableRow(names, keyName(keys[position], position, position === to, this.choose), strip);
+      row.append(...numbers.map(({ of }) => of(position)), shareBar(answer.weights[position]));
+      row.addEventListener('click', (event) => event.target.closest('button') ?? this.choose(position));
       return row;
     });
     if (rest.length) {
@@ -106,17 +106,19 @@ function listColumns(answer) {
   const power = [document.createTextNode('e'), make('sup', {}, exponent)];
   columns.push({
     head: columnHeader('', power, answer.shift ? t('why_largest_is_one') : t('why_positive')),
-    of: (place) =>
-      answer.allowed[place] ? numberCell(answer.powers[place].toFixed(digits)) : tableCell('hatch', make('span', {}, t('why_may_not'))),
+    of: (position) =>
+      answer.allowed[position]
+        ? numberCell(answer.powers[position].toFixed(digits))
+        : tableCell('hatch', make('span', {}, t('why_may_not'))),
     all: (places) => numberCell((places ? sumAt(answer.powers, places) : answer.total).toFixed(digits)),
   });
   columns.push({
     head: columnHeader('', t('why_column_weight'), '÷ Σ'),
-    of: (place) => numberCell(fourDecimals(answer.weights[place])),
+    of: (index) => numberCell(fourDecimals(answer.weights[index])),
     all: (places) => numberCell(fourDecimals(sumAt(answer.weights, places))),
   });
   return columns;
 }
 
-const sumAt = (values, places) => (places ?? [...values.keys()]).reduce((all, place) => all + values[place], 0);
+const sumAt = (values, places) => (places ?? [...values.keys()]).reduce((all, index) => all + values[index], 0);
 const shareBar = (share) => tableCell('bar', make('i', { style: `width:${100 * Math.min(1, share)}%` }));

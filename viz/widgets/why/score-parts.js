@@ -167,7 +167,7 @@ export class ScoreParts {
     const named = isReason
       ? first.map((part) => [part.value, partName(part, this.inDecoder)])
       : [...groupSums(parts)]
-          .sort((one, other) => Math.abs(other.value) - Math.abs(one.value))
+          .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
           .map(({ group, value }) => [value, t(`score_group_${group}`)]);
     const list = named.map(([value, name]) => t('score_share', { share: percent(value / score), name })).join(t('list_comma'));
     const conclusion = t(isReason ? 'score_explain' : 'score_explain_little', {
@@ -224,7 +224,7 @@ export class ScoreParts {
     const name = partName(part, this.inDecoder);
     if (!part.reads.length) return name;
     const { translation } = this.cell;
-    const token = (place) => make('bdi', {}, translation.columns(part.kind)[place].label);
+    const token = (index) => make('bdi', {}, translation.columns(part.kind)[index].label);
     const items = part.reads.map(([place, value]) =>
       make('li', {}, token(place), ' ', make('span', { class: 'numeric' }, formatEffect(value))),
     );

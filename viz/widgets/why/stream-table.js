@@ -27,7 +27,7 @@ export class StreamTable {
   draw(answer, to, keys, word) {
     const { moved, width } = answer;
     const { own, rest } = splitKeys(answer.own, keys.length);
-    const vectors = own.map((_, at) => answer.written.subarray(at * width, (at + 1) * width));
+    const vectors = own.map((_, number) => answer.written.subarray(number * width, (number + 1) * width));
     const most = colourLimit([...vectors, answer.total], 0.7);
     const reach = moved && Math.max(0.01, ...moved.map(Math.abs), Math.abs(answer.moved_by_all));
     const strip = (numbers, height) =>
@@ -36,12 +36,12 @@ export class StreamTable {
         vectorStrip(numbers, { most, height, describe: (dimension) => `${dimension}: ${formatSigned(numbers[dimension])}` }),
       );
     const by = (value) => (moved ? [numberCell(by3(value)), shareBar(value / reach)] : []);
-    const lines = own.map((place, at) => {
+    const lines = own.map((place, position) => {
       const name = keyName(keys[place], place, place === to, this.choose);
-      return tableRow(place === to ? 'chosen' : '', name, strip(vectors[at], WRITTEN), ...by(moved?.[place]));
+      return tableRow(place === to ? 'chosen' : '', name, strip(vectors[position], WRITTEN), ...by(moved?.[place]));
     });
     if (rest.length) {
-      const together = moved ? rest.reduce((all, place) => all + moved[place], 0) : null;
+      const together = moved ? rest.reduce((all, index) => all + moved[index], 0) : null;
       lines.push(tableRow('rest', restName(rest.length, this.open), strip(answer.rest, WRITTEN), ...by(together)));
     }
     const moves = moved ? [columnHeader('', word(), t('why_moved_by')), tableCell('bar')] : [];
@@ -70,8 +70,8 @@ export class StreamTable {
 }
 
 function tokenList(lifted) {
-  const named = lifted.flatMap(([label_, by], place) => [
-    place ? t('list_comma') : '',
+  const named = lifted.flatMap(([label_, by], index) => [
+    index ? t('list_comma') : '',
     make('b', {}, make('bdi', {}, label_.trim() || '␣')),
     ` ${signed(by, 2)}`,
   ]);

@@ -16,14 +16,14 @@ export const columnHeader = (name, above, below = '') =>
 /** Keys with a separate row, and collapsed keys: `{ own: number[], rest: number[] }`. */
 export function splitKeys(own, count) {
   const indices = new Set(own);
-  return { own, rest: Array.from({ length: count }, (_, place) => place).filter((place) => !indices.has(place)) };
+  return { own, rest: Array.from({ length: count }, (_, position) => position).filter((index) => !indices.has(index)) };
 }
 
 /** A key's name as a button that selects it. */
-export function keyName(token, place, chosen, choose) {
-  const about = { type: 'button', 'aria-pressed': String(chosen), title: token.full ?? token.label, data: { place } };
+export function keyName(token, index, chosen, choose) {
+  const about = { type: 'button', 'aria-pressed': String(chosen), title: token.full ?? token.label, data: { place: index } };
   const name = make('bdi', { class: token.special ? 'special' : '' }, token.label);
-  return label('', make('button', { ...about, onclick: () => choose(place) }, name));
+  return label('', make('button', { ...about, onclick: () => choose(index) }, name));
 }
 
 /** A button ("31 more") that expands the collapsed keys. */

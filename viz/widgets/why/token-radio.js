@@ -32,10 +32,10 @@ export class TokenRadio {
   draw(tokens, chosen) {
     const { tokens: element } = this;
     const focused = element.contains(document.activeElement);
-    const buttons = tokens.map((token, place) => {
-      const about = { type: 'button', role: 'radio', 'aria-checked': String(place === chosen), tabindex: place === chosen ? 0 : -1 };
+    const buttons = tokens.map((token, index) => {
+      const about = { type: 'button', role: 'radio', 'aria-checked': String(index === chosen), tabindex: index === chosen ? 0 : -1 };
       const name = make('bdi', {}, token.label);
-      return make('button', { ...about, class: token.special ? 'token special' : 'token', data: { place } }, name);
+      return make('button', { ...about, class: token.special ? 'token special' : 'token', data: { place: index } }, name);
     });
     replace(element, ...buttons);
     if (focused) buttons[chosen]?.focus({ preventScroll: true });
