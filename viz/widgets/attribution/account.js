@@ -46,7 +46,7 @@ export class Account {
     this.rival = null; // token ID; null: the likeliest one
     /** @type {any} */
     this.word = null;
-    this.place = -1;
+    this.position = -1;
     /** @type {any} */
     this.translation = null;
     /** @type {any} */
@@ -67,10 +67,10 @@ export class Account {
 
   /** Show the account of the first token of a word, in which the model decided for the whole word. */
   show(translation, word) {
-    const place = word.places[0];
-    if (translation !== this.translation || place !== this.place) [this.rival, this.answer] = [null, null];
-    [this.translation, this.word, this.place] = [translation, word, place];
-    const query = { request: translation.requestValues(), place, rival: this.rival };
+    const position = word.places[0];
+    if (translation !== this.translation || position !== this.position) [this.rival, this.answer] = [null, null];
+    [this.translation, this.word, this.position] = [translation, word, position];
+    const query = { request: translation.requestValues(), place: position, rival: this.rival };
     this.latest.load(
       JSON.stringify(query),
       (signal) => callWithRetry(this.server.account_word, query, null, null, signal),
@@ -120,9 +120,9 @@ export class Account {
   groupSides(names) {
     const groups = this.groups.slice(0, 3);
     return ['word', 'rival'].flatMap((side) => {
-      const own = groups.filter(({ sum }) => (side === 'rival') === sum < 0);
-      if (!own.length) return [];
-      const parts = own.map(({ key }) => t(`${key}_part`, this.languages())).join(t('list_comma'));
+      const groupsOfSide = groups.filter(({ sum }) => (side === 'rival') === sum < 0);
+      if (!groupsOfSide.length) return [];
+      const parts = groupsOfSide.map(({ key }) => t(`${key}_part`, this.languages())).join(t('list_comma'));
       return [sentenceGap(), ...fillElements(t(`account_for_${side}`, { parts }), names())];
     });
   }
@@ -134,7 +134,7 @@ export class Account {
   /** Source, written, constants and the lead, with rounded values that add up. */
   makeGroups() {
     const { answer, translation } = this;
-    const { words, before } = wordParts(translation, answer, this.place);
+    const { words, before } = wordParts(translation, answer, this.position);
     const parts = [...words, ...before, { label: t('account_biases'), value: answer.constants, constant: true }];
     const rounded = roundParts(parts.map(({ value }) => value));
     const steps = parts.map((part, index) => ({ ...part, value: rounded[index] }));
@@ -166,10 +166,10 @@ export class Account {
   /** One row per word, for narrow windows. */
   drawList() {
     const steps = this.groups.flatMap((group) => group.steps);
-    const most = Math.max(...steps.map(({ value }) => Math.abs(value)), 1e-9);
+    const maxValue = Math.max(...steps.map(({ value }) => Math.abs(value)), 1e-9);
     const rows = steps.map(({ label, value, constant, total, special }) => {
       const side = constant ? 'constant' : value < 0 ? 'against' : 'for';
-      const [width, left] = [(50 * Math.abs(value)) / most, value < 0 ? 50 - (50 * Math.abs(value)) / most : 50];
+      const [width, left] = [(50 * Math.abs(value)) / maxValue, value < 0 ? 50 - (50 * Math.abs(value)) / maxValue : 50];
       const bar = make('span', { class: 'track' }, make('i', { class: side, style: `left:${left}%;width:${width}%` }));
       const name = make('bdi', { class: special ? 'special' : '' }, label);
       return make('div', { class: total ? 'row total' : 'row' }, name, bar, make('span', { class: 'numeric' }, formatEffect(value)));
@@ -182,16 +182,16 @@ export class Account {
     if (!width) return;
     const count = this.groups.reduce((all, { steps }) => all + steps.length, 0) + GAP * (this.groups.length - 1);
     const step = width / count;
-    let [level, at] = [0, 0];
+    let [level, x] = [0, 0];
     const places = this.groups.flatMap(({ steps }) => {
       const own = steps.map((part) => {
         const from = part.total ? 0 : level;
         if (!part.total) level += part.value;
-        const place = { ...part, from, to: part.total ? part.value : level, x: at };
-        at += step;
-        return place;
+        const bar = { ...part, from, to: part.total ? part.value : level, x };
+        x += step;
+        return bar;
       });
-      at += GAP * step;
+      x += GAP * step;
       return own;
     });
     const levels = [0, ...places.flatMap(({ from, to }) => [from, to])];

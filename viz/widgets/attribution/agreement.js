@@ -20,7 +20,7 @@ export class AgreementTable {
     this.name.textContent = t('word_agreement');
     this.description.textContent = t('word_agreement_says');
     this.region.setAttribute('aria-label', t('word_agreement'));
-    const names = done.map((method, place) => make('th', { scope: 'col', title: t(`method_${method}`) }, place + 1));
+    const names = done.map((method, number) => make('th', { scope: 'col', title: t(`method_${method}`) }, number + 1));
     const head = make('thead', {}, make('tr', {}, make('th', {}), ...names));
     const rows = done.map((method, position) => {
       const cells = done.map((other, index) => {

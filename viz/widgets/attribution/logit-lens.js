@@ -113,17 +113,17 @@ export class LogitLens {
     this.rivals.setAttribute('aria-label', t('word_rivals'));
     replace(this.rivals, make('span', { class: 'quiet' }, t('word_against')), ...buttons);
     const values = terms.map(({ effects }) => [effects[0], effects[0] - effects[this.rival]]);
-    const order = [...terms.keys()].filter((place) => terms[place].part !== 'bias');
+    const order = [...terms.keys()].filter((termIndex) => terms[termIndex].part !== 'bias');
     order.sort((a, b) => Math.abs(values[b][0]) - Math.abs(values[a][0]));
     const maximum = Math.max(1e-9, ...values.flat().map(Math.abs));
-    const sum = (places) => [0, 1].map((column) => places.reduce((all, place) => all + values[place][column], 0));
+    const sum = (termIndices) => [0, 1].map((column) => termIndices.reduce((all, term) => all + values[term][column], 0));
     const lines = order.slice(0, MAX_PART_ROWS).map((position) => partLine(partName(terms[position]), values[position], maximum));
     const rest = order.slice(MAX_PART_ROWS);
     if (rest.length) lines.push(partLine(t('why_more', { count: rest.length }), sum(rest), maximum));
     const biases = [...terms.keys()].filter((index) => terms[index].part === 'bias');
     lines.push(partLine(t('word_biases'), sum(biases), maximum));
     const heads = [t('word_part'), words[0].trim(), t('word_less', { word: words[this.rival].trim() })];
-    const head = make('thead', {}, make('tr', {}, ...heads.map((item) => make('th', { scope: 'col' }, make('bdi', {}, item)))));
+    const head = make('thead', {}, make('tr', {}, ...heads.map((text) => make('th', { scope: 'col' }, make('bdi', {}, text)))));
     const total = partLine('Σ', [logits[0], logits[0] - logits[this.rival]], null);
     replace(this.parts, head, make('tbody', {}, ...lines), make('tfoot', {}, total));
   }

@@ -238,13 +238,13 @@ export class MethodTable {
   }
 
   cells(method, { scores }, words) {
-    const most = Math.max(1e-12, ...scores.map((score) => Math.abs(score ?? 0)));
+    const maxScore = Math.max(1e-12, ...scores.map((score) => Math.abs(score ?? 0)));
     const best = strongest(scores, words);
     const cells = scores.map((score, position) => {
       const classes = [score === null && 'none', position === best && 'best'].filter(Boolean).join(' ');
       const label =
         score === null ? t('word_not_hidden') : `${words[position].full}: ${SIGNED.has(method) ? signed(score, 3) : threeDecimals(score)}`;
-      return make('i', { class: classes, title: label, style: score === null ? '' : fill(score / most) });
+      return make('i', { class: classes, title: label, style: score === null ? '' : fill(score / maxScore) });
     });
     const description = words.map(({ full }, index) => `${full} ${scores[index] === null ? '–' : twoDecimals(scores[index])}`).join(', ');
     return make('div', { class: 'cells', role: 'img', 'aria-label': `${t(`method_${method}`)}: ${description}` }, ...cells);
@@ -255,9 +255,9 @@ export class MethodTable {
     const done = this.config.methods.filter((method) => this.known[method]);
     if (done.length < this.config.methods.length && (this.running || done.length < 3))
       return [t('word_measuring', { done: done.length, all: this.config.methods.length })];
-    const named = done.map((method) => strongest(this.known[method].scores, words));
-    const counts = named.map((position) => named.filter((other) => other === position).length);
-    const first = named[counts.indexOf(Math.max(...counts))];
+    const strongestWords = done.map((method) => strongest(this.known[method].scores, words));
+    const counts = strongestWords.map((position) => strongestWords.filter((other) => other === position).length);
+    const first = strongestWords[counts.indexOf(Math.max(...counts))];
     const word = (index) => make('b', {}, make('bdi', {}, words[index]?.label ?? ''));
     const parts = fillElements(t('word_follows', { count: Math.max(...counts), all: done.length }), { word: word(first) });
     const { average, erasure } = this.known;

@@ -16,14 +16,14 @@ export function diffText(units, texts, tokens) {
     Math.max(...places.map((position) => tokens[side][position].end)),
   ];
   for (const unit of words) {
-    const [old, here] = unit.places;
-    if (!here.length) {
+    const [old, current] = unit.places;
+    if (!current.length) {
       const [start, last] = getSpan(0, old);
       const space = /\s/.test(texts[0][start - 1] ?? '');
       nodes.push(space ? ' ' : '', make('s', { title: t('beside_lacks') }, texts[0].slice(start, last)));
       continue;
     }
-    const [start, last] = getSpan(1, here);
+    const [start, last] = getSpan(1, current);
     nodes.push(texts[1].slice(end, Math.max(start, end)));
     const text = texts[1].slice(Math.max(start, end), last);
     nodes.push(isMatched(unit) ? text : make('b', { title: t('beside_alone') }, text));
@@ -36,10 +36,10 @@ export function diffText(units, texts, tokens) {
 /** B's output aligned to A's output, or to the source words for the reverse model. */
 export function secondText(first, { translation, partners, back }) {
   if (!(back ? translation.source_text : translation.text).trim()) return [t('beside_empty')];
-  const both = [first, translation];
-  const units = partners.units('cross', both)[back ? 'columns' : 'rows'];
-  const texts = both.map((entry) => (back ? entry.source_text : entry.text));
-  const tokens = both.map((item) => (back ? item.source : item.target));
+  const translations = [first, translation];
+  const units = partners.units('cross', translations)[back ? 'columns' : 'rows'];
+  const texts = translations.map((translation) => (back ? translation.source_text : translation.text));
+  const tokens = translations.map((translation) => (back ? translation.source : translation.target));
   return diffText(units, texts, tokens);
 }
 
@@ -61,13 +61,13 @@ export function itemOfUnit(units, axis, translation, kind, showing, unit) {
 
 /** Cell and weight of one side at a row and column; null if the side lacks the word. */
 function findCell(units, weights, { row, column }) {
-  const wide = units.columns.length;
+  const columnCount = units.columns.length;
   if (row === null && column === null) return null;
-  const at = (each, other) => weights[each * wide + other];
-  const atRow = row ?? argMax(units.rows.map((_, entry) => at(entry, column)));
-  const atColumn = column ?? argMax(units.columns.map((_, item) => at(atRow, item)));
-  const weight = at(atRow, atColumn);
-  return weight === weight ? { row: atRow, column: atColumn, weight } : null;
+  const weightAt = (rowIndex, columnIndex) => weights[rowIndex * columnCount + columnIndex];
+  const bestRow = row ?? argMax(units.rows.map((_, index) => weightAt(index, column)));
+  const bestColumn = column ?? argMax(units.columns.map((_, index) => weightAt(bestRow, index)));
+  const weight = weightAt(bestRow, bestColumn);
+  return weight === weight ? { row: bestRow, column: bestColumn, weight } : null;
 }
 
 /** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. */

@@ -19,14 +19,14 @@ export const badge = (letter) => make('i', { class: letter === 'A' ? 'badge firs
 
 export class ModelPanel {
   /** `choose(head)` is called on click, `preview(head)` on hover, with null on leave. */
-  constructor(letter, does) {
+  constructor(letter, callbacks) {
     this.letter = letter;
     this.name = make('span', {});
     this.title = make('h2', {}, badge(letter), this.name);
     this.error = make('p', { class: 'error', role: 'alert' });
     this.reads = make('p', { class: 'reads', dir: 'auto' });
     this.rules = make('p', { class: 'quiet rules' });
-    this.grid = new HeadGrid(does);
+    this.grid = new HeadGrid(callbacks);
     this.element = make('section', { class: 'one', tabindex: -1 }, this.title, this.error, this.reads, this.rules, this.grid.element);
     this.maps = null;
   }
@@ -49,7 +49,7 @@ export class ModelPanel {
 
   mark(head) {
     this.head = head;
-    this.grid.updateMarks(head, (here) => (here.layer === head.layer && here.head === head.head ? this.letter : ''));
+    this.grid.updateMarks(head, (shown) => (shown.layer === head.layer && shown.head === head.head ? this.letter : ''));
   }
 
   /** Empty state: loading, or no translation. */

@@ -12,7 +12,7 @@ const DEFAULT_BEAM = 4; // beam size of the second search if the first is greedy
 const changeable = () => pageOptions().filter((name) => name !== 'beam_size');
 
 /** Compares tags, because models use two-letter codes, three-letter codes or names. */
-const sameLanguage = (one, other) => Boolean(one && other) && languageTag(one) === languageTag(other);
+const sameLanguage = (a, b) => Boolean(a && b) && languageTag(a) === languageTag(b);
 
 /** Whether the two models translate in opposite directions. */
 const isReverse = (model, other) =>
@@ -20,7 +20,7 @@ const isReverse = (model, other) =>
 
 /** The bundled reverse model, if any. Never the toy. */
 export function reverseModel({ models }, { model }) {
-  return models.find((item) => item.name !== TOY && isReverse(item, model)) ?? null;
+  return models.find((candidate) => candidate.name !== TOY && isReverse(candidate, model)) ?? null;
 }
 
 /** The second model: the chosen one, else the reverse model, else the first model with another beam. */
@@ -92,7 +92,7 @@ export class SecondModelChooser {
     this.config = config;
     this.name = make('span', { class: 'quiet' });
     this.modes = make('div', { class: 'segments', role: 'group' });
-    this.other = make('select', { class: 'model', onchange: () => this.choose({ beside: this.other.value }) });
+    this.menu = make('select', { class: 'model', onchange: () => this.choose({ beside: this.menu.value }) });
     this.beam = make('select', { class: 'numeric', onchange: () => set({ besideBeam: Number(this.beam.value) }) });
     this.beamName = make('span', {});
     this.same = make('input', { type: 'checkbox', onchange: () => set({ besideSame: this.same.checked }) });
@@ -100,7 +100,7 @@ export class SecondModelChooser {
     this.sameLabel = make('label', { class: 'check' }, this.same, this.sameName);
     this.more = make('span', { class: 'more' }, make('label', { class: 'check' }, this.beamName, this.beam), this.sameLabel);
     this.note = make('p', { class: 'quiet note' });
-    this.element = make('div', { class: 'choices' }, this.name, this.modes, this.other, this.more);
+    this.element = make('div', { class: 'choices' }, this.name, this.modes, this.menu, this.more);
   }
 
   choose(changes) {
@@ -138,11 +138,11 @@ export class SecondModelChooser {
     const listed = mode !== 'other' || known.some(({ name }) => name === chosen.name) ? known : [...known, chosen];
     const called = (model) => (model.source && model.target ? `${pairName(model)} · ${model.name}` : model.name);
     const option = (model) => make('option', { value: model.name }, called(model));
-    replace(this.other, make('option', { value: '', disabled: true }, t('beside_another')), ...listed.map(option));
-    this.other.value = mode === 'other' ? chosen.name : '';
-    this.other.classList.toggle('chosen', mode === 'other');
-    this.other.setAttribute('aria-label', t('beside_another'));
-    this.other.hidden = !listed.length;
+    replace(this.menu, make('option', { value: '', disabled: true }, t('beside_another')), ...listed.map(option));
+    this.menu.value = mode === 'other' ? chosen.name : '';
+    this.menu.classList.toggle('chosen', mode === 'other');
+    this.menu.setAttribute('aria-label', t('beside_another'));
+    this.menu.hidden = !listed.length;
   }
 
   drawMore(translation, second, mode) {
@@ -166,7 +166,7 @@ export class SecondModelChooser {
 }
 
 /** Whether two codes are known to be different languages. */
-function differentLanguages(one, other) {
-  const [language, typed] = [one, other].map((code) => languageTag(code ?? '').split('-')[0]);
+function differentLanguages(first, second) {
+  const [language, typed] = [first, second].map((code) => languageTag(code ?? '').split('-')[0]);
   return language.length === 2 && typed.length === 2 && language !== typed;
 }

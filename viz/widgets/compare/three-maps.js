@@ -23,7 +23,7 @@ const MAX_WIDTH = 612; // maximum pixels of a single map
 
 export class ThreeMaps {
   /** `does`: `onHover(row, column)` and `onPin(row, column)` with positions in common words. */
-  constructor(does) {
+  constructor(callbacks) {
     this.marks = NO_HIGHLIGHT;
     this.titles = [0, 1, 2].map(() => make('h3', {}));
     this.frames = this.titles.map((title) => make('div', { class: 'frame' }, title));
@@ -32,7 +32,7 @@ export class ThreeMaps {
     this.pairs = make('div', { class: 'pairs' });
     this.element = make('div', { class: 'maps-of-both' }, this.row, this.legend, this.pairs);
     const cellAt = (event) => this.maps?.find((map) => map.plane?.contains(event.target))?.cellAt(event);
-    mountPointer(this.element, (event) => this.views && (cellAt(event) ?? cellOfLabel(event.target) ?? [null, null]), does);
+    mountPointer(this.element, (event) => this.views && (cellAt(event) ?? cellOfLabel(event.target) ?? [null, null]), callbacks);
     new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.about)).observe(
       this.row,
     );

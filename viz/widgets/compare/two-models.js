@@ -132,9 +132,9 @@ class TwoModelsTab {
   onAnswer(response, key) {
     this.second = new Translation(response.answer);
     this.config.models = response.models;
-    const { own, back } = response;
+    const { own: ownValues, back } = response;
     const translation = back ? transposedTranslation(this.second) : this.second;
-    this.comparison = { own: own && new Translation(own), translation, partners: new TokenMatching(response), back };
+    this.comparison = { own: ownValues && new Translation(ownValues), translation, partners: new TokenMatching(response), back };
     // The target language of a multilingual model is known only after a translation.
     if (JSON.stringify(this.request()) !== key) this.update();
     else this.draw();
@@ -221,9 +221,9 @@ class TwoModelsTab {
     if (!this.likeness) return NO_CELL;
     const { translation, kind } = state;
     if (kind !== this.kind || this.first !== translation) return this.pinned;
-    const place = (axis, at) => unitOfItem(this.likeness.units, axis, translation, kind, state, at);
-    const own = { row: place('rows', state.row), column: place('columns', state.column) };
-    return own.row === null && own.column === null ? this.pinned : own;
+    const unitIndex = (axis, item) => unitOfItem(this.likeness.units, axis, translation, kind, state, item);
+    const units = { row: unitIndex('rows', state.row), column: unitIndex('columns', state.column) };
+    return units.row === null && units.column === null ? this.pinned : units;
   }
 
   setHover(row, column) {
@@ -238,11 +238,11 @@ class TwoModelsTab {
     this.clearPins();
     if (again) return;
     const { translation, kind } = state;
-    const at = (axis, unit) => itemOfUnit(this.likeness.units, axis, translation, kind, state, unit);
-    const own = { row: at('rows', row), column: at('columns', column) };
-    const lost = (row !== null && own.row === null) || (column !== null && own.column === null);
+    const itemIndex = (axis, unit) => itemOfUnit(this.likeness.units, axis, translation, kind, state, unit);
+    const cell = { row: itemIndex('rows', row), column: itemIndex('columns', column) };
+    const lost = (row !== null && cell.row === null) || (column !== null && cell.column === null);
     if (lost || kind !== this.kind || this.first !== translation) this.pinned = { row, column };
-    else set({ ...NO_SELECTION, ...own });
+    else set({ ...NO_SELECTION, ...cell });
     this.highlight();
   }
 
@@ -291,7 +291,7 @@ class TwoModelsTab {
   movePin(axis, step) {
     const pins = this.pinnedCells();
     const count = this.likeness.units[`${axis}s`].length;
-    const place = pins[axis] === null ? 0 : Math.max(0, Math.min(count - 1, pins[axis] + step));
-    if (place !== pins[axis]) this.pin(...Object.values({ row: pins.row, column: pins.column, [axis]: place }));
+    const index = pins[axis] === null ? 0 : Math.max(0, Math.min(count - 1, pins[axis] + step));
+    if (index !== pins[axis]) this.pin(...Object.values({ row: pins.row, column: pins.column, [axis]: index }));
   }
 }

@@ -71,7 +71,9 @@ const REQUIRED_FIELDS = {
 function parseInterventions(text) {
   try {
     const list = JSON.parse(text);
-    return list.every((item) => REQUIRED_FIELDS[item.action].every((name) => FIELD_CHECKS[name](item[name]))) ? text : undefined;
+    return list.every((intervention) => REQUIRED_FIELDS[intervention.action].every((name) => FIELD_CHECKS[name](intervention[name])))
+      ? text
+      : undefined;
   } catch {
     return undefined;
   }
@@ -122,7 +124,7 @@ export function selectionFor(translation, { request, language, tab, ...linked })
   const { tab: _, ...defaults } = DEFAULTS; // the tab does not depend on the translation
   const requested = { ...defaults, ...(best && hasNoHead ? { kind: 'cross', ...best } : {}), ...linked };
   const selection = { ...requested, ...clampSelection(translation, requested) };
-  const isChosen = [selection.row, selection.column, selection.pinned].some((item) => item !== null);
+  const isChosen = [selection.row, selection.column, selection.pinned].some((index) => index !== null);
   return hasNoHead && !isChosen ? { ...selection, row: informativeRow(translation, selection, selection) } : selection;
 }
 

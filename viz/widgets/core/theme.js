@@ -42,11 +42,11 @@ const channels = (hex) => [1, 3, 5].map((index) => parseInt(hex.slice(index, ind
 function interpolate(samples) {
   const colours = new Uint8ClampedArray(256 * 3);
   for (let level = 0; level < 256; level++) {
-    const place = (level / 255) * (samples.length - 1);
-    const below = Math.min(samples.length - 2, Math.floor(place));
+    const position = (level / 255) * (samples.length - 1);
+    const below = Math.min(samples.length - 2, Math.floor(position));
     for (let channel = 0; channel < 3; channel++) {
       const [from, to] = [samples[below][channel], samples[below + 1][channel]];
-      colours[level * 3 + channel] = from + (to - from) * (place - below);
+      colours[level * 3 + channel] = from + (to - from) * (position - below);
     }
   }
   return colours;
@@ -54,8 +54,8 @@ function interpolate(samples) {
 
 /** The RGB colour of a level from 0 to 1. */
 export function scaleColour(name, level, theme = state.theme) {
-  const place = Math.max(0, Math.min(255, Math.round(level * 255))) * 3;
-  return colourTable(name, theme).subarray(place, place + 3);
+  const offset = Math.max(0, Math.min(255, Math.round(level * 255))) * 3;
+  return colourTable(name, theme).subarray(offset, offset + 3);
 }
 
 export const cssColour = ([red, green, blue]) => `rgb(${red},${green},${blue})`;

@@ -97,8 +97,8 @@ export class Translation {
 
   /** Whether the reranking changed which hypothesis is best. */
   get isOverruled() {
-    const better = (one, other) => (one.ended === other.ended ? one.score > other.score : one.ended);
-    return this.isReadBack && this.hypotheses.some((hypothesis) => better(hypothesis, this.hypotheses[0]));
+    const isBetter = (a, b) => (a.ended === b.ended ? a.score > b.score : a.ended);
+    return this.isReadBack && this.hypotheses.some((hypothesis) => isBetter(hypothesis, this.hypotheses[0]));
   }
 
   /** The request in the server's format, with the options as top-level values. */
@@ -187,8 +187,8 @@ export class Translation {
     if (cached) return cached;
     const parts =
       layer === 'mean'
-        ? Array.from({ length: layers }, (_, entry) => this.gather(kind, entry, head))
-        : Array.from({ length: heads }, (_, item) => this.gather(kind, layer, item));
+        ? Array.from({ length: layers }, (_, index) => this.gather(kind, index, head))
+        : Array.from({ length: heads }, (_, index) => this.gather(kind, layer, index));
     const result = head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size);
     this.gatheredMaps.set(key, result);
     return result;
@@ -242,8 +242,8 @@ function maxOfMaps(parts, size) {
 
 /** A token's text in the sentence; unlike in its label, spaces are not replaced by a symbol. */
 export function readsAs(token, text) {
-  const own = text.slice(token.start, token.end);
-  return token.special ? token.label : own.trim() || own || token.label;
+  const tokenText = text.slice(token.start, token.end);
+  return token.special ? token.label : tokenText.trim() || tokenText || token.label;
 }
 
 /**
@@ -252,7 +252,7 @@ export function readsAs(token, text) {
  * @param {string} text
  */
 export function withPositions(tokens, text) {
-  let at = 0;
-  const starts = [at, ...Array.from(text, (character) => (at += character.length))];
+  let offset = 0;
+  const starts = [offset, ...Array.from(text, (character) => (offset += character.length))];
   return tokens.map((token) => ({ ...token, start: starts[token.start], end: starts[token.end] }));
 }

@@ -59,7 +59,7 @@ export class Panel {
     this.save.hidden = isGuest;
     this.drawReceived();
     replace(this.list, ...views.map((view, index) => this.row(view, index)));
-    const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
+    const way = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
     replace(
       this.ways,
       ...(views.length ? [way('deck_link', () => this.copy()), way('deck_file', () => this.download())] : []),
@@ -72,7 +72,7 @@ export class Panel {
     const { deck } = this;
     this.guest.hidden = !deck.isGuest;
     if (!deck.isGuest) return;
-    const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
+    const way = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
     replace(
       this.guest,
       make('p', {}, t('deck_guest', { count: deck.views.length, own: read().length })),
@@ -96,23 +96,29 @@ export class Panel {
     note.value = view.note;
     note.addEventListener('input', () => this.deck.write(index, { note: note.value }));
     const last = this.deck.views.length - 1;
-    const act = (sign, onClick, disabled = false) => {
+    const actionButton = (sign, onClick, disabled = false) => {
       const button = this.iconButton(sign, onClick);
       button.dataset.act = sign;
       button.disabled = disabled;
       this.name(button, `deck_view_${sign}`, number);
       return button;
     };
-    const acts = make(
+    const actions = make(
       'div',
       { class: 'deck-acts' },
-      act('show', () => this.deck.show(index)),
-      act('up', () => this.move(index, -1, 'up'), index === 0),
-      act('down', () => this.move(index, 1, 'down'), index === last),
-      act('remove', () => this.remove(index)),
+      actionButton('show', () => this.deck.show(index)),
+      actionButton('up', () => this.move(index, -1, 'up'), index === 0),
+      actionButton('down', () => this.move(index, 1, 'down'), index === last),
+      actionButton('remove', () => this.remove(index)),
     );
     const words = make('div', { class: 'deck-words' }, title, note);
-    return make('li', { data: { place: index } }, make('span', { class: 'numeric', 'aria-hidden': 'true' }, String(number)), words, acts);
+    return make(
+      'li',
+      { data: { place: index } },
+      make('span', { class: 'numeric', 'aria-hidden': 'true' }, String(number)),
+      words,
+      actions,
+    );
   }
 
   iconButton(sign, onClick) {
@@ -181,10 +187,10 @@ export class Panel {
     else this.status.textContent = t('deck_bad_file', { name: file?.name ?? '' });
   }
 
-  async showOutcome(act, done) {
+  async showOutcome(action, message) {
     try {
-      await act();
-      this.status.textContent = t(done);
+      await action();
+      this.status.textContent = t(message);
     } catch (error) {
       console.warn(error);
       this.status.textContent = t('not_saved');

@@ -12,7 +12,8 @@ const truncate = (text, longest) => (typeof text === 'string' ? text.slice(0, lo
 /** Validate views. @returns {View[] | null} */
 export function validate(values) {
   if (!Array.isArray(values)) return null;
-  const isView = (item) => typeof item?.hash === 'string' && /^#(?!(.*&)?deck=)[^#]*$/.test(item.hash) && item.hash.length <= LIMITS.hash;
+  const isView = (value) =>
+    typeof value?.hash === 'string' && /^#(?!(.*&)?deck=)[^#]*$/.test(value.hash) && value.hash.length <= LIMITS.hash;
   const views = values.filter(isView).slice(0, LIMITS.views);
   if (!views.length) return null;
   return views.map(({ title, note, hash }) => ({ title: truncate(title, LIMITS.title), note: truncate(note, LIMITS.note), hash }));

@@ -19,18 +19,18 @@ export function choiceReason(tree, finished, backs, weight) {
 }
 
 /** The parts in which two texts differ, by words if they have spaces. A part is never empty: it takes its neighbour. */
-export function differingParts(text, other) {
+export function differingParts(text, otherText) {
   const isSpaced = text.includes(' ');
-  const [one, two] = [text, other].map((item) => (isSpaced ? item.split(' ') : [...item]));
-  const shorter = Math.min(one.length, two.length);
+  const [firstParts, secondParts] = [text, otherText].map((item) => (isSpaced ? item.split(' ') : [...item]));
+  const shorter = Math.min(firstParts.length, secondParts.length);
   let start = 0;
-  while (start < shorter && one[start] === two[start]) start++;
+  while (start < shorter && firstParts[start] === secondParts[start]) start++;
   let end = 0;
-  while (end < shorter - start && one.at(-1 - end) === two.at(-1 - end)) end++;
+  while (end < shorter - start && firstParts.at(-1 - end) === secondParts.at(-1 - end)) end++;
   if (start + end >= shorter && end > 0) end--;
   else if (start + end >= shorter && start > 0) start--;
   const part = (units) => shorten(units.slice(start, units.length - end), isSpaced ? ' ' : '');
-  return [part(one), part(two)];
+  return [part(firstParts), part(secondParts)];
 }
 
 function shorten(units, gap) {

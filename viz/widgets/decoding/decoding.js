@@ -179,8 +179,8 @@ class DecodingTab {
   }
 
   tokenAt(node) {
-    const place = node === null ? -1 : this.targetNodes().indexOf(node);
-    return place < 0 ? null : place;
+    const index = node === null ? -1 : this.targetNodes().indexOf(node);
+    return index < 0 ? null : index;
   }
 
   hoverNode(node) {

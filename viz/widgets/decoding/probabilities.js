@@ -85,10 +85,10 @@ export class Probabilities {
 
   paint() {
     if (!this.figure) return;
-    const place = this.highlighted ?? this.chosen;
-    const opacity = state.translation.target.map((_, row) => (place === null || row === place ? 1 : DIMMED_OPACITY));
+    const index = this.highlighted ?? this.chosen;
+    const opacity = state.translation.target.map((_, row) => (index === null || row === index ? 1 : DIMMED_OPACITY));
     this.plotly.restyle(this.chart, { 'marker.opacity': [opacity] }, [0]);
-    for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === place);
+    for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === index);
   }
 
   resized() {

@@ -7,13 +7,13 @@ export class SearchTree {
       return { parent, step, id, label, unchanged, added, log_probability, score, outcome, reason, children: [] };
     });
     this.steps = []; // nodes per step, best first
-    for (const [place, node] of this.nodes.entries()) {
+    for (const [number, node] of this.nodes.entries()) {
       const before = this.nodes[node.parent];
       const prefix = [...(before?.text ?? '')].slice(0, node.unchanged).join(''); // the server counts code points
       Object.assign(node, { unchanged: prefix.length, text: prefix + node.added });
-      before?.children.push(place);
+      before?.children.push(number);
       this.steps[node.step] ??= [];
-      this.steps[node.step].push(place);
+      this.steps[node.step].push(number);
     }
     for (const places of this.steps) places.sort((left, right) => this.nodes[right].score - this.nodes[left].score);
   }

@@ -134,11 +134,11 @@ export class TreeView {
     const { x, y } = positions.places.get(node);
     const chance = this.chances[node];
     const colour = scaleColour(state.palette, chance);
-    const place = `left:${x}px;top:${y}px;width:${positions.box.width}px;height:${positions.box.height}px`;
+    const style = `left:${x}px;top:${y}px;width:${positions.box.width}px;height:${positions.box.height}px`;
     const classes = ['node', outcome, isWinner && 'winner', isOnSelectedPath && 'path', node === this.node && 'chosen'];
     const about = {
       class: classes.filter(Boolean).join(' '),
-      style: `${place};background:${cssColour(colour)};color:${textColourOn(colour)}`,
+      style: `${style};background:${cssColour(colour)};color:${textColourOn(colour)}`,
     };
     const name = positions.words ? make('bdi', {}, label) : null;
     const number = positions.numbers ? make('span', { class: 'numeric' }, twoDecimals(chance).replace(/^0/, '')) : null;

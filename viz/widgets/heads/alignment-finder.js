@@ -71,13 +71,13 @@ export class AlignmentFinder {
 
   press(button) {
     if (!button) return;
-    const place = Number(button.dataset.place);
+    const index = Number(button.dataset.place);
     this.status.textContent = '';
     if (button.parentElement === this.rows[0]) {
-      if (this.source === place) this.status.textContent = t('finder_let_go', { word: this.sources[place].label });
-      this.source = this.source === place ? null : place;
+      if (this.source === index) this.status.textContent = t('finder_let_go', { word: this.sources[index].label });
+      this.source = this.source === index ? null : index;
     } else if (this.source !== null) {
-      const name = `${this.source}-${place}`;
+      const name = `${this.source}-${index}`;
       const gold = new Map(this.gold);
       if (!gold.delete(name)) gold.set(name, true);
       this.gold = gold;
@@ -258,7 +258,7 @@ export class AlignmentFinder {
 
   show(index) {
     if (state.kind !== 'cross') this.view.chooseKind('cross');
-    this.view.does.choose(index);
+    this.view.callbacks.choose(index);
     this.draw();
   }
 }

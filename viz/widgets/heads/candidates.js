@@ -39,7 +39,7 @@ export function listCandidates({ tree, target }, token) {
     .map((node, index) => ({ ...node, place: index, chosen: chosen.has(index) }))
     .filter(({ step }) => step === nodes[0].step + token - from)
     .sort((a, b) => b.score - a.score)
-    .map(({ place, score, outcome, chosen: own }) => ({ text: pathText(place).trim(), score, outcome, chosen: own }));
+    .map(({ place, score, outcome, chosen: isChosen }) => ({ text: pathText(place).trim(), score, outcome, chosen: isChosen }));
 }
 
 /** Keeps the end of a long path, because its start is shown above. */
@@ -70,12 +70,12 @@ export class CandidatePanel {
     const language = translation.model.target;
     this.name.textContent = t('player_speed');
     replace(this.title, ...fillElements(t('player_writes'), { token: make('b', {}, make('bdi', { lang: language }, token.label)) }));
-    const row = (own, text, bar, number, outcome = '') => {
+    const row = (isChosen, text, bar, number, outcome = '') => {
       const line = make('i', { style: `width:${(100 * bar).toFixed(1)}%` });
       const name = make('span', { title: text }, make('bdi', { lang: language }, text || '␣'));
       return make(
         'div',
-        { class: own ? 'own' : '' },
+        { class: isChosen ? 'own' : '' },
         name,
         outcome ? make('span', {}, outcome) : make('span', { class: 'bar' }, line),
         number,

@@ -60,7 +60,9 @@ export class EffectMaps {
     if (!tensor || head === 'max') return null;
     const [layers, heads, queries, keys] = tensor.shape;
     const chosen = (index, count) => (index === 'mean' ? [...Array(count).keys()] : [index]);
-    const starts = chosen(layer, layers).flatMap((item) => chosen(head, heads).map((one) => (item * heads + one) * queries * keys));
+    const starts = chosen(layer, layers).flatMap((layerIndex) =>
+      chosen(head, heads).map((headIndex) => (layerIndex * heads + headIndex) * queries * keys),
+    );
     const effects = new Float32Array(rows.length * columns.length);
     for (const [row, { places: own }] of rows.entries()) {
       for (const [column, { places: others }] of columns.entries()) {

@@ -19,8 +19,8 @@ export function parseTable(text, model) {
   const [names, ...rows] = lines.filter((line) => line.trim()).map((line) => line.split('\t'));
   const links = names?.indexOf('links') ?? -1;
   const languages = (names ?? []).map((name, position) => ({ tag: languageTag(name), place: position }));
-  const at = (language) => languages.find(({ tag }) => language && tag === languageTag(language))?.place ?? -1;
-  const [source, target] = [at(model.source), at(model.target)];
+  const columnFor = (language) => languages.find(({ tag }) => language && tag === languageTag(language))?.place ?? -1;
+  const [source, target] = [columnFor(model.source), columnFor(model.target)];
   if (links < 0 || source < 0 || target < 0 || !rows.length) return null;
   const turned = target < source;
   const [first, second] = turned ? [target, source] : [source, target];
@@ -28,7 +28,7 @@ export function parseTable(text, model) {
 }
 
 const EMPTY = [0, 0, 0, 0];
-const addCounts = (one, other) => one.map((count, index) => count + other[index]);
+const addCounts = (a, b) => a.map((count, index) => count + b[index]);
 const errorRate = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - (rightAndSure + right) / (linked + sure) : 0);
 
 /**

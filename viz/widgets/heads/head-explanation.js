@@ -19,19 +19,19 @@ const HIGH_ENTROPY = 0.7;
  * Sentences of the paragraph as phrase keys with values. `here`: role, share and measures in this sentence, and whether the
  * head is shifted (`late`); `corpus`: the head's record over the corpus, if available; `count`: sentences of the corpus.
  */
-export function paragraph(here, corpus, count) {
+export function paragraph(facts, corpus, count) {
   const sentences = [];
-  const plain = here.role === 'unclear' || here.role === 'spreads';
-  sentences.push([plain ? `explain_${here.role}` : 'explain_here', { role: here.role, share: twoDecimals(here.share) }]);
-  if (here.late) sentences.push(['explain_late', {}]);
-  const spread = here.measures.relative_entropy;
+  const plain = facts.role === 'unclear' || facts.role === 'spreads';
+  sentences.push([plain ? `explain_${facts.role}` : 'explain_here', { role: facts.role, share: twoDecimals(facts.share) }]);
+  if (facts.late) sentences.push(['explain_late', {}]);
+  const spread = facts.measures.relative_entropy;
   const width = spread < LOW_ENTROPY ? 'narrow' : spread > HIGH_ENTROPY ? 'wide' : 'middle';
   if (spread >= 0)
-    sentences.push([`explain_${width}`, { peak: twoDecimals(here.measures.peak), distance: here.measures.distance.toFixed(1) }]);
+    sentences.push([`explain_${width}`, { peak: twoDecimals(facts.measures.peak), distance: facts.measures.distance.toFixed(1) }]);
   if (!corpus) return sentences;
   const values = { count, held: Math.round(100 * corpus.held), role: corpus.role };
   if (corpus.role === 'unclear') sentences.push(['explain_unclear_too', { count }]);
-  else if (corpus.role === here.role) sentences.push([corpus.held >= STABLE_FROM ? 'explain_steady' : 'explain_often', values]);
+  else if (corpus.role === facts.role) sentences.push([corpus.held >= STABLE_FROM ? 'explain_steady' : 'explain_often', values]);
   else sentences.push(['explain_otherwise', values]);
   return sentences;
 }
@@ -88,14 +88,14 @@ export class HeadExplanation {
     const report = this.known.get(translation.model.name);
     const corpus = report?.heads[kind]?.[layer]?.[head];
     const late = isShiftedHead(translation, { kind, layer, head });
-    const here = { role, share, late, measures: listMeasures(translation, kind)[layer][head] };
+    const facts = { role, share, late, measures: listMeasures(translation, kind)[layer][head] };
     const sentenceText = ([phrase, values]) =>
       t(phrase, {
         ...values,
         head: headName(layer, head),
         role: values.role && t(`${phrase === 'explain_otherwise' ? 'chip' : 'role'}_${values.role}`),
       });
-    const parts = paragraph(here, corpus, report?.sentences).map(sentenceText);
+    const parts = paragraph(facts, corpus, report?.sentences).map(sentenceText);
     const unknown = this.known.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
     replace(this.text, joinSentences([...parts, unknown].filter(Boolean)));
     const examples = (corpus?.role === 'unclear' ? [] : (corpus?.examples ?? [])).filter((number) => report.texts[number]);

@@ -13,9 +13,8 @@ const ROLE = 'role';
 /** Sorts heads by a column: numbers descending, names ascending; the opposite if `reversed`. */
 export function sortHeads(heads, column, reversed) {
   const value = (entry) => (column === HEAD ? -(entry.layer * 1e3 + entry.head) : entry.measures[column]);
-  const rank = (item) => (value(item) === value(item) ? value(item) : -Infinity);
-  const compare = (one, other) =>
-    column === ROLE ? one.role.localeCompare(other.role) || other.share - one.share : rank(other) - rank(one) || 0;
+  const rank = (entry) => (value(entry) === value(entry) ? value(entry) : -Infinity);
+  const compare = (a, b) => (column === ROLE ? a.role.localeCompare(b.role) || b.share - a.share : rank(b) - rank(a) || 0);
   const sorted = [...heads].sort(compare);
   return reversed ? sorted.reverse() : sorted;
 }
@@ -41,7 +40,7 @@ export class HeadTable {
   click(button) {
     if (button?.dataset.column) this.sort(button.dataset.column);
     else if (button) {
-      this.view.does.choose({ layer: Number(button.dataset.layer), head: Number(button.dataset.head) });
+      this.view.callbacks.choose({ layer: Number(button.dataset.layer), head: Number(button.dataset.head) });
       this.draw();
     }
   }
@@ -119,7 +118,7 @@ export class HeadTable {
   }
 
   focus({ column, layer, head }) {
-    const place = column ? `[data-column=${column}]` : `[data-layer="${layer}"][data-head="${head}"]`;
-    this.table.querySelector(place)?.focus({ preventScroll: true });
+    const selector = column ? `[data-column=${column}]` : `[data-layer="${layer}"][data-head="${head}"]`;
+    this.table.querySelector(selector)?.focus({ preventScroll: true });
   }
 }

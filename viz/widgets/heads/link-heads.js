@@ -65,10 +65,10 @@ export class LinkHeads {
     const { source, grid } = this.view;
     for (const button of grid.buttons()) {
       const [layer, head] = [Number(button.dataset.layer), Number(button.dataset.head)];
-      const own = Number.isNaN(layer + head) ? null : source.view(state.kind, { layer, head }, state);
-      if (!own?.effects) resetTile(button);
+      const ownView = Number.isNaN(layer + head) ? null : source.view(state.kind, { layer, head }, state);
+      if (!ownView?.effects) resetTile(button);
       else {
-        const effect = sumEffects(own, [row], [column]);
+        const effect = sumEffects(ownView, [row], [column]);
         colourTile(button, formatSigned(100 * effect, 0), effectLevel(effect), 'difference');
       }
     }

@@ -8,8 +8,8 @@ export function markedCell(view, { row, column }) {
   const within = (index, items) => index === null || index < items.length;
   if ((row === null && column === null) || !within(row, view.rows) || !within(column, view.columns)) return null;
   const pinned = { rows: row === null ? null : [row], columns: column === null ? null : [column] };
-  const lit = highlightWeights(view, pinned);
-  return { row: row ?? argMax(lit.rows), column: column ?? argMax(lit.columns) };
+  const highlightedWeights = highlightWeights(view, pinned);
+  return { row: row ?? argMax(highlightedWeights.rows), column: column ?? argMax(highlightedWeights.columns) };
 }
 
 /**

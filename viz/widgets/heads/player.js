@@ -108,8 +108,8 @@ export class Player {
       event.stopPropagation();
       this.end();
     }
-    const acts = isTextField(target) ? target !== this.slider : target.closest('button, a, summary, [role=button], [role=menuitem]');
-    if (event.key !== ' ' || acts || !state.translation) return;
+    const handlesKeys = isTextField(target) ? target !== this.slider : target.closest('button, a, summary, [role=button], [role=menuitem]');
+    if (event.key !== ' ' || handlesKeys || !state.translation) return;
     event.preventDefault();
     event.stopPropagation();
     this.toggle();

@@ -67,13 +67,13 @@ export class Ribbons {
 
   /** The cells with a ribbon, the highlighted ones last, so that they are drawn on top. */
   cells({ weights, effects = null, columns, rows }, now) {
-    const lit = now.rows || now.columns;
+    const highlighted = now.rows || now.columns;
     const cells = [];
     for (let cell = 0; cell < weights.length; cell++) {
       const weight = effects ? Math.abs(signedLevel(effects[cell])) : weights[cell];
       if (!(weight >= (effects ? MIN_LEVEL : MIN_WEIGHT))) continue;
       const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
-      const marked = Boolean(lit) && (!now.rows || now.rows.includes(row)) && (!now.columns || now.columns.includes(column));
+      const marked = Boolean(highlighted) && (!now.rows || now.rows.includes(row)) && (!now.columns || now.columns.includes(column));
       cells.push({ row, column, weight, marked, opposes: Boolean(effects) && effects[cell] < 0 });
     }
     cells.sort((a, b) => Number(a.marked) - Number(b.marked) || a.weight - b.weight);

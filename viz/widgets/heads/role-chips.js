@@ -41,13 +41,13 @@ export function headsByRole(translation, kind) {
 }
 
 /** Index of the head that the next press opens; -1 after the last. */
-export const nextIndex = (heads, at) => (at + 1 < heads.length ? at + 1 : -1);
+export const nextIndex = (heads, index) => (index + 1 < heads.length ? index + 1 : -1);
 
 export class RoleChips {
   /** `view`: the head view whose wall shows the outlines; `open()`: whether the tab is visible. */
   constructor(view, open) {
     this.view = view;
-    this.at = -1; // index of the open head among the role's heads
+    this.index = -1; // index of the open head among the role's heads
     /** @type {Map<string, any[]>} */
     this.roles = new Map();
     this.translation = null; // the translation of `roles`
@@ -71,18 +71,18 @@ export class RoleChips {
   press(role) {
     const heads = this.roles.get(role);
     if (!heads) return;
-    const at = role === this.role ? nextIndex(heads, this.at) : 0;
-    if (at < 0) return this.clear();
-    const { layer, head } = heads[at];
+    const index = role === this.role ? nextIndex(heads, this.index) : 0;
+    if (index < 0) return this.clear();
+    const { layer, head } = heads[index];
     set({ role });
-    this.view.does.choose({ layer, head });
-    const place = { number: at + 1, count: heads.length };
-    this.status.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...place });
+    this.view.callbacks.choose({ layer, head });
+    const position = { number: index + 1, count: heads.length };
+    this.status.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...position });
     this.draw();
   }
 
   clear() {
-    this.at = -1;
+    this.index = -1;
     set({ role: '' });
     this.draw();
   }
@@ -101,11 +101,17 @@ export class RoleChips {
       [this.translation, this.kind] = [translation, kind];
     }
     const heads = this.roles.get(this.role) ?? [];
-    this.at = heads.findIndex((head) => sameHead(head, state));
+    this.index = heads.findIndex((head) => sameHead(head, state));
     this.element.hidden = !this.roles.size;
     this.name.textContent = t('chips_name');
     this.list.setAttribute('aria-label', t('chips_name'));
-    const key = JSON.stringify([[...this.roles].map(([role, own]) => [role, own.length]), this.role, this.at, state.language, state.theme]);
+    const key = JSON.stringify([
+      [...this.roles].map(([role, own]) => [role, own.length]),
+      this.role,
+      this.index,
+      state.language,
+      state.theme,
+    ]);
     if (key !== this.shownKey) this.drawChips();
     this.shownKey = key;
     this.outline();
@@ -121,7 +127,7 @@ export class RoleChips {
   chip(role, heads) {
     const pressed = role === this.role;
     const about = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(pressed), title: t('chip_says') };
-    const count = pressed && this.at >= 0 ? `${this.at + 1} / ${heads.length}` : String(heads.length);
+    const count = pressed && this.index >= 0 ? `${this.index + 1} / ${heads.length}` : String(heads.length);
     return make('button', about, picture(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
   }
 
@@ -129,8 +135,8 @@ export class RoleChips {
     const heads = this.role ? this.roles.get(this.role) : [];
     this.view.grid.element.classList.toggle('outlining', heads.length > 0);
     for (const button of this.view.grid.buttons()) {
-      const own = heads.some(({ layer, head }) => String(layer) === button.dataset.layer && String(head) === button.dataset.head);
-      button.classList.toggle('has-role', own);
+      const hasRole = heads.some(({ layer, head }) => String(layer) === button.dataset.layer && String(head) === button.dataset.head);
+      button.classList.toggle('has-role', hasRole);
     }
   }
 }

@@ -30,9 +30,9 @@ export class WeightComputed extends Question {
     const row = view.rows[cell.row].places[0]; // for a whole word, the row of its first token
     const weights = translation.map(kind, layer, head);
     const places = view.columns[cell.column].places;
-    const own = places.map((position) => weights.weights[row * weights.columns + position]);
-    const column = places[argMax(own)];
-    this.title.textContent = t('computed_title', { weight: threeDecimals(Math.max(...own) || 0) });
+    const ownWeights = places.map((position) => weights.weights[row * weights.columns + position]);
+    const column = places[argMax(ownWeights)];
+    this.title.textContent = t('computed_title', { weight: threeDecimals(Math.max(...ownWeights) || 0) });
     const query = { request: translation.requestValues(), kind, layer, head, row, column, every: true };
     this.load(
       JSON.stringify(query),
@@ -46,7 +46,7 @@ export class WeightComputed extends Question {
     const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((left, right) => weights[right] - weights[left]);
     const listed = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
     listed.sort((a, b) => weights[b] - weights[a]);
-    const rest = ranked.filter((place) => !listed.includes(place));
+    const rest = ranked.filter((key) => !listed.includes(key));
     const sum = (numbers, places) => places.reduce((all, position) => all + numbers[position], 0);
     const line = (name, score, power, weight, look = '') =>
       make(

@@ -97,8 +97,8 @@ export class HeadGrid {
    */
   updateMarks(chosen, pin = () => '') {
     for (const button of this.buttons()) {
-      const here = getHead(button);
-      const [selected, letter] = [String(sameHead(here, chosen)), pin(here)];
+      const buttonHead = getHead(button);
+      const [selected, letter] = [String(sameHead(buttonHead, chosen)), pin(buttonHead)];
       if (button.getAttribute('aria-selected') !== selected) {
         button.setAttribute('aria-selected', selected);
         button.tabIndex = selected === 'true' ? 0 : -1;
@@ -173,8 +173,8 @@ function paintEffects(pixels, colours, { weights, effects }, shape, size) {
 /** Colour level of each weight. */
 function colourLevels(map, rows, scale) {
   const wide = map.columns.length;
-  const most = Float32Array.from({ length: rows }, (_, row) => (scale === 'row' ? rowMaximum(map, row) : 1));
-  return Float32Array.from(map.weights, (weight, cell) => colourLevel(weight, most[Math.floor(cell / wide)], scale));
+  const rowMaxima = Float32Array.from({ length: rows }, (_, row) => (scale === 'row' ? rowMaximum(map, row) : 1));
+  return Float32Array.from(map.weights, (weight, cell) => colourLevel(weight, rowMaxima[Math.floor(cell / wide)], scale));
 }
 
 /** Maximum level of the cells that share a pixel; -1 if all of them are masked. */

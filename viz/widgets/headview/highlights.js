@@ -38,9 +38,9 @@ export const sumEffects = ({ effects, columns: { length } }, rows, columns) =>
 
 /** `combinedWeights` of the highlighted rows per column or, if no row is highlighted, of the highlighted columns per row. */
 export function highlightWeights(view, { rows, columns }) {
-  const each = (items, weigh) => Float32Array.from(items, (_, index) => weigh(index));
-  if (rows?.length) return { columns: each(view.columns, (column) => combinedWeights(view, rows, [column])) };
-  if (columns?.length) return { rows: each(view.rows, (row) => combinedWeights(view, [row], columns)) };
+  const weighAll = (items, weigh) => Float32Array.from(items, (_, index) => weigh(index));
+  if (rows?.length) return { columns: weighAll(view.columns, (column) => combinedWeights(view, rows, [column])) };
+  if (columns?.length) return { rows: weighAll(view.rows, (row) => combinedWeights(view, [row], columns)) };
   return {};
 }
 

@@ -68,10 +68,10 @@ export class MapLabels {
       const focus = now[axis] ?? (levels[axis] ? [argMax(levels[axis])] : []);
       const leads = axis === 'rows' || !now.rows; // if both are highlighted, only the row is marked as selected
       for (const label of this[axis].querySelectorAll('.label')) {
-        const place = Number(label.dataset[name]);
-        paint(label, this.shades ? levels[axis]?.[place] : null, this.showing.palette);
-        label.classList.toggle('chosen', Boolean(leads && now[axis]?.includes(place)));
-        label.classList.toggle('dim', tiny && !focus.includes(place));
+        const index = Number(label.dataset[name]);
+        paint(label, this.shades ? levels[axis]?.[index] : null, this.showing.palette);
+        label.classList.toggle('chosen', Boolean(leads && now[axis]?.includes(index)));
+        label.classList.toggle('dim', tiny && !focus.includes(index));
       }
     }
   }

@@ -50,11 +50,11 @@ export class NumberTable {
     const visibleRows = rows.slice(first, last).map((item, index) => this.row(item, first + index));
     replace(this.body, first ? space(first) : null, ...visibleRows, last < rows.length ? space(rows.length - last) : null);
     this.highlight(this.marks);
-    if (this.there) this.hideUnwritten(this.there);
+    if (this.drawnSize) this.hideUnwritten(this.drawnSize);
   }
 
   hideUnwritten(size) {
-    this.there = size;
+    this.drawnSize = size;
     hideUnwrittenLabels(this.table, size);
   }
 

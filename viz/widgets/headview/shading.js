@@ -17,8 +17,8 @@ export function paint(element, strength, palette) {
 /** Function from token keys to shading strength, by the highlighted rows or columns, else by the default weights. */
 export function tokenStrengths(source, view, now, scale) {
   const rest = source.rest?.(view);
-  const lit = now.rows || now.columns || !rest ? highlightWeights(view, now) : { columns: rest };
-  const [axis, weights] = Object.entries(lit)[0] ?? [];
+  const highlightedWeights = now.rows || now.columns || !rest ? highlightWeights(view, now) : { columns: rest };
+  const [axis, weights] = Object.entries(highlightedWeights)[0] ?? [];
   const placeByKey = new Map();
   if (!axis) return () => undefined;
   for (const [place, item] of view[axis].entries()) for (const key of source.keys(view.kind, axis, item)) placeByKey.set(key, place);

@@ -32,8 +32,8 @@ const sumUnmasked = (weights) => weights.reduce((all, weight) => all + (weight |
 
 function listEntries(source, view, now) {
   const rest = source.rest?.(view);
-  const lit = highlightWeights(view, now);
-  const weights = lit.columns ?? lit.rows ?? rest;
+  const highlightedWeights = highlightWeights(view, now);
+  const weights = highlightedWeights.columns ?? highlightedWeights.rows ?? rest;
   if (!weights) {
     const wide = view.columns.length;
     const name = (cell) => make('bdi', {}, `${view.rows[Math.floor(cell / wide)].label} → ${view.columns[cell % wide].label}`);
@@ -41,16 +41,21 @@ function listEntries(source, view, now) {
     const entries = topIndices(view.weights, MAX_LISTED).map((cell) => [name(cell), view.weights[cell], false, markText(cell)]);
     return { title: source.listTitle(view, now), entries };
   }
-  const axis = lit.rows ? 'rows' : 'columns';
-  const both = now.rows ? now.columns : null; // if a cell is highlighted, its column is marked
+  const axis = highlightedWeights.rows ? 'rows' : 'columns';
+  const markedColumns = now.rows ? now.columns : null; // if a cell is highlighted, its column is marked
   const cellText = (position) => {
-    if (!lit.columns && !lit.rows) return fourDecimals(rest[position]); // not quantised
-    return formatWeight(view, weights[position], lit.rows ? [position] : now.rows, lit.rows ? now.columns : [position]);
+    if (!highlightedWeights.columns && !highlightedWeights.rows) return fourDecimals(rest[position]); // not quantised
+    return formatWeight(
+      view,
+      weights[position],
+      highlightedWeights.rows ? [position] : now.rows,
+      highlightedWeights.rows ? now.columns : [position],
+    );
   };
   const entries = topIndices(weights, MAX_LISTED).map((index) => [
     source.longName?.(view, axis, [index]) ?? source.name(view, axis, [index]),
     weights[index],
-    both?.includes(index),
+    markedColumns?.includes(index),
     cellText(index),
   ]);
   return { title: source.listTitle(view, now), entries };
@@ -62,11 +67,11 @@ const formatWeight = (view, weight, rows, columns) => formatCertain(weight, erro
 export function topIndices(values, count, size = (value) => value) {
   const best = [];
   for (let index = 0; index < values.length; index++) {
-    const here = size(values[index]);
-    if (here !== here || (best.length === count && here <= size(values[best.at(-1)]))) continue;
-    let at = best.length;
-    while (at > 0 && size(values[best[at - 1]]) < here) at--;
-    best.splice(at, 0, index);
+    const currentSize = size(values[index]);
+    if (currentSize !== currentSize || (best.length === count && currentSize <= size(values[best.at(-1)]))) continue;
+    let rank = best.length;
+    while (rank > 0 && size(values[best[rank - 1]]) < currentSize) rank--;
+    best.splice(rank, 0, index);
     if (best.length > count) best.pop();
   }
   return best;

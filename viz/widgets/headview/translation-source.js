@@ -119,8 +119,8 @@ export class TranslationSource {
     const items = places.map((position) => view[axis][position]);
     if (items.length === 1) return items[0].label;
     const { source_text: sourceText, text } = this.translation;
-    const own = axisSide(view.kind, axis) === 'source' ? sourceText : text;
-    return own.slice(items[0].start, items.at(-1).end) || items[0].label;
+    const sideText = axisSide(view.kind, axis) === 'source' ? sourceText : text;
+    return sideText.slice(items[0].start, items.at(-1).end) || items[0].label;
   }
 
   name(view, axis, places) {

@@ -19,8 +19,8 @@ export function mountTabs(element, entries, label) {
     event.preventDefault();
     event.stopPropagation();
     const tabs = entries();
-    const at = tabs.findIndex(([, , selected]) => selected);
-    set({ tab: tabs[(at + step + tabs.length) % tabs.length][0] });
+    const selectedIndex = tabs.findIndex(([, , selected]) => selected);
+    set({ tab: tabs[(selectedIndex + step + tabs.length) % tabs.length][0] });
     element.querySelector('[aria-selected=true]').focus();
   });
   const tab = ([panel, name, selected]) => {

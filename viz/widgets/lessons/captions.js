@@ -72,12 +72,12 @@ export function shapeText(show, scene, matrix) {
 }
 
 /** Colour legend of a scale. */
-export function legend(scale, most) {
-  const digits = most < 1 ? 2 : 1;
+export function legend(scale, maximum) {
+  const digits = maximum < 1 ? 2 : 1;
   const ramp =
     scale === 'signed'
-      ? colourRamp('difference', formatSigned(-most, digits), `+${most.toFixed(digits)}`)
-      : colourRamp('headlight', '0', most === 1 ? '1' : most.toFixed(2));
+      ? colourRamp('difference', formatSigned(-maximum, digits), `+${maximum.toFixed(digits)}`)
+      : colourRamp('headlight', '0', maximum === 1 ? '1' : maximum.toFixed(2));
   return make('div', { class: 'lesson-legend' }, ramp);
 }
 

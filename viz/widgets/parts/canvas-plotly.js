@@ -118,12 +118,12 @@ export function colourLookup(scale) {
   const pixel = new Uint32Array(1);
   const bytes = new Uint8Array(pixel.buffer).fill(255);
   return (value) => {
-    const place = Math.max(0, Math.min(1, value));
+    const position = Math.max(0, Math.min(1, value));
     let above = 1;
-    while (above < places.length - 1 && places[above] < place) above++;
-    const part = (place - places[above - 1]) / (places[above] - places[above - 1]);
+    while (above < places.length - 1 && places[above] < position) above++;
+    const part = (position - places[above - 1]) / (places[above] - places[above - 1]);
     const [dark, light] = [channels[above - 1], channels[above]];
-    for (let each = 0; each < 3; each++) bytes[each] = Math.round(dark[each] + part * (light[each] - dark[each]));
+    for (let channel = 0; channel < 3; channel++) bytes[channel] = Math.round(dark[channel] + part * (light[channel] - dark[channel]));
     return pixel[0];
   };
 }

@@ -22,7 +22,7 @@ export function encodeGif(frames, width, height) {
 const ascii = (text) => [...text].map((letter) => letter.charCodeAt(0));
 const short = (number) => [number & 255, number >> 8];
 const channels = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
-const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
+const colourAt = (pixels, offset) => (pixels[offset] << 16) | (pixels[offset + 1] << 8) | pixels[offset + 2];
 
 /** Table of the most frequent colours of all frames, and a function that returns the index of the nearest one. */
 function colourTable(frames) {
@@ -45,8 +45,8 @@ function colourTable(frames) {
 
 function nearest(table, colour) {
   const [red, green, blue] = channels(colour);
-  const distances = table.map((item) => {
-    const [r, g, b] = channels(item);
+  const distances = table.map((entry) => {
+    const [r, g, b] = channels(entry);
     return (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2;
   });
   return distances.indexOf(Math.min(...distances));

@@ -28,7 +28,7 @@ export function reliabilityLine(reliability, isPending) {
 export function shadedSpans(reliability) {
   if (!reliability?.grade || reliability.grade === 'right') return [];
   const spans = shownReasons(reliability).flatMap((reason) => (SHADED.includes(reason.kind) ? reason.source_spans : []));
-  return spans.sort(([one], [other]) => one - other);
+  return spans.sort(([firstStart], [secondStart]) => firstStart - secondStart);
 }
 
 function shownReasons({ grade, reasons }) {

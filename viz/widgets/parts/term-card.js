@@ -37,8 +37,8 @@ export class TermCard {
       else if (!inside(event)) this.close();
     });
     window.addEventListener('keydown', (event) => this.key(event), { capture: true });
-    addEventListener('scroll', () => this.place(), { capture: true, passive: true });
-    addEventListener('resize', () => this.place());
+    addEventListener('scroll', () => this.updatePosition(), { capture: true, passive: true });
+    addEventListener('resize', () => this.updatePosition());
     on(['language'], () => {
       this.close();
       replace(this.meanings);
@@ -51,9 +51,9 @@ export class TermCard {
     if (!document.getElementById(id)) this.meanings.append(make('span', { id }, description));
   }
 
-  schedule(act, pause) {
+  schedule(callback, pause) {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(act, pause);
+    this.timer = window.setTimeout(callback, pause);
   }
 
   press(over, event) {
@@ -79,7 +79,7 @@ export class TermCard {
     const term = over.dataset.term ?? over.dataset.explains;
     replace(this.element, make('b', {}, t(`term_${term}`)), make('p', {}, t(`term_${term}_says`)));
     this.element.hidden = false;
-    this.place();
+    this.updatePosition();
   }
 
   close() {
@@ -90,7 +90,7 @@ export class TermCard {
   }
 
   /** Places the card below the term, or above it if the space below is too small. */
-  place() {
+  updatePosition() {
     if (!this.term) return;
     if (!this.term.isConnected) {
       this.close();
@@ -104,10 +104,10 @@ export class TermCard {
     }
     const { offsetWidth: width, offsetHeight: height } = this.element;
     const below = bottom + GAP + height <= room || top < height + GAP;
-    const at = {
+    const position = {
       left: Math.max(GAP, Math.min(left, document.documentElement.clientWidth - width - GAP)),
       top: below ? bottom + GAP : top - GAP - height,
     };
-    Object.assign(this.element.style, { left: `${at.left}px`, top: `${at.top}px` });
+    Object.assign(this.element.style, { left: `${position.left}px`, top: `${position.top}px` });
   }
 }

@@ -24,5 +24,5 @@ export const hideTooltip = () => {
 };
 
 /** Colour of a value: diverging around zero if `scale` is 'signed', else sequential. */
-export const valueColour = (value, scale, most) =>
-  scale === 'signed' ? scaleColour('difference', 0.5 + value / most / 2) : scaleColour('headlight', value / most);
+export const valueColour = (value, scale, maximum) =>
+  scale === 'signed' ? scaleColour('difference', 0.5 + value / maximum / 2) : scaleColour('headlight', value / maximum);

@@ -101,8 +101,8 @@ export class TranslatedText {
   }
 
   open(word) {
-    const place = Number(word.dataset.place);
-    const token = this.tokens[place];
+    const index = Number(word.dataset.place);
+    const token = this.tokens[index];
     if (!token?.alternatives) return;
     if (this.opened !== word) this.opened?.removeAttribute('aria-expanded');
     this.opened = word;
@@ -118,7 +118,7 @@ export class TranslatedText {
         bar,
         make('span', { class: 'numeric', title: fourDecimals(probability) }, threeDecimals(probability)),
       );
-      if (id !== null) button.addEventListener('click', () => this.choose(place, id));
+      if (id !== null) button.addEventListener('click', () => this.choose(index, id));
       return button;
     };
     replace(

@@ -21,8 +21,8 @@ export function linkUnits(tokens, text, byWords) {
 export function attentionLinks(map, targets, sources, shift) {
   if (!sources.length) return [];
   return targets.map((unit, target) => {
-    const own = sources.map((source) => linkWeight(map, unit, source, shift));
-    return [own.indexOf(Math.max(...own)), target];
+    const weights = sources.map((source) => linkWeight(map, unit, source, shift));
+    return [weights.indexOf(Math.max(...weights)), target];
   });
 }
 
@@ -53,9 +53,9 @@ export function linkCounts(links, gold) {
   const sure = [...gold.values()].filter(Boolean).length;
   const right = links.filter(([source, target]) => gold.has(key(source, target))).length;
   const rightAndSure = links.filter(([source, target]) => gold.get(key(source, target))).length;
-  const most = links.length + sure;
+  const total = links.length + sure;
   return {
-    rate: most ? 1 - (right + rightAndSure) / most : 0,
+    rate: total ? 1 - (right + rightAndSure) / total : 0,
     precision: links.length ? right / links.length : 1,
     recall: sure ? rightAndSure / sure : 1,
   };

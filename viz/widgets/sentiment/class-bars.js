@@ -61,7 +61,7 @@ export class ClassBars {
     if (this.element.hidden) return;
     const order = orderByProbability(review.probabilities);
     const visible = order.filter((place, rank) => rank < SHOWN_CLASSES || place === about);
-    const rest = order.filter((place) => !visible.includes(place));
+    const rest = order.filter((classIndex) => !visible.includes(classIndex));
     for (const group of [this.first, this.rest]) group.setAttribute('aria-label', t('sentiment_classes'));
     this.drawKeepingFocus(() => {
       replace(this.first, ...visible.map((position) => this.line(review, position, about)));
@@ -75,9 +75,9 @@ export class ClassBars {
   /** Rebuild the rows and restore the keyboard focus. */
   drawKeepingFocus(draw) {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement);
-    const at = this.element.contains(focused) ? focused?.dataset.place : null;
+    const focusedIndex = this.element.contains(focused) ? focused?.dataset.place : null;
     draw();
-    if (at != null) this.element.querySelector(`[data-place="${at}"]`)?.focus();
+    if (focusedIndex != null) this.element.querySelector(`[data-place="${focusedIndex}"]`)?.focus();
   }
 
   line({ classes, probabilities }, index, about) {

@@ -33,8 +33,14 @@ export class ReviewSource {
       return { ...about, layer, head, weights: mapped ? map(position) : average, average };
     });
     const averaged = (layer, head) => {
-      const those = single.filter((view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head));
-      return { ...about, layer, head, weights: mean(those.map((view) => view.weights)), average: mean(those.map((view) => view.average)) };
+      const selectedViews = single.filter((view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head));
+      return {
+        ...about,
+        layer,
+        head,
+        weights: mean(selectedViews.map((view) => view.weights)),
+        average: mean(selectedViews.map((view) => view.average)),
+      };
     };
     const ofLayers = this.layered ? [...Array(layers).keys()].map((layer) => averaged(layer, 'mean')) : [];
     const ofHeads = this.layered ? [...Array(heads).keys()].map((head) => averaged('mean', head)) : [];
@@ -94,8 +100,8 @@ export class ReviewSource {
   shownCaption(view, { rows, columns }) {
     if (rows) {
       const strongest = maxWeight(rowWeights(view, rows[0]));
-      const most = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
-      return fillElements(t('sentiment_row', { most }), this.token(view, 'rows', rows));
+      const maximum = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
+      return fillElements(t('sentiment_row', { most: maximum }), this.token(view, 'rows', rows));
     }
     if (columns) return fillElements(t('sentiment_column'), this.token(view, 'columns', columns));
     return [t('sentiment_average', { most: fourDecimals(maxWeight(view.average)) })];

@@ -9,11 +9,11 @@ const [HIGHEST, STRONG] = [56, 0.25]; // bar height in pixels; a word is bold fr
 /**
  * A cell per word. `data-keys` of its `.token` lists the positions of its tokens.
  * @param {{ label: string, places: number[], value: number, unknown?: boolean }[]} words
- * @param {number} most largest absolute value
+ * @param {number} maximum largest absolute value
  */
-export function wordBars(words, most) {
+export function wordBars(words, maximum) {
   return words.map(({ label, places, value, unknown }) => {
-    const part = value / most;
+    const part = value / maximum;
     const bar = make('i', {
       style: `height:${(HIGHEST * Math.abs(part)).toFixed(1)}px;background:${cssColour(scaleColour('difference', 0.5 + part / 2))}`,
     });

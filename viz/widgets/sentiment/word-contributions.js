@@ -84,7 +84,7 @@ export class WordContributions {
     this.values = this.getValues(account);
     this.whole = account === 'erased'; // values are per word and are not summed over its tokens
     const words = this.wordValues();
-    this.most = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
+    this.maxValue = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
     this.description.textContent = this.saysHow(account);
     this.note.textContent = [
@@ -100,14 +100,14 @@ export class WordContributions {
     const tokens = review.tokens.map((token, index) => ({ ...token, key: `r${index}` }));
     const few = Boolean(account) && words.length <= MOST_BARS;
     this.strip.classList.toggle('bars', few);
-    if (few) replace(this.strip, ...wordBars(words, this.most));
+    if (few) replace(this.strip, ...wordBars(words, this.maxValue));
     else replace(this.strip, ...spans(tokens, review.text));
     if (!few) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
     this.pinned = pinnedIndex < 0 ? null : this.strip.querySelectorAll('.token')[pinnedIndex];
-    const most = threeDecimals(this.most);
+    const maximum = threeDecimals(this.maxValue);
     const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[about])];
     for (const part of [this.legend, this.lists, this.readout, this.all]) part.hidden = !account;
-    replace(this.legend, colourRamp('difference', `${less} −${most}`.trim(), `+${most} ${more}`));
+    replace(this.legend, colourRamp('difference', `${less} −${maximum}`.trim(), `+${maximum} ${more}`));
     replace(this.lists, this.list(words, -1), this.list(words, 1));
     this.point(null);
     this.fill();
@@ -158,7 +158,7 @@ export class WordContributions {
 
   paint(span) {
     const value = this.sumContributions(getPlaces(span));
-    const rgb = Math.abs(value) < MIN_SHADE * this.most ? null : scaleColour('difference', 0.5 + value / this.most / 2);
+    const rgb = Math.abs(value) < MIN_SHADE * this.maxValue ? null : scaleColour('difference', 0.5 + value / this.maxValue / 2);
     span.style.backgroundColor = rgb ? cssColour(rgb) : '';
     span.style.color = rgb ? textColourOn(rgb) : '';
   }
@@ -204,7 +204,7 @@ export class WordContributions {
   list(words, sign) {
     const best = words.filter(({ value }) => value * sign > 0).sort((a, b) => (b.value - a.value) * sign);
     const rows = best.slice(0, LISTED).map(({ label, value }) => {
-      const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.most).toFixed(1)}%` });
+      const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.maxValue).toFixed(1)}%` });
       return make(
         'div',
         {},

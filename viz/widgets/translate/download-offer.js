@@ -37,7 +37,7 @@ export class DownloadOffer {
     this.description = make('p', { class: 'quiet' });
     this.bar = make('progress', {});
     this.progress = make('span', { class: 'quiet numeric far' });
-    this.button = make('button', { type: 'button', class: 'fetch', onclick: () => this.act() });
+    this.button = make('button', { type: 'button', class: 'fetch', onclick: () => this.run() });
     this.dismiss = make('button', { type: 'button', class: 'link', onclick: () => this.close() });
     this.status = make('p', { class: 'hidden-text', role: 'status' });
     this.error = make('p', { class: 'error', id: 'option-model-error', role: 'alert' });
@@ -97,7 +97,7 @@ export class DownloadOffer {
     }
   }
 
-  act() {
+  run() {
     if (this.phase === 'asking') return; // size and license are not loaded yet
     if (this.busy) {
       this.pause();

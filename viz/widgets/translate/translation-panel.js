@@ -134,15 +134,15 @@ export class TranslationPanel {
   /** Show the score of the visitor's translation, next to that of the model's own if known. */
   showScore({ log_probability: log, target, request, model }) {
     const { ownTranslation } = this;
-    const own =
+    const ownScore =
       ownTranslation && ownTranslation.request.text === request.text && ownTranslation.model.name === model.name
         ? ownTranslation.log_probability
         : null;
     const leastLikely = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
     const status =
-      own === null
+      ownScore === null
         ? t('scored', { log: formatSigned(log, 2) })
-        : t('scored_against', { log: formatSigned(log, 2), own: formatSigned(own, 2) });
+        : t('scored_against', { log: formatSigned(log, 2), own: formatSigned(ownScore, 2) });
     replace(
       this.note,
       `${status} `,

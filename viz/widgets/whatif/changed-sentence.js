@@ -35,21 +35,24 @@ export class ChangedSentence {
   draw(result, translation, changes) {
     desk().root?.classList.remove('changing');
     if (!result || !changes.length) return this.clear();
-    const other = result.words.some((word) => word.before !== word.after);
+    const sentenceChanged = result.words.some((word) => word.before !== word.after);
     // The old translation is wrong for a swapped sentence.
     const swapped = changes.some(({ action }) => action === 'swap');
     const loss = result.after - result.before;
     const likely = Math.abs(loss) < AS_LIKELY ? 'as' : loss < 0 ? 'less' : 'more';
-    const values = { changes: changesText(changes, translation.source_text), sentence: t(other ? 'change_other' : 'change_same') };
+    const values = {
+      changes: changesText(changes, translation.source_text),
+      sentence: t(sentenceChanged ? 'change_other' : 'change_same'),
+    };
     const tail = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(loss) });
     desk().change.textContent = t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: tail });
-    if (!other) return this.setLines([], []);
+    if (!sentenceChanged) return this.setLines([], []);
     const { target } = translation.model;
-    const of = (side, rest, look) =>
+    const styledWords = (side, rest, look) =>
       result.words
         .filter((word) => word[side] !== null && !isEnd(word, translation))
         .map((word) => [word[side], word[side] === word[rest] ? '' : look]);
-    return this.setLines(makeLine(of('before', 'after', 'gone'), target), makeLine(of('after', 'before', 'new'), target));
+    return this.setLines(makeLine(styledWords('before', 'after', 'gone'), target), makeLine(styledWords('after', 'before', 'new'), target));
   }
 
   setLines(before, after) {

@@ -28,7 +28,7 @@ const PLACES = [
   ['shift', { action: 'shift', amount: 3 }],
 ];
 
-const button = (key, act, more = {}) => make('button', { type: 'button', class: 'link', onclick: act, ...more }, t(key));
+const button = (key, onClick, more = {}) => make('button', { type: 'button', class: 'link', onclick: onClick, ...more }, t(key));
 
 /** The interventions, each with a button that removes it; undo, redo and reset. */
 export class InterventionChips {
@@ -44,17 +44,17 @@ export class InterventionChips {
     const focused = this.element.contains(document.activeElement);
     const chip = (intervention, index) => {
       const description = interventionText(intervention, sentence);
-      const away = () => setInterventions(list.filter((_, other) => other !== index));
+      const remove = () => setInterventions(list.filter((_, number) => number !== index));
       return make(
         'button',
-        { type: 'button', class: 'chip', onclick: away, 'aria-label': t('whatif_take_away', { change: description }) },
+        { type: 'button', class: 'chip', onclick: remove, 'aria-label': t('whatif_take_away', { change: description }) },
         description,
         make('i', { 'aria-hidden': 'true' }, ' ×'),
       );
     };
     this.title.textContent = t('whatif_changed');
     reconcile(this.chips, ...(list.length ? list.map(chip) : [make('p', { class: 'quiet' }, t('whatif_changed_nothing'))]));
-    const step = (key, act, can) => button(key, act, { disabled: !can });
+    const step = (key, onClick, can) => button(key, onClick, { disabled: !can });
     reconcile(
       this.steps,
       step('whatif_undo', undo, canUndo()),
@@ -124,12 +124,12 @@ export class SourceWords {
       this.words,
       ...listWords(translation).map((word) => {
         const intervention = list.find((entry) => entry.start === word.first && entry.end === word.last);
-        const act = () =>
+        const onClick = () =>
           intervention ? replaceIntervention((item) => item.start === word.first && item.end === word.last) : this.openMenu(word);
         const about = {
           type: 'button',
           class: intervention ? `source-word ${intervention.action}` : 'source-word',
-          onclick: act,
+          onclick: onClick,
           'aria-pressed': String(Boolean(intervention)),
         };
         return make('button', about, intervention?.action === 'swap' ? intervention.text : word.text);
@@ -148,12 +148,12 @@ export class SourceWords {
       placeholder: t('whatif_swap_for', { word: word.text }),
       maxlength: 60,
     });
-    const act = (action) => () => this.addInputChange(action);
+    const adder = (action) => () => this.addInputChange(action);
     replace(
       this.asks,
       make('b', {}, word.text),
-      button('whatif_mask', act('mask')),
-      button('whatif_erase', act('erase')),
+      button('whatif_mask', adder('mask')),
+      button('whatif_erase', adder('erase')),
       this.field,
       make('button', { type: 'submit', class: 'link' }, t('whatif_swap')),
     );
@@ -204,7 +204,7 @@ export class LayerParts {
       ? [...this.menus.querySelectorAll('select, input')].indexOf(document.activeElement)
       : -1;
     const menus = SIDES.map((side) => {
-      const now = list.find((each) => each.side === side && each.action !== 'zero')?.action ?? '';
+      const now = list.find((intervention) => intervention.side === side && intervention.action !== 'zero')?.action ?? '';
       const pick = (event) => {
         const [, option] = PLACES.find(([name]) => name === event.target.value);
         replaceIntervention((entry) => entry.side === side && entry.action !== 'zero', option && { ...option, side });
@@ -220,10 +220,10 @@ export class LayerParts {
     const layer = typeof state.layer === 'number' ? state.layer : 0;
     const side = state.kind === 'encoder' ? 'encoder' : 'decoder';
     const checks = ['feed_forward', 'residual'].map((part) => {
-      const here = (item) => item.action === 'zero' && item.side === side && item.layer === layer && item.part === part;
-      const pick = (event) => replaceIntervention(here, event.target.checked ? { action: 'zero', side, layer, part } : null);
+      const isSame = (item) => item.action === 'zero' && item.side === side && item.layer === layer && item.part === part;
+      const pick = (event) => replaceIntervention(isSame, event.target.checked ? { action: 'zero', side, layer, part } : null);
       const box = make('input', { type: 'checkbox', onchange: pick });
-      box.checked = list.some(here);
+      box.checked = list.some(isSame);
       return make('label', { class: 'check' }, box, ` ${t(`whatif_without_${part}`, { side: t(`whatif_${side}`), layer: layer + 1 })}`);
     });
     reconcile(this.menus, ...menus, ...checks);

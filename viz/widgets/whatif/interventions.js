@@ -32,7 +32,7 @@ let redoStack = [];
 /** @returns {any[]} */
 export const interventions = () => parseInterventions(state.interventions);
 
-const here = () => ({ text: state.interventions, sentence: sentenceKey(state.translation) });
+const currentState = () => ({ text: state.interventions, sentence: sentenceKey(state.translation) });
 
 /** The step's interventions that fit the current sentence. */
 const fitting = ({ text, sentence }) => (sentence === sentenceKey(state.translation) ? text : transferable(state.translation, text));
@@ -41,7 +41,7 @@ const fitting = ({ text, sentence }) => (sentence === sentenceKey(state.translat
 export function setInterventions(list) {
   const text = formatInterventions(list);
   if (text === state.interventions) return;
-  undoStack = [...undoStack, here()].slice(-UNDO_LIMIT);
+  undoStack = [...undoStack, currentState()].slice(-UNDO_LIMIT);
   redoStack = [];
   set({ interventions: text });
 }
@@ -51,7 +51,7 @@ function step(from, to) {
   while (from.length) {
     const text = fitting(from.pop());
     if (text === state.interventions) continue;
-    to.push(here());
+    to.push(currentState());
     set({ interventions: text });
     return;
   }
@@ -118,15 +118,21 @@ export function copyHead(kind, { layer, head }, from) {
 /** Use the maps of another sentence in one head, or in the whole layer without a head. */
 export function borrowMap(kind, index, text, layers) {
   const [layer, head] = headIndices(index);
-  const list = (layer === null ? [...Array(layers).keys()] : [layer]).map((each) => ({
-    ...{ action: 'borrow', kind, layer: each, ...(head === null ? {} : { head }) },
+  const list = (layer === null ? [...Array(layers).keys()] : [layer]).map((layerIndex) => ({
+    ...{ action: 'borrow', kind, layer: layerIndex, ...(head === null ? {} : { head }) },
     text,
   }));
-  const those = (each) =>
-    HEAD_ACTIONS.has(each.action) && each.kind === kind && (layer === null || each.layer === layer) && toIndex(each.head) === head;
+  const isOnHead = (candidate) =>
+    HEAD_ACTIONS.has(candidate.action) &&
+    candidate.kind === kind &&
+    (layer === null || candidate.layer === layer) &&
+    toIndex(candidate.head) === head;
   const texts = list.map((entry) => JSON.stringify(entry));
-  const there = interventions().filter((item) => texts.includes(JSON.stringify(item)));
-  setInterventions([...interventions().filter((intervention) => !those(intervention)), ...(there.length === list.length ? [] : list)]);
+  const existing = interventions().filter((item) => texts.includes(JSON.stringify(item)));
+  setInterventions([
+    ...interventions().filter((intervention) => !isOnHead(intervention)),
+    ...(existing.length === list.length ? [] : list),
+  ]);
 }
 
 /** The intervention, or null if it is already set. */
@@ -137,9 +143,11 @@ const toggled = (intervention) =>
 export function allButOne(kind, { layer, head }, layers, heads) {
   const others = interventions().filter((intervention) => !(HEAD_ACTIONS.has(intervention.action) && intervention.kind === kind));
   const list = [];
-  for (let each = 0; each < layers; each++) {
-    if (each !== layer) list.push({ action: 'remove', kind, layer: each });
-    else for (let one = 0; one < heads; one++) if (one !== head) list.push({ action: 'remove', kind, layer, head: one });
+  for (let layerIndex = 0; layerIndex < layers; layerIndex++) {
+    if (layerIndex !== layer) list.push({ action: 'remove', kind, layer: layerIndex });
+    else
+      for (let headIndex = 0; headIndex < heads; headIndex++)
+        if (headIndex !== head) list.push({ action: 'remove', kind, layer, head: headIndex });
   }
   setInterventions([...others, ...list]);
 }
@@ -172,8 +180,13 @@ export function interventionText(intervention, sentence) {
     return t(`whatif_did_${intervention.action}`, { word, text: intervention.text ?? '' });
   }
   if (intervention.action === 'drag') {
-    const at = `${t(`kind_${intervention.kind}_short`)} ${t('whatif_head', { layer: intervention.layer + 1, head: intervention.head + 1 })}`;
-    return t('whatif_did_drag', { at, row: intervention.row + 1, column: intervention.column + 1, amount: intervention.amount.toFixed(2) });
+    const headText = `${t(`kind_${intervention.kind}_short`)} ${t('whatif_head', { layer: intervention.layer + 1, head: intervention.head + 1 })}`;
+    return t('whatif_did_drag', {
+      at: headText,
+      row: intervention.row + 1,
+      column: intervention.column + 1,
+      amount: intervention.amount.toFixed(2),
+    });
   }
   if (intervention.action === 'zero')
     return t(`whatif_did_${intervention.part}`, { side: t(`whatif_${intervention.side}`), layer: intervention.layer + 1 });

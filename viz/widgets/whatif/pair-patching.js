@@ -33,7 +33,7 @@ export class PairPatching {
     this.measurement = new Measurement(
       async (first) => {
         this.answer = await callWithRetry(server.patch_pair, { ...this.query, first });
-        return { all: this.answer.all, entries: this.answer.shares.map((share, place) => [first + place, share]) };
+        return { all: this.answer.all, entries: this.answer.shares.map((share, offset) => [first + offset, share]) };
       },
       () => this.drawResult(),
     );
@@ -132,10 +132,10 @@ export class PairPatching {
   drawStates(states) {
     const { tokens, word, other_word: other } = this.answer;
     const isNumbered = tokens.length <= MAX_NUMBERED;
-    const cell = (share, layer, place) => {
+    const cell = (share, layer, column) => {
       if (share === undefined) return make('td', {});
       const colour = toColour(share);
-      const title = `${this.layerName(layer)}, ${tokens[place]}: ${formatShare(share)}`;
+      const title = `${this.layerName(layer)}, ${tokens[column]}: ${formatShare(share)}`;
       const style = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
       return make('td', { title, style }, isNumbered ? formatShare(share).replace(/^0\./, '.') : '');
     };
@@ -153,8 +153,8 @@ export class PairPatching {
     return layer ? t('word_layer', { layer }) : t('word_embedding');
   }
 
-  bar({ kind, layer, head, share }, most) {
-    const width = `${((100 * Math.abs(share)) / Math.max(most, 1e-9)).toFixed(1)}%`;
+  bar({ kind, layer, head, share }, maximum) {
+    const width = `${((100 * Math.abs(share)) / Math.max(maximum, 1e-9)).toFixed(1)}%`;
     const pressed = state.kind === kind && state.layer === layer && state.head === head;
     return make(
       'button',

@@ -14,7 +14,7 @@ const KEYS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.
 
 /** Set one weight of a row; distribute the remainder in proportion to the others, or evenly if they are zero. */
 export function rescaled(row, column, amount) {
-  const others = [...row.keys()].filter((place) => place !== column && row[place] === row[place]);
+  const others = [...row.keys()].filter((otherColumn) => otherColumn !== column && row[otherColumn] === row[otherColumn]);
   if (!others.length) return row.slice();
   const sum = others.reduce((all, position) => all + row[position], 0);
   return row.map((weight, index) => {
@@ -63,8 +63,8 @@ export class WeightEditor {
   /** `view`: the visible map. */
   draw(view) {
     const { row, column } = this.store.state;
-    const one = view && typeof view.layer === 'number' && typeof view.head === 'number';
-    const cell = one && !state.words && row !== null && column !== null && view.rows[row] && view.columns[column];
+    const isSingleHead = view && typeof view.layer === 'number' && typeof view.head === 'number';
+    const cell = isSingleHead && !state.words && row !== null && column !== null && view.rows[row] && view.columns[column];
     const weight = cell ? view.weights[row * view.columns.length + column] : NaN;
     const alone =
       cell && view.weights.subarray(row * view.columns.length, (row + 1) * view.columns.length).filter((item) => item === item).length < 2;
@@ -72,7 +72,7 @@ export class WeightEditor {
     this.label.hidden = this.rest.hidden = this.knob.hidden = !possible;
     this.hint.hidden = possible && !state.words;
     this.hint.textContent = t(
-      state.words ? 'whatif_drag_tokens' : !one ? 'whatif_drag_one' : alone ? 'whatif_drag_alone' : 'whatif_drag_hint',
+      state.words ? 'whatif_drag_tokens' : !isSingleHead ? 'whatif_drag_one' : alone ? 'whatif_drag_alone' : 'whatif_drag_hint',
     );
     this.start = null;
     if (!possible) return;
@@ -89,11 +89,11 @@ export class WeightEditor {
     for (const element of [this.slider, this.knob]) element.setAttribute('aria-label', this.description.textContent);
     this.knob.title = t('whatif_drag_knob');
     this.showAmount(weight);
-    this.place();
+    this.updatePosition();
   }
 
   /** Place the handle on the pinned cell. */
-  place() {
+  updatePosition() {
     const [map] = this.heads().maps.maps;
     if (!map?.plane) return;
     const { cellWidth, cellHeight } = map;

@@ -56,7 +56,7 @@ class WhatIfTab {
     this.refused = false; // the server rejected the interventions
     this.result = null; // the server's result; null without interventions
     this.base = null; // the translation that the result belongs to
-    this.own = null; // the model's output without interventions and reranking, if reranking changed it
+    this.ownOutput = null; // the model's output without interventions and reranking, if reranking changed it
     root.classList.add('explorer', 'columns');
     on(['tab', 'translation', 'interventions'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -80,7 +80,7 @@ class WhatIfTab {
     this.heads = mountHeadView(this.root, {
       ...{ store: this.store, source: () => this.source(), open: () => this.open(), redraws: ['side', 'answer'] },
       ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], forms: ['matrix'] },
-      does: { choose: (head, event) => this.choose(head, event) },
+      callbacks: { choose: (head, event) => this.choose(head, event) },
       shortKinds: () => true,
       wallName: () => t('whatif_wall'),
     });
@@ -142,7 +142,7 @@ class WhatIfTab {
 
   /** The translation to compare with. */
   get before() {
-    return this.base === state.translation && this.own ? this.own : state.translation;
+    return this.base === state.translation && this.ownOutput ? this.ownOutput : state.translation;
   }
 
   /** Source of the shown maps: unchanged or under the interventions. */
@@ -203,7 +203,7 @@ class WhatIfTab {
   /** Show the result for a translation; `own`: the model's unreranked output, if it differs. */
   onAnswer(result, translation, own = null) {
     this.result = result;
-    if (own || this.base !== translation) this.own = own;
+    if (own || this.base !== translation) this.ownOutput = own;
     this.base = translation;
     this.store.set({ ...NO_SELECTION, answer: this.store.state.answer + 1 });
     this.heads.draw();
@@ -246,13 +246,13 @@ class WhatIfTab {
 
   drawHead() {
     const { kind, layer, head, translation } = state;
-    const one = typeof layer === 'number' && typeof head === 'number';
-    const link = (act, description, disabled = false) =>
-      make('button', { type: 'button', class: 'link', disabled, onclick: act }, description);
-    const others = t('whatif_all_but', { head: one ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
+    const isSingleHead = typeof layer === 'number' && typeof head === 'number';
+    const link = (onClick, description, disabled = false) =>
+      make('button', { type: 'button', class: 'link', disabled, onclick: onClick }, description);
+    const others = t('whatif_all_but', { head: isSingleHead ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
     const leave = () => allButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
     const all = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
-    reconcile(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !one));
+    reconcile(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !isSingleHead));
     this.importance.offerHead();
     this.weight.draw(this.heads.view);
     this.difference.draw(this.result && { before: this.before, held: this.result.held });
@@ -261,10 +261,10 @@ class WhatIfTab {
   /** Mark changed heads on the wall. */
   markWall() {
     for (const button of this.heads.grid.buttons()) {
-      const place = { layer: toIndex(button.dataset.layer), head: toIndex(button.dataset.head) };
-      const intervention = place.head === 'max' ? null : interventionAt(state.kind, place);
+      const buttonHead = { layer: toIndex(button.dataset.layer), head: toIndex(button.dataset.head) };
+      const intervention = buttonHead.head === 'max' ? null : interventionAt(state.kind, buttonHead);
       button.dataset.changed = intervention?.action ?? '';
-      const name = this.heads.source.headName(place);
+      const name = this.heads.source.headName(buttonHead);
       button.setAttribute('aria-label', intervention ? t('whatif_chip', { what: name, how: effectText(intervention) }) : name);
     }
   }
@@ -291,9 +291,9 @@ class WhatIfTab {
   press(event) {
     if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
     const { layer, head, kind } = state;
-    const act = { x: () => head !== 'max' && toggleHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
-    if (act) event.preventDefault();
-    act?.();
+    const action = { x: () => head !== 'max' && toggleHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
+    if (action) event.preventDefault();
+    action?.();
   }
 }
 

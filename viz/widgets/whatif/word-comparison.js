@@ -53,13 +53,13 @@ export class WordComparison {
   drawTotal(result, translation, swapped) {
     const before = result?.before ?? translation.log_probability;
     const after = result && !swapped ? result.after : null;
-    const most = Math.max(1e-9, ...[before, after ?? 0].map(Math.abs));
+    const maximum = Math.max(1e-9, ...[before, after ?? 0].map(Math.abs));
     const bar = (name, value, look) =>
       make(
         'div',
         { class: 'bar' },
         make('span', {}, t(name)),
-        make('span', { class: 'track' }, make('i', { class: look, style: `width:${((100 * Math.abs(value)) / most).toFixed(1)}%` })),
+        make('span', { class: 'track' }, make('i', { class: look, style: `width:${((100 * Math.abs(value)) / maximum).toFixed(1)}%` })),
         make('span', { class: 'numeric' }, formatSigned(value, 2)),
       );
     const title = make('span', { class: 'quiet' }, t(result ? 'whatif_log_old' : 'whatif_log'));

@@ -15,8 +15,8 @@ export class HeadPicker {
     const [previous, next] = stepButtons(stepHead);
     this.previous = previous;
     this.next = next;
-    this.layer = make('select', { onchange: () => set({ layer: place(this.layer.value) }) });
-    this.head = make('select', { onchange: () => set({ head: place(this.head.value) }) });
+    this.layer = make('select', { onchange: () => set({ layer: toIndex(this.layer.value) }) });
+    this.head = make('select', { onchange: () => set({ head: toIndex(this.head.value) }) });
     this.layerName = make('span', {});
     this.headName = make('span', {});
     this.pickers = make('div', { class: 'which' }, previous, next);
@@ -59,11 +59,11 @@ function stepHead(step) {
   const heads = translation.heads(kind);
   const [layer, head] = [state.layer, state.head].map((item) => (typeof item === 'number' ? item : 0));
   const count = heads * translation.layers(kind);
-  const at = (layer * heads + head + step + count) % count;
-  set({ layer: Math.floor(at / heads), head: at % heads, preview: null });
+  const index = (layer * heads + head + step + count) % count;
+  set({ layer: Math.floor(index / heads), head: index % heads, preview: null });
 }
 
-const place = (text) => (/^\d+$/.test(text) ? Number(text) : text);
+const toIndex = (text) => (/^\d+$/.test(text) ? Number(text) : text);
 
 /** Fill a menu. The average is an option only while it is selected. */
 function fill(select, count, chosen) {

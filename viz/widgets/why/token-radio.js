@@ -5,9 +5,9 @@ import { make, replace } from '../core/dom.js';
 export class TokenRadio {
   /** `choose(place)` is called when a token is selected. */
   constructor(choose) {
-    this.who = make('div', { class: 'who', id: 'why-row' });
-    this.tokens = make('div', { class: 'strip', role: 'radiogroup', 'aria-labelledby': this.who.id });
-    this.element = make('div', { class: 'pick' }, this.who, this.tokens);
+    this.rowLabel = make('div', { class: 'who', id: 'why-row' });
+    this.tokens = make('div', { class: 'strip', role: 'radiogroup', 'aria-labelledby': this.rowLabel.id });
+    this.element = make('div', { class: 'pick' }, this.rowLabel, this.tokens);
     this.tokens.addEventListener('click', (event) => {
       const token = event.target.closest('[data-place]');
       if (token) choose(Number(token.dataset.place));
@@ -25,7 +25,7 @@ export class TokenRadio {
   }
 
   name(label, language) {
-    this.who.textContent = label;
+    this.rowLabel.textContent = label;
     this.tokens.lang = language;
   }
 

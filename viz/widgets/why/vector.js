@@ -27,7 +27,7 @@ export function vectorStrip(numbers, { most, height, describe }) {
 
 /** Colour limit of several vectors: a `share` of the largest absolute value, because most values are much smaller. */
 export function colourLimit(vectors, share) {
-  let most = 0;
-  for (const numbers of vectors) for (const number of numbers) most = Math.max(most, Math.abs(number));
-  return share * most || 1;
+  let maximum = 0;
+  for (const numbers of vectors) for (const number of numbers) maximum = Math.max(maximum, Math.abs(number));
+  return share * maximum || 1;
 }
