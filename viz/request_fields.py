@@ -211,7 +211,7 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
 
     `defaults` replace missing options; for API requests without options they are `DecodingOptions()`.
     """
-    checked = _checked(values, REQUEST_FIELDS, settings)
+    checked = _check_fields(values, REQUEST_FIELDS, settings)
     options = {} if defaults is None else {row.name: getattr(defaults, row.name) for row in OPTIONS}
     if checked.get("temperature", 0) > 0:
         options |= {"beam_size": 1}  # sampling and beam search are mutually exclusive
@@ -228,15 +228,15 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
 
 def parse_effect_fields(values: Any, settings: Settings) -> dict[str, Any]:
     """Validate the arguments of /effects."""
-    return _checked(values, EFFECT_FIELDS, settings)
+    return _check_fields(values, EFFECT_FIELDS, settings)
 
 
 def parse_selection(values: Any, settings: Settings) -> Selection:
     """Validate a selection from named values; missing fields get their defaults."""
-    return replace(Selection(), **_checked(values, SELECTION_FIELDS, settings))
+    return replace(Selection(), **_check_fields(values, SELECTION_FIELDS, settings))
 
 
-def _checked(values: Any, rows: Sequence[Field], settings: Settings) -> dict[str, Any]:
+def _check_fields(values: Any, rows: Sequence[Field], settings: Settings) -> dict[str, Any]:
     if not isinstance(values, Mapping):
         example = '{"text": "Guten Tag."}'
         raise PageError("text", "not_names", {"given": repr_short(values), "example": example})

@@ -143,7 +143,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from the environment; unset and empty variables get their defaults."""
     variables = os.environ if environ is None else environ
     values: dict[str, str] = {field: variables.get(_variable(field), "").strip() for field in _MEANINGS}
-    numbers = {field: _whole(field, values.pop(field)) for field in _RANGES}
+    numbers = {field: _parse_integer(field, values.pop(field)) for field in _RANGES}
     on_a_space = bool(variables.get("SPACE_ID"))
     models = _models(values.pop("models"), public=on_a_space or _is_public(values["host"], variables))
     frames = _frames(values.pop("frames"))
@@ -239,7 +239,7 @@ def _frames(text: str) -> tuple[str, ...]:
     return sites
 
 
-def _whole(field: str, text: str) -> int | None:
+def _parse_integer(field: str, text: str) -> int | None:
     """Parse an integer in its range; `None` if unset."""
     if not text:
         return None

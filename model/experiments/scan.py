@@ -68,13 +68,13 @@ class _Experiments(NamedTuple):
 def scan(translator: Translator, translation: Translation) -> list[Finding]:
     """Return the findings about a translation, at most `MAX_FINDINGS`. The request's interventions apply."""
     experiments = _run_experiments(translator, translation)
-    needed = _needed(translation, experiments)
+    needed = _needed_findings(translation, experiments)
     finders = (
         iter(needed),
-        _changed(translator, translation, experiments),
+        _changed_findings(translator, translation, experiments),
         _reasons(translator, translation, needed),
-        _hindered(translation, experiments),
-        _idle(translation, experiments),
+        _hindered_findings(translation, experiments),
+        _idle_findings(translation, experiments),
         _neighbours(translator, translation),
     )
     firsts = [first for finder in finders if (first := next(finder, None)) is not None]
@@ -106,14 +106,14 @@ def _candidates(translation: Translation, effects: Mapping[int, WordEffects]) ->
         for kind in KINDS
         for head in np.ndindex(translation.attention.of(kind).shape[:2])
     }
-    against = sorted(table, key=lambda head: min(table[head].values()))[:HINDERING_CANDIDATES]
-    looks = {AttentionPart(cell.kind, cell.layer, cell.head): cell for cell in _sure_looks(translation)}
+    hindering = sorted(table, key=lambda head: min(table[head].values()))[:HINDERING_CANDIDATES]
+    looks = {AttentionPart(cell.kind, cell.layer, cell.head): cell for cell in _clear_looks(translation)}
     idle = sorted(looks, key=lambda head: abs(table[head].get(looks[head].row, np.inf)))[:IDLE_CANDIDATES]
-    helping = sorted(table, key=lambda head: -max(table[head].values()))[: MAX_CANDIDATES - len(against) - len(idle)]
-    return list(dict.fromkeys([*helping, *against, *idle]))
+    helping = sorted(table, key=lambda head: -max(table[head].values()))[: MAX_CANDIDATES - len(hindering) - len(idle)]
+    return list(dict.fromkeys([*helping, *hindering, *idle]))
 
 
-def _sure_looks(translation: Translation, kind: Kind = "cross") -> Iterator[Cell]:
+def _clear_looks(translation: Translation, kind: Kind = "cross") -> Iterator[Cell]:
     """Yield the cells where the row of a word gives at least `MIN_LOOK` to a word of the sentence."""
     rows = translation.source_tokens if kind == "encoder" else translation.target_tokens
     for layer, head, row, column in np.argwhere(translation.attention.of(kind) >= MIN_LOOK).tolist():
@@ -121,7 +121,7 @@ def _sure_looks(translation: Translation, kind: Kind = "cross") -> Iterator[Cell
             yield Cell(kind, layer, head, row, column)
 
 
-def _needed(translation: Translation, experiments: _Experiments) -> list[Finding]:
+def _needed_findings(translation: Translation, experiments: _Experiments) -> list[Finding]:
     """Return the word with the largest drop of each head and word, the largest drops first, one finding a word."""
     drops = experiments.before - experiments.after  # [heads, words]
     order = np.dstack(np.unravel_index(np.argsort(-drops, axis=None), drops.shape))[0].tolist()
@@ -132,16 +132,16 @@ def _needed(translation: Translation, experiments: _Experiments) -> list[Finding
     return list(findings.values())
 
 
-def _hindered(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
+def _hindered_findings(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
     rises = experiments.after - experiments.before
     for head, position in np.dstack(np.unravel_index(np.argsort(-rises, axis=None), rises.shape))[0].tolist():
         if rises[head, position] >= MIN_RISE and position in experiments.effects:
             yield _word_finding("hindered", translation, experiments, head, position)
 
 
-def _idle(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
+def _idle_findings(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
     indices = {head: index for index, head in enumerate(experiments.heads)}
-    for cell in sorted(_sure_looks(translation), key=lambda cell: -_weight(translation, cell)):
+    for cell in sorted(_clear_looks(translation), key=lambda cell: -_weight(translation, cell)):
         index = indices.get(AttentionPart(cell.kind, cell.layer, cell.head))
         if index is None:
             continue
@@ -150,7 +150,7 @@ def _idle(translation: Translation, experiments: _Experiments) -> Iterator[Findi
             yield _finding("idle", translation, cell, cell.row, before, after)
 
 
-def _changed(translator: Translator, translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
+def _changed_findings(translator: Translator, translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
     """Translate without the heads that the whole translation depends on most."""
     if translation.request.target is not None or translation.request.prefix is not None:
         return  # the text was given
@@ -173,18 +173,18 @@ def _changed(translator: Translator, translation: Translation, experiments: _Exp
 
 def _reasons(translator: Translator, translation: Translation, needed: Sequence[Finding]) -> Iterator[Finding]:
     """Remove the largest part of the scores of looks, and yield the look that loses most weight."""
-    early = [
+    early_reads = [
         cell
-        for cell in _sure_looks(translation, "encoder")
+        for cell in _clear_looks(translation, "encoder")
         if cell.layer < EARLY_LAYERS and abs(cell.row - cell.column) > 1
     ]
-    early.sort(key=lambda cell: -_weight(translation, cell))
-    cells = [finding.cell for finding in needed if finding.key][:REASON_CANDIDATES] + early[:REASON_CANDIDATES]
+    early_reads.sort(key=lambda cell: -_weight(translation, cell))
+    cells = [finding.cell for finding in needed if finding.key][:REASON_CANDIDATES] + early_reads[:REASON_CANDIDATES]
     findings = []
     for cell, side in product(dict.fromkeys(cells), SIDES):
         parts = score_parts(translator, translation, cell, side).parts
         first = next((part for part in parts if part.writer != "biases"), None)
-        if first is None or _without(_weight(translation, cell), first.value) > MAX_WEIGHT_LEFT:
+        if first is None or _weight_without_score(_weight(translation, cell), first.value) > MAX_WEIGHT_LEFT:
             continue
         before, after = weight_without(translator, translation, cell, side, [first])
         if after <= MAX_WEIGHT_LEFT * before:
@@ -195,7 +195,7 @@ def _reasons(translator: Translator, translation: Translation, needed: Sequence[
 
 def _neighbours(translator: Translator, translation: Translation) -> Iterator[Finding]:
     """Swap two words of the sentence, and look whether a head still looks at the neighbouring token."""
-    pair = _swappable(translation)
+    pair = _find_swappable_words(translation)
     if pair is None:
         return
     first, second = pair
@@ -224,7 +224,7 @@ def _neighbours(translator: Translator, translation: Translation) -> Iterator[Fi
             )
 
 
-def _swappable(translation: Translation) -> tuple[Token, Token] | None:
+def _find_swappable_words(translation: Translation) -> tuple[Token, Token] | None:
     """Return two neighbouring words of one token each in the middle of the sentence."""
     tokens = translation.source_tokens
     counts = [sum(other.word == token.word for other in tokens) for token in tokens]
@@ -272,7 +272,7 @@ def _weight(translation: Translation, cell: Cell) -> float:
     return float(translation.attention.of(cell.kind)[cell.layer, cell.head, cell.row, cell.column])
 
 
-def _without(weight: float, score: float) -> float:
+def _weight_without_score(weight: float, score: float) -> float:
     """Predict a weight from its score alone: the softmax with the score lowered, as if the others stayed."""
     lowered = weight * np.exp(-score)
     return float(lowered / (1 - weight + lowered))

@@ -79,7 +79,7 @@ def tokens_from_names(
             token = Token(body, numbers[index + piece], start, start + len(body), piece=piece, pieces=count)
             result.append(token)
         index += count
-    return _with_words(result, text), text
+    return _set_words(result, text), text
 
 
 def locate_tokens(names: Sequence[str], text: str) -> tuple[tuple[Token, ...], str] | None:
@@ -104,12 +104,12 @@ def locate_tokens(names: Sequence[str], text: str) -> tuple[tuple[Token, ...], s
         pieces = 1 + sum(1 for candidate in results if candidate.piece and candidate.start == token.start)
         if pieces > 1 and not token.special:
             results[index] = Token(token.text, token.id, token.start, token.end, piece=token.piece, pieces=pieces)
-    return _with_words(results, text), text
+    return _set_words(results, text), text
 
 
-def _with_words(tokens: Sequence[Token], text: str) -> tuple[Token, ...]:
+def _set_words(tokens: Sequence[Token], text: str) -> tuple[Token, ...]:
     words = iter(word_indices(text, [(token.start, token.end) for token in tokens if not token.special]))
-    return tuple(token if token.special else _with_word(token, next(words)) for token in tokens)
+    return tuple(token if token.special else _set_word(token, next(words)) for token in tokens)
 
 
 def _character(
@@ -128,7 +128,7 @@ def _character(
     return 1, names[start]  # invalid UTF-8: the spelling of the piece is its text
 
 
-def _with_word(token: Token, word: int) -> Token:
+def _set_word(token: Token, word: int) -> Token:
     return Token(token.text, token.id, token.start, token.end, word, piece=token.piece, pieces=token.pieces)
 
 
@@ -157,8 +157,8 @@ def names_from_ids(tokenizer: Any, ids: Sequence[int]) -> tuple[tuple[Token, ...
     )
 
 
-def _is_special(tokenizer: Any, each: int) -> bool:
-    return bool(getattr(tokenizer.added_tokens_decoder[each], "special", False))
+def _is_special(tokenizer: Any, token_id: int) -> bool:
+    return bool(getattr(tokenizer.added_tokens_decoder[token_id], "special", False))
 
 
 def numbered_names(count: int, first: int = 1) -> tuple[tuple[Token, ...], str]:

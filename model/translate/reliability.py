@@ -162,16 +162,16 @@ def load_rule(folder: Path) -> FittedRule | UnfittedRule:
 
 def reliability_report(folder: Path) -> dict[str, Any] | None:
     """Return the measurements of a model folder's rule, or None."""
-    measured: dict[str, Any] | None = _fitted(folder).get("measured")
+    measured: dict[str, Any] | None = _read_fit(folder).get("measured")
     return measured
 
 
 def uses_back_translation(folder: Path) -> bool:
     """Whether the rule of a model folder was also fitted with back-translations."""
-    return _fitted(folder).get("with_back") is not None
+    return _read_fit(folder).get("with_back") is not None
 
 
-def _fitted(folder: Path) -> dict[str, Any]:
+def _read_fit(folder: Path) -> dict[str, Any]:
     path = folder / RELIABILITY_FILE
     values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return values if is_current(values, folder) else {}

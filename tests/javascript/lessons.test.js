@@ -63,7 +63,7 @@ test('an unknown number is a question mark, and one number can be several terms'
 
 test('an invalid formula throws', () => {
   assert.throws(() => formula('\\teleport'), /teleport/);
-  assert.throws(() => formula('a}'), /too many/);
+  assert.throws(() => formula('a}'), /unmatched/);
 });
 
 test('a selection roundtrips through the address', () => {

@@ -70,7 +70,7 @@ def notebook_function(service: Service) -> Callable[[Mapping[str, Any]], dict[st
     return lesson_notebook
 
 
-def _plain(value: Any) -> Any:
+def _to_list(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -240,7 +240,7 @@ class NotebookWriter:
             return [f"{source}\n{step_code(step, active, divisor, scale)}"]
         defaults = {} if step.experiment is None else check_controls(step.experiment.controls, {}, self.settings)
         values = self.selection.controls[step.name]
-        arguments = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != defaults[name]]
+        arguments = [f"{name}={_to_list(value)!r}" for name, value in values.items() if value != defaults[name]]
         call = ", ".join([repr(step.name), *arguments])
         cells = [f"{source}\nlesson.run({call})"]
         if any(figure["form"] == "trains" for figure in result.answer["figures"]):

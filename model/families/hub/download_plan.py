@@ -271,15 +271,15 @@ def _licence(value: Any) -> str:
     if not isinstance(licence, str):
         tags = (tag for tag in value.tags or () if isinstance(tag, str) and tag.startswith("license:"))
         licence = next(tags, "").removeprefix("license:")
-    return _plain(licence)
+    return _printable(licence)
 
 
 def _family(value: Any) -> str:
     config = getattr(value, "config", None)
-    return _plain(family_name(config)) if isinstance(config, dict) else ""
+    return _printable(family_name(config)) if isinstance(config, dict) else ""
 
 
-def _plain(text: str) -> str:
+def _printable(text: str) -> str:
     """Truncate third-party text to a few printable characters."""
     return "".join(character for character in text[:60] if character.isprintable())
 

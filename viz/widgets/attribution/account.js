@@ -112,8 +112,8 @@ export class Account {
 
   probabilityText() {
     const { probability, rival, rivals } = this.answer;
-    const known = rivals.find(({ id }) => id === rival.id);
-    return t('account_chances', { own: chance(probability), other: known ? chance(known.probability) : '–' });
+    const rivalEntry = rivals.find(({ id }) => id === rival.id);
+    return t('account_chances', { own: chance(probability), other: rivalEntry ? chance(rivalEntry.probability) : '–' });
   }
 
   /** Text: which of the three groups favour the word, and which favour the rival. */
@@ -197,22 +197,22 @@ export class Account {
     const levels = [0, ...places.flatMap(({ from, to }) => [from, to])];
     const [low, high] = [Math.min(...levels), Math.max(...levels)];
     const y = (value) => TOP + ((high - value) / Math.max(high - low, 1e-9)) * (HEIGHT - 2 * TOP);
-    const turned = Math.max(...places.map(({ label }) => label.length)) * LETTER_WIDTH > step;
-    const bars = places.flatMap((position, index) => this.bar(position, step, y, { next: places[index + 1], turned }));
+    const isRotated = Math.max(...places.map(({ label }) => label.length)) * LETTER_WIDTH > step;
+    const bars = places.flatMap((position, index) => this.bar(position, step, y, { next: places[index + 1], turned: isRotated }));
     const axis = svg('line', { class: 'axis', x1: 0, x2: width, y1: y(0), y2: y(0) });
     const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatEffect(sum)}`).join(t('list_comma'));
     replace(this.picture, svg('svg', { width, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));
   }
 
   bar({ label, value, from, to, x, constant, total, special }, step, y, { next, turned }) {
-    const [above, height] = [y(Math.max(from, to)), Math.max(1.5, Math.abs(y(from) - y(to)))];
+    const [topEdge, height] = [y(Math.max(from, to)), Math.max(1.5, Math.abs(y(from) - y(to)))];
     const [left, width, middle] = [x + 0.18 * step, 0.64 * step, x + step / 2];
     const side = constant ? 'constant' : value < 0 ? 'against' : 'for';
     const name = { class: special || constant || total ? 'name special' : 'name', y: HEIGHT + 14, x: middle };
     const angle = turned ? { transform: `rotate(-90 ${middle} ${HEIGHT + 4})`, 'text-anchor': 'end', y: HEIGHT + 8 } : {};
-    const number = { class: 'number', x: middle, y: value < 0 ? above + height + 12 : above - 5, 'text-anchor': 'middle' };
+    const number = { class: 'number', x: middle, y: value < 0 ? topEdge + height + 12 : topEdge - 5, 'text-anchor': 'middle' };
     return [
-      svg('rect', { class: side, x: left, y: above, width, height }),
+      svg('rect', { class: side, x: left, y: topEdge, width, height }),
       next && !next.total ? svg('line', { class: 'joint', x1: left + width, x2: next.x + 0.18 * step, y1: y(to), y2: y(to) }) : null,
       step < 26 && Math.abs(value) < 0.1 ? null : svg('text', number, formatEffect(value)),
       svg('text', { 'text-anchor': 'middle', ...name, ...angle }, label),

@@ -14,8 +14,8 @@ export class AgreementTable {
     fadeScrollEdges(this.region);
   }
 
-  draw(methods, known) {
-    const done = methods.filter((method) => known[method]);
+  draw(methods, results) {
+    const done = methods.filter((method) => results[method]);
     this.element.hidden = done.length < 2;
     this.name.textContent = t('word_agreement');
     this.description.textContent = t('word_agreement_says');
@@ -25,7 +25,7 @@ export class AgreementTable {
     const rows = done.map((method, position) => {
       const cells = done.map((other, index) => {
         if (index === position) return make('td', { class: 'same' });
-        const [tau, overlap] = known[method].agrees[other] ?? known[other].agrees[method] ?? [null, null];
+        const [tau, overlap] = results[method].agrees[other] ?? results[other].agrees[method] ?? [null, null];
         const value = index < position ? tau : overlap;
         const share = Math.round(32 * Math.abs(value ?? 0));
         const colour = (value ?? 0) < 0 ? '--head-b' : '--accent';

@@ -44,14 +44,14 @@ export function methodGroups(names, methods) {
 
 /** Bar of a method's faithfulness over many sentences, with its confidence interval. */
 export function faithfulnessBar(methods, method) {
-  const overall = methods[method];
-  if (!overall) return make('span', { class: 'faith quiet' }, '–');
+  const corpusScore = methods[method];
+  if (!corpusScore) return make('span', { class: 'faith quiet' }, '–');
   const highest = Math.max(...Object.values(methods).map(({ high }) => high));
   const percent = (value) => `${((100 * Math.max(0, value)) / highest).toFixed(1)}%`;
-  const interval = make('s', { style: `left:${percent(overall.low)};right:calc(100% - ${percent(overall.high)})` });
-  const bar = make('span', { class: 'track' }, make('i', { style: `width:${percent(overall.area)}` }), interval);
-  const bounds = `${signed(overall.low, 2)} … ${signed(overall.high, 2)}`;
-  return make('span', { class: 'faith', title: bounds }, bar, make('span', { class: 'numeric' }, signed(overall.area, 2)));
+  const interval = make('s', { style: `left:${percent(corpusScore.low)};right:calc(100% - ${percent(corpusScore.high)})` });
+  const bar = make('span', { class: 'track' }, make('i', { style: `width:${percent(corpusScore.area)}` }), interval);
+  const bounds = `${signed(corpusScore.low, 2)} … ${signed(corpusScore.high, 2)}`;
+  return make('span', { class: 'faith', title: bounds }, bar, make('span', { class: 'numeric' }, signed(corpusScore.area, 2)));
 }
 
 const COMPLETE = 0.01; // nats; a smaller gap counts as complete

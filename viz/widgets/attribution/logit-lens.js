@@ -80,10 +80,10 @@ export class LogitLens {
       const marks = cells.map(({ says, chance, own, rank }, index) => {
         const colour = scaleColour(state.palette, chance);
         const title = t('word_lens_cell', { chance: twoDecimals(chance), own: twoDecimals(own), rank: rank + 1 });
-        const about = { class: [index === chosen && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
+        const attributes = { class: [index === chosen && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
         return make(
           'td',
-          { ...about, style: `background:${cssColour(colour)};color:${textColourOn(colour)}` },
+          { ...attributes, style: `background:${cssColour(colour)};color:${textColourOn(colour)}` },
           make('bdi', {}, says.trim()),
         );
       });

@@ -16,9 +16,9 @@ export function diffText(units, texts, tokens) {
     Math.max(...places.map((position) => tokens[side][position].end)),
   ];
   for (const unit of words) {
-    const [old, current] = unit.places;
+    const [firstIndices, current] = unit.places;
     if (!current.length) {
-      const [start, last] = getSpan(0, old);
+      const [start, last] = getSpan(0, firstIndices);
       const space = /\s/.test(texts[0][start - 1] ?? '');
       nodes.push(space ? ' ' : '', make('s', { title: t('beside_lacks') }, texts[0].slice(start, last)));
       continue;
@@ -74,12 +74,12 @@ function findCell(units, weights, { row, column }) {
 export function comparisonText(side, likeness, head, now) {
   const { units } = likeness;
   const weights = likeness.map(side, head);
-  const turned = likeness.back && side === 1; // a transposed map: its keys are the rows
+  const isTransposed = likeness.back && side === 1; // a transposed map: its keys are the rows
   if (now.row === null && now.column === null) return [];
   const cell = findCell(units, weights, now);
   if (!cell) return [badge('AB'[side]), t('beside_no_such')];
   const name = (axis, index) => make('b', {}, make('bdi', {}, units[axis][index].label));
   const [row, column] = [name('rows', cell.row), name('columns', cell.column)];
-  const looks = fillElements(t('looks_at'), turned ? { query: column, key: row } : { query: row, key: column });
-  return [badge('AB'[side]), make('span', {}, ...looks), make('span', { class: 'numeric' }, threeDecimals(cell.weight))];
+  const sentence = fillElements(t('looks_at'), isTransposed ? { query: column, key: row } : { query: row, key: column });
+  return [badge('AB'[side]), make('span', {}, ...sentence), make('span', { class: 'numeric' }, threeDecimals(cell.weight))];
 }

@@ -38,7 +38,7 @@ export class HeadSimilarity {
 
   inCommonWords(side, map) {
     const { rows, columns } = this.units;
-    const turned = this.back && side === 1; // a transposed map: its keys are the rows
+    const isTransposed = this.back && side === 1; // a transposed map: its keys are the rows
     const weights = new Float32Array(rows.length * columns.length).fill(NaN);
     for (const [row, { places }] of rows.entries()) {
       const queries = places[side];
@@ -47,7 +47,7 @@ export class HeadSimilarity {
         const keys = item.places[side];
         if (!keys.length) continue;
         const weight = reduceCells(map, queries, keys);
-        weights[row * columns.length + column] = turned ? (weight * queries.length) / keys.length : weight;
+        weights[row * columns.length + column] = isTransposed ? (weight * queries.length) / keys.length : weight;
       }
     }
     return weights;
@@ -68,15 +68,15 @@ export class HeadSimilarity {
   sharedAttention(first, second) {
     if (first.head === 'max' || second.head === 'max') return null;
     const [firstMap, secondMap] = [this.map(0, first), this.map(1, second)];
-    const wide = this.units.columns.length;
-    const columns = this.back ? this.sharedColumns : [...Array(wide).keys()];
+    const columnCount = this.units.columns.length;
+    const columns = this.back ? this.sharedColumns : [...Array(columnCount).keys()];
     let [sum, count] = [0, 0];
     for (const row of this.sharedRows) {
-      const cells = columns.map((column) => row * wide + column);
+      const cells = columns.map((column) => row * columnCount + column);
       if (cells.filter((cell) => firstMap[cell] === firstMap[cell] || secondMap[cell] === secondMap[cell]).length < 2) continue;
-      const whole = [firstMap, secondMap].map((map) => (this.back ? cells.reduce((all, cell) => all + (map[cell] || 0), 0) : 1));
-      if (whole[0] > 0 && whole[1] > 0)
-        sum += cells.reduce((all, cell) => all + Math.min((firstMap[cell] || 0) / whole[0], (secondMap[cell] || 0) / whole[1]), 0);
+      const totals = [firstMap, secondMap].map((map) => (this.back ? cells.reduce((all, cell) => all + (map[cell] || 0), 0) : 1));
+      if (totals[0] > 0 && totals[1] > 0)
+        sum += cells.reduce((all, cell) => all + Math.min((firstMap[cell] || 0) / totals[0], (secondMap[cell] || 0) / totals[1]), 0);
       count += 1;
     }
     return count ? { share: sum / count, rows: count } : null;

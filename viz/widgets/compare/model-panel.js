@@ -35,8 +35,8 @@ export class ModelPanel {
   draw(translation, { kind, text, back = false }) {
     if (this.maps?.translation !== translation) this.maps = new Heads(translation);
     const { name } = translation.model;
-    const how = back ? t('beside_reads_back', { pair: pairName(translation.model) }) : null;
-    this.name.textContent = how ?? t('beside_how', { pair: pairName(translation.model), search: searchDescription(translation) });
+    const caption = back ? t('beside_reads_back', { pair: pairName(translation.model) }) : null;
+    this.name.textContent = caption ?? t('beside_how', { pair: pairName(translation.model), search: searchDescription(translation) });
     this.title.title = name;
     this.element.setAttribute('aria-label', t('beside_side', { letter: this.letter, model: name }));
     this.element.classList.remove('vacant');

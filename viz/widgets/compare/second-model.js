@@ -115,8 +115,13 @@ export class SecondModelChooser {
     const { activeElement } = document;
     const focused = activeElement instanceof HTMLElement && this.modes.contains(activeElement) ? activeElement.dataset.mode : null;
     const button = (name, description, changes) => {
-      const about = { type: 'button', data: { mode: name }, 'aria-pressed': String(mode === name), onclick: () => this.choose(changes) };
-      return make('button', about, description);
+      const attributes = {
+        type: 'button',
+        data: { mode: name },
+        'aria-pressed': String(mode === name),
+        onclick: () => this.choose(changes),
+      };
+      return make('button', attributes, description);
     };
     const search = otherBeamSize(this.config, translation);
     const sameModel = { beside: back ? translation.model.name : '', besideBeam: search };
@@ -132,17 +137,17 @@ export class SecondModelChooser {
 
   drawOther(translation, second, mode) {
     const chosen = secondModel(this.config, translation, second);
-    const known = this.config.models.filter(
+    const candidates = this.config.models.filter(
       ({ name }) => name !== translation.model.name && name !== reverseModel(this.config, translation)?.name,
     );
-    const listed = mode !== 'other' || known.some(({ name }) => name === chosen.name) ? known : [...known, chosen];
+    const options = mode !== 'other' || candidates.some(({ name }) => name === chosen.name) ? candidates : [...candidates, chosen];
     const called = (model) => (model.source && model.target ? `${pairName(model)} · ${model.name}` : model.name);
     const option = (model) => make('option', { value: model.name }, called(model));
-    replace(this.menu, make('option', { value: '', disabled: true }, t('beside_another')), ...listed.map(option));
+    replace(this.menu, make('option', { value: '', disabled: true }, t('beside_another')), ...options.map(option));
     this.menu.value = mode === 'other' ? chosen.name : '';
     this.menu.classList.toggle('chosen', mode === 'other');
     this.menu.setAttribute('aria-label', t('beside_another'));
-    this.menu.hidden = !listed.length;
+    this.menu.hidden = !options.length;
   }
 
   drawMore(translation, second, mode) {

@@ -71,8 +71,8 @@ export class ThreeMaps {
     const labels = rowLabelWidth(views[0], state.fit);
     const plane = inRow ? Math.floor((this.width - labels - 2 * GAP) / 3) : Math.min(MAX_WIDTH, this.width) - labels;
     for (const [number, view] of views.entries()) {
-      const wide = inRow && number ? plane : plane + labels;
-      this.maps[number].show(view, wide, this.titles[number].textContent);
+      const mapWidth = inRow && number ? plane : plane + labels;
+      this.maps[number].show(view, mapWidth, this.titles[number].textContent);
       this.titles[number].style.paddingInlineStart = inRow && number ? '0' : `${labels}px`;
     }
   }

@@ -74,7 +74,7 @@ class TwoModelsTab {
       choose: (head) => this.choose(1, head),
       follow: () => set({ besideHead: state.besideHead ? null : this.heads()[1] }),
     });
-    this.trio = new ThreeMaps({ onHover: (row, column) => this.setHover(row, column), onPin: (row, column) => this.pin(row, column) });
+    this.maps = new ThreeMaps({ onHover: (row, column) => this.setHover(row, column), onPin: (row, column) => this.pin(row, column) });
     const [kinds, forms] = [make('div', {}), make('div', {})];
     this.kinds = kinds;
     this.drawKinds = mountKinds(kinds, pageStore, () => new TranslationSource(state.translation));
@@ -82,9 +82,9 @@ class TwoModelsTab {
     this.shares = make('span', { class: 'shares', 'aria-live': 'polite' });
     this.reads = [0, 1].map(() => make('span', { class: 'look' }));
     this.line = make('div', { class: 'line' }, this.shares, ...this.reads, forms);
-    const tops = make('div', { class: 'tops' }, ...this.sides.map((side) => side.element), this.ranked.element);
-    this.alone = make('p', { class: 'quiet alone' });
-    this.root.append(this.choices.element, this.choices.note, this.alone, kinds, tops, this.line, this.trio.element);
+    const header = make('div', { class: 'tops' }, ...this.sides.map((side) => side.element), this.ranked.element);
+    this.rerankingNote = make('p', { class: 'quiet alone' });
+    this.root.append(this.choices.element, this.choices.note, this.rerankingNote, kinds, header, this.line, this.maps.element);
     on(DISPLAY_FIELDS, () => this.open() && this.draw());
     on(['layer', 'head', 'besideHead'], () => this.open() && this.drawHeads());
     on(['row', 'column', 'words', 'special'], () => this.open() && this.highlight());
@@ -179,8 +179,8 @@ class TwoModelsTab {
     const back = mode === 'back';
     this.likeness = result && new HeadSimilarity(result.partners, [translation, result.translation], kind, result.back);
     this.choices.draw(state.translation, this.second);
-    const alone = mode === 'same' && !state.besideSame && state.translation.model.defaults?.back_weight > 0;
-    this.alone.textContent = alone ? t('own_choice') : '';
+    const losesReranking = mode === 'same' && !state.besideSame && state.translation.model.defaults?.back_weight > 0;
+    this.rerankingNote.textContent = losesReranking ? t('own_choice') : '';
     this.kinds.hidden = back;
     this.drawKinds();
     this.drawForms();
@@ -193,13 +193,13 @@ class TwoModelsTab {
     const heads = this.heads();
     this.sides[0].mark(this.firstHead());
     this.ranked.element.classList.toggle('vacant', !this.likeness);
-    for (const element of [this.line, this.trio.element]) element.hidden = !this.likeness;
+    for (const element of [this.line, this.maps.element]) element.hidden = !this.likeness;
     if (!this.likeness) return;
     const { previews } = this.store.state;
     this.sides[1].mark(previews[1] ? nearestHead(this.comparison.translation, this.kind, state.besideHead ?? heads[1]) : heads[1]);
     const ranking = this.likeness.ranking(heads[0]);
     this.ranked.draw(ranking, heads, !state.besideHead);
-    this.trio.show({ likeness: this.likeness, heads, kind: this.kind, back: this.comparison.back });
+    this.maps.show({ likeness: this.likeness, heads, kind: this.kind, back: this.comparison.back });
     this.drawShare(heads);
     this.highlight();
   }
@@ -255,8 +255,8 @@ class TwoModelsTab {
   highlight() {
     if (!this.likeness) return;
     const pins = this.pinnedCells();
-    const listed = ({ row, column }) => ({ rows: row === null ? null : [row], columns: column === null ? null : [column] });
-    this.trio.highlight({ hover: listed(this.hover), pinned: listed(pins), missing: '' });
+    const toLists = ({ row, column }) => ({ rows: row === null ? null : [row], columns: column === null ? null : [column] });
+    this.maps.highlight({ hover: toLists(this.hover), pinned: toLists(pins), missing: '' });
     const now = { row: this.hover.row ?? pins.row, column: this.hover.column ?? pins.column };
     if (this.hover.row !== null || this.hover.column !== null) Object.assign(now, this.hover);
     const heads = this.heads();
@@ -271,8 +271,8 @@ class TwoModelsTab {
     return {
       view: this.likeness,
       root: this.root,
-      element: this.trio.element,
-      head: this.trio.element,
+      element: this.maps.element,
+      head: this.maps.element,
       grid: side.grid,
       store: pageStore,
       source: { translation: state.translation, kinds: this.kinds.hidden ? [] : side.maps?.kinds, merges: false },

@@ -27,8 +27,8 @@ export function isShiftedHead({ late }, { kind, layer, head }) {
 /** The head with the best word alignment and its row shift, or null if it was not measured. */
 export function aligningHead(translation) {
   const { best_head: measured } = translation.model;
-  const within = measured && measured.layer < translation.layers('cross') && measured.head < translation.heads('cross');
-  return within ? measured : null;
+  const isInRange = measured && measured.layer < translation.layers('cross') && measured.head < translation.heads('cross');
+  return isInRange ? measured : null;
 }
 
 /**

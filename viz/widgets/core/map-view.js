@@ -121,8 +121,8 @@ export function formatCertain(number, error = 0) {
 
 /** Clamps a layer and head to those of a kind. */
 export function nearestHead(translation, kind, { layer, head }) {
-  const within = (index, count) => (typeof index === 'number' ? Math.min(index, count - 1) : index);
-  return { layer: within(layer, translation.layers(kind)), head: within(head, translation.heads(kind)) };
+  const clampIndex = (index, count) => (typeof index === 'number' ? Math.min(index, count - 1) : index);
+  return { layer: clampIndex(layer, translation.layers(kind)), head: clampIndex(head, translation.heads(kind)) };
 }
 
 /** Sums over keys and averages over queries, so that rows still sum to one. NaN if all cells are masked. */

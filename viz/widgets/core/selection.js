@@ -31,8 +31,8 @@ export function informativeRow(translation, look, options) {
   const scores = candidates.map((candidate) => {
     if (!candidate.informative) return isWord(rows[candidate.row]) && isWord(columns[candidate.column]) ? candidate.weight * 1e-3 : 0;
     const distance = Math.abs((candidate.column + 0.5) / columns.length - (candidate.row - shift + 0.5) / rows.length);
-    const crosses = candidate.clear && clear.some((other) => (other.row - candidate.row) * (other.column - candidate.column) < 0);
-    return candidate.weight + DISTANCE_PENALTY * distance + (candidate.clear ? 3 : 0) + (crosses ? 3 : 0);
+    const crossesOther = candidate.clear && clear.some((other) => (other.row - candidate.row) * (other.column - candidate.column) < 0);
+    return candidate.weight + DISTANCE_PENALTY * distance + (candidate.clear ? 3 : 0) + (crossesOther ? 3 : 0);
   });
   return argMax(scores);
 }
@@ -54,9 +54,13 @@ export function selectionInKind(translation, state, kind) {
   const memory = { lastHeads: { ...lastHeads, [from]: { layer, head } } };
   const [position] = (row === null ? null : axes(translation, from, state).rows[row]?.places) ?? [null];
   if (position === null) return { ...selection, ...memory, row: null };
-  const crosses = (from === 'encoder') !== (kind === 'encoder');
-  if (crosses && !translation.tensors.cross) return { ...selection, ...memory, row: null }; // no alignment
-  const partner = !crosses ? position : kind === 'encoder' ? alignedSource(translation)[position] : alignedTarget(translation, position);
+  const changesSentence = (from === 'encoder') !== (kind === 'encoder');
+  if (changesSentence && !translation.tensors.cross) return { ...selection, ...memory, row: null }; // no alignment
+  const partner = !changesSentence
+    ? position
+    : kind === 'encoder'
+      ? alignedSource(translation)[position]
+      : alignedTarget(translation, position);
   return { ...selection, ...memory, row: rowOfPosition(axes(translation, kind, state).rows, partner) };
 }
 

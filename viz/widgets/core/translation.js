@@ -159,9 +159,9 @@ export class Translation {
   compute(kind, layer, head) {
     const [layers, heads, rows, columns] = this.tensor(kind).shape;
     const numbers = this.gather(kind, layer, head);
-    const whole = LEVEL_OF_ONE * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
+    const fullLevel = LEVEL_OF_ONE * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
     const weights = new Float32Array(numbers.length);
-    for (let cell = 0; cell < weights.length; cell++) weights[cell] = numbers[cell] / whole;
+    for (let cell = 0; cell < weights.length; cell++) weights[cell] = numbers[cell] / fullLevel;
     this.mask(kind, { weights, rows, columns });
     return { weights, rows, columns };
   }

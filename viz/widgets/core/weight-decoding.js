@@ -38,7 +38,7 @@ function centres() {
 /** Whether a character's cell begins at this finest cell. It does if rounding to one to four decimals changes there. */
 function isFirst(cell) {
   const fourth = (cell + 1) >> 1;
-  const boundary = [1, 10, 100].some((half) => fourth % (10 * half) === 5 * half);
+  const boundary = [1, 10, 100].some((unit) => fourth % (10 * unit) === 5 * unit);
   return cell % 2 === 1 || boundary || cell === 0 || cell === LEVELS;
 }
 

@@ -59,11 +59,11 @@ export class Panel {
     this.save.hidden = isGuest;
     this.drawReceived();
     replace(this.list, ...views.map((view, index) => this.row(view, index)));
-    const way = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
+    const makeLink = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
     replace(
       this.ways,
-      ...(views.length ? [way('deck_link', () => this.copy()), way('deck_file', () => this.download())] : []),
-      way('deck_open', () => this.file.click()),
+      ...(views.length ? [makeLink('deck_link', () => this.copy()), makeLink('deck_file', () => this.download())] : []),
+      makeLink('deck_open', () => this.file.click()),
     );
   }
 
@@ -72,16 +72,16 @@ export class Panel {
     const { deck } = this;
     this.guest.hidden = !deck.isGuest;
     if (!deck.isGuest) return;
-    const way = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
+    const makeLink = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
     replace(
       this.guest,
       make('p', {}, t('deck_guest', { count: deck.views.length, own: read().length })),
       make(
         'div',
         { class: 'deck-ways' },
-        way('deck_guest_add', () => deck.mergeViews(true)),
-        way('deck_guest_replace', () => deck.mergeViews(false)),
-        way('deck_guest_leave', () => deck.showOwnViews()),
+        makeLink('deck_guest_add', () => deck.mergeViews(true)),
+        makeLink('deck_guest_replace', () => deck.mergeViews(false)),
+        makeLink('deck_guest_leave', () => deck.showOwnViews()),
       ),
     );
   }

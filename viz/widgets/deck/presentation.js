@@ -24,8 +24,8 @@ export class Presentation {
     this.exitButton = make('button', { type: 'button', class: 'link', onclick: () => this.exit() });
     const words = make('div', { class: 'beamer-words', 'aria-live': 'polite' }, this.title, this.note);
     this.updateNoteScrolling = updateScrollable(words, 'Height');
-    const ways = make('div', { class: 'beamer-ways' }, this.back, this.next, this.count);
-    this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, ways, words, this.exitButton);
+    const navigation = make('div', { class: 'beamer-ways' }, this.back, this.next, this.count);
+    this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, navigation, words, this.exitButton);
     document.querySelector('.gradio-container').append(this.element);
     window.addEventListener('keydown', (event) => this.key(event), { capture: true });
     new ResizeObserver(() => this.fitAboveBar()).observe(this.element);
@@ -102,8 +102,8 @@ export class Presentation {
   /** Whether the focused text field handles the key. Escape always ends the presentation. */
   needs({ key, target }) {
     if (!isTextField(target)) return false;
-    const writes = target.tagName === 'TEXTAREA' || /^(text|search|number)$/.test(target.type);
-    return writes ? key !== 'Escape' : !['Escape', 'PageDown', 'PageUp'].includes(key);
+    const isTyping = target.tagName === 'TEXTAREA' || /^(text|search|number)$/.test(target.type);
+    return isTyping ? key !== 'Escape' : !['Escape', 'PageDown', 'PageUp'].includes(key);
   }
 
   key(event) {

@@ -22,13 +22,13 @@ export function choiceReason(tree, finished, backs, weight) {
 export function differingParts(text, otherText) {
   const isSpaced = text.includes(' ');
   const [firstParts, secondParts] = [text, otherText].map((item) => (isSpaced ? item.split(' ') : [...item]));
-  const shorter = Math.min(firstParts.length, secondParts.length);
+  const minLength = Math.min(firstParts.length, secondParts.length);
   let start = 0;
-  while (start < shorter && firstParts[start] === secondParts[start]) start++;
+  while (start < minLength && firstParts[start] === secondParts[start]) start++;
   let end = 0;
-  while (end < shorter - start && firstParts.at(-1 - end) === secondParts.at(-1 - end)) end++;
-  if (start + end >= shorter && end > 0) end--;
-  else if (start + end >= shorter && start > 0) start--;
+  while (end < minLength - start && firstParts.at(-1 - end) === secondParts.at(-1 - end)) end++;
+  if (start + end >= minLength && end > 0) end--;
+  else if (start + end >= minLength && start > 0) start--;
   const part = (units) => shorten(units.slice(start, units.length - end), isSpaced ? ' ' : '');
   return [part(firstParts), part(secondParts)];
 }
@@ -41,7 +41,7 @@ function shorten(units, gap) {
 function againstOthers(tree, finished, backs, weight) {
   const [best, second] = finished;
   if (second === undefined) return t('decoding_why_only');
-  const score = (position) => tree.about(position).score;
+  const score = (position) => tree.getFacts(position).score;
   const values = (rival, getNumber) => {
     const [text, other] = differingParts(tree.getNode(best).text, tree.getNode(rival).text);
     return { text, other, best: formatSigned(getNumber(best)), second: formatSigned(getNumber(rival)) };
@@ -59,8 +59,8 @@ function againstGreedy(tree, best) {
     const parent = tree.parent(index);
     const first = parent === undefined ? tree.steps[0][0] : tree.child(parent);
     if (first === index) continue;
-    const { step, label } = tree.about(index);
-    return t('decoding_why_not_greedy', { step: step + 1, token: label, other: tree.about(first).label });
+    const { step, label } = tree.getFacts(index);
+    return t('decoding_why_not_greedy', { step: step + 1, token: label, other: tree.getFacts(first).label });
   }
   return t('decoding_why_greedy');
 }

@@ -32,12 +32,12 @@ export class SearchTree {
     return this.nodes[index];
   }
 
-  about(index) {
+  getFacts(index) {
     const node = this.nodes[index];
     const stranded =
       node.outcome === 'kept' && node.children.length > 0 && node.children.every((child) => this.nodes[child].outcome === 'dropped');
-    const alone = node.outcome === 'kept' && !node.children.length && node.step < this.steps.length - 1;
-    return stranded || alone ? { ...node, reason: 'stranded' } : node;
+    const isDeadEnd = node.outcome === 'kept' && !node.children.length && node.step < this.steps.length - 1;
+    return stranded || isDeadEnd ? { ...node, reason: 'stranded' } : node;
   }
 
   parent(index) {

@@ -184,15 +184,15 @@ export class AlignmentFinder {
   word({ label }, index, number) {
     const linked = [...this.gold.keys()].some((name) => Number(name.split('-')[number]) === index);
     const partner = number === 1 && this.source !== null && this.gold.has(`${this.source}-${index}`);
-    const pressed = number === 0 ? this.source === index : partner;
-    const about = {
+    const isPressed = number === 0 ? this.source === index : partner;
+    const attributes = {
       type: 'button',
       data: { place: index },
-      'aria-pressed': String(pressed),
+      'aria-pressed': String(isPressed),
       class: linked ? 'linked' : null,
       title: String(index),
     };
-    return make('button', about, label);
+    return make('button', attributes, label);
   }
 
   drawLines() {
@@ -242,12 +242,12 @@ export class AlignmentFinder {
         ...values,
       );
     };
-    const listed = this.all ? ranked : ranked.slice(0, MAX_LISTED);
+    const visibleHeads = this.all ? ranked : ranked.slice(0, MAX_LISTED);
     replace(
       this.table,
       make('caption', { class: 'hidden-text' }, t('finder')),
       make('thead', {}, head),
-      make('tbody', {}, ...listed.map(row)),
+      make('tbody', {}, ...visibleHeads.map(row)),
     );
     this.more.textContent = t(this.all ? 'finder_less' : 'finder_all', { count: ranked.length });
   }

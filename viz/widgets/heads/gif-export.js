@@ -64,13 +64,13 @@ function wrap(context, { target, text }, width) {
   for (const [index, token] of target.entries()) {
     if (token.special || token.end <= end) continue;
     const piece = text.slice(end, token.end);
-    const wide = context.measureText(piece).width;
-    if (used + wide > width && used > 0) {
+    const pieceWidth = context.measureText(piece).width;
+    if (used + pieceWidth > width && used > 0) {
       lines.push([]);
       used = 0;
     }
     lines.at(-1).push({ text: used ? piece : piece.trimStart(), until: index });
-    used += wide;
+    used += pieceWidth;
     end = token.end;
   }
   return lines;

@@ -22,9 +22,9 @@ export function parseTable(text, model) {
   const columnFor = (language) => languages.find(({ tag }) => language && tag === languageTag(language))?.place ?? -1;
   const [source, target] = [columnFor(model.source), columnFor(model.target)];
   if (links < 0 || source < 0 || target < 0 || !rows.length) return null;
-  const turned = target < source;
-  const [first, second] = turned ? [target, source] : [source, target];
-  return { turned, rows: rows.slice(0, MAX_PAIRS).map((row) => [first, second, links].map((index) => row[index] ?? '')) };
+  const isReversed = target < source;
+  const [first, second] = isReversed ? [target, source] : [source, target];
+  return { turned: isReversed, rows: rows.slice(0, MAX_PAIRS).map((row) => [first, second, links].map((index) => row[index] ?? '')) };
 }
 
 const EMPTY = [0, 0, 0, 0];
@@ -36,9 +36,9 @@ const errorRate = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - 
  * counts of each pair, per head.
  */
 export function chooseAndTest(counts) {
-  const half = (pairs, odd) => pairs.filter((_, index) => index % 2 === odd).reduce(addCounts, EMPTY);
+  const countHalf = (pairs, odd) => pairs.filter((_, index) => index % 2 === odd).reduce(addCounts, EMPTY);
   const results = [...counts.values()].map(({ layer, head, shift, pairs }) => {
-    const [chosen, rest] = [half(pairs, 0), half(pairs, 1)];
+    const [chosen, rest] = [countHalf(pairs, 0), countHalf(pairs, 1)];
     const [linked, sure, rightAndSure, right] = rest;
     const scores = { rate: errorRate(rest), precision: linked ? right / linked : 1, recall: sure ? rightAndSure / sure : 1 };
     return { layer, head, shift, chosen: errorRate(chosen), ...scores };
@@ -126,9 +126,9 @@ export class GoldFile {
   add(heads) {
     for (const [layer, head, shift, pairs] of heads) {
       const name = `${layer}.${head}.${shift}`;
-      const known = this.counts.get(name) ?? { layer, head, shift, pairs: [] };
-      known.pairs.push(...pairs);
-      this.counts.set(name, known);
+      const entry = this.counts.get(name) ?? { layer, head, shift, pairs: [] };
+      entry.pairs.push(...pairs);
+      this.counts.set(name, entry);
     }
   }
 

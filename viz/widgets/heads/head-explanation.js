@@ -21,8 +21,8 @@ const HIGH_ENTROPY = 0.7;
  */
 export function paragraph(facts, corpus, count) {
   const sentences = [];
-  const plain = facts.role === 'unclear' || facts.role === 'spreads';
-  sentences.push([plain ? `explain_${facts.role}` : 'explain_here', { role: facts.role, share: twoDecimals(facts.share) }]);
+  const hasNoRole = facts.role === 'unclear' || facts.role === 'spreads';
+  sentences.push([hasNoRole ? `explain_${facts.role}` : 'explain_here', { role: facts.role, share: twoDecimals(facts.share) }]);
   if (facts.late) sentences.push(['explain_late', {}]);
   const spread = facts.measures.relative_entropy;
   const width = spread < LOW_ENTROPY ? 'narrow' : spread > HIGH_ENTROPY ? 'wide' : 'middle';
@@ -45,7 +45,7 @@ export class HeadExplanation {
   constructor(server, view) {
     this.server = server;
     this.view = view;
-    this.known = new Map(); // corpus records by model name
+    this.corpusRecords = new Map(); // corpus records by model name
     this.summary = make('summary', {});
     this.text = make('p', { class: 'explained' });
     this.title = make('h3', {});
@@ -67,12 +67,12 @@ export class HeadExplanation {
     if (!this.element.open || !translation.roles) return;
     const { name } = translation.model;
     this.write();
-    if (this.known.has(name)) return;
+    if (this.corpusRecords.has(name)) return;
     this.latest.load(
       name,
       (signal) => callWithRetry(this.server.corpus_roles, { model: name }, null, null, signal),
       (report) => {
-        this.known.set(name, report.roles);
+        this.corpusRecords.set(name, report.roles);
         this.write();
       },
     );
@@ -85,7 +85,7 @@ export class HeadExplanation {
     this.examples.hidden = true;
     if (!single) return replace(this.text, t('explain_single'));
     const [role, share] = translation.roles[kind][layer][head];
-    const report = this.known.get(translation.model.name);
+    const report = this.corpusRecords.get(translation.model.name);
     const corpus = report?.heads[kind]?.[layer]?.[head];
     const late = isShiftedHead(translation, { kind, layer, head });
     const facts = { role, share, late, measures: listMeasures(translation, kind)[layer][head] };
@@ -96,7 +96,7 @@ export class HeadExplanation {
         role: values.role && t(`${phrase === 'explain_otherwise' ? 'chip' : 'role'}_${values.role}`),
       });
     const parts = paragraph(facts, corpus, report?.sentences).map(sentenceText);
-    const unknown = this.known.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
+    const unknown = this.corpusRecords.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
     replace(this.text, joinSentences([...parts, unknown].filter(Boolean)));
     const examples = (corpus?.role === 'unclear' ? [] : (corpus?.examples ?? [])).filter((number) => report.texts[number]);
     this.examples.hidden = !examples.length;
@@ -110,7 +110,7 @@ export class HeadExplanation {
   /** Translates an example sentence and keeps this head selected. */
   go(number) {
     const { translation, kind } = state;
-    const text = this.known.get(translation.model.name).texts[number];
+    const text = this.corpusRecords.get(translation.model.name).texts[number];
     const { layer, head } = this.view.updateSelection();
     set({ lastHeads: { ...state.lastHeads, [kind]: { layer, head } } });
     dispatchEvent(new CustomEvent('headlight-request', { detail: { text, prefix: null, target: null } }));

@@ -60,7 +60,7 @@ export class HeadNeeded extends Question {
         make('span', { class: `track ${look}` }, make('i', { style: `width:${(100 * value).toFixed(1)}%` })),
         make('span', { class: 'numeric' }, twoDecimals(value)),
       );
-    const same = answer.text === before.text;
+    const isUnchanged = answer.text === before.text;
     const text = make('b', {}, make('bdi', { lang: state.translation.model.target }, answer.text));
     this.off.textContent = t('needed_keep_off');
     replace(
@@ -68,7 +68,7 @@ export class HeadNeeded extends Question {
       make('p', { class: 'quiet' }, t('needed_probability')),
       bar('needed_with', product(before.target), 'with'),
       bar('needed_without', product(forced.target), 'without'),
-      make('p', { class: 'outcome' }, ...fillElements(t(same ? 'needed_same' : 'needed_other'), { text })),
+      make('p', { class: 'outcome' }, ...fillElements(t(isUnchanged ? 'needed_same' : 'needed_other'), { text })),
       this.off,
     );
   }

@@ -102,9 +102,9 @@ export class HeadTable {
 
   title(column, name) {
     const order = column !== this.column ? null : (column === HEAD || column === ROLE) !== this.reversed ? 'ascending' : 'descending';
-    const about = { scope: 'col', 'aria-sort': order, class: column === HEAD || column === ROLE ? 'name' : null };
+    const attributes = { scope: 'col', 'aria-sort': order, class: column === HEAD || column === ROLE ? 'name' : null };
     const description = column === HEAD || column === ROLE ? null : t(`measure_${column}_says`);
-    return make('th', about, make('button', { type: 'button', data: { column }, title: description }, name));
+    return make('th', attributes, make('button', { type: 'button', data: { column }, title: description }, name));
   }
 
   row({ layer, head, role, measures }) {

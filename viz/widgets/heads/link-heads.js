@@ -77,8 +77,8 @@ export class LinkHeads {
   bar({ layer, head, weight }) {
     const chosen = sameHead({ layer, head }, this.view.updateSelection());
     const fill = make('i', { style: `width:${(100 * weight).toFixed(1)}%` });
-    const about = { type: 'button', 'aria-pressed': String(chosen), data: { layer, head } };
+    const attributes = { type: 'button', 'aria-pressed': String(chosen), data: { layer, head } };
     const number = make('span', { class: 'numeric' }, threeDecimals(weight));
-    return make('button', about, make('span', {}, shortName({ layer, head })), make('span', { class: 'track' }, fill), number);
+    return make('button', attributes, make('span', {}, shortName({ layer, head })), make('span', { class: 'track' }, fill), number);
   }
 }

@@ -92,8 +92,8 @@ export class Ribbons {
     if (kind !== 'cross') {
       if (row === column || from === to) return null;
       const [edge, height] = kind === 'encoder' ? [0, ARC * area.height] : [area.height, -ARC * area.height];
-      const far = Math.min(1, Math.abs(from - to) / 320);
-      const d = `M${from} ${edge}C${from} ${edge + height * far} ${to} ${edge + height * far} ${to} ${edge}`;
+      const relativeDistance = Math.min(1, Math.abs(from - to) / 320);
+      const d = `M${from} ${edge}C${from} ${edge + height * relativeDistance} ${to} ${edge + height * relativeDistance} ${to} ${edge}`;
       return svg('path', { d, 'stroke-opacity': opacity, ...look });
     }
     const [top, bottom] = [Math.min(0, column.bottom + 3), Math.max(area.height, row.top - 2)];

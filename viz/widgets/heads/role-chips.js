@@ -125,10 +125,10 @@ export class RoleChips {
   }
 
   chip(role, heads) {
-    const pressed = role === this.role;
-    const about = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(pressed), title: t('chip_says') };
-    const count = pressed && this.index >= 0 ? `${this.index + 1} / ${heads.length}` : String(heads.length);
-    return make('button', about, picture(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
+    const isPressed = role === this.role;
+    const attributes = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(isPressed), title: t('chip_says') };
+    const count = isPressed && this.index >= 0 ? `${this.index + 1} / ${heads.length}` : String(heads.length);
+    return make('button', attributes, picture(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
   }
 
   outline() {

@@ -16,7 +16,7 @@ export class WeightComputed extends Question {
     super('weight-computed');
     this.server = server;
     this.view = view;
-    this.why = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'why' }) });
+    this.whyLink = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'why' }) });
   }
 
   draw() {
@@ -44,9 +44,9 @@ export class WeightComputed extends Question {
 
   show({ scores, powers, total, weights, allowed }, keys, chosen) {
     const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((left, right) => weights[right] - weights[left]);
-    const listed = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
-    listed.sort((a, b) => weights[b] - weights[a]);
-    const rest = ranked.filter((key) => !listed.includes(key));
+    const visibleKeys = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
+    visibleKeys.sort((a, b) => weights[b] - weights[a]);
+    const otherKeys = ranked.filter((key) => !visibleKeys.includes(key));
     const sum = (numbers, places) => places.reduce((all, position) => all + numbers[position], 0);
     const line = (name, score, power, weight, look = '') =>
       make(
@@ -62,25 +62,30 @@ export class WeightComputed extends Question {
       make(
         'tbody',
         {},
-        ...listed.map((index) => {
+        ...visibleKeys.map((index) => {
           const name = make('bdi', {}, keys[index].label);
           return line(
             name,
             threeDecimals(scores[index]), // rounded further, the exponential would not match
-            large(powers[index]),
+            formatLarge(powers[index]),
             threeDecimals(weights[index]),
             index === chosen ? 'chosen' : '',
           );
         }),
-        rest.length
-          ? line(t('computed_rest', { count: rest.length }), '', large(sum(powers, rest)), threeDecimals(sum(weights, rest)))
+        otherKeys.length
+          ? line(
+              t('computed_rest', { count: otherKeys.length }),
+              '',
+              formatLarge(sum(powers, otherKeys)),
+              threeDecimals(sum(weights, otherKeys)),
+            )
           : null,
-        line(t('computed_sum'), '', large(total), threeDecimals(sum(weights, ranked)), 'total'),
+        line(t('computed_sum'), '', formatLarge(total), threeDecimals(sum(weights, ranked)), 'total'),
       ),
     );
-    this.why.textContent = t('computed_why');
-    replace(this.body, make('p', { class: 'quiet' }, t('computed_says')), table, this.why);
+    this.whyLink.textContent = t('computed_why');
+    replace(this.body, make('p', { class: 'quiet' }, t('computed_says')), table, this.whyLink);
   }
 }
 
-const large = (number) => (number >= 1000 ? Math.round(number).toLocaleString('en') : number.toFixed(2));
+const formatLarge = (number) => (number >= 1000 ? Math.round(number).toLocaleString('en') : number.toFixed(2));

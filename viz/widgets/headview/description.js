@@ -48,8 +48,8 @@ function attentionText(source, view, now) {
   if (view.effects) return effectText(view, [row, column], names);
   const heads = view.maximum ? 'max' : view.layer === 'mean' || view.head === 'mean' ? 'mean' : 'one';
   const numbers = heads === 'one' ? { layer: (source.numbers?.[view.layer] ?? view.layer) + 1, head: view.head + 1 } : {};
-  const puts = t(`says_puts_${heads}`, { share: threeDecimals(weight), ...numbers });
-  const sentence = t(source.rowVerb(view, row), { puts });
+  const verbPhrase = t(`says_puts_${heads}`, { share: threeDecimals(weight), ...numbers });
+  const sentence = t(source.rowVerb(view, row), { puts: verbPhrase });
   return fillElements(sentence, row ? { ...names, after: tokenName(source, view, 'rows', row - 1) } : names);
 }
 
@@ -76,8 +76,11 @@ function differenceText(source, otherView, view, now) {
     const numbers = { difference: signed(first - second, 2), a: signed(first, 2), b: signed(second, 2) };
     return fillElements(t('effect_says_difference', numbers), names);
   }
-  const doubts = [errorBound(otherView, a, [row], [column]), errorBound(view, b, [row], [column])];
-  const apart = formatCertain(Math.abs(a - b), Math.max(WEIGHT_ERROR, doubts[0]) + Math.max(WEIGHT_ERROR, doubts[1]));
+  const errorBounds = [errorBound(otherView, a, [row], [column]), errorBound(view, b, [row], [column])];
+  const apart = formatCertain(Math.abs(a - b), Math.max(WEIGHT_ERROR, errorBounds[0]) + Math.max(WEIGHT_ERROR, errorBounds[1]));
   const difference = `${a < b ? '−' : '+'}${apart}`;
-  return fillElements(t('says_difference', { difference, a: formatCertain(a, doubts[0]), b: formatCertain(b, doubts[1]) }), names);
+  return fillElements(
+    t('says_difference', { difference, a: formatCertain(a, errorBounds[0]), b: formatCertain(b, errorBounds[1]) }),
+    names,
+  );
 }

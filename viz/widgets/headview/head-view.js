@@ -130,8 +130,8 @@ class HeadView {
       if (event.shiftKey && parts.has('pin')) store.set({ pinned: head });
       this.callbacks.choose(head, event);
     };
-    const hints = parts.has('hints') ? this.hints : null;
-    const wall = mountHeadWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, hints);
+    const keyHints = parts.has('hints') ? this.hints : null;
+    const wall = mountHeadWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, keyHints);
     this.grid = wall.grid;
     this.kindsElement = kinds;
     this.drawKinds = kinds && mountKinds(kinds, store, () => this.source, this.names.shortKinds);

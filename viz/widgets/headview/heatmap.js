@@ -261,10 +261,10 @@ export class Heatmap {
   /** `[row, column]` under the pointer, clamped to the map. */
   cellAt(event) {
     const box = this.plane.getBoundingClientRect();
-    const within = (index, count) => Math.max(0, Math.min(count - 1, Math.floor(index)));
+    const clampIndex = (index, count) => Math.max(0, Math.min(count - 1, Math.floor(index)));
     return [
-      within((event.clientY - box.top) / pageZoom() / this.cellHeight, this.view.rows.length),
-      within((event.clientX - box.left) / pageZoom() / this.cellWidth, this.view.columns.length),
+      clampIndex((event.clientY - box.top) / pageZoom() / this.cellHeight, this.view.rows.length),
+      clampIndex((event.clientX - box.left) / pageZoom() / this.cellWidth, this.view.columns.length),
     ];
   }
 

@@ -50,8 +50,8 @@ export const maxWeight = (weights) => weights.reduce((all, weight) => Math.max(a
 /** `highlightWeights` scaled to levels from 0 to 1, for shading. */
 export function highlightLevels(view, marks, scale) {
   const scaled = (weights) => {
-    const greatest = maxWeight(weights);
-    return Array.from(weights, (weight) => colourLevel(weight, greatest, scale));
+    const maximum = maxWeight(weights);
+    return Array.from(weights, (weight) => colourLevel(weight, maximum, scale));
   };
   return Object.fromEntries(Object.entries(highlightWeights(view, marks)).map(([axis, weights]) => [axis, scaled(weights)]));
 }

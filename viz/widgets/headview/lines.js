@@ -32,21 +32,21 @@ export class Lines {
     const { rows, columns } = views[0];
     const count = Math.max(rows.length, columns.length);
     this.gap = count > DENSE_FROM ? 16 : Math.max(24, Math.min(36, 560 / count));
-    const wide = Math.min(width, 620);
-    this.left = wide * 0.32;
-    this.right = wide * 0.68;
-    this.sheet.style.cssText = `width:${wide}px;height:${count * this.gap}px`;
+    const totalWidth = Math.min(width, 620);
+    this.left = totalWidth * 0.32;
+    this.right = totalWidth * 0.68;
+    this.sheet.style.cssText = `width:${totalWidth}px;height:${count * this.gap}px`;
     this.sheet.setAttribute('aria-label', label);
     this.sheet.classList.toggle('late', Boolean(views[0].late));
     setScrollable(this.element, count > DENSE_FROM);
     for (const [captionIndex, name] of ['looking', 'looked_at'].entries()) this.captions[captionIndex].textContent = t(name);
     this.captions[0].style.cssText = `width:${this.left - 14}px`;
     this.captions[1].style.cssText = `margin-inline-start:${this.right - this.left + 28}px`;
-    this.top.style.width = `${wide}px`;
+    this.top.style.width = `${totalWidth}px`;
     const item = (token, row, side) => {
       const style = [
         `top:${row * this.gap}px;height:${this.gap}px`,
-        side === 'row' ? `right:${wide - this.left + 6}px` : `left:${this.right + 6}px`,
+        side === 'row' ? `right:${totalWidth - this.left + 6}px` : `left:${this.right + 6}px`,
         `max-width:${this.left - 6}px`,
         count > DENSE_FROM ? 'font-size:12px' : '',
       ].join(';');

@@ -13,8 +13,8 @@ const AXES = { rows: 'row', columns: 'column' };
 
 /** Style of a number above its column, right-aligned near the right edge so that it is not clipped. */
 function tickStyle(centre, width) {
-  const beyond = centre + TICK_WIDTH / 2 > width;
-  return `bottom:4px;width:${TICK_WIDTH}px;${beyond ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
+  const isBeyondEdge = centre + TICK_WIDTH / 2 > width;
+  return `bottom:4px;width:${TICK_WIDTH}px;${isBeyondEdge ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
 }
 
 const getTitle = (item) => (item.read ? rowText(item) : item.label === SPACE ? t('token_space') : item.full);

@@ -8,10 +8,10 @@ const SCROLL_MARGIN = 52; // pixels above a token that is scrolled into view
 
 /** Shades an element, unless its strength is below 0.02: shading every word would clutter the sentence. */
 export function paint(element, strength, palette) {
-  const shows = strength >= 0.02; // not for null, undefined, NaN
-  const rgb = shows ? scaleColour(palette, strength) : null;
-  element.style.backgroundColor = shows ? cssColour(rgb) : '';
-  element.style.color = shows ? textColourOn(rgb) : '';
+  const isVisible = strength >= 0.02; // not for null, undefined, NaN
+  const rgb = isVisible ? scaleColour(palette, strength) : null;
+  element.style.backgroundColor = isVisible ? cssColour(rgb) : '';
+  element.style.color = isVisible ? textColourOn(rgb) : '';
 }
 
 /** Function from token keys to shading strength, by the highlighted rows or columns, else by the default weights. */
@@ -22,13 +22,13 @@ export function tokenStrengths(source, view, now, scale) {
   const placeByKey = new Map();
   if (!axis) return () => undefined;
   for (const [place, item] of view[axis].entries()) for (const key of source.keys(view.kind, axis, item)) placeByKey.set(key, place);
-  const greatest = maxWeight(weights);
+  const maximum = maxWeight(weights);
   // If an element has several byte pieces, sum their columns or average their rows.
   return (keys) => {
     const places = [...new Set(keys.map((key) => placeByKey.get(key)).filter((position) => position !== undefined))];
     if (!places.length) return undefined;
     const sum = places.reduce((all, index) => all + weights[index], 0);
-    return colourLevel(axis === 'columns' ? sum : sum / places.length, greatest, source.relative ? 'row' : scale);
+    return colourLevel(axis === 'columns' ? sum : sum / places.length, maximum, source.relative ? 'row' : scale);
   };
 }
 

@@ -15,11 +15,11 @@ export function mountStrongestList(element, { sums = false } = {}) {
   return function list(source, view, now, comparing = false) {
     const { title, entries } = listEntries(source, view, now);
     const best = entries.filter(([, weight]) => weight === weight).sort((a, two) => two[1] - a[1]);
-    const whole = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
+    const full = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
     const sum = sums && now.rows && !view.maximum ? sumUnmasked(highlightWeights(view, now).columns ?? []) : 0;
     const rows = best.slice(0, MAX_LISTED).map(([name, weight, isMarked, text]) => {
-      const bar = make('i', { style: `width:${(100 * Math.min(1, weight / whole)).toFixed(2)}%` });
+      const bar = make('i', { style: `width:${(100 * Math.min(1, weight / full)).toFixed(2)}%` });
       const label = make('span', { title: name.textContent }, name);
       return make('div', { class: isMarked ? 'meant' : null }, label, make('span', {}, bar), make('span', { class: 'numeric' }, text));
     });
@@ -35,9 +35,10 @@ function listEntries(source, view, now) {
   const highlightedWeights = highlightWeights(view, now);
   const weights = highlightedWeights.columns ?? highlightedWeights.rows ?? rest;
   if (!weights) {
-    const wide = view.columns.length;
-    const name = (cell) => make('bdi', {}, `${view.rows[Math.floor(cell / wide)].label} → ${view.columns[cell % wide].label}`);
-    const markText = (cell) => formatWeight(view, view.weights[cell], [Math.floor(cell / wide)], [cell % wide]);
+    const columnCount = view.columns.length;
+    const name = (cell) =>
+      make('bdi', {}, `${view.rows[Math.floor(cell / columnCount)].label} → ${view.columns[cell % columnCount].label}`);
+    const markText = (cell) => formatWeight(view, view.weights[cell], [Math.floor(cell / columnCount)], [cell % columnCount]);
     const entries = topIndices(view.weights, MAX_LISTED).map((cell) => [name(cell), view.weights[cell], false, markText(cell)]);
     return { title: source.listTitle(view, now), entries };
   }

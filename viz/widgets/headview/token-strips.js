@@ -54,11 +54,11 @@ export function tokenElements(tokens, text) {
     }
     const next = tokens.slice(index + 1).find(({ piece }) => !piece);
     const touches = !token.special && end === token.start;
-    const touched = next && !next.special && !token.special && next.start === token.end;
+    const isJoined = next && !next.special && !token.special && next.start === token.end;
     if (end !== null && !touches) spans.push(' ');
-    const classes = ['token', token.special && 'special', token.unknown && 'unknown', touches && 'joins', touched && 'joined'];
-    const reads = readsAs(token, text);
-    spans.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reads));
+    const classes = ['token', token.special && 'special', token.unknown && 'unknown', touches && 'joins', isJoined && 'joined'];
+    const reading = readsAs(token, text);
+    spans.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reading));
     end = token.special ? NaN : token.end;
   }
   return spans;

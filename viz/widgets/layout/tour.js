@@ -50,8 +50,8 @@ function markDone(outcome) {
 
 export class Tour {
   /** `closed()` is called when the tour ends. */
-  constructor(closed) {
-    this.closed = closed;
+  constructor(onClose) {
+    this.onClose = onClose;
     this.stepIndex = -1;
     this.opener = null;
     this.frame = 0;
@@ -157,7 +157,7 @@ export class Tour {
     this.card.hidden = true;
     this.ring.hidden = true;
     markDone(outcome);
-    this.closed();
+    this.onClose();
     if (hasFocus && this.opener?.isConnected) this.opener.focus(); // also scrolls the opener into view
   }
 

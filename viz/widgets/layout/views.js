@@ -24,8 +24,8 @@ export function mountTabs(element, entries, label) {
     element.querySelector('[aria-selected=true]').focus();
   });
   const tab = ([panel, name, selected]) => {
-    const about = { type: 'button', role: 'tab', 'aria-selected': String(selected), 'aria-controls': `panel-${panel}` };
-    const button = make('button', { ...about, tabindex: selected ? 0 : -1, data: { text: name } }, name);
+    const attributes = { type: 'button', role: 'tab', 'aria-selected': String(selected), 'aria-controls': `panel-${panel}` };
+    const button = make('button', { ...attributes, tabindex: selected ? 0 : -1, data: { text: name } }, name);
     button.addEventListener('click', () => set({ tab: panel }));
     return button;
   };

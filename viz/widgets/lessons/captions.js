@@ -13,8 +13,8 @@ const MATRICES = ['heat', 'stack', 'pair']; // figures with one row per token; o
 /** Title of a figure: its name and the tensor's shape with named axes. */
 export function caption(show, shape) {
   const axes = shape.map(([count, name]) => [make('u', {}, String(count)), ` ${t(`lesson_axis_${name}`)}`]);
-  const inside = axes.flatMap((axis, index) => (index ? [' · ', ...axis] : axis));
-  return make('div', { class: 'lesson-caption' }, make('b', {}, t(`lesson_tensor_${show.name}`)), make('span', {}, '[', ...inside, ']'));
+  const parts = axes.flatMap((axis, index) => (index ? [' · ', ...axis] : axis));
+  return make('div', { class: 'lesson-caption' }, make('b', {}, t(`lesson_tensor_${show.name}`)), make('span', {}, '[', ...parts, ']'));
 }
 
 /** Title of a figure, with its size if it is a matrix. */

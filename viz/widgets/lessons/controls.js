@@ -172,9 +172,9 @@ const PARTS = {
   },
 };
 
-function labelled(label, parts, wide = false) {
+function labelled(label, parts, isWide = false) {
   const name = make('span', { class: 'control-name', 'aria-hidden': 'true' }, label);
-  return make('div', { class: wide ? 'control wide' : 'control' }, name, ...parts);
+  return make('div', { class: isWide ? 'control wide' : 'control' }, name, ...parts);
 }
 
 function sliderControl(label, name, { low, high, step }, write) {

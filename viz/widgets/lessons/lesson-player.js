@@ -34,7 +34,7 @@ class LessonPlayer {
     this.tensors = tensors;
     this.experiments = experiments;
     this.answers = new Answers();
-    this.whole = false; // show all tokens of a long sentence
+    this.showsAllTokens = false; // show all tokens of a long sentence
     this.timer = 0;
     this.turn = 0;
     this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }));
@@ -49,7 +49,7 @@ class LessonPlayer {
       answer: (choice) => this.answered(choice),
       again: () => this.show(),
       all: () => {
-        this.whole = !this.whole;
+        this.showsAllTokens = !this.showsAllTokens;
         this.show();
       },
     };
@@ -219,14 +219,17 @@ class LessonPlayer {
     const sceneAt = (index) => this.getScene(lesson, index, look, index === stepIndex ? part : 0);
     const { asks } = this.choice;
     const playing = Boolean(this.timer);
-    const options = { lesson, stepIndex, part, look, asks, playing, whole: this.whole, ...this.answers.get(this.question()) };
+    const options = { lesson, stepIndex, part, look, asks, playing, whole: this.showsAllTokens, ...this.answers.get(this.question()) };
     this.view.frame(options, translation);
     this.kit.draw(lesson, { ...this.choice, step: lesson.steps[stepIndex].name, part });
     const { experiment, name } = lesson.steps[stepIndex];
     const set = experiment && resolveValues(experiment.controls, look.set);
-    const needs = sceneAt(stepIndex).needs();
+    const neededTensors = sceneAt(stepIndex).needs();
     // The model's sizes come with tensors or an experiment. A step without both loads the tensors of another step.
-    const names = needs.length || experiment ? needs : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
+    const names =
+      neededTensors.length || experiment
+        ? neededTensors
+        : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
     const cached = this.tensors.get(translation);
     if ((names.length && !cached.has(names)) || (experiment && !sceneAt(stepIndex).result)) {
       this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
@@ -267,7 +270,7 @@ class LessonPlayer {
   /** Load the tensors of the next step. A failed request is retried when the step is shown. */
   prefetch(scene) {
     const names = scene.needs();
-    if (names.length && !scene.brought.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
+    if (names.length && !scene.sentenceTensors.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
   }
 
   async drawList(turn) {

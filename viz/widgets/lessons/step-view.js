@@ -58,7 +58,7 @@ export class StepView {
     const { controls, question } = this;
     const figures = [controls.element, this.long, this.figure, this.more, this.see, question.element];
     const left = make('div', { class: 'left' }, this.tokens, this.parts, ...figures);
-    this.body = make('div', { class: 'body' }, left, this.formulas, this.training.shows);
+    this.body = make('div', { class: 'body' }, left, this.formulas, this.training.pickers);
     const step = make(
       'div',
       { class: 'step' },
@@ -157,8 +157,8 @@ export class StepView {
   // ---------------------------------------------------------------- content from tensors
 
   /** @param {import('./step-scene.js').StepScene} scene */
-  draw(scene, about) {
-    const { lesson, stepIndex, part, whole, chosenOption } = about;
+  draw(scene, options) {
+    const { lesson, stepIndex, part, whole, chosenOption } = options;
     const { step, translation } = scene;
     const base = `lesson_${lesson.name}_${step.name}`;
     this.error.textContent = '';
@@ -167,7 +167,7 @@ export class StepView {
     this.next.disabled = stepIndex === lesson.steps.length - 1 && part >= step.parts.length - 1;
     const numbers = stepNumbers(scene);
     const values = { ...numbers, ...phraseValues(scene) };
-    const question = makeQuestion(about.answeredScene ?? scene); // an answered question keeps its settings
+    const question = makeQuestion(options.answeredScene ?? scene); // an answered question keeps its settings
     const hidesAnswer = Boolean(question) && step.ask.hides_answer && chosenOption === undefined;
     this.base = base;
     this.setTitle(t(titleKey(base, scene.variants(), hidesAnswer)));
@@ -183,7 +183,7 @@ export class StepView {
     this.see.hidden = hidesAnswer || !step.see;
     if (step.see) this.see.textContent = t(`${base}_see`);
     this.see.onclick = () => set({ lesson: step.see });
-    this.question.draw(base, question, about, values);
+    this.question.draw(base, question, options, values);
     this.question.element.classList.toggle('first', hidesAnswer);
     replace(this.source, sourceBox(step.code, scene.variants()));
     const count = truncatedFrom(scene);

@@ -32,7 +32,7 @@ export class TrainingView {
     this.sentences = make('div', { class: 'lesson-row-of-tokens', role: 'group' });
     this.views = [0, 1].map(() => new RunView((layer, head) => this.pick({ layer, head })));
     this.pairs = make('div', { class: 'runs' }, ...this.views.map(({ element }) => element));
-    this.shows = make('div', { class: 'train-shows', hidden: true }, this.sentences, this.pairs);
+    this.pickers = make('div', { class: 'train-shows', hidden: true }, this.sentences, this.pairs);
     addEventListener('pagehide', () => this.run.stop());
   }
 
@@ -48,7 +48,7 @@ export class TrainingView {
       this.run.clear(messages);
     }
     this.isVisible = true;
-    this.shows.hidden = false;
+    this.pickers.hidden = false;
     requestAnimationFrame(() => this.draw()); // after layout, which sets the width
     return this.side;
   }
@@ -57,7 +57,7 @@ export class TrainingView {
   leave() {
     if (!this.isVisible) return;
     this.isVisible = false;
-    this.shows.hidden = true;
+    this.pickers.hidden = true;
     this.stop();
   }
 

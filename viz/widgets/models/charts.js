@@ -10,10 +10,10 @@ const count = (number) => number.toLocaleString(state.language);
 // ---------------------------------------------------------------- scores
 
 /** Bar with the share of plain sentences that a reader judged correct, or a dash if no sentences were judged. */
-export function plainSentencesBar(plain) {
-  if (!plain) return make('span', { class: 'quiet', 'aria-label': t('models_plain_unread') }, '–');
-  const share = plain.right / plain.read;
-  const description = t('models_plain_says', { right: plain.right, read: plain.read });
+export function plainSentencesBar(counts) {
+  if (!counts) return make('span', { class: 'quiet', 'aria-label': t('models_plain_unread') }, '–');
+  const share = counts.right / counts.read;
+  const description = t('models_plain_says', { right: counts.right, read: counts.read });
   return make(
     'span',
     { class: 'share', role: 'img', 'aria-label': description, title: description },

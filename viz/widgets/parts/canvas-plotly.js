@@ -79,9 +79,9 @@ async function handOver(element) {
 /** Draws all traces. Maps without gaps get one pixel per cell and are scaled up by the browser, as Plotly does. */
 export function draw({ canvas, traces, layout }) {
   const [width, height] = [Math.round(layout.width), Math.round(layout.height)];
-  const plain = traces.every(({ xgap, ygap }) => !xgap && !ygap);
-  [canvas.width, canvas.height] = plain ? [traces[0].z[0].length, traces[0].z.length] : [width, height];
-  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px`, imageRendering: plain ? 'pixelated' : 'auto' });
+  const hasNoGaps = traces.every(({ xgap, ygap }) => !xgap && !ygap);
+  [canvas.width, canvas.height] = hasNoGaps ? [traces[0].z[0].length, traces[0].z.length] : [width, height];
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px`, imageRendering: hasNoGaps ? 'pixelated' : 'auto' });
   if (!canvas.width || !canvas.height) return;
   const context = canvas.getContext('2d');
   const picture = context.createImageData(canvas.width, canvas.height);

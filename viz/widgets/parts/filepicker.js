@@ -17,8 +17,8 @@ export class FilePicker {
   }
 
   /** `about`: purpose of the file, for the button's accessible name. */
-  draw(about) {
+  draw(text) {
     this.button.textContent = t('choose_file');
-    this.button.setAttribute('aria-label', `${t('choose_file')}: ${about}`);
+    this.button.setAttribute('aria-label', `${t('choose_file')}: ${text}`);
   }
 }

@@ -7,10 +7,10 @@ const MAX_CODES = 4096; // LZW codes; the dictionary is then reset
 /** Encodes frames of equal size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}, to the parts of a file. */
 export function encodeGif(frames, width, height) {
   const { colours, paletteIndex } = colourTable(frames);
-  const out = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
-  for (let index = 0; index < MAX_COLOURS; index++) out.push(...channels(colours[index] ?? 0));
-  out.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
-  const parts = [Uint8Array.from(out)];
+  const bytes = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
+  for (let index = 0; index < MAX_COLOURS; index++) bytes.push(...channels(colours[index] ?? 0));
+  bytes.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
+  const parts = [Uint8Array.from(bytes)];
   for (const { pixels, delay } of frames) {
     const head = [0x21, 0xf9, 4, 4, ...short(Math.round(delay / 10)), 0, 0, 0x2c, 0, 0, 0, 0, ...short(width), ...short(height), 0, 8];
     parts.push(Uint8Array.from(head), compress(indices(pixels, paletteIndex)));
@@ -35,10 +35,10 @@ function colourTable(frames) {
   }
   const colours = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MAX_COLOURS);
   const table = colours.map(([colour]) => colour);
-  const known = new Map(table.map((colour, index) => [colour, index]));
+  const indexByColour = new Map(table.map((colour, index) => [colour, index]));
   const paletteIndex = (colour) => {
-    if (!known.has(colour)) known.set(colour, nearest(table, colour));
-    return known.get(colour);
+    if (!indexByColour.has(colour)) indexByColour.set(colour, nearest(table, colour));
+    return indexByColour.get(colour);
   };
   return { colours: table, paletteIndex };
 }
@@ -75,9 +75,9 @@ function compress(values) {
   let prefix = values[0];
   for (let position = 1; position < values.length; position++) {
     const key = (prefix << 8) | values[position];
-    const known = codes.get(key);
-    if (known !== undefined) {
-      prefix = known;
+    const knownCode = codes.get(key);
+    if (knownCode !== undefined) {
+      prefix = knownCode;
       continue;
     }
     write(prefix);

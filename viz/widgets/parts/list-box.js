@@ -9,7 +9,7 @@ const TYPEAHEAD_MS = 800; // maximum pause between letters of one type-ahead que
 
 let count = 0;
 
-const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+const normalise = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
 export class ListBox {
   /** `choose(value)`: called on a selection; `opened()`: called on opening; `end`: element below the list. */
@@ -95,9 +95,9 @@ export class ListBox {
   /** Type-ahead: activates the first item that starts with the typed letters. */
   letter(key) {
     const now = performance.now();
-    this.typed = (now - this.typedAt < TYPEAHEAD_MS ? this.typed : '') + plain(key);
+    this.typed = (now - this.typedAt < TYPEAHEAD_MS ? this.typed : '') + normalise(key);
     this.typedAt = now;
-    const index = this.rows.findIndex((row) => plain(row.textContent).startsWith(this.typed));
+    const index = this.rows.findIndex((row) => normalise(row.textContent).startsWith(this.typed));
     if (index >= 0) this.go(index);
   }
 
@@ -139,8 +139,8 @@ export class ListBox {
     this.panel.style.left = '0';
     this.button.setAttribute('aria-expanded', 'true');
     const box = this.element.getBoundingClientRect();
-    const beyond = box.left + this.panel.offsetWidth + EDGE - document.documentElement.clientWidth;
-    this.panel.style.left = `${-Math.max(0, beyond)}px`;
+    const overflow = box.left + this.panel.offsetWidth + EDGE - document.documentElement.clientWidth;
+    this.panel.style.left = `${-Math.max(0, overflow)}px`;
     this.draw();
     (this.search.hidden ? this.list : this.search).focus({ preventScroll: true });
     this.opened();
@@ -171,11 +171,11 @@ export class ListBox {
 
   /** `active`: value of the active item, which stays active if the list changes. */
   draw(active = null) {
-    const query = plain(this.search.value.trim());
+    const query = normalise(this.search.value.trim());
     this.rows = [];
     const groups = this.groups.map(({ name, items }) => {
-      const fits = items.filter(({ value, text, more = '' }) => plain(`${text} ${more} ${value}`).includes(query));
-      const rows = fits.map((item) => this.row(item));
+      const matches = items.filter(({ value, text, more = '' }) => normalise(`${text} ${more} ${value}`).includes(query));
+      const rows = matches.map((item) => this.row(item));
       if (!rows.length) return null;
       const caption = name && make('div', { class: 'caption', 'aria-hidden': 'true' }, name);
       return make('div', { role: 'group', 'aria-label': name || null }, caption || null, ...rows);

@@ -13,9 +13,9 @@ const decoded = new WeakMap();
 
 /** The measures of all heads of a kind, `[layer][head]`, each a record by name. Undefined measures are NaN. */
 export function listMeasures(translation, kind) {
-  const known = decoded.get(translation) ?? decoded.set(translation, {}).get(translation);
-  known[kind] ??= decodeMeasures(translation, kind);
-  return known[kind];
+  const cached = decoded.get(translation) ?? decoded.set(translation, {}).get(translation);
+  cached[kind] ??= decodeMeasures(translation, kind);
+  return cached[kind];
 }
 
 function decodeMeasures(translation, kind) {

@@ -50,9 +50,9 @@ export class ClassBars {
     this.choose = choose;
     this.description = make('p', { class: 'quiet' });
     this.first = make('div', { class: 'class-lines', role: 'group' });
-    this.rest = make('div', { class: 'class-lines', role: 'group' });
+    this.otherLines = make('div', { class: 'class-lines', role: 'group' });
     this.summary = make('summary', {});
-    this.others = make('details', {}, this.summary, this.rest);
+    this.others = make('details', {}, this.summary, this.otherLines);
     this.element = make('div', { class: 'classes', hidden: true }, this.first, this.others, this.description);
   }
 
@@ -62,10 +62,10 @@ export class ClassBars {
     const order = orderByProbability(review.probabilities);
     const visible = order.filter((place, rank) => rank < SHOWN_CLASSES || place === about);
     const rest = order.filter((classIndex) => !visible.includes(classIndex));
-    for (const group of [this.first, this.rest]) group.setAttribute('aria-label', t('sentiment_classes'));
+    for (const group of [this.first, this.otherLines]) group.setAttribute('aria-label', t('sentiment_classes'));
     this.drawKeepingFocus(() => {
       replace(this.first, ...visible.map((position) => this.line(review, position, about)));
-      replace(this.rest, ...rest.map((index) => this.line(review, index, about)));
+      replace(this.otherLines, ...rest.map((index) => this.line(review, index, about)));
     });
     this.others.hidden = !rest.length;
     this.summary.textContent = t('sentiment_other_classes', { count: rest.length });
@@ -80,13 +80,13 @@ export class ClassBars {
     if (focusedIndex != null) this.element.querySelector(`[data-place="${focusedIndex}"]`)?.focus();
   }
 
-  line({ classes, probabilities }, index, about) {
+  line({ classes, probabilities }, index, selectedClass) {
     const probability = probabilities[index];
     const bar = make('span', { class: 'bar', 'aria-hidden': 'true' }, make('i', { style: `width:${(100 * probability).toFixed(1)}%` }));
     const name = className(classes[index]);
     return make(
       'button',
-      { type: 'button', 'aria-pressed': String(index === about), data: { place: index }, onclick: () => this.choose(index) },
+      { type: 'button', 'aria-pressed': String(index === selectedClass), data: { place: index }, onclick: () => this.choose(index) },
       make('span', { class: 'name', title: name }, name),
       bar,
       make('span', { class: 'numeric', title: fourDecimals(probability) }, threeDecimals(probability)),

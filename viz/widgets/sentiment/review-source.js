@@ -23,19 +23,19 @@ export class ReviewSource {
     const { mapped, tokens } = this;
     const [layers, heads] = review.shape;
     const rows = mapped ? tokens : [{ ...tokens[0], key: 'mean', label: '', full: '' }];
-    const about = { kind: 'encoder', rows, columns: tokens };
+    const base = { kind: 'encoder', rows, columns: tokens };
     const numbers = mapped ? decodeWeights(review.attention.letters) : null;
     const size = tokens.length ** 2;
     const map = (place) => Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / LEVEL_OF_ONE);
     const single = Array.from({ length: layers * heads }, (_, position) => {
       const [layer, head] = [Math.floor(position / heads), position % heads];
       const average = Float32Array.from(review.received[layer][head]);
-      return { ...about, layer, head, weights: mapped ? map(position) : average, average };
+      return { ...base, layer, head, weights: mapped ? map(position) : average, average };
     });
     const averaged = (layer, head) => {
       const selectedViews = single.filter((view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head));
       return {
-        ...about,
+        ...base,
         layer,
         head,
         weights: mean(selectedViews.map((view) => view.weights)),
@@ -71,8 +71,8 @@ export class ReviewSource {
   thumbnailMap(kind, head) {
     const view = this.view(kind, head);
     if (this.mapped) return view;
-    const greatest = maxWeight(view.weights);
-    return { ...view, weights: view.weights.map((weight) => weight / greatest) };
+    const maximum = maxWeight(view.weights);
+    return { ...view, weights: view.weights.map((weight) => weight / maximum) };
   }
 
   sentences() {

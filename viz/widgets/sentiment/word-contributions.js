@@ -74,8 +74,8 @@ export class WordContributions {
 
   /** @param {number} about class that the contributions are for */
   show(review, about) {
-    const same = review.tokens === this.review?.tokens && about === this.about;
-    if (!same) this.pinned = null;
+    const isSame = review.tokens === this.review?.tokens && about === this.about;
+    if (!isSame) this.pinned = null;
     const pinnedIndex = this.pinned ? [...this.strip.querySelectorAll('.token')].indexOf(this.pinned) : -1;
     this.review = review;
     this.about = about;
@@ -98,11 +98,11 @@ export class WordContributions {
     this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
     const tokens = review.tokens.map((token, index) => ({ ...token, key: `r${index}` }));
-    const few = Boolean(account) && words.length <= MOST_BARS;
-    this.strip.classList.toggle('bars', few);
-    if (few) replace(this.strip, ...wordBars(words, this.maxValue));
+    const drawsBars = Boolean(account) && words.length <= MOST_BARS;
+    this.strip.classList.toggle('bars', drawsBars);
+    if (drawsBars) replace(this.strip, ...wordBars(words, this.maxValue));
     else replace(this.strip, ...spans(tokens, review.text));
-    if (!few) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
+    if (!drawsBars) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
     this.pinned = pinnedIndex < 0 ? null : this.strip.querySelectorAll('.token')[pinnedIndex];
     const maximum = threeDecimals(this.maxValue);
     const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[about])];

@@ -200,9 +200,9 @@ export class DownloadOffer {
     this.manual.textContent = t('hub_by_hand');
     this.panel.hidden = phase === 'away';
     if (phase === 'away') return;
-    const known = { ...model, ...(plan ?? {}), where: 'hub' };
-    const pair = pairName(known);
-    const name = make('b', {}, pair ? `${pair} · ${kindName(known)}` : model.name);
+    const plannedModel = { ...model, ...(plan ?? {}), where: 'hub' };
+    const pair = pairName(plannedModel);
+    const name = make('b', {}, pair ? `${pair} · ${kindName(plannedModel)}` : model.name);
     replace(this.title, name, pair ? make('span', { class: 'quiet', lang: 'en' }, model.name) : null);
     this.panel.setAttribute('aria-label', t('offer_label', { model: model.name }));
     this.facts.textContent = this.factsText(plan, model);

@@ -91,12 +91,12 @@ export class ModelMenu {
 
   /** `model`: the current model. Skips unchanged lists, because it is called on every request and answer. */
   draw(model) {
-    const listed = this.config.models;
-    const key = JSON.stringify([state.language, model, listed, state.hubAway]);
+    const listedModels = this.config.models;
+    const key = JSON.stringify([state.language, model, listedModels, state.hubAway]);
     if (key === this.drawnKey) return;
     this.drawnKey = key;
     for (const link of this.links) link.textContent = t(link.dataset.word ?? '');
-    const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
+    const all = model && !listedModels.some(({ name }) => name === model.name) ? [...listedModels, model] : listedModels;
     const bundledModels = all.filter(({ where }) => where === 'here');
     const hubModels = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
     const duplicates = new Map();

@@ -37,7 +37,7 @@ export class TranslationPanel {
       continueFrom([...before, id]);
     });
     this.name = make('b', {});
-    this.sure = make('span', {});
+    this.probabilityLabel = make('span', {});
     this.unsure = make('span', {});
     this.meta = make('span', { class: 'quiet numeric meta' });
     this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
@@ -49,7 +49,7 @@ export class TranslationPanel {
     const key = make(
       'span',
       { class: 'doubt-key', 'aria-hidden': 'true' },
-      this.sure,
+      this.probabilityLabel,
       make('i', {}),
       make('i', {}),
       make('i', {}),
@@ -63,9 +63,9 @@ export class TranslationPanel {
     const reasons = make('div', { class: 'reasons' }, this.measured, this.back, this.meta, key);
     this.reasons = make('details', { class: 'judgement' }, this.summary, reasons);
     reasons.append(new Findings(server, this.reasons).element);
-    this.under = make('div', { class: 'judged' }, this.reasons, this.undo);
+    this.judgement = make('div', { class: 'judged' }, this.reasons, this.undo);
     closeOutside(this.reasons);
-    this.element.append(language.element, make('div', { class: 'line' }, this.out, desk().player), this.under);
+    this.element.append(language.element, make('div', { class: 'line' }, this.out, desk().player), this.judgement);
   }
 
   get text() {
@@ -81,7 +81,7 @@ export class TranslationPanel {
   draw(model) {
     this.name.textContent = (model && languageName(model.target)) || t('side_target');
     this.undo.textContent = t('undo');
-    this.sure.textContent = t('sure');
+    this.probabilityLabel.textContent = t('sure');
     this.unsure.textContent = t('unsure');
   }
 

@@ -44,14 +44,14 @@ export class ChangedSentence {
       changes: changesText(changes, translation.source_text),
       sentence: t(sentenceChanged ? 'change_other' : 'change_same'),
     };
-    const tail = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(loss) });
-    desk().change.textContent = t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: tail });
+    const likelihood = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(loss) });
+    desk().change.textContent = t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: likelihood });
     if (!sentenceChanged) return this.setLines([], []);
     const { target } = translation.model;
-    const styledWords = (side, rest, look) =>
+    const styledWords = (side, otherSide, look) =>
       result.words
         .filter((word) => word[side] !== null && !isEnd(word, translation))
-        .map((word) => [word[side], word[side] === word[rest] ? '' : look]);
+        .map((word) => [word[side], word[side] === word[otherSide] ? '' : look]);
     return this.setLines(makeLine(styledWords('before', 'after', 'gone'), target), makeLine(styledWords('after', 'before', 'new'), target));
   }
 

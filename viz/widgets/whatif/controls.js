@@ -28,7 +28,8 @@ const PLACES = [
   ['shift', { action: 'shift', amount: 3 }],
 ];
 
-const button = (key, onClick, more = {}) => make('button', { type: 'button', class: 'link', onclick: onClick, ...more }, t(key));
+const button = (key, onClick, attributes = {}) =>
+  make('button', { type: 'button', class: 'link', onclick: onClick, ...attributes }, t(key));
 
 /** The interventions, each with a button that removes it; undo, redo and reset. */
 export class InterventionChips {
@@ -126,13 +127,13 @@ export class SourceWords {
         const intervention = list.find((entry) => entry.start === word.first && entry.end === word.last);
         const onClick = () =>
           intervention ? replaceIntervention((item) => item.start === word.first && item.end === word.last) : this.openMenu(word);
-        const about = {
+        const attributes = {
           type: 'button',
           class: intervention ? `source-word ${intervention.action}` : 'source-word',
           onclick: onClick,
           'aria-pressed': String(Boolean(intervention)),
         };
-        return make('button', about, intervention?.action === 'swap' ? intervention.text : word.text);
+        return make('button', attributes, intervention?.action === 'swap' ? intervention.text : word.text);
       }),
     );
   }
@@ -165,10 +166,10 @@ export class SourceWords {
     if (this.field.value.trim()) this.addInputChange('swap', { text: this.field.value.trim() });
   }
 
-  addInputChange(action, more = {}) {
+  addInputChange(action, fields = {}) {
     const { first, last } = this.chosen;
     this.openMenu(null);
-    replaceIntervention((item) => item.start < last && item.end > first, { action, start: first, end: last, ...more });
+    replaceIntervention((item) => item.start < last && item.end > first, { action, start: first, end: last, ...fields });
   }
 }
 
@@ -182,10 +183,10 @@ function listWords({ source, source_text: text }) {
     else words.push({ word: token.word, start: token.start, end: token.end });
   }
   return words.map(({ start, end }) => {
-    const raw = text.slice(start, end);
-    const from = start + raw.length - raw.trimStart().length;
-    const to = from + raw.trim().length;
-    return { text: raw.trim(), first: characterOffset(text, from), last: characterOffset(text, to) };
+    const selectedText = text.slice(start, end);
+    const from = start + selectedText.length - selectedText.trimStart().length;
+    const to = from + selectedText.trim().length;
+    return { text: selectedText.trim(), first: characterOffset(text, from), last: characterOffset(text, to) };
   });
 }
 

@@ -26,10 +26,10 @@ export class Difference {
   /** `both`: the original translation, and the same tokens under the interventions; nothing without interventions. */
   draw(translations) {
     this.translations = translations;
-    const above = this.getView();
-    this.element.hidden = !translations || !above;
+    const selectedView = this.getView();
+    this.element.hidden = !translations || !selectedView;
     if (this.element.hidden) return;
-    const pair = comparablePair(translations, above, state, interventions());
+    const pair = comparablePair(translations, selectedView, state, interventions());
     this.title.textContent = t('whatif_difference');
     this.description.textContent = pair ? differenceText(pair) : t('whatif_difference_other');
     this.maps.element.hidden = this.legend.hidden = !pair;
@@ -55,9 +55,9 @@ export function comparablePair({ before, held }, { kind, layer, head }, options,
   const swapped = new Map(); // original word → its replacement
   for (const axis of ['rows', 'columns']) {
     if (firstView[axis].length !== secondView[axis].length || changes.some(({ action }) => action === 'erase')) return null;
-    const apart = firstView[axis].filter((item, position) => item.label !== secondView[axis][position].label);
-    if (apart.length > swaps) return null; // the words have shifted, so positions do not match
-    for (const item of apart) swapped.set(item.label, secondView[axis][firstView[axis].indexOf(item)].label);
+    const different = firstView[axis].filter((item, position) => item.label !== secondView[axis][position].label);
+    if (different.length > swaps) return null; // the words have shifted, so positions do not match
+    for (const item of different) swapped.set(item.label, secondView[axis][firstView[axis].indexOf(item)].label);
   }
   const sameTokens = ['rows', 'columns'].every((axis) =>
     firstView[axis].every(({ places }, index) => places.length === secondView[axis][index].places.length),
@@ -83,6 +83,6 @@ function subtract({ first, second }) {
 
 /** Caption that lists the swapped words. */
 function differenceText({ words, swapped }) {
-  const pairs = swapped.map(([was, is]) => `${was} → ${is}`).join(t('list_comma'));
+  const pairs = swapped.map(([original, replacement]) => `${original} → ${replacement}`).join(t('list_comma'));
   return t(words ? 'whatif_difference_words' : 'whatif_difference_says') + (pairs ? ` ${t('whatif_difference_swapped', { pairs })}` : '');
 }

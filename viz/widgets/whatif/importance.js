@@ -41,10 +41,10 @@ export class Importance {
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
     this.measure = make('button', { type: 'button', class: 'link', onclick: () => this.press() });
-    this.together = make('button', { type: 'button', class: 'link', onclick: () => this.pressTogether() });
+    this.pairButton = make('button', { type: 'button', class: 'link', onclick: () => this.pressTogether() });
     this.choice = make('div', { class: 'segments', role: 'group' });
     this.progress = make('p', { class: 'quiet numeric', role: 'status' });
-    const line = make('div', { class: 'more' }, this.measure, this.choice, this.together);
+    const line = make('div', { class: 'more' }, this.measure, this.choice, this.pairButton);
     this.predicted = new PredictedHeads(server, headName);
     const parts = [this.title, this.description, line, this.progress, this.predicted.element];
     this.element = make('section', { class: 'importance' }, ...parts);
@@ -85,7 +85,7 @@ export class Importance {
   drawControls() {
     const { single } = this;
     this.description.textContent = t(this.tiles === 'interactions' ? 'whatif_together_says' : 'whatif_importance_says');
-    this.measure.hidden = single.whole;
+    this.measure.hidden = single.isComplete;
     this.measure.textContent = t(single.running ? 'whatif_measure_stop' : 'whatif_measure');
     this.offerHead();
     this.choice.hidden = !single.known.size;
@@ -111,9 +111,9 @@ export class Importance {
     const { single, pairs } = this;
     const numbered = typeof state.layer === 'number' && typeof state.head === 'number';
     const currentHead = numbered ? { kind: state.kind, layer: state.layer, head: state.head } : null;
-    const known = currentHead && this.selectedHead && headKey(currentHead) === headKey(this.selectedHead) && pairs.whole;
-    this.together.hidden = !single.whole || (!pairs.running && (!currentHead || known));
-    this.together.textContent = pairs.running
+    const isMeasured = currentHead && this.selectedHead && headKey(currentHead) === headKey(this.selectedHead) && pairs.isComplete;
+    this.pairButton.hidden = !single.isComplete || (!pairs.running && (!currentHead || isMeasured));
+    this.pairButton.textContent = pairs.running
       ? t('whatif_measure_stop')
       : currentHead
         ? t('whatif_measure_together', { head: headName(currentHead) })
@@ -127,7 +127,7 @@ export class Importance {
     if (!measurement.known.size) return '';
     const numbers = { done: measurement.known.size, all: measurement.all, limit: MAX_SECONDS };
     if (measurement.late) return t('whatif_measured_late', numbers);
-    if (!measurement.whole) return t('whatif_measured', numbers);
+    if (!measurement.isComplete) return t('whatif_measured', numbers);
     if (measurement === pairs) {
       const strongestPair = [...pairs.known.values()]
         .filter((item) => headKey(item) !== headKey(this.selectedHead))
@@ -150,8 +150,8 @@ export class Importance {
 
   /** Loss without both heads, minus the sum of their single losses. */
   interaction(head) {
-    const alone = (part) => this.single.known.get(headKey(part)).loss;
-    return head.loss - alone(head) - alone(this.selectedHead);
+    const singleLoss = (part) => this.single.known.get(headKey(part)).loss;
+    return head.loss - singleLoss(head) - singleLoss(this.selectedHead);
   }
 
   /** Show losses or interactions on the wall, or restore the maps. */

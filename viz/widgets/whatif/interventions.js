@@ -99,9 +99,9 @@ export function interventionAt(kind, { layer, head }) {
 export function toggleHead(kind, index, brush) {
   const { name, action = name, amount } = brush;
   const [layer, head] = headIndices(index);
-  const old = headIntervention(kind, index);
-  const others = interventions().filter((item) => JSON.stringify(item) !== JSON.stringify(old));
-  if (old && old.action === action && old.amount === amount) return setInterventions(others);
+  const oldIntervention = headIntervention(kind, index);
+  const others = interventions().filter((item) => JSON.stringify(item) !== JSON.stringify(oldIntervention));
+  if (oldIntervention && oldIntervention.action === action && oldIntervention.amount === amount) return setInterventions(others);
   const intervention = { action, kind, ...(layer === null ? {} : { layer }), ...(head === null ? {} : { head }) };
   return setInterventions([...others, amount === undefined ? intervention : { ...intervention, amount }]);
 }
@@ -213,8 +213,8 @@ function headNames(list, sentence) {
   const off = list.every((entry) => entry.action === 'remove');
   const name = (item, index) => (off ? placeText(item, item.kind === named[index - 1]?.kind) : interventionText(item, sentence));
   const description = named.map(name).join(t('list_comma'));
-  const more = list.length - named.length;
-  return more ? t('whatif_and_more', { changes: description, count: more }) : description;
+  const restCount = list.length - named.length;
+  return restCount ? t('whatif_and_more', { changes: description, count: restCount }) : description;
 }
 
 /** The effect on a head in words. */

@@ -75,14 +75,14 @@ export class MapSource {
     }
     const [fromLayer, fromHead] = this.from.value.split('.').map(Number);
     const isSingleHead = typeof layer === 'number' && typeof head === 'number';
-    const why = !isSingleHead
+    const reason = !isSingleHead
       ? 'whatif_copy_one'
       : fromLayer > layer
         ? 'whatif_copy_later'
         : fromLayer === layer && fromHead === head
           ? 'whatif_copy_same'
           : '';
-    this.showError(why);
-    return why ? null : { layer: fromLayer, head: fromHead };
+    this.showError(reason);
+    return reason ? null : { layer: fromLayer, head: fromHead };
   }
 }

@@ -80,7 +80,7 @@ export class PairPatching {
 
   drawResult() {
     const { measurement, answer } = this;
-    this.run.hidden = measurement.whole;
+    this.run.hidden = measurement.isComplete;
     this.run.textContent = t(measurement.running ? 'whatif_measure_stop' : 'patching_run');
     this.progress.textContent = this.progressText();
     for (const part of [this.result, this.states, this.heads]) part.hidden = !answer;
@@ -90,7 +90,7 @@ export class PairPatching {
     const layers = this.translation.layers('encoder') + 1; // and the embedding
     const states = Array.from({ length: layers }, (_, layer) => shares.slice(layer * count, (layer + 1) * count));
     const heads = this.listHeads(shares.slice(layers * count));
-    replace(this.result, ...(measurement.whole ? this.resultText(states, heads) : []));
+    replace(this.result, ...(measurement.isComplete ? this.resultText(states, heads) : []));
     this.drawStates(states);
     replace(this.heads, ...heads.slice(0, MAX_LISTED).map((head) => this.bar(head, Math.abs(heads[0].share))));
   }
@@ -98,7 +98,7 @@ export class PairPatching {
   progressText() {
     const { measurement } = this;
     if (measurement.fault) return measurement.fault;
-    if (!measurement.known.size || measurement.whole) return '';
+    if (!measurement.known.size || measurement.isComplete) return '';
     const numbers = { done: measurement.known.size, all: measurement.all, limit: MAX_SECONDS };
     return t(measurement.late ? 'whatif_measured_late' : 'whatif_measured', numbers);
   }
@@ -120,12 +120,12 @@ export class PairPatching {
   resultText(states, heads) {
     const { word, other_word: other, tokens } = this.answer;
     const best = states.map((row) => Math.max(...row));
-    const deepest = best.findLastIndex((share) => share >= MOST);
-    const layer = deepest < 0 ? best.indexOf(Math.max(...best)) : deepest;
+    const lastLayer = best.findLastIndex((share) => share >= MOST);
+    const layer = lastLayer < 0 ? best.indexOf(Math.max(...best)) : lastLayer;
     const token = tokens[states[layer].indexOf(best[layer])];
     const values = { layer, share: formatShare(best[layer]), head: headName(heads[0]), head_share: formatShare(heads[0].share) };
     const bold = (text) => make('b', {}, make('bdi', {}, text));
-    const phrase = deepest < 0 ? 'patching_spread' : layer === 0 ? 'patching_embedding' : 'patching_layer';
+    const phrase = lastLayer < 0 ? 'patching_spread' : layer === 0 ? 'patching_embedding' : 'patching_layer';
     return fillElements(t(phrase, values), { token: bold(token), word: bold(word), other: bold(other) });
   }
 
@@ -155,10 +155,10 @@ export class PairPatching {
 
   bar({ kind, layer, head, share }, maximum) {
     const width = `${((100 * Math.abs(share)) / Math.max(maximum, 1e-9)).toFixed(1)}%`;
-    const pressed = state.kind === kind && state.layer === layer && state.head === head;
+    const isPressed = state.kind === kind && state.layer === layer && state.head === head;
     return make(
       'button',
-      { type: 'button', 'aria-pressed': String(pressed), data: { kind, layer, head } },
+      { type: 'button', 'aria-pressed': String(isPressed), data: { kind, layer, head } },
       make('span', {}, headName({ kind, layer, head })),
       make('span', { class: 'track' }, make('i', { style: `width:${width};background:${cssColour(toColour(Math.sign(share)))}` })),
       make('span', { class: 'numeric' }, formatShare(share)),

@@ -96,10 +96,10 @@ export class PredictedHeads {
     const loss = this.losses.get(this.toKey({ kind, layer, head }))?.loss;
     const number = (value) => make('span', { class: 'numeric' }, value === undefined ? '–' : formatEffect(value));
     const colour = cssColour(scaleColour('difference', effectLevel(Math.sign(loss ?? predicted))));
-    const pressed = state.kind === kind && state.layer === layer && state.head === head;
+    const isPressed = state.kind === kind && state.layer === layer && state.head === head;
     return make(
       'button',
-      { type: 'button', 'aria-pressed': String(pressed), data: { kind, layer, head } },
+      { type: 'button', 'aria-pressed': String(isPressed), data: { kind, layer, head } },
       make('span', {}, this.headName({ kind, layer, head })),
       make('span', { class: 'track' }, make('i', { style: `width:${(100 * Math.abs(share)).toFixed(1)}%;background:${colour}` })),
       number(predicted),

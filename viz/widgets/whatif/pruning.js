@@ -60,7 +60,7 @@ export class Pruning {
 
   /** Heads by increasing importance, over the corpus or in this sentence; undefined if neither is known. */
   order() {
-    const ownOrder = this.importance.single.whole ? this.importance.byLoss() : null;
+    const ownOrder = this.importance.single.isComplete ? this.importance.byLoss() : null;
     const corpus = this.curve?.order ?? null;
     return (this.by === 'sentence' ? (ownOrder ?? corpus) : (corpus ?? ownOrder)) ?? [];
   }
@@ -108,7 +108,7 @@ export class Pruning {
     const isUnknown = this.loading && !order.length;
     this.description.textContent = isUnknown ? '' : t(order.length ? 'whatif_needs_says' : 'whatif_needs_measure');
     if (!order.length) return;
-    const hasOwnOrder = this.importance.single.whole;
+    const hasOwnOrder = this.importance.single.isComplete;
     this.slider.max = order.length;
     this.slider.setAttribute('aria-label', t('whatif_prune_slider'));
     if (document.activeElement !== this.slider) this.slider.value = this.off(order);
@@ -188,15 +188,15 @@ export class Pruning {
 
   drawCurve() {
     const { points, corpus, sentences, ranked_on } = this.curve;
-    const wide = this.plot.clientWidth;
-    if (!wide) return;
+    const plotWidth = this.plot.clientWidth;
+    if (!plotWidth) return;
     const all = points.at(-1).off;
     const high = Math.ceil(Math.max(...points.map(({ chrf }) => chrf)) / 20) * 20;
-    const x = (off) => LEFT + (off / all) * (wide - LEFT - RIGHT);
+    const x = (off) => LEFT + (off / all) * (plotWidth - LEFT - RIGHT);
     const y = (chrf) => TOP + (1 - chrf / high) * (TALL - TOP - BOTTOM);
-    const makeText = (text, more) => svg('text', { 'font-size': 12, ...more }, text);
+    const makeText = (text, attributes) => svg('text', { 'font-size': 12, ...attributes }, text);
     const levels = [0, high / 2, high].flatMap((level) => [
-      svg('line', { class: 'level', x1: LEFT, x2: wide - RIGHT, y1: y(level), y2: y(level) }),
+      svg('line', { class: 'level', x1: LEFT, x2: plotWidth - RIGHT, y1: y(level), y2: y(level) }),
       makeText(String(level), { x: LEFT - 8, y: y(level) + 4, 'text-anchor': 'end' }),
     ]);
     const marks = [0, 1, 2, 3, 4].map((part) => Math.round((part * all) / 4));
@@ -222,8 +222,8 @@ export class Pruning {
         : [];
     const name = t('whatif_curve', { sentences, all });
     const parts = [...levels, ...below, line, ...first, ...now, makeText('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
-    reconcile(this.plot, svg('svg', { width: wide, height: TALL, role: 'img', 'aria-label': name }, ...parts));
-    this.scale = { all, wide };
+    reconcile(this.plot, svg('svg', { width: plotWidth, height: TALL, role: 'img', 'aria-label': name }, ...parts));
+    this.scale = { all, wide: plotWidth };
     this.source.textContent = t('whatif_curve_says', { corpus, sentences, ranked: ranked_on });
   }
 

@@ -97,7 +97,7 @@ class WhatIfTab {
   buildWall() {
     this.description = make('p', { class: 'quiet' });
     this.brushes = new Brushes(this.store);
-    this.giver = new MapSource(this.store);
+    this.mapSource = new MapSource(this.store);
     this.more = make('div', { class: 'more' });
     this.parts = new LayerParts();
     this.importance = new Importance(
@@ -106,7 +106,7 @@ class WhatIfTab {
       () => this.pruning?.draw(state.translation, this.result),
     );
     const { wallElement, kindsElement } = this.heads;
-    wallElement.prepend(kindsElement, this.description, this.brushes.element, this.giver.element);
+    wallElement.prepend(kindsElement, this.description, this.brushes.element, this.mapSource.element);
     wallElement.append(this.more, this.parts.element, this.importance.element);
   }
 
@@ -120,23 +120,23 @@ class WhatIfTab {
     this.heads.maps.element.before(this.weight.element);
     this.heads.head.append(this.difference.element);
     const bar = make('div', { class: 'topline' }, this.board.title, make('div', { class: 'end' }, this.panes));
-    this.alone = make('p', { class: 'quiet' });
+    this.rerankingNote = make('p', { class: 'quiet' });
     this.patching = new PairPatching(this.server);
-    this.middle = make('div', { class: 'middle' }, bar, this.board.element, this.alone, this.patching.element, this.heads.head);
+    this.middle = make('div', { class: 'middle' }, bar, this.board.element, this.rerankingNote, this.patching.element, this.heads.head);
     this.heads.element.append(this.middle);
   }
 
   /** The result as one number, the list of interventions, and examples. */
   buildChanges() {
     this.chips = new InterventionChips();
-    this.tries = new TryList(() => exampleInterventions(state.translation, this.before));
+    this.examples = new TryList(() => exampleInterventions(state.translation, this.before));
     this.pruning = new Pruning(
       (values) => callWithRetry(this.server.pruning_curve, values),
       (values) => callWithRetry(this.server.find_change, values),
       this.importance,
     );
     this.words = new SourceWords();
-    const parts = [this.board.total, this.chips.element, this.refusal.home, this.tries.element];
+    const parts = [this.board.total, this.chips.element, this.refusal.home, this.examples.element];
     this.heads.element.append(make('div', { class: 'ask' }, ...parts, this.words.element, this.pruning.element));
   }
 
@@ -215,10 +215,10 @@ class WhatIfTab {
     this.board.draw(this.result, this.before, { changes: interventions(), refused: this.refused });
     this.sentence.draw(this.result, this.before, interventions());
     this.drawControls();
-    const choice = (field, pressed, name, phrase) => {
+    const choice = (field, isPressed, name, phrase) => {
       const onclick = () => this.store.set({ [field]: name, ...NO_SELECTION });
       const disabled = field === 'side' && !this.result;
-      return make('button', { type: 'button', 'aria-pressed': String(name === pressed), disabled, onclick }, t(phrase));
+      return make('button', { type: 'button', 'aria-pressed': String(name === isPressed), disabled, onclick }, t(phrase));
     };
     const { pane, side } = this.store.state;
     this.middle.dataset.pane = pane;
@@ -230,12 +230,12 @@ class WhatIfTab {
   }
 
   drawControls() {
-    this.alone.textContent = state.translation.isReadBack ? t('own_choice') : '';
+    this.rerankingNote.textContent = state.translation.isReadBack ? t('own_choice') : '';
     this.chips.draw(state.translation.source_text);
-    this.tries.draw(this.result);
+    this.examples.draw(this.result);
     this.description.textContent = t('whatif_says');
     this.brushes.draw();
-    this.giver.draw(state.translation);
+    this.mapSource.draw(state.translation);
     this.words.draw(state.translation);
     this.parts.draw();
     this.importance.draw(state.translation);
@@ -272,17 +272,17 @@ class WhatIfTab {
   /** A click selects a head and applies the brush, which may only show the head's map; keys only select. */
   choose(head, event) {
     const brush = BRUSHES.find(({ name }) => name === this.store.state.brush);
-    const shows = Boolean(event) && brush.name === 'look';
-    this.store.set({ ...head, preview: null, ...(shows ? { pane: 'map' } : {}) });
-    if (!event || shows) return;
-    if (this.giver.isOpenFor(brush.name)) this.applyMapSource(brush.name, head);
+    const showsHead = Boolean(event) && brush.name === 'look';
+    this.store.set({ ...head, preview: null, ...(showsHead ? { pane: 'map' } : {}) });
+    if (!event || showsHead) return;
+    if (this.mapSource.isOpenFor(brush.name)) this.applyMapSource(brush.name, head);
     else toggleHead(state.kind, head, brush);
   }
 
   /** Replace this head's map with another head's, or with its map for another sentence. */
   applyMapSource(name, head) {
     const { kind, translation } = state;
-    const source = this.giver.choice(head);
+    const source = this.mapSource.choice(head);
     if (!source) return; // the form shows the error
     if (name === 'copy') copyHead(kind, head, source);
     else borrowMap(kind, head, source, translation.layers(kind));

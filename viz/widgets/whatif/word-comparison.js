@@ -39,7 +39,7 @@ export class WordComparison {
     for (const part of [this.element, this.total]) part.classList.toggle('unchanged', !result);
     // The original translation is wrong for a swapped sentence, so hide its probability.
     const swapped = changes.some(({ action }) => action === 'swap');
-    const words = result?.words ?? plain(translation);
+    const words = result?.words ?? plainText(translation);
     this.caption.textContent = t(swapped ? 'whatif_other_sentence' : result ? 'whatif_board_old' : 'whatif_board_says');
     this.drawTotal(result, translation, swapped);
     this.outcome.textContent = result ? outcomeText(words, result.chrf, translation) : refused ? '' : t('whatif_nothing');
@@ -85,7 +85,7 @@ function outcomeText(words, chrf, { target }) {
 }
 
 /** The words of an unchanged translation. */
-function plain({ target, text }) {
+function plainText({ target, text }) {
   const words = [];
   for (const token of target) {
     const last = words.at(-1);

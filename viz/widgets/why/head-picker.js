@@ -36,8 +36,8 @@ export class HeadPicker {
   }
 
   kindButton(kind, chosen) {
-    const about = { type: 'button', 'aria-pressed': String(chosen), data: { kind } };
-    return make('button', { ...about, onclick: () => this.pickKind(kind) }, t(`kind_${kind}_short`));
+    const attributes = { type: 'button', 'aria-pressed': String(chosen), data: { kind } };
+    return make('button', { ...attributes, onclick: () => this.pickKind(kind) }, t(`kind_${kind}_short`));
   }
 
   pickKind(kind) {

@@ -83,7 +83,7 @@ function headLine(numbers) {
 function listColumns(answer) {
   /** @type {(places: number[] | null) => HTMLElement} */
   const empty = () => tableCell('');
-  const over = answer.divisor ? `√${answer.width}` : '';
+  const divisor = answer.divisor ? `√${answer.width}` : '';
   const makeCell = (values, digits) => (key) => numberCell(formatSigned(values[key], digits));
   const columns = [
     {
@@ -95,7 +95,7 @@ function listColumns(answer) {
   if (answer.divisor) {
     const divided = answer.sums.map((sum) => sum / answer.divisor);
     const describe = answer.bias ? `÷ ${answer.divisor.toFixed(3)}` : t('why_is_score');
-    columns.push({ head: columnHeader('', `÷${over}`, describe), of: makeCell(divided, 3), all: empty });
+    columns.push({ head: columnHeader('', `÷${divisor}`, describe), of: makeCell(divided, 3), all: empty });
   }
   if (answer.bias) {
     columns.push({ head: columnHeader('', t('why_bias'), t('why_by_distance')), of: makeCell(answer.bias, 3), all: empty });

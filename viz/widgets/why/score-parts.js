@@ -65,8 +65,8 @@ export class ScoreParts {
     const { weights, columns } = translation.map(kind, cell.layer, cell.head);
     this.element.hidden = Number.isNaN(weights[row * columns + column]);
     if (this.element.hidden) return this.latest.cancel();
-    const same = this.cell && Object.entries(cell).every(([name, value]) => this.cell[name] === value);
-    if (!same) [this.answer, this.all] = [null, false];
+    const isSame = this.cell && Object.entries(cell).every(([name, value]) => this.cell[name] === value);
+    if (!isSame) [this.answer, this.all] = [null, false];
     this.cell = cell;
     this.drawSides();
     if (this.answer) this.draw(); // in the current language
@@ -200,8 +200,8 @@ export class ScoreParts {
     const { score, parts } = this.answer;
     const maximum = Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9);
     const visible = this.all ? parts : parts.slice(0, MAX_LISTED);
-    const rest = parts.slice(visible.length);
-    const sum = rest.reduce((all, { value }) => all + value, 0);
+    const otherParts = parts.slice(visible.length);
+    const sum = otherParts.reduce((all, { value }) => all + value, 0);
     const share = (value) => (shares ? percent(value / score) : '');
     const line = (name, value, bar, className = '') =>
       make(
@@ -213,7 +213,7 @@ export class ScoreParts {
         make('td', { class: 'numeric' }, share(value)),
       );
     const rows = visible.map((part) => line(this.partCell(part), part.value, bar(part.value, maximum)));
-    const others = rest.length ? [line(t('score_others', { count: rest.length }), sum, null, 'quiet')] : [];
+    const others = otherParts.length ? [line(t('score_others', { count: otherParts.length }), sum, null, 'quiet')] : [];
     const total = line(t('score_total'), score, null);
     this.table.setAttribute('aria-label', t('score_parts'));
     replace(this.table, make('tbody', {}, ...rows, ...others), make('tfoot', {}, total));
@@ -228,16 +228,16 @@ export class ScoreParts {
     const items = part.reads.map(([position, value]) =>
       make('li', {}, token(position), ' ', make('span', { class: 'numeric' }, formatEffect(value))),
     );
-    const listed = part.reads.reduce((all, [, value]) => all + value, 0);
+    const listedSum = part.reads.reduce((all, [, value]) => all + value, 0);
     const rest =
-      Math.abs(part.value - listed) < 0.005
+      Math.abs(part.value - listedSum) < 0.005
         ? null
         : make(
             'li',
             { class: 'quiet' },
             t('score_reads_others'),
             ' ',
-            make('span', { class: 'numeric' }, formatEffect(part.value - listed)),
+            make('span', { class: 'numeric' }, formatEffect(part.value - listedSum)),
           );
     return make('details', {}, make('summary', {}, name), make('p', { class: 'quiet' }, t('score_reads')), make('ul', {}, ...items, rest));
   }

@@ -41,8 +41,8 @@ export class StreamTable {
       return tableRow(key === to ? 'chosen' : '', name, strip(vectors[position], WRITTEN), ...by(moved?.[key]));
     });
     if (rest.length) {
-      const together = moved ? rest.reduce((all, index) => all + moved[index], 0) : null;
-      lines.push(tableRow('rest', restName(rest.length, this.open), strip(answer.rest, WRITTEN), ...by(together)));
+      const restEffect = moved ? rest.reduce((all, index) => all + moved[index], 0) : null;
+      lines.push(tableRow('rest', restName(rest.length, this.open), strip(answer.rest, WRITTEN), ...by(restEffect)));
     }
     const moves = moved ? [columnHeader('', word(), t('why_moved_by')), tableCell('bar')] : [];
     const heads = [columnHeader('', t('why_key')), columnHeader('strip', 'w · V · O', t('why_written', { count: width })), ...moves];

@@ -33,9 +33,9 @@ export class TokenRadio {
     const { tokens: element } = this;
     const focused = element.contains(document.activeElement);
     const buttons = tokens.map((token, index) => {
-      const about = { type: 'button', role: 'radio', 'aria-checked': String(index === chosen), tabindex: index === chosen ? 0 : -1 };
+      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(index === chosen), tabindex: index === chosen ? 0 : -1 };
       const name = make('bdi', {}, token.label);
-      return make('button', { ...about, class: token.special ? 'token special' : 'token', data: { place: index } }, name);
+      return make('button', { ...attributes, class: token.special ? 'token special' : 'token', data: { place: index } }, name);
     });
     replace(element, ...buttons);
     if (focused) buttons[chosen]?.focus({ preventScroll: true });

@@ -56,10 +56,10 @@ class WhyTab {
     const head = make('div', { class: 'head' }, answer, this.headPicker.pickers);
     const kinds = make('div', { class: 'bar' }, this.headPicker.kinds, this.description);
     this.weights = make('div', {}, this.table.element, this.dimensions.element);
-    this.adds = make('div', {}, this.stream.element);
-    this.content = make('div', {}, this.score.element, this.error, this.weights, this.streamError, this.adds);
+    this.streamBox = make('div', {}, this.stream.element);
+    this.content = make('div', {}, this.score.element, this.error, this.weights, this.streamError, this.streamBox);
     this.row = new LatestRequest(this.weights, this.error, 'why_failed');
-    this.streamRequest = new LatestRequest(this.adds, this.streamError, 'why_failed');
+    this.streamRequest = new LatestRequest(this.streamBox, this.streamError, 'why_failed');
     this.root.append(head, kinds, this.queries.element, this.none, this.content);
   }
 
