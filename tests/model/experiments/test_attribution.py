@@ -282,7 +282,7 @@ def test_too_large_trace_raises(monkeypatch: pytest.MonkeyPatch) -> None:
         run_trace(translator, answer)
 
 
-@pytest.mark.parametrize("arguments", [{"places": ()}, {"places": (99,)}, {"places": (1,), "head": (0, 99)}])
+@pytest.mark.parametrize("arguments", [{"positions": ()}, {"positions": (99,)}, {"positions": (1,), "head": (0, 99)}])
 def test_missing_word_or_head_raises(arguments: dict[str, Any]) -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)

@@ -18,7 +18,7 @@ class Heads extends TranslationSource {
 export const badge = (letter) => make('i', { class: letter === 'A' ? 'badge first' : 'badge second', 'aria-hidden': 'true' }, letter);
 
 export class ModelPanel {
-  /** `choose(head)` is called on click, `preview(head)` on hover, with null on leave. */
+  /** `callbacks`: for the grid; `choose(head)` on click, `preview(head)` on hover, with null on leave. */
   constructor(letter, callbacks) {
     this.letter = letter;
     this.name = make('span', {});

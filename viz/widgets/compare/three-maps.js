@@ -22,7 +22,7 @@ const MIN_DIFFERENCE = 0.0005; // smaller differences print as 0.000
 const MAX_WIDTH = 612; // maximum pixels of a single map
 
 export class ThreeMaps {
-  /** `does`: `onHover(row, column)` and `onPin(row, column)` with positions in common words. */
+  /** `callbacks`: `onHover(row, column)` and `onPin(row, column)` with positions in common words. */
   constructor(callbacks) {
     this.marks = NO_HIGHLIGHT;
     this.titles = [0, 1, 2].map(() => make('h3', {}));

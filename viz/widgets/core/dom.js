@@ -29,7 +29,7 @@ function setListener(element, event, listener) {
   listeners.set(event, listener);
 }
 
-/** Transfers event listeners from `other` to `element`. */
+/** Transfers event listeners from `source` to `element`. */
 export function transferListeners(element, source) {
   for (const [event, listener] of listenersByElement.get(source) ?? []) setListener(element, event, listener);
 }

@@ -36,7 +36,7 @@ function isSameNode(oldNode, newNode) {
 }
 
 /**
- * Copies attributes, form state and listeners from `fresh` to `old`, recursively. `aria-describedby` stays, because
+ * Copies attributes, form state and listeners from `newNode` to `oldNode`, recursively. `aria-describedby` stays, because
  * other modules set it on elements in the page.
  */
 function patch(oldNode, newNode) {

@@ -21,7 +21,7 @@ export class FinishedList {
 
   /**
    * Draws the finished nodes of a search. `penalty`: length penalty; `backs`: back-translation score per finished node,
-   * with this `weight`; `opens`: whether paths can be opened.
+   * with this `weight`; `canOpen`: whether paths can be opened.
    */
   draw({ tree, finished, penalty, backs, weight }, canOpen) {
     this.section.title.textContent = t('decoding_finished');

@@ -25,7 +25,7 @@ export class SelectedNode {
     this.step.element.prepend(make('div', { class: 'turn' }, previous, next, this.step.title));
   }
 
-  /** Shows a node of a search. `beam`: beam size; `opens`: whether paths can be opened. */
+  /** Shows a node of a search. `beam`: beam size; `canOpen`: whether paths can be opened. */
   show({ tree, beam }, node, canOpen) {
     const { text, unchanged, label } = tree.getNode(node);
     replace(this.nodeText, ...highlightToken(text, unchanged, label));

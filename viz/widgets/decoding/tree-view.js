@@ -50,7 +50,7 @@ export class TreeView {
     return [this.dropped.element, this.late.element];
   }
 
-  /** Shows a search: its `tree`, and its `best` node if one has finished. `opens`: whether paths can be opened. */
+  /** Shows a search: its `tree`, and its `best` node if one has finished. `canOpen`: whether paths can be opened. */
   show(search, canOpen) {
     this.search = search;
     this.canOpen = canOpen;

@@ -16,7 +16,7 @@ const LOW_ENTROPY = 0.35; // relative entropy of a row
 const HIGH_ENTROPY = 0.7;
 
 /**
- * Sentences of the paragraph as phrase keys with values. `here`: role, share and measures in this sentence, and whether the
+ * Sentences of the paragraph as phrase keys with values. `facts`: role, share and measures in this sentence, and whether the
  * head is shifted (`late`); `corpus`: the head's record over the corpus, if available; `count`: sentences of the corpus.
  */
 export function paragraph(facts, corpus, count) {

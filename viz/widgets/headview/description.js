@@ -26,7 +26,7 @@ export function mountDescription(element) {
     element.classList.toggle('longest', length > SMALLER * letters);
   };
 
-  /** `now`: highlighted rows and columns; `other`: A of a comparison. */
+  /** `now`: highlighted rows and columns; `otherView`: view A of a comparison. */
   return function describe(source, view, now, otherView = null) {
     const idle = () => [t(isTouch() ? 'readout_tap' : 'readout_idle')];
     const highlightText = () => (otherView ? differenceText(source, otherView, view, now) : attentionText(source, view, now));

@@ -39,7 +39,7 @@ export class TranslationSource {
    */
   wallLayout(kind, showing = {}) {
     const { averages = true, head, layer, pinned } = showing;
-    const hasAverages = averages || [head, layer, pinned?.head, pinned?.layer].some((item) => typeof item === 'string');
+    const hasAverages = averages || [head, layer, pinned?.head, pinned?.layer].some((value) => typeof value === 'string');
     const heads = [...Array(this.translation.heads(kind)).keys(), ...(hasAverages ? ['mean', 'max'] : [])];
     const layers = [...Array(this.translation.layers(kind)).keys(), ...(hasAverages ? ['mean'] : [])];
     return layers.map((layer) => heads.map((head) => ({ layer, head })));

@@ -49,7 +49,7 @@ function markDone(outcome) {
 }
 
 export class Tour {
-  /** `closed()` is called when the tour ends. */
+  /** `onClose()` is called when the tour ends. */
   constructor(onClose) {
     this.onClose = onClose;
     this.stepIndex = -1;

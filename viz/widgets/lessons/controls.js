@@ -16,7 +16,7 @@ export class Controls {
     this.element = make('div', { class: 'lesson-controls', hidden: true });
   }
 
-  /** `shown`: the options of `places` controls, by control name. */
+  /** Draws the controls of a step. `set`: their values; `scene`: options of the controls for tokens, by name. */
   draw({ lesson, name, experiment }, set, scene) {
     const { controls } = experiment;
     this.element.hidden = !controls.length;
@@ -26,9 +26,9 @@ export class Controls {
     this.drawnKey = key;
     this.parts = controls.map((control, index) => {
       const labels = JSON.stringify(scene[control.name] ?? []);
-      return oldParts[index]?.about === labels
+      return oldParts[index]?.optionsKey === labels
         ? oldParts[index]
-        : { about: labels, ...this.part(lesson, control, scene[control.name] ?? []) };
+        : { optionsKey: labels, ...this.part(lesson, control, scene[control.name] ?? []) };
     });
     if (this.parts.some((part, index) => part !== oldParts[index])) {
       for (const [index, { element }] of this.parts.entries()) if (oldParts[index]) oldParts[index].element.replaceWith(element);

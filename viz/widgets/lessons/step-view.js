@@ -21,7 +21,7 @@ const PLAY = 'M5 3.500l9 5.500-9 5.500z';
 const PAUSE = 'M5 4h3v10H5zM10 4h3v10h-3z';
 
 export class StepView {
-  /** `does`: callbacks of the player (lesson-player.js); `training`: server calls for training. */
+  /** `callbacks`: those of the player (lesson-player.js); `training`: server calls for training. */
   constructor(callbacks, training) {
     this.callbacks = callbacks;
     this.training = new TrainingView(training);

@@ -15,7 +15,7 @@ class SentenceTensors {
     /** @type {Map<string, Tensor>} */
     this.tensors = new Map();
     /** @type {Map<string, Promise<void>>} */
-    this.waiting = new Map();
+    this.pending = new Map(); // requests by tensor name
     this.model = null; // sizes and options of the model
     this.logits = null; // per row: the best tokens and a summary of all logits
   }
@@ -28,7 +28,7 @@ class SentenceTensors {
 export const LOGITS = 'decoder.output.logits';
 
 export class TensorCache {
-  /** `request(values)`: the server call for `{ request, names }`. */
+  /** `ask(values)`: the server call for `{ request, names }`. */
   constructor(ask) {
     this.ask = ask;
     this.sentences = new Map();
@@ -47,12 +47,12 @@ export class TensorCache {
   /** Load missing tensors and wait for pending ones. */
   async load(translation, names) {
     const cached = this.get(translation);
-    const missing = names.filter((name) => !cached.has([name]) && !cached.waiting.has(name));
+    const missing = names.filter((name) => !cached.has([name]) && !cached.pending.has(name));
     if (missing.length) {
       const request = this.fetch(cached, translation, missing);
-      for (const name of missing) cached.waiting.set(name, request);
+      for (const name of missing) cached.pending.set(name, request);
     }
-    await Promise.all(names.map((name) => cached.waiting.get(name)));
+    await Promise.all(names.map((name) => cached.pending.get(name)));
     return cached;
   }
 
@@ -63,7 +63,7 @@ export class TensorCache {
       for (const [name, encoded] of Object.entries(answer.tensors)) cached.tensors.set(name, decodeArray(encoded));
       if (answer.logits) cached.logits = answer.logits;
     } finally {
-      for (const name of names) cached.waiting.delete(name);
+      for (const name of names) cached.pending.delete(name);
     }
   }
 }

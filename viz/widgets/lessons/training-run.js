@@ -41,7 +41,7 @@ export class TrainingRun {
     return this.phase === 'waiting' || this.phase === 'running';
   }
 
-  /** Start runs and poll them until they end. `about`: the settings of the runs. */
+  /** Start runs and poll them until they end. `settings`: those of the runs. */
   async begin(settings) {
     const turn = ++this.turn;
     this.name = '';

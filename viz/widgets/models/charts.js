@@ -19,7 +19,7 @@ export function plainSentencesBar(counts) {
     { class: 'share', role: 'img', 'aria-label': description, title: description },
     make('span', { class: 'track' }, make('span', { class: 'bar', style: `width:${100 * share}%` })),
     make('span', { class: 'numeric' }, percent(share)),
-    make('span', { class: 'name quiet' }, t('models_column_plain')), // visible if the table has no headings
+    make('span', { class: 'name quiet' }, t('models_column_plain')), // visible in tables without headings
   );
 }
 

@@ -1,4 +1,4 @@
-// Beside the models: the ways to see the attention of a model of one's own, from a file or in a notebook.
+// Links below the models: a file with the attention of another model, and the code for a notebook.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';

@@ -13,7 +13,7 @@ export class RequestForm {
     this.hasAnswer = false; // whether an answer has been shown
   }
 
-  /** Build a request from the fields; values in `more` override them. `last` is the previous request, if any. */
+  /** Build a request from the fields; values in `changes` override them. `last` is the previous request, if any. */
   request(changes, last) {
     const { text } = this.sentence;
     const model = changes.model ?? this.chooser.model;

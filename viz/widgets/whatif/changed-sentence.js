@@ -5,21 +5,21 @@ import { t } from '../core/i18n.js';
 import { desk } from '../parts/desk.js';
 import { changesLabel, changesText } from './interventions.js';
 
-const AS_LIKELY = 0.005; // nats; smaller changes are shown as equally likely
-const EXPONENT_FROM = 1e6; // larger factors are shown as powers of ten
+const MAX_EQUAL_CHANGE = 0.005; // nats; smaller changes are shown as equally likely
+const EXPONENT_FROM = 1e6; // factors from here on are shown as powers of ten
 const NO_SPACE_BEFORE = /^[.,!?;:…%)\]’'。，！？；：、）]/u;
-const WITHOUT_SPACES = /^(zh|ja|th)/;
+const LANGUAGES_WITHOUT_SPACES = /^(zh|ja|th)/;
 
-/** "52", "1.3" or "2 · 10^7": the factor by which a probability changed. */
-export function factorText(loss) {
-  const factor = Math.exp(Math.abs(loss));
+/** The factor of a change of log probability in nats: "52", "1.3" or "2 · 10^7". */
+export function factorText(change) {
+  const factor = Math.exp(Math.abs(change));
   if (factor >= EXPONENT_FROM) return factor.toExponential(0).replace('e+', ' · 10^');
   return factor < 10 ? factor.toFixed(1) : String(Math.round(factor));
 }
 
 export class ChangedSentence {
   /** Show the pending interventions; the previous result stays visible until the new one arrives. */
-  wait(changes, translation) {
+  showPending(changes, translation) {
     if (!changes.length) return this.clear();
     desk().change.textContent = changesLabel(changes, translation.source_text);
     desk().root?.classList.add('changing');
@@ -36,15 +36,15 @@ export class ChangedSentence {
     desk().root?.classList.remove('changing');
     if (!result || !changes.length) return this.clear();
     const sentenceChanged = result.words.some((word) => word.before !== word.after);
-    // The old translation is wrong for a swapped sentence.
+    // A swap changes the source, so the probability of the old translation is not comparable.
     const swapped = changes.some(({ action }) => action === 'swap');
-    const loss = result.after - result.before;
-    const likely = Math.abs(loss) < AS_LIKELY ? 'as' : loss < 0 ? 'less' : 'more';
+    const change = result.after - result.before;
+    const likely = Math.abs(change) < MAX_EQUAL_CHANGE ? 'as' : change < 0 ? 'less' : 'more';
     const values = {
       changes: changesText(changes, translation.source_text),
       sentence: t(sentenceChanged ? 'change_other' : 'change_same'),
     };
-    const likelihood = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(loss) });
+    const likelihood = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(change) });
     desk().change.textContent = t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: likelihood });
     if (!sentenceChanged) return this.setLines([], []);
     const { target } = translation.model;
@@ -70,9 +70,9 @@ const isEnd = ({ places, before, after }, { target }) =>
 
 /** Join words with spaces if their language uses them. */
 function makeLine(words, language) {
-  const spaced = !WITHOUT_SPACES.test(language);
+  const hasSpaces = !LANGUAGES_WITHOUT_SPACES.test(language);
   return words.flatMap(([word, look], index) => {
-    const space = spaced && index > 0 && !NO_SPACE_BEFORE.test(word) ? ' ' : '';
+    const space = hasSpaces && index > 0 && !NO_SPACE_BEFORE.test(word) ? ' ' : '';
     return [space, make('bdi', { lang: language || null, class: look }, word)];
   });
 }

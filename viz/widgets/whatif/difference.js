@@ -23,7 +23,7 @@ export class Difference {
     new ResizeObserver(() => this.translations && this.maps.hasResized() && this.draw(this.translations)).observe(this.element);
   }
 
-  /** `both`: the original translation, and the same tokens under the interventions; nothing without interventions. */
+  /** `translations`: the original translation, and the same tokens under the interventions; nothing without interventions. */
   draw(translations) {
     this.translations = translations;
     const selectedView = this.getView();

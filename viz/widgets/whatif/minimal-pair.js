@@ -26,7 +26,7 @@ function commonWords(first, second) {
   return pairs;
 }
 
-/** Swaps that turn `text` into `other`; inserted words are merged with an unchanged neighbour. */
+/** Swaps that turn `text` into `otherText`; inserted words are merged with an unchanged neighbour. */
 export function swapsBetween(text, otherText) {
   const [oldWords, words] = [splitWords(text), splitWords(otherText)];
   const pairs = [...commonWords(oldWords, words), [oldWords.length, words.length]];

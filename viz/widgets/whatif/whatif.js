@@ -166,8 +166,8 @@ class WhatIfTab {
       return;
     }
     this.drawControls();
-    this.board.wait(changes, translation);
-    this.sentence.wait(changes, translation);
+    this.board.showPending(changes, translation);
+    this.sentence.showPending(changes, translation);
     const key = JSON.stringify([request, changes]);
     this.latest.load(
       key,
@@ -215,10 +215,10 @@ class WhatIfTab {
     this.board.draw(this.result, this.before, { changes: interventions(), refused: this.refused });
     this.sentence.draw(this.result, this.before, interventions());
     this.drawControls();
-    const choice = (field, isPressed, name, phrase) => {
+    const choice = (field, selected, name, phrase) => {
       const onclick = () => this.store.set({ [field]: name, ...NO_SELECTION });
       const disabled = field === 'side' && !this.result;
-      return make('button', { type: 'button', 'aria-pressed': String(name === isPressed), disabled, onclick }, t(phrase));
+      return make('button', { type: 'button', 'aria-pressed': String(name === selected), disabled, onclick }, t(phrase));
     };
     const { pane, side } = this.store.state;
     this.middle.dataset.pane = pane;
