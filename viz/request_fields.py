@@ -87,10 +87,10 @@ class Field:
 
 ENDPOINT_NAMES = ("translate", "attention", "effects", "scan")
 _DEFAULTS = {
-    each.name: each.default
+    field.name: field.default
     for record in (TranslationRequest, DecodingOptions)
-    for each in dataclasses.fields(record)
-    if each.default is not dataclasses.MISSING
+    for field in dataclasses.fields(record)
+    if field.default is not dataclasses.MISSING
 }
 
 
@@ -166,7 +166,7 @@ class Selection:
 
 
 SELECTION_FIELDS: tuple[Field, ...] = tuple(
-    Field(each.name, in_link=True, default=each.default, **each.metadata) for each in dataclasses.fields(Selection)
+    Field(field.name, in_link=True, default=field.default, **field.metadata) for field in dataclasses.fields(Selection)
 )
 # Input of the Sentiment tab, only for its permalink. Empty values mean the first example and the first model.
 CLASSIFIER_FIELDS = (
@@ -180,7 +180,7 @@ EFFECT_FIELDS = (
     Field("top", IntValue(1, MAX_TOP), api=("effects",), default=DEFAULT_TOP),
 )
 OPTIONS = tuple(
-    row for row in REQUEST_FIELDS if row.name in {each.name for each in dataclasses.fields(DecodingOptions)}
+    row for row in REQUEST_FIELDS if row.name in {field.name for field in dataclasses.fields(DecodingOptions)}
 )
 
 

@@ -150,7 +150,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     folder = values.pop("models_folder")
     if folder and not Path(folder).is_dir():
         raise SettingsError(
-            f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Make it or mend it."
+            f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Create it or change the setting."
         )
     if values["log"] not in LOGS:
         raise SettingsError(f"{_variable('log')} is {values['log'][:40]!r}, but must be json. Change or unset it.")
@@ -182,7 +182,7 @@ def check_can_bind(settings: Settings) -> None:
             listener.bind((host, port))
             listener.listen()
     except (OSError, ValueError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or "that is no address"
+        reason = getattr(error, "strerror", None) or "it is not an address"
         raise SettingsError(
             f"The page cannot be served at {host[:80]!r}, port {port or 'any'}: {reason}. Choose another host or port: "
             f"{_variable('host')} or {_variable('port')}, or --host or --port of `headlight run`."

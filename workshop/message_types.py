@@ -82,7 +82,7 @@ class Declarations:
             return self._interface(hint)
         if isinstance(hint, type) and issubclass(hint, tuple):  # JSON encodes a named tuple as a list
             return f"[{', '.join(map(self.type_text, get_type_hints(hint).values()))}]"
-        raise TypeError(f"{hint} has no counterpart in TypeScript: add it to {__file__}.")
+        raise TypeError(f"{hint} has no TypeScript type: add one to {__file__}.")
 
     def _interface(self, kind: Any) -> str:
         name: str = kind.__name__

@@ -167,7 +167,7 @@ class _WatchContext:
         if not isinstance(edited, Tensor) or _describe_shape(edited) != _describe_shape(value):
             shape = _join_names(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
             raise ProbeError(
-                f"The edit of {name} returned {shape}, but {_join_names(value)} ({' '.join(probe.axes)}) must go on."
+                f"The edit of {name} returned {shape}, but {_join_names(value)} ({' '.join(probe.axes)}) is required."
             )
         self.seen._add(name, edited)
         return edited

@@ -105,11 +105,11 @@ def random_baseline(query: AttributionQuery) -> list[float]:
 
 
 def agreement(
-    query: AttributionQuery, one: Sequence[float | None], other: Sequence[float | None]
+    query: AttributionQuery, first: Sequence[float | None], second: Sequence[float | None]
 ) -> tuple[float, float]:
     """Return Kendall's τ of two methods over the maskable words, and the overlap of their top three."""
     positions = removable_words(query.translation)
-    first, second = ([scores[position] or 0.0 for position in positions] for scores in (one, other))
+    first, second = ([scores[position] or 0.0 for position in positions] for scores in (first, second))
     return kendall_tau(first, second), top_overlap(first, second)
 
 

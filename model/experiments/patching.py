@@ -106,7 +106,7 @@ def patched_shares(
         with translator.intervention_context(other.request)():
             other_logits = forced_logits(translator, other, position + 1, 1)
         ids = (translation.target_tokens[position].id, other.target_tokens[position].id)
-        lead, other_lead = (float(_lead(each, position, ids)) for each in (logits, other_logits))
+        lead, other_lead = (float(_lead(run_logits, position, ids)) for run_logits in (logits, other_logits))
         leads = list(_patched_leads(translator, other, position, ids, batch, seen))
     return PatchedShares(
         position=position,
@@ -128,12 +128,12 @@ def _all_patches(config: TransformerConfig, tokens: int) -> list[_Patch]:
 
 
 def _first_difference(translation: Translation, other: Translation) -> int:
-    lengths = [len(each.source_tokens) for each in (translation, other)]
+    lengths = [len(side.source_tokens) for side in (translation, other)]
     if lengths[0] != lengths[1]:
         raise RequestError("unequal_lengths", field="text", first=lengths[0], second=lengths[1])
-    ids = [[token.id for token in each.target_tokens] for each in (translation, other)]
-    for position, (own, theirs) in enumerate(zip(*ids, strict=False)):
-        if own != theirs:
+    ids = [[token.id for token in side.target_tokens] for side in (translation, other)]
+    for position, (token_id, other_id) in enumerate(zip(*ids, strict=False)):
+        if token_id != other_id:
             return position
     raise RequestError("equal_translations", field="text")
 

@@ -35,9 +35,9 @@ def join_position(
     )
 
 
-def cosine(one: FloatArray, other: FloatArray) -> float:
+def cosine(first: FloatArray, second: FloatArray) -> float:
     """Return the cosine similarity, computed in float64."""
-    vectors = one.astype(np.float64), other.astype(np.float64)
+    vectors = first.astype(np.float64), second.astype(np.float64)
     return float(vectors[0] @ vectors[1] / (np.linalg.norm(vectors[0]) * np.linalg.norm(vectors[1])))
 
 

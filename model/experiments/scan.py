@@ -205,7 +205,7 @@ def _neighbours(translator: Translator, translation: Translation) -> Iterator[Fi
     ids = tuple(token.id for token in translation.target_tokens)
     interventions = (*translation.request.interventions, change)
     swapped = translator.translate(replace(translation.request, target=ids, prefix=None, interventions=interventions))
-    before, after = (role_shares(each, "encoder").shares for each in (translation, swapped))
+    before, after = (role_shares(side, "encoder").shares for side in (translation, swapped))
     columns = [ROLES["encoder"].index(name) for name in NEIGHBOURS]
     order = np.argsort(-before[:, :, columns], axis=None)
     for layer, head, side in np.dstack(np.unravel_index(order, before[:, :, columns].shape))[0].tolist():
@@ -231,7 +231,7 @@ def _find_swappable_words(translation: Translation) -> tuple[Token, Token] | Non
     positions = [
         position
         for position in range(1, len(tokens) - 2)
-        if all(counts[each] == 1 and _is_word(tokens[each]) for each in (position, position + 1))
+        if all(counts[index] == 1 and _is_word(tokens[index]) for index in (position, position + 1))
         and tokens[position].text.strip().lower() != tokens[position + 1].text.strip().lower()
     ]
     if not positions:

@@ -234,7 +234,7 @@ def _leave_out(run: _Run, stream: str, part: ScorePart) -> dict[str, Tensor]:
         outputs[name] = outputs[name].clone()
         outputs[name][:, part.head] = 0
     else:
-        raise ValueError(f"The part of the {part.writer} cannot be left out.")
+        raise ValueError(f"The part of the {part.writer} cannot be removed.")
     return outputs
 
 

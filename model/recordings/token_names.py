@@ -152,9 +152,7 @@ def names_from_ids(tokenizer: Any, ids: Sequence[int]) -> tuple[tuple[Token, ...
             [token_id in special_ids for token_id in ids],
             ids,
         )
-    raise RecordingError(
-        f"{type(tokenizer).__name__} is no tokenizer that is known here. Give the tokens as texts instead."
-    )
+    raise RecordingError(f"{type(tokenizer).__name__} is not a supported tokenizer. Pass the tokens as texts instead.")
 
 
 def _is_special(tokenizer: Any, token_id: int) -> bool:

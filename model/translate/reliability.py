@@ -116,11 +116,11 @@ class FittedRule:
                 rule.with_back.probability(dict.fromkeys(BACK_TRANSLATION_FEATURES, 0.0))
         except KeyError as error:
             raise CheckpointError(
-                f"{origin} asks for {error}, which no answer has. Measure it again: headlight reliability."
+                f"{origin} requires {error}, which answers do not have. Measure it again: headlight reliability."
             ) from error
         except (AttributeError, TypeError, ValueError, CheckpointError) as error:
             raise CheckpointError(
-                f"{origin} holds no rule of reliability: {error}. Measure it again: headlight reliability."
+                f"{origin} does not contain a reliability rule: {error}. Measure it again: headlight reliability."
             ) from error
         return rule
 

@@ -57,7 +57,7 @@ class ResultTables:
             case "trains":
                 yield "", pd.DataFrame(part["runs"])
             case form:
-                raise ValueError(f"A notebook has no way to show {form!r}. Add one here.")
+                raise ValueError(f"Notebooks cannot show {form!r}. Add a function for it here.")
 
     def _matrix(self, part: Mapping[str, Any]) -> pd.DataFrame:
         encoded = part["numbers"]

@@ -52,7 +52,8 @@ def upload(
 
     if get_token() is None:
         raise CommandError(
-            f"No token is here. Create one that may write at {TOKENS}, then run `hf auth login`, or set HF_TOKEN."
+            f"There is no Hub token on this machine. Create one with write access at {TOKENS}, then run `hf auth login`, "
+            "or set HF_TOKEN."
         )
     api: Any = HfApi(endpoint=endpoint(), user_agent=AGENT)
     with hub_errors(name, api), quiet_library():
@@ -66,7 +67,7 @@ def upload(
         commit, names = contents
         if MARK not in names and names - BEGINNING and not replace:
             raise CommandError(
-                f"{name} holds another app, whose files would be deleted. Choose another name, or add --replace."
+                f"{name} contains another app, whose files would be deleted. Choose another name, or add --replace."
             )
         log(f"Sending {len(files)} files to {name}. If it is interrupted, run the same command again to go on.")
         deleted = sorted(names - set(files) - {".gitattributes"})

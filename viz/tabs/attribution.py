@@ -101,7 +101,7 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
             "head": query.head if name == "head" else query.aligning[:2] if name == "aligning" else None,
             "agrees": {
                 other: [
-                    None if math.isnan(each) else round(each, 4) for each in agreement(query, result.scores, scores)
+                    None if math.isnan(value) else round(value, 4) for value in agreement(query, result.scores, scores)
                 ]
                 for other, scores in other_scores.items()
             },
@@ -123,7 +123,7 @@ def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
         curve = service.run_on_translator(
             translation.request.model, word_erasure_curve, translation, query.positions, order
         )
-        return {"curve": [round(each, 6) for each in curve]}
+        return {"curve": [round(score, 6) for score in curve]}
 
     return hide_words
 
@@ -189,14 +189,14 @@ def logit_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
                 for layer in layers
             ],
             "words": [label(token) for token in decomposition.ids],
-            "logits": [round(float(each), 5) for each in decomposition.logits],
+            "logits": [round(float(logit), 5) for logit in decomposition.logits],
             "terms": [
                 {
                     "part": term.part,
                     "kind": term.kind,
                     "layer": term.layer,
                     "head": term.head,
-                    "effects": [round(float(each), 6) for each in term.effects],
+                    "effects": [round(float(effect), 6) for effect in term.effects],
                 }
                 for term in decomposition.terms
             ],

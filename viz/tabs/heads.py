@@ -54,7 +54,7 @@ def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
         counts: dict[tuple[int, ...], list[AlignmentCounts]] = service.run_on_translator(
             str(values.get("model")), count_heads, pairs
         )
-        return {"heads": [[*head, [list(astuple(each)) for each in errors]] for head, errors in counts.items()]}
+        return {"heads": [[*head, [list(astuple(pair)) for pair in errors]] for head, errors in counts.items()]}
 
     return count_links
 
@@ -116,7 +116,7 @@ def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict
 
 def parse_gold_pair(row: Any, *, turned: bool) -> AlignedPair:
     """Parse a row `[sentence, translation, links]`; `turned`: the model translates the second into the first."""
-    if not (isinstance(row, list) and len(row) == 3 and all(isinstance(each, str) for each in row)):
+    if not (isinstance(row, list) and len(row) == 3 and all(isinstance(text, str) for text in row)):
         raise PageError("links", "bad_links", {"given": repr_short(row)})
     first, second = parse_segmented(row[0]), parse_segmented(row[1])
     try:

@@ -50,7 +50,7 @@ class Pairs:
         self.target = torch.randint(3, shape.vocabulary, (1, TOKENS))
         with torch.inference_mode():
             if not torch.equal(self.model(self.source, self.target), self.twin(self.source, self.target)):
-                raise RuntimeError("The twin without probes computes something else.")
+                raise RuntimeError("The output of the copy without probes differs.")
 
     def step(self, pairs: int) -> dict[str, Any]:
         """Compare one cached step, averaged over a sentence."""

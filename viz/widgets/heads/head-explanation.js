@@ -45,7 +45,7 @@ export class HeadExplanation {
   constructor(server, view) {
     this.server = server;
     this.view = view;
-    this.corpusRecords = new Map(); // corpus records by model name
+    this.corpusRecords = new Map(); // by model name
     this.summary = make('summary', {});
     this.text = make('p', { class: 'explained' });
     this.title = make('h3', {});
@@ -81,9 +81,9 @@ export class HeadExplanation {
   write() {
     const { translation, kind } = state;
     const { layer, head } = this.view.updateSelection();
-    const single = typeof layer === 'number' && typeof head === 'number';
+    const isSingleHead = typeof layer === 'number' && typeof head === 'number';
     this.examples.hidden = true;
-    if (!single) return replace(this.text, t('explain_single'));
+    if (!isSingleHead) return replace(this.text, t('explain_single'));
     const [role, share] = translation.roles[kind][layer][head];
     const report = this.corpusRecords.get(translation.model.name);
     const corpus = report?.heads[kind]?.[layer]?.[head];

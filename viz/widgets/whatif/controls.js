@@ -19,7 +19,7 @@ import { factorText } from './changed-sentence.js';
 import { MinimalPair } from './minimal-pair.js';
 
 const SIDES = ['encoder', 'decoder'];
-const MIN_LOSS = 0.005; // nats; a smaller effect is not shown
+const MIN_CHANGE = 0.005; // nats; a smaller effect is not shown
 /** @type {[string, any][]} */
 const PLACES = [
   ['', null],
@@ -81,16 +81,16 @@ export class TryList {
   draw(result) {
     this.title.textContent = t('whatif_try');
     const now = JSON.stringify(interventions());
-    const loss = result && result.after - result.before;
+    const change = result && result.after - result.before;
     const row = ({ name, list }) => {
       const active = JSON.stringify(list) === now;
-      const effect = active && loss !== null && Math.abs(loss) > MIN_LOSS;
+      const effect = active && change !== null && Math.abs(change) > MIN_CHANGE;
       return make(
         'button',
         { type: 'button', class: 'try', 'aria-pressed': String(active), onclick: () => setInterventions(active ? [] : list) },
         make('span', {}, name),
         effect
-          ? make('span', { class: 'numeric' }, t(loss < 0 ? 'whatif_try_less' : 'whatif_try_more', { times: factorText(loss) }))
+          ? make('span', { class: 'numeric' }, t(change < 0 ? 'whatif_try_less' : 'whatif_try_more', { times: factorText(change) }))
           : null,
       );
     };

@@ -48,7 +48,7 @@ def model_level(translator: Translator, work: Workload) -> Job:
     requests = [translator.request(text, max_length=work.length) for text in work.texts]
     job = translator.checker.prepare(requests)
     if job.source_ids.tolist() != work.ids:
-        raise RuntimeError("The translator reads other tokens than the other engines get.")
+        raise RuntimeError("The translator's token ids differ from those of the other engines.")
 
     def best_ids(job: Any, sentence: int, result: SearchResult, *others: Any) -> Any:
         return result.candidates[0].ids
