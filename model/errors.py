@@ -45,10 +45,10 @@ class TranslatableError(ModelError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # ZeroGPU pickles errors between processes. By default, pickle would call the subclass with `self.args`.
-        return _again, (type(self), self.word, self.field, dict(self.values), self.detail)
+        return _rebuild, (type(self), self.word, self.field, dict(self.values), self.detail)
 
 
-def _again(kind: type[TranslatableError], *arguments: Any) -> TranslatableError:
+def _rebuild(kind: type[TranslatableError], *arguments: Any) -> TranslatableError:
     error = kind.__new__(kind)
     TranslatableError.__init__(error, *arguments)
     return error

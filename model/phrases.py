@@ -39,7 +39,7 @@ def fill(phrase: str, values: Mapping[str, object]) -> str:
     Raises:
         KeyError: a value is missing.
     """
-    return _PLACEHOLDER.sub(lambda match: _plain(values[match[1]]), phrase)
+    return _PLACEHOLDER.sub(lambda match: _format_value(values[match[1]]), phrase)
 
 
 def placeholders(phrase: str) -> frozenset[str]:
@@ -47,5 +47,5 @@ def placeholders(phrase: str) -> frozenset[str]:
     return frozenset(_PLACEHOLDER.findall(phrase))
 
 
-def _plain(value: object) -> str:
+def _format_value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -257,7 +257,7 @@ def test_invalid_port_is_reported_in_one_line(environment: Environment) -> None:
         check=False,
     )
     assert process.returncode != 0
-    assert "--port: '99999999' is no port" in process.stderr
+    assert "--port: '99999999' is not a port" in process.stderr
     assert "Traceback" not in process.stderr
 
 

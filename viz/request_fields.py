@@ -87,10 +87,10 @@ class Field:
 
 ENDPOINT_NAMES = ("translate", "attention", "effects", "scan")
 _DEFAULTS = {
-    each.name: each.default
+    field.name: field.default
     for record in (TranslationRequest, DecodingOptions)
-    for each in dataclasses.fields(record)
-    if each.default is not dataclasses.MISSING
+    for field in dataclasses.fields(record)
+    if field.default is not dataclasses.MISSING
 }
 
 
@@ -166,7 +166,7 @@ class Selection:
 
 
 SELECTION_FIELDS: tuple[Field, ...] = tuple(
-    Field(each.name, in_link=True, default=each.default, **each.metadata) for each in dataclasses.fields(Selection)
+    Field(field.name, in_link=True, default=field.default, **field.metadata) for field in dataclasses.fields(Selection)
 )
 # Input of the Sentiment tab, only for its permalink. Empty values mean the first example and the first model.
 CLASSIFIER_FIELDS = (
@@ -180,7 +180,7 @@ EFFECT_FIELDS = (
     Field("top", IntValue(1, MAX_TOP), api=("effects",), default=DEFAULT_TOP),
 )
 OPTIONS = tuple(
-    row for row in REQUEST_FIELDS if row.name in {each.name for each in dataclasses.fields(DecodingOptions)}
+    row for row in REQUEST_FIELDS if row.name in {field.name for field in dataclasses.fields(DecodingOptions)}
 )
 
 
@@ -211,7 +211,7 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
 
     `defaults` replace missing options; for API requests without options they are `DecodingOptions()`.
     """
-    checked = _checked(values, REQUEST_FIELDS, settings)
+    checked = _check_fields(values, REQUEST_FIELDS, settings)
     options = {} if defaults is None else {row.name: getattr(defaults, row.name) for row in OPTIONS}
     if checked.get("temperature", 0) > 0:
         options |= {"beam_size": 1}  # sampling and beam search are mutually exclusive
@@ -228,15 +228,15 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
 
 def parse_effect_fields(values: Any, settings: Settings) -> dict[str, Any]:
     """Validate the arguments of /effects."""
-    return _checked(values, EFFECT_FIELDS, settings)
+    return _check_fields(values, EFFECT_FIELDS, settings)
 
 
 def parse_selection(values: Any, settings: Settings) -> Selection:
     """Validate a selection from named values; missing fields get their defaults."""
-    return replace(Selection(), **_checked(values, SELECTION_FIELDS, settings))
+    return replace(Selection(), **_check_fields(values, SELECTION_FIELDS, settings))
 
 
-def _checked(values: Any, rows: Sequence[Field], settings: Settings) -> dict[str, Any]:
+def _check_fields(values: Any, rows: Sequence[Field], settings: Settings) -> dict[str, Any]:
     if not isinstance(values, Mapping):
         example = '{"text": "Guten Tag."}'
         raise PageError("text", "not_names", {"given": repr_short(values), "example": example})

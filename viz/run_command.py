@@ -28,5 +28,5 @@ def run(arguments: argparse.Namespace) -> int:
 def _port(text: str) -> int:
     low, high = PORTS
     if not (text.isascii() and text.isdecimal() and low <= int(text[:9]) <= high):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no port: choose a whole number from {low} to {high}")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a port: choose a whole number from {low} to {high}")
     return int(text)

@@ -174,16 +174,16 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         except HubError as error:
             raise SettingsError(str(error)) from error
     values: dict[str, str] = {field: variables.get(_variable(field), "").strip() for field in _MEANINGS}
-    numbers = {field: _whole(field, values.pop(field)) for field in _RANGES}
+    numbers = {field: _parse_integer(field, values.pop(field)) for field in _RANGES}
     on_a_space = bool(variables.get("SPACE_ID"))
     public = on_a_space or _is_public(values["host"], variables)
     models = _models(values.pop("models"), public=public)
-    allowed_hosts = _hosts(values.pop("allowed_hosts"), variables, public=public, on_a_space=on_a_space)
+    allowed_hosts = _parse_hosts(values.pop("allowed_hosts"), variables, public=public, on_a_space=on_a_space)
     frames = _frames(values.pop("frames"))
     folder = values.pop("models_folder")
     if folder and not Path(folder).is_dir():
         raise SettingsError(
-            f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Make it or mend it."
+            f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Create it or change the setting."
         )
     if 0 < len(values["cache_key"]) < MIN_KEY_LENGTH:
         raise SettingsError(
@@ -231,7 +231,7 @@ def check_can_bind(settings: Settings) -> None:
             listener.bind((host, port))
             listener.listen()
     except (OSError, ValueError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or "that is no address"
+        reason = getattr(error, "strerror", None) or "it is not an address"
         raise SettingsError(
             f"The page cannot be served at {host[:80]!r}, port {port or 'any'}: {reason}. Choose another host or port: "
             f"{_variable('host')} or {_variable('port')}, or --host or --port of `headlight run`."
@@ -288,7 +288,7 @@ def _frames(text: str) -> tuple[str, ...]:
     return sites
 
 
-def _hosts(text: str, variables: Mapping[str, str], *, public: bool, on_a_space: bool) -> tuple[str, ...]:
+def _parse_hosts(text: str, variables: Mapping[str, str], *, public: bool, on_a_space: bool) -> tuple[str, ...]:
     """Parse host names. By default, a page for other machines answers for any name, and a Space for its own.
 
     A page for this computer answers for loopback names only: the name of another site may resolve to this computer.
@@ -307,7 +307,7 @@ def _hosts(text: str, variables: Mapping[str, str], *, public: bool, on_a_space:
     return names
 
 
-def _whole(field: str, text: str) -> int | None:
+def _parse_integer(field: str, text: str) -> int | None:
     """Parse an integer in its range; `None` if unset."""
     if not text:
         return None

@@ -60,7 +60,7 @@ def _survey(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         raise CommandError("Name a folder for the survey: --output DIR.")
     if arguments.workers is not None and arguments.workers < 1:
-        raise CommandError(f"--workers {arguments.workers}: one process at least.")
+        raise CommandError(f"--workers must be at least 1, not {arguments.workers}.")
     file, model = Path(arguments.what), model_folder(arguments.model)
     measures = [name.strip() for name in arguments.measure.split(",") if name.strip()]
     plan = make_plan(model, file, check_measures(measures))
@@ -84,7 +84,7 @@ def _join_cluster() -> None:
 
 def _find(arguments: argparse.Namespace) -> int:
     if not (arguments.start and arguments.end):
-        raise CommandError("Say what to look for: --from WORD --to WORD.")
+        raise CommandError("Name the words to search for: --from WORD --to WORD.")
     plan = read_plan(arguments.folder)
     matches = find_looks(arguments.folder, arguments.start, arguments.end, arguments.least)
     if not matches:

@@ -21,7 +21,7 @@ FONT = (
     '"Noto Sans CJK SC", "Noto Sans SC", "Noto Sans Arabic", sans-serif'
 )
 CAPTION, LABEL, TEXT, TITLE = 12, 14, 16, 20  # pixels
-MIN_FONT_PIXELS = 11  # minimum, for labels in dense maps
+MIN_FONT_PIXELS = 11  # for labels in dense maps
 
 ThemeName = Literal["light", "dark"]
 Stop = tuple[float, float, float]  # OKLCH: lightness 0-1, chroma, hue in degrees
@@ -165,7 +165,7 @@ def colour_scale(name: str, theme: Theme, samples: int = SCALE_SAMPLES) -> Colou
     if name not in STOPS:
         raise ValueError(f"There is no colour scale {name!r}: choose {', '.join(STOPS)}.")
     if samples < 2:
-        raise ValueError(f"{samples} samples make no scale: take 2 or more.")
+        raise ValueError(f"samples must be at least 2, not {samples}.")
     return [[position, colour] for position, colour in _samples(name, theme.name, samples)]
 
 

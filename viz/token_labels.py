@@ -188,7 +188,7 @@ def text_width(text: str, size: float) -> float:
 def wrap(text: str, columns: int) -> list[str]:
     """Wrap text into lines of at most `columns`; Chinese may break between any two characters."""
     lines, line = [], ""
-    for piece in _breakable(text):
+    for piece in _breakable_pieces(text):
         if line and display_width(line + piece.rstrip()) > columns:
             lines.append(line.rstrip())
             line = ""
@@ -201,7 +201,7 @@ def is_east_asian(character: str) -> bool:
     return any(low <= ord(character) <= high for low, high in EAST_ASIAN)
 
 
-def _breakable(text: str) -> Iterator[str]:
+def _breakable_pieces(text: str) -> Iterator[str]:
     piece = ""
     for character in text:
         is_closing = unicodedata.category(character) in ("Pe", "Pf", "Po")

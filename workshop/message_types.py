@@ -83,7 +83,7 @@ class Declarations:
             return self._interface(hint)
         if isinstance(hint, type) and issubclass(hint, tuple):  # JSON encodes a named tuple as a list
             return f"[{', '.join(map(self.type_text, get_type_hints(hint).values()))}]"
-        raise TypeError(f"{hint} has no counterpart in TypeScript: add it to {__file__}.")
+        raise TypeError(f"{hint} has no TypeScript type: add one to {__file__}.")
 
     def _interface(self, kind: Any) -> str:
         name: str = kind.__name__
@@ -123,16 +123,18 @@ def _result(table: CallTable, name: str) -> Any:
     """Return the result type of a call, or `Any` if the type is not defined in `messages.py`."""
     function = table.calls[name].function
     hint = get_type_hints(inspect.unwrap(function), include_extras=True).get("return", Any)
-    message_types = [message_type for message_type in _named(hint) if message_type.__module__ == messages.__name__]
+    message_types = [
+        message_type for message_type in _typed_dictionaries(hint) if message_type.__module__ == messages.__name__
+    ]
     return hint if message_types else Any
 
 
-def _named(hint: Any) -> Iterator[Any]:
+def _typed_dictionaries(hint: Any) -> Iterator[Any]:
     """Yield all typed dictionaries that a type contains."""
     if is_typeddict(hint):
         yield hint
     for inner_type in (*get_args(hint), *getattr(hint, "__metadata__", ())):
-        yield from _named(inner_type)
+        yield from _typed_dictionaries(inner_type)
 
 
 def main(arguments: Sequence[str]) -> None:

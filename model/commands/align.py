@@ -84,9 +84,11 @@ def measured_head(folder: Path) -> AlignmentHead:
     return result
 
 
-def format_links(translator: Translator, source: SegmentedText, target: SegmentedText, place: AlignmentHead) -> str:
+def format_links(
+    translator: Translator, source: SegmentedText, target: SegmentedText, aligning_head: AlignmentHead
+) -> str:
     """Return the links of one pair, by forced decoding."""
-    layer, head, shift = place
+    layer, head, shift = aligning_head
     result = translator.translate(source.text, target=target.text)
     layers, heads = result.attention.cross.shape[:2]
     if layer >= layers or head >= heads:
@@ -104,7 +106,10 @@ def _write_file(
 
 
 def _write(
-    translator: Translator, pairs: Iterable[tuple[SegmentedText, SegmentedText]], place: AlignmentHead, file: TextIO
+    translator: Translator,
+    pairs: Iterable[tuple[SegmentedText, SegmentedText]],
+    aligning_head: AlignmentHead,
+    file: TextIO,
 ) -> None:
     for source, target in pairs:
-        file.write(format_links(translator, source, target, place) + "\n")
+        file.write(format_links(translator, source, target, aligning_head) + "\n")

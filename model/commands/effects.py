@@ -46,33 +46,33 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError("--rival needs --word, the written token that it is compared with.")
     rival = find_rival(translator.target_tokenizer, arguments.rival)
     every_word = arguments.word is None
-    places = (
+    positions = (
         range(len(translation.target_tokens)) if every_word else [find_token(translation.target_tokens, arguments.word)]
     )
     top = 1 if every_word else arguments.top
-    summaries = {place: summarise_effects(translator, translation, place, top, rival) for place in places}
+    summaries = {position: summarise_effects(translator, translation, position, top, rival) for position in positions}
     if arguments.json:
         words = [
             {
-                "word": _label(translation.target_tokens[place]),
-                "place": place,
+                "word": _label(translation.target_tokens[position]),
+                "place": position,
                 "heads": [asdict(head) for head in summary.strongest],
             }
-            for place, summary in summaries.items()
+            for position, summary in summaries.items()
         ]
         values = {"source": translation.source_text, "text": translation.text, "rival": arguments.rival, "unit": "nats"}
         print(json.dumps(values | {"words": words}, ensure_ascii=False))
         return 0
     print(translation.text)
     print("predicted  measured  head  (effects in nats)")
-    for place, summary in summaries.items():
+    for position, summary in summaries.items():
         for head in summary.strongest:
-            print(_format_line(translation, place, head))
+            print(_format_line(translation, position, head))
     return 0
 
 
-def _format_line(translation: Translation, place: int, head: HeadEffect) -> str:
-    word = _label(translation.target_tokens[place])
+def _format_line(translation: Translation, position: int, head: HeadEffect) -> str:
+    word = _label(translation.target_tokens[position])
     rows = translation.source_tokens if head.kind == "encoder" else translation.target_tokens
     columns = translation.source_tokens if head.kind != "decoder" else (translation.start_token, *rows)
     row, column = _label(rows[head.row]), _label(columns[head.column])

@@ -128,7 +128,7 @@ def best_heads(counts: PerSentence, lengths: Sequence[int], count: int = BEST_CO
         head._asdict()
         | {"chosen_by": round(selection_rates[head], 3)}
         | _rate(counts[head][1::2])
-        | {"by_words": _by_words(counts[head][1::2], lengths[1::2])}
+        | {"by_words": _aer_by_length(counts[head][1::2], lengths[1::2])}
         for head in best
     ]
 
@@ -175,7 +175,7 @@ where a word comes from in short sentences, and hint at it in long ones. All hea
 """
 
 
-def _by_words(sentences: Sequence[AlignmentCounts], lengths: Sequence[int]) -> dict[str, dict[str, float]]:
+def _aer_by_length(sentences: Sequence[AlignmentCounts], lengths: Sequence[int]) -> dict[str, dict[str, float]]:
     bands = {f"{low}-{high}": list(in_length_band(sentences, lengths, (low, high))) for low, high in LENGTH_BANDS}
     return {name: _rate(counts) for name, counts in bands.items() if counts}
 

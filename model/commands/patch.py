@@ -50,7 +50,7 @@ def _values(result: Patching, translation: Translation, other: Translation) -> d
         "other_text": other.text,
         "word": result.word,
         "other_word": result.other_word,
-        "place": result.place,
+        "place": result.position,
         "lead": round(result.lead, 6),
         "other_lead": round(result.other_lead, 6),
         "tokens": [token.text for token in other.source_tokens],

@@ -97,7 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
         _write_unread(arguments.unread, f"{source}-{target}", plain, verdicts)
         print(_plain_rows(_measure_plain(stored_rule, plain, verdicts)))
         return 0
-    pair_groups = [] if arguments.texts else list(_everyday(source, target)), list(_pairs(arguments, source, target))
+    pair_groups = (
+        [] if arguments.texts else list(_everyday_pairs(source, target)),
+        list(_pairs(arguments, source, target)),
+    )
     unread_pairs = [
         pair
         for pairs, limit in zip(pair_groups, UNREAD_COUNTS, strict=True)
@@ -152,7 +155,7 @@ def _pairs(arguments: argparse.Namespace, source: str, target: str) -> Iterator[
         yield from list(zip(sources, references, strict=True))[::step][:limit]
 
 
-def _everyday(source: str, target: str) -> Iterator[tuple[str, str]]:
+def _everyday_pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
     """Yield the everyday sentence pairs that are held out of training."""
     for name in EVERYDAY_FILES:
         rows = _rows(CORPORA / name)

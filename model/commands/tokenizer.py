@@ -61,6 +61,6 @@ def _lines(files: list[Path]) -> Iterator[str]:
         except FileNotFoundError as error:
             raise TokenizerError(f"{path}: there is no such file. Check the path.") from error
         except (EOFError, gzip.BadGzipFile) as error:
-            raise TokenizerError(f"{path}: is cut short or no gzip file ({error}). Fetch it again.") from error
+            raise TokenizerError(f"{path}: is truncated or not a gzip file ({error}). Download it again.") from error
         except UnicodeDecodeError as error:
             raise TokenizerError(f"{path}: is not UTF-8 text ({error.reason}). Convert it first.") from error

@@ -92,14 +92,14 @@ def _translate(
     """Translate and write some lines. Return how many failed; each is reported on stderr and leaves a blank line."""
     errors: dict[int, str] = {}
 
-    def report(place: int, error: RequestError) -> None:
-        encoding = " Is the text UTF-8?" if any("\ud800" <= character <= "\udfff" for character in lines[place]) else ""
-        errors[place] = f"{error}{encoding}"
-        print(f"Line {before + place + 1} stays blank: {errors[place]}", file=sys.stderr)
+    def report(index: int, error: RequestError) -> None:
+        encoding = " Is the text UTF-8?" if any("\ud800" <= character <= "\udfff" for character in lines[index]) else ""
+        errors[index] = f"{error}{encoding}"
+        print(f"Line {before + index + 1} stays blank: {errors[index]}", file=sys.stderr)
 
     hypotheses = write(lines, on_progress=progress.add if progress else None, on_refused=report)
     output_lines = [
-        format_line(lines[place], hypothesis, errors.get(place, "")) for place, hypothesis in enumerate(hypotheses)
+        format_line(lines[index], hypothesis, errors.get(index, "")) for index, hypothesis in enumerate(hypotheses)
     ]
     sys.stdout.write("".join(f"{line}\n" for line in output_lines))
     sys.stdout.flush()

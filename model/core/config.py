@@ -38,7 +38,7 @@ class Config:
         except (ValueError, RecursionError) as error:  # also huge integers and deeply nested brackets
             raise ConfigError(f"{origin} is not JSON: {error}. Download or write it again.") from error
         if not isinstance(values, dict):
-            raise ConfigError(f"{origin} holds {type(values).__name__}, but an object of fields is needed.")
+            raise ConfigError(f"{origin} contains {type(values).__name__}, but must be a JSON object.")
         fields = {field.name: field for field in dataclasses.fields(cls)}
         unknown = sorted(set(values) - set(fields))
         if unknown:

@@ -70,7 +70,7 @@ class Probe(nn.Module):
         if self._may_be_hooked and self.has_user_hooks:
             return True
         watches = _active_watches.get()
-        return bool(watches) and any(self in watch.places for watch in watches)
+        return bool(watches) and any(self in watch.names for watch in watches)
 
     @property
     def has_user_hooks(self) -> bool:
@@ -152,8 +152,8 @@ class Watched(Mapping[str, Tensor]):
 class _WatchContext:
     """An open watch: its probes, captured tensors and edit."""
 
-    def __init__(self, places: dict[Probe, str], edit: Edit | None) -> None:
-        self.places = places
+    def __init__(self, names: dict[Probe, str], edit: Edit | None) -> None:
+        self.names = names
         self.edit = edit
         self.seen = Watched()
 
@@ -167,7 +167,7 @@ class _WatchContext:
         if not isinstance(edited, Tensor) or _describe_shape(edited) != _describe_shape(value):
             shape = _join_names(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
             raise ProbeError(
-                f"The edit of {name} returned {shape}, but {_join_names(value)} ({' '.join(probe.axes)}) must go on."
+                f"The edit of {name} returned {shape}, but {_join_names(value)} ({' '.join(probe.axes)}) is required."
             )
         self.seen._add(name, edited)
         return edited

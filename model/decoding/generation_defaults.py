@@ -75,7 +75,7 @@ class GenerationDefaults:
             defaults.options({})
         except (ValueError, KeyError, TypeError, RecursionError, RequestError) as error:
             raise CheckpointError(
-                f"{origin} holds no sound generation defaults ({error}). Save or download it again."
+                f"{origin} does not contain valid generation defaults ({error}). Save or download it again."
             ) from error
         return defaults
 

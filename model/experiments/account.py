@@ -35,23 +35,23 @@ SOURCE, TARGET = (
 class WordAccount:
     """The lead of a written token over a rival, in logits, as a sum of parts."""
 
-    place: int  # of the token in the translation
+    position: int  # of the token in the translation
     rival: int  # token ID
     lead: float  # logit of the token − logit of the rival
     source: tuple[float, ...]  # per source token
-    prefix: tuple[float, ...]  # per decoder input: the start token and the tokens before `place`
+    prefix: tuple[float, ...]  # per decoder input: the start token and the tokens before `position`
     constants: float  # what the biases of the model add; they belong to no token
 
 
-def word_account(translator: Translator, translation: Translation, place: int, rival: int) -> WordAccount:
-    """Return the account of the token at `place` against the token ID `rival`.
+def word_account(translator: Translator, translation: Translation, position: int, rival: int) -> WordAccount:
+    """Return the account of the token at `position` against the token ID `rival`.
 
     Raises:
-        RequestError: the place or the rival does not exist.
+        RequestError: the position or the rival does not exist.
     """
     config = translator.model.config
-    if not 0 <= place < len(translation.target_tokens):
-        raise range_error("word", place, 0, len(translation.target_tokens) - 1)
+    if not 0 <= position < len(translation.target_tokens):
+        raise range_error("word", position, 0, len(translation.target_tokens) - 1)
     if not 0 <= rival < config.target_vocabulary:
         raise range_error("rival", rival, 0, config.target_vocabulary - 1)
     weights = [f"{attention_path(kind, layer)}.weights" for kind in KINDS for layer in range(config.layer_count(kind))]
@@ -72,8 +72,8 @@ def word_account(translator: Translator, translation: Translation, place: int, r
         watch(translator.model, SOURCE, TARGET, edit=track),
         FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
     ):
-        logits = forced_logits(translator, translation, place + 1, 1)[0, place].float()
-        lead = logits[translation.target_tokens[place].id] - logits[rival]
+        logits = forced_logits(translator, translation, position + 1, 1)[0, position].float()
+        lead = logits[translation.target_tokens[position].id] - logits[rival]
         gradients = torch.autograd.grad(lead, [embeddings[SOURCE], embeddings[TARGET]], materialize_grads=True)
     parts = [
         (embeddings[name].detach() * gradient)[0].double().sum(dim=-1).tolist()
@@ -81,4 +81,4 @@ def word_account(translator: Translator, translation: Translation, place: int, r
     ]
     total = float(lead.detach())
     # An affine function is its gradient times its input, plus its constants.
-    return WordAccount(place, rival, total, tuple(parts[0]), tuple(parts[1]), total - sum(parts[0]) - sum(parts[1]))
+    return WordAccount(position, rival, total, tuple(parts[0]), tuple(parts[1]), total - sum(parts[0]) - sum(parts[1]))

@@ -1,6 +1,6 @@
 """Attribution of a written word to source words by twelve methods.
 
-    for answer in attributions(translator, translation, places):
+    for answer in attributions(translator, translation, positions):
         answer.name, answer.scores, answer.seconds
 
 There is one score per source word (`source_words`), in sentence order. Scores of tokens are summed per source word. If
@@ -44,7 +44,7 @@ class AttributionQuery:
 
     translator: Any  # a `Translator`; to create the query, an `Outline` is enough
     translation: Translation
-    places: tuple[int, ...]  # token indices of the written word
+    positions: tuple[int, ...]  # token indices of the written word
     head: tuple[int, int]  # layer and head that the method "head" reads
     aligning: AlignmentHead
     seconds: float = math.inf  # time limit of integrated gradients, which then return their current estimate
@@ -63,12 +63,12 @@ class AttributionQuery:
     @property
     def cross(self) -> Float64Array:
         """The word's cross-attention, averaged over its tokens, `[layer, head, source]`."""
-        mean: Float64Array = self.translation.attention.cross[:, :, list(self.places)].mean(axis=2, dtype=np.float64)
+        mean: Float64Array = self.translation.attention.cross[:, :, list(self.positions)].mean(axis=2, dtype=np.float64)
         return mean
 
     def mean_of_rows(self, shares: Float64Array) -> Float64Array:
         """Average the word's rows of a `[target, source]` table."""
-        mean: Float64Array = shares[list(self.places)].mean(axis=0)
+        mean: Float64Array = shares[list(self.positions)].mean(axis=0)
         return mean
 
 
@@ -91,17 +91,18 @@ class Attribution:
 
 def _read_aligning_head(query: AttributionQuery) -> Float64Array:
     layer, head, shift = query.aligning
-    rows = [min(place + shift, len(query.translation.target_tokens) - 1) for place in query.places]
+    rows = [min(position + shift, len(query.translation.target_tokens) - 1) for position in query.positions]
     result: Float64Array = query.translation.attention.cross[layer, head, rows].mean(axis=0, dtype=np.float64)
     return result
 
 
 def _flow(query: AttributionQuery) -> list[float | None]:
     mixing = mixing_of_attention(query.translation.attention)
-    groups = [word.places for word in query.words]
-    rows = len(query.places)
+    groups = [word.positions for word in query.words]
+    rows = len(query.positions)
     return [
-        float(score) for score in np.mean([flow(mixing, place, groups, rows=rows) for place in query.places], axis=0)
+        float(score)
+        for score in np.mean([flow(mixing, position, groups, rows=rows) for position in query.positions], axis=0)
     ]
 
 
@@ -113,24 +114,24 @@ TOKEN_METHODS: dict[str, Callable[[AttributionQuery], Float64Array]] = {  # scor
     "rollout": lambda query: query.mean_of_rows(rollout(mixing_of_attention(query.translation.attention))[0]),
     "norms": lambda query: query.mean_of_rows(cross_value_norms(query.trace)),
     "alti": lambda query: query.mean_of_rows(rollout(mixing_of_contributions(query.trace))[0]),
-    "attention_gradient": lambda query: attention_gradient(query.translator, query.translation, query.places),
-    "input_gradient": lambda query: input_gradient(query.translator, query.translation, query.places),
+    "attention_gradient": lambda query: attention_gradient(query.translator, query.translation, query.positions),
+    "input_gradient": lambda query: input_gradient(query.translator, query.translation, query.positions),
 }
 
 
 def _integrated_gradients(query: AttributionQuery) -> IntegratedGradients:
     return integrated_gradients(
-        query.translator, query.translation, query.places, query.seconds, query.integration_points
+        query.translator, query.translation, query.positions, query.seconds, query.integration_points
     )
 
 
 def _erasure(query: AttributionQuery) -> list[float | None]:
-    places = removable_words(query.translation)
-    sets = single_sets([query.words[place].places for place in places])
-    losses = erasure_losses(query.translator, query.translation, query.places, sets)
+    positions = removable_words(query.translation)
+    sets = single_sets([query.words[position].positions for position in positions])
+    losses = erasure_losses(query.translator, query.translation, query.positions, sets)
     results: list[float | None] = [None] * len(query.words)
-    for place, loss in zip(places, losses, strict=True):
-        results[place] = loss
+    for position, loss in zip(positions, losses, strict=True):
+        results[position] = loss
     return results
 
 
@@ -154,34 +155,34 @@ METHODS = (
 def attribution_query(
     translator: ModelInfo,
     translation: Translation,
-    places: Sequence[int],
+    positions: Sequence[int],
     *,
     head: tuple[int, int] | None = None,
     aligning: AlignmentHead | None = None,
     seconds: float = math.inf,
     points: int | None = None,
 ) -> AttributionQuery:
-    """Create the query for the written word whose tokens are at `places`.
+    """Create the query for the written word whose tokens are at `positions`.
 
     `head` defaults to the head with the largest single weight, `aligning` to the most informative head of this
     sentence.
     """
     tokens = len(translation.target_tokens)
-    if not places:
+    if not positions:
         raise range_error("places", None, 0, tokens - 1)
-    for place in places:
-        if not 0 <= place < tokens:
-            raise range_error("places", place, 0, tokens - 1)
+    for position in positions:
+        if not 0 <= position < tokens:
+            raise range_error("places", position, 0, tokens - 1)
     layers, heads = translation.attention.cross.shape[:2]
     if head is None:
-        rows = translation.attention.cross[:, :, list(places)].mean(axis=2).max(axis=-1)
+        rows = translation.attention.cross[:, :, list(positions)].mean(axis=2).max(axis=-1)
         layer, number = np.unravel_index(int(rows.argmax()), rows.shape)
         head = (int(layer), int(number))
-    for name, place, count in (("layer", head[0], layers), ("head", head[1], heads)):
-        if not 0 <= place < count:
-            raise range_error(name, place, 0, count - 1)
+    for name, position, count in (("layer", head[0], layers), ("head", head[1], heads)):
+        if not 0 <= position < count:
+            raise range_error(name, position, 0, count - 1)
     aligning = aligning or most_informative(translation)
-    return AttributionQuery(translator, translation, tuple(places), head, aligning, seconds, points or MAX_POINTS)
+    return AttributionQuery(translator, translation, tuple(positions), head, aligning, seconds, points or MAX_POINTS)
 
 
 def attribute(query: AttributionQuery, name: str) -> Attribution:
@@ -199,15 +200,15 @@ def attribute(query: AttributionQuery, name: str) -> Attribution:
             tokens, gap = result.scores, CompletenessGap(abs(result.completeness_gap), result.difference)
         else:
             tokens = TOKEN_METHODS[name](query)
-        scores = [float(sum(tokens[place] for place in word.places)) for word in query.words]
+        scores = [float(sum(tokens[position] for position in word.positions)) for word in query.words]
     return Attribution(name, tuple(scores), time.perf_counter() - started, gap)
 
 
 def attributions(
-    translator: Translator, translation: Translation, places: Sequence[int], methods: Sequence[str] = METHODS
+    translator: Translator, translation: Translation, positions: Sequence[int], methods: Sequence[str] = METHODS
 ) -> Iterator[Attribution]:
     """Yield the result of each method in turn. Closing the iterator stops the work."""
-    query = attribution_query(translator, translation, places)
+    query = attribution_query(translator, translation, positions)
     for name in methods:
         yield attribute(query, name)
 
@@ -221,7 +222,7 @@ def removable_words(translation: Translation) -> list[int]:
     """Return the indices of the maskable source words: all but special tokens and words that are already masked."""
     hidden = set(translation.attention.masked_source)
     return [
-        place
-        for place, word in enumerate(source_words(translation))
-        if not translation.source_tokens[word.places[0]].special and not hidden & set(word.places)
+        position
+        for position, word in enumerate(source_words(translation))
+        if not translation.source_tokens[word.positions[0]].special and not hidden & set(word.positions)
     ]

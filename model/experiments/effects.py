@@ -34,7 +34,7 @@ from headlight.model.translate.translator import Translator
 class WordEffects:
     """The effects on one written word, in nats: positive values support it (against the rival, if there is one)."""
 
-    place: int  # of the word in the translation
+    position: int  # of the word in the translation
     score: float  # y: log p(word), or log p(word) − log p(rival)
     cells: dict[Kind, Float64Array]  # kind → [layers, heads, queries, keys], as the attention
 
@@ -63,17 +63,17 @@ class EffectSummary(NamedTuple):
 
 
 def word_effects(
-    translator: Translator, translation: Translation, places: Sequence[int], rival: int | None = None
+    translator: Translator, translation: Translation, positions: Sequence[int], rival: int | None = None
 ) -> list[WordEffects]:
-    """Return the effects on the tokens at `places`, one batch for many words. `rival` is a token ID.
+    """Return the effects on the tokens at `positions`, one batch for many words. `rival` is a token ID.
 
     Each row of a batch has its own word, so one backward pass serves all rows. The request's interventions apply.
     """
-    _check(translator, translation, places, rival)
+    _check(translator, translation, positions, rival)
     results: list[WordEffects] = []
     rows_per_batch = gradient_batch_size(translator, len(translation.source_tokens), len(translation.target_tokens))
-    for start in range(0, len(places), rows_per_batch):
-        results.extend(_batch_effects(translator, translation, places[start : start + rows_per_batch], rival))
+    for start in range(0, len(positions), rows_per_batch):
+        results.extend(_batch_effects(translator, translation, positions[start : start + rows_per_batch], rival))
     return results
 
 
@@ -81,8 +81,8 @@ def sentence_effects(translator: Translator, translation: Translation) -> dict[K
     """Return the effects on the log probability of the whole translation, `{kind: [layers, heads, queries, keys]}`."""
 
     def score_sentence(logits: Tensor) -> Tensor:
-        places = range(len(translation.target_tokens))
-        return _score(logits[0], translation, places, None).sum()[None]
+        positions = range(len(translation.target_tokens))
+        return _score(logits[0], translation, positions, None).sum()[None]
 
     _, cells = _cells(translator, translation, 1, score_sentence)
     return {kind: cells[kind][0] for kind in KINDS}
@@ -106,41 +106,41 @@ def effect_maps(translator: Translator, translation: Translation, kind: Kind) ->
         return sentence_effects(translator, translation)[kind]
     maps: Float64Array = np.zeros(translation.attention.of(kind).shape)
     rows_per_batch = gradient_batch_size(translator, len(translation.source_tokens), len(translation.target_tokens))
-    places = range(len(translation.target_tokens))
-    for start in range(0, len(places), rows_per_batch):
-        for effects in word_effects(translator, translation, places[start : start + rows_per_batch]):
-            maps[:, :, effects.place] = effects.cells[kind][:, :, effects.place]
+    positions = range(len(translation.target_tokens))
+    for start in range(0, len(positions), rows_per_batch):
+        for effects in word_effects(translator, translation, positions[start : start + rows_per_batch]):
+            maps[:, :, effects.position] = effects.cells[kind][:, :, effects.position]
     return maps
 
 
 def measured_effects(
     translator: Translator,
     translation: Translation,
-    place: int,
+    position: int,
     sets: Sequence[SwitchedOff],
     rival: int | None = None,
 ) -> list[float]:
-    """Return what y of the token at `place` loses without each set of parts, in nats. Each set is its own run."""
-    _check(translator, translation, [place], rival)
+    """Return what y of the token at `position` loses without each set of parts, in nats. Each set is its own run."""
+    _check(translator, translation, [position], rival)
     with_all, *without = [
         float(score)
         for logits in logits_without(translator, translation, [(), *sets])
-        for score in _score(logits[:, place], translation, [place] * len(logits), rival)
+        for score in _score(logits[:, position], translation, [position] * len(logits), rival)
     ]
     return [with_all - score for score in without]
 
 
 def summarise_effects(
-    translator: Translator, translation: Translation, place: int, count: int, rival: int | None = None
+    translator: Translator, translation: Translation, position: int, count: int, rival: int | None = None
 ) -> EffectSummary:
     """Predict the effect of every head on a word, and measure the `count` largest by runs without the head."""
-    (effects,) = word_effects(translator, translation, [place], rival)
+    (effects,) = word_effects(translator, translation, [position], rival)
     sums = {kind: effects.heads(kind) for kind in KINDS}
     predicted = {
         AttentionPart(kind, *head): float(sums[kind][head]) for kind in KINDS for head in np.ndindex(sums[kind].shape)
     }
     first = sorted(predicted, key=lambda part: -abs(predicted[part]))[:count]
-    losses = measured_effects(translator, translation, place, [(part,) for part in first], rival)
+    losses = measured_effects(translator, translation, position, [(part,) for part in first], rival)
     strongest = [_head_effect(effects, part, predicted[part], loss) for part, loss in zip(first, losses, strict=True)]
     return EffectSummary(sums, strongest)
 
@@ -154,15 +154,15 @@ def _head_effect(effects: WordEffects, part: AttentionPart, predicted: float, me
 
 
 def _batch_effects(
-    translator: Translator, translation: Translation, places: Sequence[int], rival: int | None
+    translator: Translator, translation: Translation, positions: Sequence[int], rival: int | None
 ) -> list[WordEffects]:
     def score_words(logits: Tensor) -> Tensor:
-        return _score(logits[range(len(places)), list(places)], translation, places, rival)
+        return _score(logits[range(len(positions)), list(positions)], translation, positions, rival)
 
-    scores, cells = _cells(translator, translation, len(places), score_words)
+    scores, cells = _cells(translator, translation, len(positions), score_words)
     return [
-        WordEffects(place, score, {kind: cells[kind][row] for kind in KINDS})
-        for row, (place, score) in enumerate(zip(places, scores.tolist(), strict=True))
+        WordEffects(position, score, {kind: cells[kind][row] for kind in KINDS})
+        for row, (position, score) in enumerate(zip(positions, scores.tolist(), strict=True))
     ]
 
 
@@ -171,7 +171,7 @@ def _cells(
 ) -> tuple[Tensor, dict[Kind, Float64Array]]:
     """Run the translation in `rows` copies, and return the scores and `{kind: [row, layer, head, query, key]}`.
 
-    `score` maps logits `[row, place, vocabulary]` to y, `[row]`.
+    `score` maps logits `[row, position, vocabulary]` to y, `[row]`.
     """
     model = translator.model
     names = {
@@ -199,18 +199,18 @@ def _cells(
     return scores, {kind: torch.stack([effects[name] for name in names[kind]], dim=1).numpy() for kind in KINDS}
 
 
-def _score(logits: Tensor, translation: Translation, places: Sequence[int], rival: int | None) -> Tensor:
+def _score(logits: Tensor, translation: Translation, positions: Sequence[int], rival: int | None) -> Tensor:
     """Map the logits of each row's word, `[rows, vocabulary]`, to y, `[rows]`."""
     wide = logits.float()
-    ids = torch.tensor([translation.target_tokens[place].id for place in places], device=logits.device)
+    ids = torch.tensor([translation.target_tokens[position].id for position in positions], device=logits.device)
     own = wide.gather(1, ids[:, None])[:, 0]
     return own - (wide.logsumexp(dim=-1) if rival is None else wide[:, rival])
 
 
-def _check(translator: Translator, translation: Translation, places: Sequence[int], rival: int | None) -> None:
-    for place in places:
-        if not 0 <= place < len(translation.target_tokens):
-            raise range_error("word", place, 0, len(translation.target_tokens) - 1)
+def _check(translator: Translator, translation: Translation, positions: Sequence[int], rival: int | None) -> None:
+    for position in positions:
+        if not 0 <= position < len(translation.target_tokens):
+            raise range_error("word", position, 0, len(translation.target_tokens) - 1)
     last = translator.model.config.target_vocabulary - 1
     if rival is not None and not 0 <= rival <= last:
         raise range_error("rival", rival, 0, last)

@@ -16,7 +16,7 @@ from headlight.model.records import FloatArray, read_only
 LEARNED_ENCODINGS = ("learned", "relative")  # their values come only from training
 
 
-def _with_encoding(config: TransformerConfig, encoding: str) -> TransformerConfig:
+def _change_encoding(config: TransformerConfig, encoding: str) -> TransformerConfig:
     """Change the encoding of a model. Offset and closed waves apply only to the model's own encoding."""
     if encoding == config.positions:
         return replace(config, relative_each_layer=False)
@@ -29,7 +29,7 @@ def encoding_array(config: TransformerConfig, encoding: str, length: int) -> Flo
 
     Values of "relative" are indices of buckets, because the trained values are not shown. The width of "learned" is 0.
     """
-    config = _with_encoding(config, encoding)
+    config = _change_encoding(config, encoding)
     if encoding == "learned":
         return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
     if encoding == "relative":  # show which distances share a bucket: the value of each bucket is its index

@@ -24,31 +24,31 @@ MaskedTokens = tuple[int, ...]  # source tokens that no token attends to
 
 
 def scores_with_masked_words(
-    translator: Translator, translation: Translation, places: Sequence[int], sets: Sequence[MaskedTokens]
+    translator: Translator, translation: Translation, positions: Sequence[int], sets: Sequence[MaskedTokens]
 ) -> Iterator[Float64Array]:
-    """Yield the log probabilities of the tokens at `places` under each mask, `[sets, places]`, batch by batch."""
-    length = max(places) + 1  # later tokens do not affect earlier ones
+    """Yield the log probabilities of the tokens at `positions` under each mask, `[sets, positions]`, batch by batch."""
+    length = max(positions) + 1  # later tokens do not affect earlier ones
     rows_per_batch = max(
         1, min(MAX_ROWS_PER_BATCH, MAX_LOGITS_PER_BATCH // (length * translator.model.config.target_vocabulary))
     )
     for start in range(0, len(sets), rows_per_batch):
-        yield _score_batch(translator, translation, places, sets[start : start + rows_per_batch])
+        yield _score_batch(translator, translation, positions, sets[start : start + rows_per_batch])
 
 
 def erasure_losses(
-    translator: Translator, translation: Translation, places: Sequence[int], sets: Sequence[MaskedTokens]
+    translator: Translator, translation: Translation, positions: Sequence[int], sets: Sequence[MaskedTokens]
 ) -> list[float]:
-    """Return the log probability that the tokens at `places` lose together under each mask; a gain is negative."""
+    """Return the log probability that the tokens at `positions` lose together under each mask; a gain is negative."""
     scores = [
         row
-        for batch in scores_with_masked_words(translator, translation, places, [(), *sets])
+        for batch in scores_with_masked_words(translator, translation, positions, [(), *sets])
         for row in batch.sum(axis=1)
     ]
     return [float(scores[0] - score) for score in scores[1:]]
 
 
 def _score_batch(
-    translator: Translator, translation: Translation, places: Sequence[int], sets: Sequence[MaskedTokens]
+    translator: Translator, translation: Translation, positions: Sequence[int], sets: Sequence[MaskedTokens]
 ) -> Float64Array:
     batch = translator.checker.prepare([translation.request])
     config = translator.model.config
@@ -58,9 +58,9 @@ def _score_batch(
             mask = padding_mask(batch.source_ids, config.pad_id)
         mask = _apply_masks(mask, sets)
         memory = translator.passes.encode(batch.source_ids.expand(len(sets), -1), mask)
-        inputs = decoder_inputs(translator, translation, max(places) + 1, len(sets))
+        inputs = decoder_inputs(translator, translation, max(positions) + 1, len(sets))
         logits = translator.passes.decoder(inputs, translator.passes.decoder.new_state(memory, cached=False))
-        result: Float64Array = log_probabilities(logits, translation, places).double().cpu().numpy()
+        result: Float64Array = log_probabilities(logits, translation, positions).double().cpu().numpy()
     return result
 
 
@@ -78,4 +78,4 @@ def single_sets(groups: Sequence[MaskedTokens]) -> list[MaskedTokens]:
 
 def cumulative_sets(groups: Sequence[MaskedTokens], order: Sequence[int]) -> list[MaskedTokens]:
     """Return masks of the first group of the order, the first two, and so on up to all."""
-    return [tuple(chain(*(groups[place] for place in order[: count + 1]))) for count in range(len(order))]
+    return [tuple(chain(*(groups[position] for position in order[: count + 1]))) for count in range(len(order))]

@@ -71,10 +71,10 @@ def erasure_curve(query: AttributionQuery, order: Sequence[int]) -> list[float]:
 
     Values between measured points are interpolated.
     """
-    sets = [(), *cumulative_sets([word.places for word in query.words], order)]
+    sets = [(), *cumulative_sets([word.positions for word in query.words], order)]
     measured_counts = np.unique(np.linspace(0, len(order), min(len(order), MAX_CURVE_POINTS) + 1).round().astype(int))
     batches = scores_with_masked_words(
-        query.translator, query.translation, query.places, [sets[count] for count in measured_counts]
+        query.translator, query.translation, query.positions, [sets[count] for count in measured_counts]
     )
     result = np.interp(
         range(len(sets)), measured_counts, [float(np.exp(row.sum())) for batch in batches for row in batch]
@@ -84,16 +84,16 @@ def erasure_curve(query: AttributionQuery, order: Sequence[int]) -> list[float]:
 
 def removal_order(query: AttributionQuery, scores: Sequence[float | None]) -> list[int]:
     """Order the maskable words by score, highest first; a missing score counts as 0."""
-    places = removable_words(query.translation)
-    maskable_scores = [0.0 if (score := scores[place]) is None else score for place in places]
-    return [places[rank] for rank in rank_order(maskable_scores)]
+    positions = removable_words(query.translation)
+    maskable_scores = [0.0 if (score := scores[position]) is None else score for position in positions]
+    return [positions[rank] for rank in rank_order(maskable_scores)]
 
 
 def random_orders(query: AttributionQuery, count: int = RANDOM_ORDERS) -> list[list[int]]:
     """Draw `count` random orders of the maskable words, with a fixed seed."""
     generator = random.Random(0)  # noqa: S311 - no secret
-    places = removable_words(query.translation)
-    return [generator.sample(places, len(places)) for _ in range(count)]
+    positions = removable_words(query.translation)
+    return [generator.sample(positions, len(positions)) for _ in range(count)]
 
 
 def random_baseline(query: AttributionQuery) -> list[float]:
@@ -105,11 +105,11 @@ def random_baseline(query: AttributionQuery) -> list[float]:
 
 
 def agreement(
-    query: AttributionQuery, one: Sequence[float | None], other: Sequence[float | None]
+    query: AttributionQuery, first: Sequence[float | None], second: Sequence[float | None]
 ) -> tuple[float, float]:
     """Return Kendall's τ of two methods over the maskable words, and the overlap of their top three."""
-    places = removable_words(query.translation)
-    first, second = ([scores[place] or 0.0 for place in places] for scores in (one, other))
+    positions = removable_words(query.translation)
+    first, second = ([scores[position] or 0.0 for position in positions] for scores in (first, second))
     return kendall_tau(first, second), top_overlap(first, second)
 
 
@@ -117,9 +117,10 @@ def scorable_words(translation: Translation) -> list[tuple[int, ...]]:
     """Return the tokens of each written word that has a letter or digit."""
     words = written_words(translation.target_tokens, translation.text)
     return [
-        word.places
+        word.positions
         for word in words
-        if any(character.isalnum() for character in word.text) and not translation.target_tokens[word.places[0]].special
+        if any(character.isalnum() for character in word.text)
+        and not translation.target_tokens[word.positions[0]].special
     ]
 
 

@@ -23,7 +23,7 @@ class Finding:
     cell: Cell
     before: float
     after: float  # in the experiment
-    place: int | None = None  # of the written token that the numbers are about
+    position: int | None = None  # of the written token that the numbers are about
     word: str  # the written token, or the one that looks; `neighbour`: the first of the swapped words
     key: str = ""  # the token that the head looks at; `neighbour`: the second of the swapped words
     part: ScorePart | None = None  # of a `reason`
@@ -49,7 +49,7 @@ class Finding:
         return {
             "sentence": self.sentence(language),
             "name": self.name,
-            "place": self.place,
+            "place": self.position,
             **self.cell._asdict(),
             "before": round(self.before, 6),
             "after": round(self.after, 6),

@@ -46,30 +46,30 @@ class IntegratedGradients(NamedTuple):
         return float(self.scores.sum() - self.difference)
 
 
-def input_gradient(translator: Translator, translation: Translation, places: Sequence[int]) -> Float64Array:
+def input_gradient(translator: Translator, translation: Translation, positions: Sequence[int]) -> Float64Array:
     """Return input × gradient of each source token, `[source]`; positive values support the written tokens."""
     embeddings = _embed_source(translator, translation)
-    gradient = _compute_gradients(translator, translation, places, embeddings)
+    gradient = _compute_gradients(translator, translation, positions, embeddings)
     return _to_array((gradient * embeddings).sum(dim=-1)[0])
 
 
-def attention_gradient(translator: Translator, translation: Translation, places: Sequence[int]) -> Float64Array:
+def attention_gradient(translator: Translator, translation: Translation, positions: Sequence[int]) -> Float64Array:
     """Return gradient × attention of each source token, `[source]`, never negative."""
     embeddings = _embed_source(translator, translation).requires_grad_()
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         with watch(translator.model, CROSS) as activations:
-            score = _score(translator, translation, places, embeddings).sum()
+            score = _score(translator, translation, positions, embeddings).sum()
         weights = list(activations.values())
         gradients = torch.autograd.grad(score, weights)
     parts = [(weight * slope).clamp(min=0) for weight, slope in zip(weights, gradients, strict=True)]
     mean = torch.stack(parts).mean(dim=(0, 2))[0]  # [layers, batch, heads, target, source] → [target, source]
-    return _to_array(mean[list(places)].sum(dim=0))
+    return _to_array(mean[list(positions)].sum(dim=0))
 
 
 def integrated_gradients(
     translator: Translator,
     translation: Translation,
-    places: Sequence[int],
+    positions: Sequence[int],
     seconds: float = math.inf,
     max_points: int = MAX_POINTS,
 ) -> IntegratedGradients:
@@ -85,10 +85,10 @@ def integrated_gradients(
     integrals: dict[tuple[float, float], tuple[Tensor, float]] = {}  # interval → integral and error
     intervals, points = list(pairwise(INITIAL_INTERVALS)), 0
     while intervals:
-        _score_endpoints(translator, translation, places, embeddings, intervals, endpoint_scores)
+        _score_endpoints(translator, translation, positions, embeddings, intervals, endpoint_scores)
         points += POINTS_PER_INTERVAL * len(intervals)
         for interval, sums in zip(
-            intervals, _integrate(translator, translation, places, embeddings, intervals), strict=True
+            intervals, _integrate(translator, translation, positions, embeddings, intervals), strict=True
         ):
             integrals[interval] = (
                 sums,
@@ -119,26 +119,26 @@ def _split_point(start: float, end: float) -> float:
 def _score_endpoints(
     translator: Translator,
     translation: Translation,
-    places: Sequence[int],
+    positions: Sequence[int],
     embeddings: Tensor,
     pieces: Sequence[tuple[float, float]],
     scores_by_point: dict[float, float],
 ) -> None:
     """Score the word at the ends of the intervals `pieces`, and cache the scores in `scores_by_point`."""
     ends = sorted({end for interval in pieces for end in interval} - set(scores_by_point))
-    rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(places) + 1)
+    rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(positions) + 1)
     for start in range(0, len(ends), rows_per_batch):
         chunk = ends[start : start + rows_per_batch]
         shares = torch.tensor(chunk, dtype=embeddings.dtype, device=embeddings.device)[:, None, None]
         with torch.inference_mode(mode=False), torch.no_grad(), translator.intervention_context(translation.request)():
-            result = _score(translator, translation, places, shares * embeddings)
+            result = _score(translator, translation, positions, shares * embeddings)
         scores_by_point.update(zip(chunk, result.tolist(), strict=True))
 
 
 def _integrate(
     translator: Translator,
     translation: Translation,
-    places: Sequence[int],
+    positions: Sequence[int],
     embeddings: Tensor,
     pieces: Sequence[tuple[float, float]],
 ) -> Tensor:
@@ -146,11 +146,11 @@ def _integrate(
     roots, widths = np.polynomial.legendre.leggauss(POINTS_PER_INTERVAL)
     points = [(start + (end - start) * (root + 1) / 2) for start, end in pieces for root in roots]
     shares = torch.tensor(points, dtype=embeddings.dtype, device=embeddings.device)[:, None, None]
-    rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(places) + 1)
+    rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(positions) + 1)
     sums = []
     for first in range(0, len(points), rows_per_batch):
         gradient = _compute_gradients(
-            translator, translation, places, shares[first : first + rows_per_batch] * embeddings
+            translator, translation, positions, shares[first : first + rows_per_batch] * embeddings
         )
         sums.append((gradient * embeddings).sum(dim=-1).double().cpu())
     weights = torch.tensor([[(end - start) / 2 * width for width in widths] for start, end in pieces])
@@ -166,21 +166,21 @@ def _embed_source(translator: Translator, translation: Translation) -> Tensor:
 
 
 def _compute_gradients(
-    translator: Translator, translation: Translation, places: Sequence[int], embeddings: Tensor
+    translator: Translator, translation: Translation, positions: Sequence[int], embeddings: Tensor
 ) -> Tensor:
     """Return ∂y/∂e of each row of embeddings, `[rows, source, width]`."""
     embeddings = embeddings.detach().requires_grad_()
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
-        scores = _score(translator, translation, places, embeddings)
+        scores = _score(translator, translation, positions, embeddings)
         (gradient,) = torch.autograd.grad(scores.sum(), embeddings)
     return gradient
 
 
-def _score(translator: Translator, translation: Translation, places: Sequence[int], embeddings: Tensor) -> Tensor:
-    """Return the summed log probability of the tokens at `places`, given source embeddings, `[rows]`."""
+def _score(translator: Translator, translation: Translation, positions: Sequence[int], embeddings: Tensor) -> Tensor:
+    """Return the summed log probability of the tokens at `positions`, given source embeddings, `[rows]`."""
     with watch(translator.model, EMBEDDED, edit=lambda value, name: embeddings):
-        logits = forced_logits(translator, translation, max(places) + 1, len(embeddings))
-    return log_probabilities(logits, translation, places).sum(dim=-1)
+        logits = forced_logits(translator, translation, max(positions) + 1, len(embeddings))
+    return log_probabilities(logits, translation, positions).sum(dim=-1)
 
 
 def _to_array(tensor: Tensor) -> Float64Array:

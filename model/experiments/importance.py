@@ -73,10 +73,10 @@ def ablation_losses(
     A negative loss is a gain. Nothing runs between batches, so closing the iterator stops the work. The request's
     own interventions also apply.
     """
-    places = range(len(translation.target_tokens))
+    positions = range(len(translation.target_tokens))
     for logits in logits_without(translator, translation, sets):
         with torch.inference_mode():
-            scores = log_probabilities(logits, translation, places).double().sum(dim=-1)
+            scores = log_probabilities(logits, translation, positions).double().sum(dim=-1)
         yield [translation.log_probability - score for score in scores.tolist()]
 
 
@@ -167,6 +167,6 @@ def _decode_rows(
 
 
 def _check(config: TransformerConfig, part: AttentionPart) -> None:
-    for name, place, count in (("layer", part.layer, config.layer_count(part.kind)), ("head", part.head, config.heads)):
-        if place is not None and not 0 <= place < count:
-            raise range_error(name, place, 0, count - 1)
+    for name, index, count in (("layer", part.layer, config.layer_count(part.kind)), ("head", part.head, config.heads)):
+        if index is not None and not 0 <= index < count:
+            raise range_error(name, index, 0, count - 1)

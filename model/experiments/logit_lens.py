@@ -74,42 +74,42 @@ def logit_lens(translator: Translator, translation: Translation) -> list[LayerPr
 
 
 def decompose_logit(
-    translator: Translator, translation: Translation, place: int, trace: Trace | None = None
+    translator: Translator, translation: Translation, position: int, trace: Trace | None = None
 ) -> LogitDecomposition:
     """Return the contribution of every decoder component to the logits of a written token and its rivals."""
-    if not 0 <= place < len(translation.target_tokens):
-        raise range_error("place", place, 0, len(translation.target_tokens) - 1)
+    if not 0 <= position < len(translation.target_tokens):
+        raise range_error("place", position, 0, len(translation.target_tokens) - 1)
     trace = trace or run_trace(translator, translation)
-    token_id = translation.target_tokens[place].id
-    order = trace.logits[place].argsort()[::-1][: RIVAL_COUNT + 1]
+    token_id = translation.target_tokens[position].id
+    order = trace.logits[position].argsort()[::-1][: RIVAL_COUNT + 1]
     ids = (token_id, *[int(candidate) for candidate in order if candidate != token_id][:RIVAL_COUNT])
     projection = translator.model.decoder.output.words
-    terms = direct_effects(trace, place, _rows(projection.weight, ids), _biases(projection.bias, ids))
-    return LogitDecomposition(ids, trace.logits[place, list(ids)], terms)
+    terms = direct_effects(trace, position, _rows(projection.weight, ids), _biases(projection.bias, ids))
+    return LogitDecomposition(ids, trace.logits[position, list(ids)], terms)
 
 
 def key_contributions(
-    translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, place: int, trace: Trace
+    translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, position: int, trace: Trace
 ) -> tuple[Float64Array, Float64Array | None]:
     """Return the output of each key through one head, `[keys, d_model]`, and its direct effect on the token's logit.
 
     The effect is None for encoder heads, which have no direct effect on logits.
     """
     if kind == "encoder":
-        return trace.encoder[layer].key_outputs(head, place), None
+        return trace.encoder[layer].key_outputs(head, position), None
     block = trace.decoder[layer]
     attention = block.self_attention if kind == "decoder" else block.cross_attention
-    outputs = attention.key_outputs(head, place)
-    row = _rows(translator.model.decoder.output.words.weight, (translation.target_tokens[place].id,))[0]
-    effects: Float64Array = propagate(trace, kind, layer, place, outputs) @ row
+    outputs = attention.key_outputs(head, position)
+    row = _rows(translator.model.decoder.output.words.weight, (translation.target_tokens[position].id,))[0]
+    effects: Float64Array = propagate(trace, kind, layer, position, outputs) @ row
     return outputs, effects
 
 
 def promoted_tokens(
-    translator: Translator, trace: Trace, kind: Kind, layer: int, place: int, outputs: Float64Array, count: int
+    translator: Translator, trace: Trace, kind: Kind, layer: int, position: int, outputs: Float64Array, count: int
 ) -> list[tuple[int, float]]:
     """Return the `count` tokens whose logits a head output raises most (direct effect), each with its increase."""
-    propagated = torch.from_numpy(propagate(trace, kind, layer, place, outputs))
+    propagated = torch.from_numpy(propagate(trace, kind, layer, position, outputs))
     weight = translator.model.decoder.output.words.weight  # [vocabulary, d_model]
     with torch.inference_mode():
         top = (weight @ propagated.to(weight)).float().topk(count)

@@ -32,7 +32,7 @@ from headlight.model.translate.translator import Translator
 class Patching:
     """The share of the lead that each patch restores. Shares below 0 or above 1 are possible."""
 
-    place: int  # of the first word that differs
+    position: int  # of the first word that differs
     word: str
     other_word: str
     lead: float  # of `word` over `other_word` in logits, in the first sentence
@@ -54,7 +54,7 @@ class Patching:
 class PatchedShares:
     """The shares of some of the patches, in the order of `Patching`: the states, then the heads."""
 
-    place: int
+    position: int
     word: str
     other_word: str
     lead: float
@@ -80,7 +80,7 @@ def patching(translator: Translator, translation: Translation, other: Translatio
     config, tokens = translator.model.config, len(other.source_tokens)
     count = len(_state_probes(config)) * tokens
     return Patching(
-        place=result.place,
+        position=result.position,
         word=result.word,
         other_word=result.other_word,
         lead=result.lead,
@@ -94,7 +94,7 @@ def patched_shares(
     translator: Translator, translation: Translation, other: Translation, first: int = 0, count: int | None = None
 ) -> PatchedShares:
     """Return the shares of `count` patches from index `first`; see `patching`."""
-    place = _first_difference(translation, other)
+    position = _first_difference(translation, other)
     patches = _all_patches(translator.model.config, len(other.source_tokens))
     batch = patches[first : None if count is None else first + count]
     with torch.inference_mode():
@@ -102,16 +102,16 @@ def patched_shares(
             translator.intervention_context(translation.request)(),
             watch(translator.model, *{patch.probe for patch in batch}) as seen,
         ):
-            logits = forced_logits(translator, translation, place + 1, 1)
+            logits = forced_logits(translator, translation, position + 1, 1)
         with translator.intervention_context(other.request)():
-            other_logits = forced_logits(translator, other, place + 1, 1)
-        ids = (translation.target_tokens[place].id, other.target_tokens[place].id)
-        lead, other_lead = (float(_lead(each, place, ids)) for each in (logits, other_logits))
-        leads = list(_patched_leads(translator, other, place, ids, batch, seen))
+            other_logits = forced_logits(translator, other, position + 1, 1)
+        ids = (translation.target_tokens[position].id, other.target_tokens[position].id)
+        lead, other_lead = (float(_lead(run_logits, position, ids)) for run_logits in (logits, other_logits))
+        leads = list(_patched_leads(translator, other, position, ids, batch, seen))
     return PatchedShares(
-        place=place,
-        word=translation.target_tokens[place].text.strip(),
-        other_word=other.target_tokens[place].text.strip(),
+        position=position,
+        word=translation.target_tokens[position].text.strip(),
+        other_word=other.target_tokens[position].text.strip(),
         lead=lead,
         other_lead=other_lead,
         all=len(patches),
@@ -128,13 +128,13 @@ def _all_patches(config: TransformerConfig, tokens: int) -> list[_Patch]:
 
 
 def _first_difference(translation: Translation, other: Translation) -> int:
-    lengths = [len(each.source_tokens) for each in (translation, other)]
+    lengths = [len(side.source_tokens) for side in (translation, other)]
     if lengths[0] != lengths[1]:
         raise RequestError("unequal_lengths", field="text", first=lengths[0], second=lengths[1])
-    ids = [[token.id for token in each.target_tokens] for each in (translation, other)]
-    for place, (own, theirs) in enumerate(zip(*ids, strict=False)):
-        if own != theirs:
-            return place
+    ids = [[token.id for token in side.target_tokens] for side in (translation, other)]
+    for position, (token_id, other_id) in enumerate(zip(*ids, strict=False)):
+        if token_id != other_id:
+            return position
     raise RequestError("equal_translations", field="text")
 
 
@@ -146,7 +146,7 @@ def _state_probes(config: TransformerConfig) -> list[str]:
 def _patched_leads(
     translator: Translator,
     other: Translation,
-    place: int,
+    position: int,
     ids: tuple[int, int],
     patches: Sequence[_Patch],
     seen: Mapping[str, Tensor],
@@ -167,13 +167,13 @@ def _patched_leads(
             translator.intervention_context(other.request)(),
             watch(translator.model, *{patch.probe for patch in batch}, edit=edit),
         ):
-            logits = forced_logits(translator, other, place + 1, len(batch))
-        yield from _lead(logits, place, ids).tolist()
+            logits = forced_logits(translator, other, position + 1, len(batch))
+        yield from _lead(logits, position, ids).tolist()
 
 
-def _lead(logits: Tensor, place: int, ids: tuple[int, int]) -> Tensor:
-    """Return the lead of the first token over the second at a place, `[rows]`."""
-    wide = logits[:, place].double()
+def _lead(logits: Tensor, position: int, ids: tuple[int, int]) -> Tensor:
+    """Return the lead of the first token over the second at a position, `[rows]`."""
+    wide = logits[:, position].double()
     return wide[:, ids[0]] - wide[:, ids[1]]
 
 

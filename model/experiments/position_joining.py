@@ -23,19 +23,21 @@ class JoinedEmbedding:
     similarities_by_position: tuple[float, ...]  # cosine between `result` and the same word at each position
 
 
-def join_position(word: FloatArray, place: int, places: int, *, concatenate: bool, width: int) -> JoinedEmbedding:
+def join_position(
+    word: FloatArray, position: int, position_count: int, *, concatenate: bool, width: int
+) -> JoinedEmbedding:
     """Add the encoding of a position to a word embedding; `concatenate` appends `width` dimensions instead."""
-    table = np.asarray(sinusoidal_table(places, width if concatenate else len(word)).numpy())
-    rows = np.stack([np.concatenate([word, row]) if concatenate else word + row for row in table])  # [places, width]
-    result = rows[place]
+    table = np.asarray(sinusoidal_table(position_count, width if concatenate else len(word)).numpy())
+    rows = np.stack([np.concatenate([word, row]) if concatenate else word + row for row in table])  # [positions, width]
+    result = rows[position]
     return JoinedEmbedding(
-        word, table[place], result, cosine(word, result[: len(word)]), tuple(cosine(result, row) for row in rows)
+        word, table[position], result, cosine(word, result[: len(word)]), tuple(cosine(result, row) for row in rows)
     )
 
 
-def cosine(one: FloatArray, other: FloatArray) -> float:
+def cosine(first: FloatArray, second: FloatArray) -> float:
     """Return the cosine similarity, computed in float64."""
-    vectors = one.astype(np.float64), other.astype(np.float64)
+    vectors = first.astype(np.float64), second.astype(np.float64)
     return float(vectors[0] @ vectors[1] / (np.linalg.norm(vectors[0]) * np.linalg.norm(vectors[1])))
 
 

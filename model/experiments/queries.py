@@ -34,7 +34,7 @@ PLAIN_SENTENCE, NEGATED_SENTENCE = "The film was {}.", "The film was not {}."
 class WordQuery(NamedTuple):
     """A written word, as token indices, and the heads that two methods read."""
 
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     head: tuple[int, int]
     aligning: AlignmentHead
     seconds: float  # time limit of integrated gradients
@@ -43,15 +43,15 @@ class WordQuery(NamedTuple):
 def attribute_word(translator: Translator, translation: Translation, word: WordQuery, method: str) -> Attribution:
     """Attribute a written word to source words by one method."""
     head, aligning, seconds = word.head, word.aligning, word.seconds
-    query = attribution_query(translator, translation, word.places, head=head, aligning=aligning, seconds=seconds)
+    query = attribution_query(translator, translation, word.positions, head=head, aligning=aligning, seconds=seconds)
     return attribute(query, method)
 
 
 def word_erasure_curve(
-    translator: Translator, translation: Translation, places: Sequence[int], order: Sequence[int]
+    translator: Translator, translation: Translation, positions: Sequence[int], order: Sequence[int]
 ) -> list[float]:
     """Return the probability of a written word as source words are masked one by one in this order."""
-    return erasure_curve(attribution_query(translator, translation, places), order)
+    return erasure_curve(attribution_query(translator, translation, positions), order)
 
 
 @dataclass(frozen=True, eq=False)

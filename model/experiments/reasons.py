@@ -1,4 +1,4 @@
-"""Reasons by word: effects, accounts and parts of a score for words as text instead of token places.
+"""Reasons by word: effects, accounts and parts of a score for words as text instead of token positions.
 
 translator = headlight.Translator.load("de-en")
 translation = translator.translate("Der Hund schläft.")
@@ -35,8 +35,8 @@ def effects(
     Raises:
         RequestError: the word is not a token of the translation, or the rival is empty.
     """
-    place = find_token(translation.target_tokens, word)
-    return summarise_effects(translator, translation, place, top, find_rival(translator.target_tokenizer, rival))
+    position = find_token(translation.target_tokens, word)
+    return summarise_effects(translator, translation, position, top, find_rival(translator.target_tokenizer, rival))
 
 
 def account(
@@ -47,10 +47,10 @@ def account(
     Raises:
         RequestError: the word is not a token of the translation, or the rival is empty.
     """
-    place = find_token(translation.target_tokens, word)
+    position = find_token(translation.target_tokens, word)
     token_id = find_rival(translator.target_tokenizer, rival)
     return word_account(
-        translator, translation, place, likeliest_rival(translation, place) if token_id is None else token_id
+        translator, translation, position, likeliest_rival(translation, position) if token_id is None else token_id
     )
 
 
@@ -75,7 +75,7 @@ def score_parts(
 
 
 def find_token(tokens: Sequence[Token], word: str | int) -> int:
-    """Return the place of the first token with this text, or a place as it is.
+    """Return the position of the first token with this text, or a position as it is.
 
     Raises:
         RequestError: no token has this text.
@@ -102,10 +102,10 @@ def find_rival(tokenizer: Vocabulary, rival: str | int | None) -> int | None:
     return int(ids[0])
 
 
-def likeliest_rival(translation: Translation, place: int) -> int:
-    """Return the ID of the likeliest other token at a place of the translation."""
-    others = other_candidates(translation.target_tokens[place])
-    return others[0].id if others else int(translation.target_tokens[place].id == 0)
+def likeliest_rival(translation: Translation, position: int) -> int:
+    """Return the ID of the likeliest other token at a position of the translation."""
+    others = other_candidates(translation.target_tokens[position])
+    return others[0].id if others else int(translation.target_tokens[position].id == 0)
 
 
 def other_candidates(token: Token) -> list[Alternative]:

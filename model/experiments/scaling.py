@@ -45,8 +45,8 @@ def measure_scaling(width: int, seed: int) -> ScalingResult:
         scaled_largest=float(weights.amax(dim=-1).mean()),
         raw_gradient=softmax_gradient(raw),
         scaled_gradient=softmax_gradient(scaled),
-        raw_row=_sorted(raw_weights[0, 0, 0]),
-        scaled_row=_sorted(weights[0, 0, 0]),
+        raw_row=_sort_weights(raw_weights[0, 0, 0]),
+        scaled_row=_sort_weights(weights[0, 0, 0]),
     )
 
 
@@ -66,5 +66,5 @@ def softmax_gradient(scores: Tensor) -> float:
     return float(gradients.gather(-1, scores.argmax(dim=-1, keepdim=True)).median())
 
 
-def _sorted(weights: Tensor) -> tuple[float, ...]:
+def _sort_weights(weights: Tensor) -> tuple[float, ...]:
     return tuple(weights.sort(descending=True).values.tolist())

@@ -52,15 +52,15 @@ class _Experiments(NamedTuple):
     """The probability of every written word, with all heads and without each candidate."""
 
     heads: list[AttentionPart]
-    effects: dict[int, WordEffects]  # of the words at these places
+    effects: dict[int, WordEffects]  # of the words at these positions
     before: Float64Array  # [words]
     after: Float64Array  # [heads, words]
 
-    def cell(self, head: AttentionPart, place: int) -> Cell:
+    def cell(self, head: AttentionPart, position: int) -> Cell:
         """Return the head's cell with the largest effect on a word."""
         assert head.layer is not None  # noqa: S101 - candidates are single heads
         assert head.head is not None  # noqa: S101
-        cells = self.effects[place].cells[head.kind][head.layer, head.head]
+        cells = self.effects[position].cells[head.kind][head.layer, head.head]
         row, column = np.unravel_index(np.abs(cells).argmax(), cells.shape)
         return Cell(head.kind, head.layer, head.head, int(row), int(column))
 
@@ -68,13 +68,13 @@ class _Experiments(NamedTuple):
 def scan(translator: Translator, translation: Translation) -> list[Finding]:
     """Return the findings about a translation, at most `MAX_FINDINGS`. The request's interventions apply."""
     experiments = _run_experiments(translator, translation)
-    needed = _needed(translation, experiments)
+    needed = _needed_findings(translation, experiments)
     finders = (
         iter(needed),
-        _changed(translator, translation, experiments),
+        _changed_findings(translator, translation, experiments),
         _reasons(translator, translation, needed),
-        _hindered(translation, experiments),
-        _idle(translation, experiments),
+        _hindered_findings(translation, experiments),
+        _idle_findings(translation, experiments),
         _neighbours(translator, translation),
     )
     firsts = [first for finder in finders if (first := next(finder, None)) is not None]
@@ -83,35 +83,37 @@ def scan(translator: Translator, translation: Translation) -> list[Finding]:
 
 def _run_experiments(translator: Translator, translation: Translation) -> _Experiments:
     """Predict all effects, then switch off the heads that they nominate."""
-    places = range(len(translation.target_tokens))
-    words = [place for place in places if _is_word(translation.target_tokens[place])][:MAX_WORDS]
-    effects = {word.place: word for word in word_effects(translator, translation, words)} if words else {}
+    positions = range(len(translation.target_tokens))
+    words = [position for position in positions if _is_word(translation.target_tokens[position])][:MAX_WORDS]
+    effects = {word.position: word for word in word_effects(translator, translation, words)} if words else {}
     heads = _candidates(translation, effects)
     batches = logits_without(translator, translation, [(), *((head,) for head in heads)])
     with torch.inference_mode():
-        probabilities = torch.cat([log_probabilities(logits, translation, places).double() for logits in batches]).exp()
+        probabilities = torch.cat(
+            [log_probabilities(logits, translation, positions).double() for logits in batches]
+        ).exp()
     before, *after = probabilities.cpu().numpy()
-    return _Experiments(heads, effects, before, np.array(after).reshape(len(heads), len(places)))
+    return _Experiments(heads, effects, before, np.array(after).reshape(len(heads), len(positions)))
 
 
 def _candidates(translation: Translation, effects: Mapping[int, WordEffects]) -> list[AttentionPart]:
     """Nominate heads: the largest effects for and against a word, and sure looks with the smallest effects."""
     if not effects:
         return []
-    sums = {place: {kind: word.heads(kind) for kind in KINDS} for place, word in effects.items()}
+    sums = {position: {kind: word.heads(kind) for kind in KINDS} for position, word in effects.items()}
     table = {
-        AttentionPart(kind, *head): {place: float(sums[place][kind][head]) for place in sums}
+        AttentionPart(kind, *head): {position: float(sums[position][kind][head]) for position in sums}
         for kind in KINDS
         for head in np.ndindex(translation.attention.of(kind).shape[:2])
     }
-    against = sorted(table, key=lambda head: min(table[head].values()))[:HINDERING_CANDIDATES]
-    looks = {AttentionPart(cell.kind, cell.layer, cell.head): cell for cell in _sure_looks(translation)}
+    hindering = sorted(table, key=lambda head: min(table[head].values()))[:HINDERING_CANDIDATES]
+    looks = {AttentionPart(cell.kind, cell.layer, cell.head): cell for cell in _clear_looks(translation)}
     idle = sorted(looks, key=lambda head: abs(table[head].get(looks[head].row, np.inf)))[:IDLE_CANDIDATES]
-    helping = sorted(table, key=lambda head: -max(table[head].values()))[: MAX_CANDIDATES - len(against) - len(idle)]
-    return list(dict.fromkeys([*helping, *against, *idle]))
+    helping = sorted(table, key=lambda head: -max(table[head].values()))[: MAX_CANDIDATES - len(hindering) - len(idle)]
+    return list(dict.fromkeys([*helping, *hindering, *idle]))
 
 
-def _sure_looks(translation: Translation, kind: Kind = "cross") -> Iterator[Cell]:
+def _clear_looks(translation: Translation, kind: Kind = "cross") -> Iterator[Cell]:
     """Yield the cells where the row of a word gives at least `MIN_LOOK` to a word of the sentence."""
     rows = translation.source_tokens if kind == "encoder" else translation.target_tokens
     for layer, head, row, column in np.argwhere(translation.attention.of(kind) >= MIN_LOOK).tolist():
@@ -119,28 +121,28 @@ def _sure_looks(translation: Translation, kind: Kind = "cross") -> Iterator[Cell
             yield Cell(kind, layer, head, row, column)
 
 
-def _needed(translation: Translation, experiments: _Experiments) -> list[Finding]:
+def _needed_findings(translation: Translation, experiments: _Experiments) -> list[Finding]:
     """Return the word with the largest drop of each head and word, the largest drops first, one finding a word."""
     drops = experiments.before - experiments.after  # [heads, words]
     order = np.dstack(np.unravel_index(np.argsort(-drops, axis=None), drops.shape))[0].tolist()
     findings: dict[int, Finding] = {}
-    for head, place in order:
-        if drops[head, place] >= MIN_DROP and place in experiments.effects and place not in findings:
-            findings[place] = _word_finding("needed", translation, experiments, head, place)
+    for head, position in order:
+        if drops[head, position] >= MIN_DROP and position in experiments.effects and position not in findings:
+            findings[position] = _word_finding("needed", translation, experiments, head, position)
     return list(findings.values())
 
 
-def _hindered(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
+def _hindered_findings(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
     rises = experiments.after - experiments.before
-    for head, place in np.dstack(np.unravel_index(np.argsort(-rises, axis=None), rises.shape))[0].tolist():
-        if rises[head, place] >= MIN_RISE and place in experiments.effects:
-            yield _word_finding("hindered", translation, experiments, head, place)
+    for head, position in np.dstack(np.unravel_index(np.argsort(-rises, axis=None), rises.shape))[0].tolist():
+        if rises[head, position] >= MIN_RISE and position in experiments.effects:
+            yield _word_finding("hindered", translation, experiments, head, position)
 
 
-def _idle(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
-    places = {head: index for index, head in enumerate(experiments.heads)}
-    for cell in sorted(_sure_looks(translation), key=lambda cell: -_weight(translation, cell)):
-        index = places.get(AttentionPart(cell.kind, cell.layer, cell.head))
+def _idle_findings(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
+    indices = {head: index for index, head in enumerate(experiments.heads)}
+    for cell in sorted(_clear_looks(translation), key=lambda cell: -_weight(translation, cell)):
+        index = indices.get(AttentionPart(cell.kind, cell.layer, cell.head))
         if index is None:
             continue
         before, after = experiments.before[cell.row], experiments.after[index, cell.row]
@@ -148,7 +150,7 @@ def _idle(translation: Translation, experiments: _Experiments) -> Iterator[Findi
             yield _finding("idle", translation, cell, cell.row, before, after)
 
 
-def _changed(translator: Translator, translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
+def _changed_findings(translator: Translator, translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
     """Translate without the heads that the whole translation depends on most."""
     if translation.request.target is not None or translation.request.prefix is not None:
         return  # the text was given
@@ -162,27 +164,27 @@ def _changed(translator: Translator, translation: Translation, experiments: _Exp
         changed = translator.translate(request)
         if changed.text != translation.text:
             drops = experiments.before - experiments.after[index]
-            place = max(experiments.effects, key=lambda place: float(drops[place]))
-            cell = experiments.cell(part, place)
+            position = max(experiments.effects, key=lambda position: float(drops[position]))
+            cell = experiments.cell(part, position)
             before = float(np.log(experiments.before).sum())
-            finding = _finding("changed", translation, cell, place, before, before - float(losses[index]))
+            finding = _finding("changed", translation, cell, position, before, before - float(losses[index]))
             yield replace(finding, other=changed.text)
 
 
 def _reasons(translator: Translator, translation: Translation, needed: Sequence[Finding]) -> Iterator[Finding]:
     """Remove the largest part of the scores of looks, and yield the look that loses most weight."""
-    early = [
+    early_reads = [
         cell
-        for cell in _sure_looks(translation, "encoder")
+        for cell in _clear_looks(translation, "encoder")
         if cell.layer < EARLY_LAYERS and abs(cell.row - cell.column) > 1
     ]
-    early.sort(key=lambda cell: -_weight(translation, cell))
-    cells = [finding.cell for finding in needed if finding.key][:REASON_CANDIDATES] + early[:REASON_CANDIDATES]
+    early_reads.sort(key=lambda cell: -_weight(translation, cell))
+    cells = [finding.cell for finding in needed if finding.key][:REASON_CANDIDATES] + early_reads[:REASON_CANDIDATES]
     findings = []
     for cell, side in product(dict.fromkeys(cells), SIDES):
         parts = score_parts(translator, translation, cell, side).parts
         first = next((part for part in parts if part.writer != "biases"), None)
-        if first is None or _without(_weight(translation, cell), first.value) > MAX_WEIGHT_LEFT:
+        if first is None or _weight_without_score(_weight(translation, cell), first.value) > MAX_WEIGHT_LEFT:
             continue
         before, after = weight_without(translator, translation, cell, side, [first])
         if after <= MAX_WEIGHT_LEFT * before:
@@ -193,7 +195,7 @@ def _reasons(translator: Translator, translation: Translation, needed: Sequence[
 
 def _neighbours(translator: Translator, translation: Translation) -> Iterator[Finding]:
     """Swap two words of the sentence, and look whether a head still looks at the neighbouring token."""
-    pair = _swappable(translation)
+    pair = _find_swappable_words(translation)
     if pair is None:
         return
     first, second = pair
@@ -203,7 +205,7 @@ def _neighbours(translator: Translator, translation: Translation) -> Iterator[Fi
     ids = tuple(token.id for token in translation.target_tokens)
     interventions = (*translation.request.interventions, change)
     swapped = translator.translate(replace(translation.request, target=ids, prefix=None, interventions=interventions))
-    before, after = (role_shares(each, "encoder").shares for each in (translation, swapped))
+    before, after = (role_shares(side, "encoder").shares for side in (translation, swapped))
     columns = [ROLES["encoder"].index(name) for name in NEIGHBOURS]
     order = np.argsort(-before[:, :, columns], axis=None)
     for layer, head, side in np.dstack(np.unravel_index(order, before[:, :, columns].shape))[0].tolist():
@@ -222,37 +224,37 @@ def _neighbours(translator: Translator, translation: Translation) -> Iterator[Fi
             )
 
 
-def _swappable(translation: Translation) -> tuple[Token, Token] | None:
+def _find_swappable_words(translation: Translation) -> tuple[Token, Token] | None:
     """Return two neighbouring words of one token each in the middle of the sentence."""
     tokens = translation.source_tokens
     counts = [sum(other.word == token.word for other in tokens) for token in tokens]
-    places = [
-        place
-        for place in range(1, len(tokens) - 2)
-        if all(counts[each] == 1 and _is_word(tokens[each]) for each in (place, place + 1))
-        and tokens[place].text.strip().lower() != tokens[place + 1].text.strip().lower()
+    positions = [
+        position
+        for position in range(1, len(tokens) - 2)
+        if all(counts[index] == 1 and _is_word(tokens[index]) for index in (position, position + 1))
+        and tokens[position].text.strip().lower() != tokens[position + 1].text.strip().lower()
     ]
-    if not places:
+    if not positions:
         return None
-    middle = min(places, key=lambda place: abs(place - len(tokens) // 2))
+    middle = min(positions, key=lambda position: abs(position - len(tokens) // 2))
     return tokens[middle], tokens[middle + 1]
 
 
 def _word_finding(
-    name: FindingName, translation: Translation, experiments: _Experiments, head: int, place: int
+    name: FindingName, translation: Translation, experiments: _Experiments, head: int, position: int
 ) -> Finding:
-    cell = experiments.cell(experiments.heads[head], place)
-    return _finding(name, translation, cell, place, experiments.before[place], experiments.after[head, place])
+    cell = experiments.cell(experiments.heads[head], position)
+    return _finding(name, translation, cell, position, experiments.before[position], experiments.after[head, position])
 
 
 def _finding(
-    name: FindingName, translation: Translation, cell: Cell, place: int, before: float, after: float
+    name: FindingName, translation: Translation, cell: Cell, position: int, before: float, after: float
 ) -> Finding:
     rows = translation.source_tokens if name == "reason" and cell.kind == "encoder" else translation.target_tokens
     columns = translation.decoder_tokens if cell.kind == "decoder" else translation.source_tokens
     # An encoder cell has no row of the written word, and its look says nothing about it.
     is_look = name == "reason" or (
-        cell.kind == "cross" and cell.row == place and _weight(translation, cell) >= MIN_LOOK_NAMED
+        cell.kind == "cross" and cell.row == position and _weight(translation, cell) >= MIN_LOOK_NAMED
     )
     key = columns[cell.column].text.strip() if is_look and _is_word(columns[cell.column]) else ""
     return Finding(
@@ -260,8 +262,8 @@ def _finding(
         cell=cell,
         before=float(before),
         after=float(after),
-        place=None if name == "reason" else place,
-        word=rows[place].text.strip(),
+        position=None if name == "reason" else position,
+        word=rows[position].text.strip(),
         key=key,
     )
 
@@ -270,7 +272,7 @@ def _weight(translation: Translation, cell: Cell) -> float:
     return float(translation.attention.of(cell.kind)[cell.layer, cell.head, cell.row, cell.column])
 
 
-def _without(weight: float, score: float) -> float:
+def _weight_without_score(weight: float, score: float) -> float:
     """Predict a weight from its score alone: the softmax with the score lowered, as if the others stayed."""
     lowered = weight * np.exp(-score)
     return float(lowered / (1 - weight + lowered))

@@ -135,7 +135,7 @@ def weight_without(
                 results.append(replace(run, bias=torch.zeros_like(run.bias)).weights(run.query, run.keys)[cell.column])
                 continue
             others = _leave_out(run, stream, part)
-            other = _run(translator, translation, cell, stream, _replacing(others))
+            other = _run(translator, translation, cell, stream, _replace_outputs(others))
             query, keys = (run.query, other.keys) if side == "key" else (other.query, run.keys)
             results.append(run.weights(query, keys)[cell.column])
     return [float(weight) for weight in results]
@@ -182,7 +182,7 @@ def _run(translator: Translator, translation: Translation, cell: Cell, stream: s
     )
 
 
-def _replacing(outputs: dict[str, Tensor]) -> Edit:
+def _replace_outputs(outputs: dict[str, Tensor]) -> Edit:
     return lambda _, name: outputs[name]
 
 
@@ -234,7 +234,7 @@ def _leave_out(run: _Run, stream: str, part: ScorePart) -> dict[str, Tensor]:
         outputs[name] = outputs[name].clone()
         outputs[name][:, part.head] = 0
     else:
-        raise ValueError(f"The part of the {part.writer} cannot be left out.")
+        raise ValueError(f"The part of the {part.writer} cannot be removed.")
     return outputs
 
 

@@ -41,8 +41,8 @@ def forced_logits(translator: Translator, translation: Translation, length: int,
     return logits
 
 
-def log_probabilities(logits: Tensor, translation: Translation, places: Sequence[int]) -> Tensor:
-    """Map logits, `[rows, tokens, vocabulary]`, to log probabilities of the tokens at `places`, `[rows, places]`."""
-    selected = logits[:, list(places)].float()
-    ids = torch.tensor([translation.target_tokens[place].id for place in places], device=logits.device)
+def log_probabilities(logits: Tensor, translation: Translation, positions: Sequence[int]) -> Tensor:
+    """Map logits, `[rows, tokens, vocabulary]`, to log probabilities of tokens, `[rows, positions]`."""
+    selected = logits[:, list(positions)].float()
+    ids = torch.tensor([translation.target_tokens[position].id for position in positions], device=logits.device)
     return selected.gather(2, ids.expand(len(logits), -1)[..., None])[..., 0] - selected.logsumexp(dim=-1)

@@ -95,14 +95,14 @@ def _count_looks(
 ) -> None:
     key_indices = np.frombuffer(row["looks_at"], dtype="<u2")
     weights = np.frombuffer(row["looks_with"], dtype=np.uint8) / LOOK_SCALE
-    for place, word in enumerate(rows):
+    for index, word in enumerate(rows):
         if word != row_word:
             continue
         statistics.total += 1
-        if keys[key_indices[place]] == key_word and weights[place] >= min_weight:
+        if keys[key_indices[index]] == key_word and weights[index] >= min_weight:
             statistics.looks += 1
-            statistics.weight += float(weights[place])
-            example = (float(weights[place]), row["sentence"], text["source"], text["target"])
+            statistics.weight += float(weights[index])
+            example = (float(weights[index]), row["sentence"], text["source"], text["target"])
             statistics.examples = sorted({*statistics.examples, example}, key=lambda entry: (-entry[0], entry[1]))[
                 :EXAMPLES
             ]

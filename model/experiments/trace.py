@@ -85,8 +85,8 @@ def _check_size(translator: Translator, translation: Translation) -> None:
         raise RequestError("trace_too_long", field="text", needed=needed // 10**6, limit=MAX_NUMBERS // 10**6)
 
 
-def _decoder_layer(activations: Watched, layer: Any, place: int) -> DecoderLayerTrace:
-    path = f"decoder.layers.{place}"
+def _decoder_layer(activations: Watched, layer: Any, layer_index: int) -> DecoderLayerTrace:
+    path = f"decoder.layers.{layer_index}"
     output = _array(activations[f"{path}.feed_forward.output"])
     carried = _array(activations[f"{path}.around_feed_forward.carried"])
     bias = _parameter(layer.feed_forward.narrow.bias, carried.shape[-1])

@@ -38,7 +38,7 @@ def encode_shuffled(model: Transformer, ids: Sequence[int], seed: int, *, positi
     order = shuffle_order(len(ids), seed)
     with torch.inference_mode():
         device = next(model.parameters()).device
-        batches = [torch.tensor([row], device=device) for row in (list(ids), [ids[place] for place in order])]
+        batches = [torch.tensor([row], device=device) for row in (list(ids), [ids[index] for index in order])]
         before, after = (_encode(model, row, positions=positions) for row in batches)
     restored = np.empty_like(after)
     restored[list(order)] = after
@@ -49,10 +49,10 @@ def shuffle_order(count: int, seed: int) -> tuple[int, ...]:
     """Return a permutation of `count` positions with as few fixed points as possible."""
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(count, generator=generator).tolist()
-    for place in range(count):
-        if order[place] == place:  # swap with the next position
-            neighbour = (place + 1) % count
-            order[place], order[neighbour] = order[neighbour], order[place]
+    for index in range(count):
+        if order[index] == index:  # swap with the next position
+            neighbour = (index + 1) % count
+            order[index], order[neighbour] = order[neighbour], order[index]
     return tuple(order)
 
 
@@ -60,6 +60,6 @@ def _encode(model: Transformer, ids: Tensor, *, positions: bool) -> FloatArray:
     if positions or model.config.positions == "none":
         vectors = model.encoder(ids, None)
     else:
-        with watch(model, POSITION_INDICES, edit=lambda places, name: torch.full_like(places, -1)):
+        with watch(model, POSITION_INDICES, edit=lambda indices, name: torch.full_like(indices, -1)):
             vectors = model.encoder(ids, None)
     return np.asarray(vectors[0].float().cpu().numpy(), dtype=np.float32)

@@ -62,14 +62,15 @@ def tokenizer_of_languages(
     )
 
 
-def language_choices(folder: Path, codes: Mapping[str, int], *, behind: bool, fixed: str = "") -> Languages:
+def language_choices(folder: Path, codes: Mapping[str, int], *, token_follows_end: bool, fixed: str = "") -> Languages:
     """Return all languages with their tokens, for both sides. Defaults are the folder's, else English to French.
 
-    `behind`: the source's language token follows the end token. `fixed`: the only target; its token starts the decoder.
+    `token_follows_end`: the source's language token follows the end token. `fixed`: the only target; its token
+    starts the decoder.
     """
     settings = read_optional_json(folder, TOKENIZER_CONFIG)
     sources = tuple(
-        Language(code=code, after=(token_id,)) if behind else Language(code=code, before=(token_id,))
+        Language(code=code, after=(token_id,)) if token_follows_end else Language(code=code, before=(token_id,))
         for code, token_id in codes.items()
     )
     targets = tuple(Language(code=code, first=(token_id,)) for code, token_id in codes.items())

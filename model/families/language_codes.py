@@ -22,16 +22,16 @@ CODE_ALIASES = {"cmn": "zho", "nob": "nor", "nb": "nor", "pes": "fas", "zsm": "m
 
 def default_target(codes: Sequence[str], *, preferred: str = "", source: str = "") -> str:
     """Return the `preferred` code, else a common language other than `source`, else any; "" without codes."""
-    targets = [code for code in codes if _plain(code) != _plain(source)] or list(codes)
+    targets = [code for code in codes if _three_letters(code) != _three_letters(source)] or list(codes)
     for candidate in (preferred, *TARGET_BY_SOURCE):
-        matches = [code for code in targets if candidate and _plain(code) == _plain(candidate)]
+        matches = [code for code in targets if candidate and _three_letters(code) == _three_letters(candidate)]
         if matches:
             # Exact codes first, then codes without a script.
             return min(matches, key=lambda code: (code != candidate, "_" in code))
     return targets[0] if targets else ""
 
 
-def _plain(code: str) -> str:
+def _three_letters(code: str) -> str:
     """Return the language without script, common ones as three letters: "de" → "deu", "cmn_Hans" → "zho"."""
     language = code.replace("-", "_").partition("_")[0].lower()
     return CODE_ALIASES.get(language, TARGET_BY_SOURCE.get(language, language))

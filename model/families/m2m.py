@@ -118,7 +118,7 @@ class M2M(BartFamilyReader):
             targets = tuple(Language(code=code, before=(token_id,)) for code, token_id in codes.items())
             return Languages(targets=targets, target=next(code for code in preferred_targets if code in codes))
         token_follows_end = not is_m2m and settings.get("legacy_behaviour") is True
-        return language_choices(folder, codes, behind=token_follows_end)
+        return language_choices(folder, codes, token_follows_end=token_follows_end)
 
 
 def _is_m2m(folder: Path) -> bool:

@@ -69,7 +69,7 @@ class MBart(BartFamilyReader):
         ids = {entry.text: index for index, entry in enumerate(source.entries)}
         codes: Mapping[str, int] = {code: ids[code] for code in _codes(folder)}
         fixed = next((code for code, token_id in codes.items() if token_id == config.start_id), "")
-        return language_choices(folder, codes, behind=not _is_mbart_50(folder), fixed=fixed)
+        return language_choices(folder, codes, token_follows_end=not _is_mbart_50(folder), fixed=fixed)
 
 
 def _codes(folder: Path) -> list[str]:

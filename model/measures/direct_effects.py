@@ -52,7 +52,7 @@ def direct_effects(trace: Trace, row: int, matrix: Float64Array, biases: Float64
         parts = [("embedding", None, None, None)]
         vectors = with_position[None]
     constant: Float64Array = np.zeros(vectors.shape[-1])
-    vectors, constant = _through_norm(trace.embedding_norm, vectors, constant, row)
+    vectors, constant = _apply_norm(trace.embedding_norm, vectors, constant, row)
     for layer, block in enumerate(trace.decoder):
         for kind, part in zip(KINDS, block.parts, strict=True):
             if not part.residual_input.any():  # an intervention removed the residual connection
@@ -63,8 +63,8 @@ def direct_effects(trace: Trace, row: int, matrix: Float64Array, biases: Float64
                 for head in range(len(outputs))
             ]
             vectors, constant = np.concatenate([vectors, outputs]), constant + part.bias
-            vectors, constant = _through_norm(part.norm, vectors, constant, row)
-    vectors, constant = _through_norm(trace.final_norm, vectors, constant, row)
+            vectors, constant = _apply_norm(part.norm, vectors, constant, row)
+    vectors, constant = _apply_norm(trace.final_norm, vectors, constant, row)
     effects = trace.output_scale * vectors @ matrix.T  # [parts, words]
     terms = [LogitTerm(*part, effect) for part, effect in zip(parts, effects, strict=True)]
     return [*terms, LogitTerm("bias", None, None, None, trace.output_scale * matrix @ constant + biases)]
@@ -100,7 +100,7 @@ def _part_output(part: AttentionTrace | FeedForwardTrace, row: int) -> Float64Ar
     return output
 
 
-def _through_norm(
+def _apply_norm(
     norm: NormTrace | None, vectors: Float64Array, constant: Float64Array, row: int
 ) -> tuple[Float64Array, Float64Array]:
     return (vectors, constant) if norm is None else (norm.apply_linear(vectors, row), norm.apply(constant, row))

@@ -48,7 +48,7 @@ class _WordSpan:
 
     start: int
     end: int
-    places: Positions
+    indices: Positions
 
 
 _WordUnit = tuple[list[_WordSpan], list[_WordSpan]]  # words of the first and the second side that form a unit
@@ -62,7 +62,7 @@ def match_tokens(first: Sequence[Token], first_text: str, second: Sequence[Token
     units, pairs = [], []
     for first_words, second_words in word_groups:
         text, words = (first_text, first_words) if first_words else (second_text, second_words)
-        unit = MatchedUnit(text[words[0].start : words[-1].end], _places(first_words), _places(second_words))
+        unit = MatchedUnit(text[words[0].start : words[-1].end], _indices(first_words), _indices(second_words))
         units.append(unit)
         shift = 0 if same or not unit.is_matched else second_words[0].start - first_words[0].start
         pairs += [
@@ -94,7 +94,7 @@ def _words(tokens: Sequence[Token]) -> list[_WordSpan]:
             pending = ()
     if pending and results:
         last = results.pop()
-        results.append(_WordSpan(last.start, last.end, (*last.places, *pending)))
+        results.append(_WordSpan(last.start, last.end, (*last.indices, *pending)))
     elif pending:
         results.append(_WordSpan(0, 0, pending))
     return results
@@ -157,10 +157,10 @@ def _match_specials(first: Sequence[Token], second: Sequence[Token]) -> Iterator
         yield MatchedUnit(second[index].text, (), (index,), special=True)
 
 
-def _is_leading(places: Positions, tokens: Sequence[Token]) -> bool:
+def _is_leading(indices: Positions, tokens: Sequence[Token]) -> bool:
     """Whether a special token precedes all words."""
-    return bool(places) and all(token.special for token in tokens[: places[0] + 1]) and places[0] < len(tokens) - 1
+    return bool(indices) and all(token.special for token in tokens[: indices[0] + 1]) and indices[0] < len(tokens) - 1
 
 
-def _places(words: Sequence[_WordSpan]) -> Positions:
-    return tuple(index for word in words for index in word.places)
+def _indices(words: Sequence[_WordSpan]) -> Positions:
+    return tuple(index for word in words for index in word.indices)

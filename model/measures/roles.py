@@ -110,7 +110,7 @@ def _roles_of_heads(translation: Translation, kind: Kind) -> list[list[Role]]:
     sentence = _RoleCells(translation, kind)
     heads, means = sentence.shares(weights), sentence.shares(averages[None])
     shares, coverage, spread = (
-        _with_averages(getattr(heads, name), getattr(means, name)[0]) for name in ("shares", "coverage", "spread")
+        _append_averages(getattr(heads, name), getattr(means, name)[0]) for name in ("shares", "coverage", "spread")
     )
     names, value = assign_roles(kind, shares, sentence.chances, coverage)
     return [
@@ -119,7 +119,7 @@ def _roles_of_heads(translation: Translation, kind: Kind) -> list[list[Role]]:
     ]
 
 
-def _with_averages(heads: FloatArray, averages: FloatArray) -> FloatArray:
+def _append_averages(heads: FloatArray, averages: FloatArray) -> FloatArray:
     """Append each layer's average to `[layer, head]` as a last column, and the averages over layers as a last row."""
     layer_count, head_count = heads.shape[:2]
     extended = np.empty((layer_count + 1, head_count + 1, *heads.shape[2:]), dtype=heads.dtype)

@@ -14,7 +14,7 @@ class WrittenWord(NamedTuple):
     """A word of a translation, or a special token: its text and the indices of its tokens."""
 
     text: str
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 class WordPair(NamedTuple):
@@ -27,9 +27,9 @@ class WordPair(NamedTuple):
 def written_words(tokens: Sequence[Token], text: str) -> list[WrittenWord]:
     """Split a translation into its words, in order. Each special token is one word."""
 
-    def key(place: int) -> tuple[int, int]:
-        token = tokens[place]
-        return (place, -1) if token.special or token.word is None else (-1, token.word)
+    def key(index: int) -> tuple[int, int]:
+        token = tokens[index]
+        return (index, -1) if token.special or token.word is None else (-1, token.word)
 
     results = []
     for _, group in groupby(range(len(tokens)), key=key):

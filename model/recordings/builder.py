@@ -73,7 +73,9 @@ def build_recording(parts: Mapping[MapKind, Layers], axes: AxisTokens, *, name: 
     if not parts:
         raise RecordingError("There is no attention to show. Give encoder=, decoder=, cross=, or outputs of a model.")
     if "self" in parts and len(parts) > 1:
-        raise RecordingError("Attention of one sentence alone has no second kind: give encoder=, decoder= and cross=.")
+        raise RecordingError(
+            "attentions= is for models with one sequence and excludes other kinds: pass encoder=, decoder= and cross=."
+        )
     inspected = {kind: inspect_layers(part.arrays, part.numbers, kind) for kind, part in parts.items()}
     sizes = {kind: part.arrays[0].shape[1:] for kind, part in parts.items()}
     sides = _sides(axes, sizes)

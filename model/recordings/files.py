@@ -66,7 +66,7 @@ def read_recording(path: Path) -> Recording:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 values = {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise RecordingError(f"{path} is no NPZ or JSON file that can be read ({error}).") from error
+        raise RecordingError(f"{path} is not a readable NPZ or JSON file ({error}).") from error
     if not isinstance(values, dict):
         raise RecordingError(
             f"{path} holds no named arrays. Write an object with arrays by kind: {', '.join(MAP_KINDS)}."

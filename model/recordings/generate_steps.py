@@ -37,12 +37,12 @@ def join_steps(
     return [
         None
         if used[0][layer] is None
-        else _of_layer([step[layer] for step in used], beams, grows=growing_columns, what=what)
+        else _join_layer([step[layer] for step in used], beams, grows=growing_columns, what=what)
         for layer in range(counts.pop())
     ]
 
 
-def _of_layer(parts: Sequence[Any], beams: Sequence[int], *, grows: bool, what: str) -> np.ndarray:
+def _join_layer(parts: Sequence[Any], beams: Sequence[int], *, grows: bool, what: str) -> np.ndarray:
     rows = []
     for step, (part, beam) in enumerate(zip(parts, beams, strict=False)):
         array = to_numpy(part)

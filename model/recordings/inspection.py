@@ -28,8 +28,8 @@ def inspect_layers(layers: Sequence[np.ndarray], numbers: Sequence[int], what: s
         low, high = float(layer.min()), float(layer.max())
         if not (np.isfinite(low) and np.isfinite(high)):
             raise RecordingError(
-                f"{what}: layer {numbers[index] + 1} holds values that are no numbers. "
-                "A row whose keys are all masked gives such: leave padding out, or mask with large negative numbers."
+                f"{what}: layer {numbers[index] + 1} contains NaN or infinite values. "
+                "A row whose keys are all masked has such values: omit padding, or mask with large negative numbers."
             )
         if low < 0 or high > 1 + HALF_PRECISION_TOLERANCE:
             raise RecordingError(

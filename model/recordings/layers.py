@@ -45,7 +45,7 @@ def to_numpy(value: Any) -> np.ndarray:
             array = np.from_dlpack(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise RecordingError(
-            f"What was given is no array of numbers ({error}). Give arrays, or lists of them."
+            f"The value cannot be converted to an array of numbers ({error}). Pass arrays, or lists of arrays."
         ) from error
     array = np.asarray(array)
     if array.dtype.kind == "O":

@@ -79,7 +79,7 @@ def tokens_from_names(
             token = Token(body, numbers[index + piece], start, start + len(body), piece=piece, pieces=count)
             result.append(token)
         index += count
-    return _with_words(result, text), text
+    return _set_words(result, text), text
 
 
 def locate_tokens(names: Sequence[str], text: str) -> tuple[tuple[Token, ...], str] | None:
@@ -104,31 +104,31 @@ def locate_tokens(names: Sequence[str], text: str) -> tuple[tuple[Token, ...], s
         pieces = 1 + sum(1 for candidate in results if candidate.piece and candidate.start == token.start)
         if pieces > 1 and not token.special:
             results[index] = Token(token.text, token.id, token.start, token.end, piece=token.piece, pieces=pieces)
-    return _with_words(results, text), text
+    return _set_words(results, text), text
 
 
-def _with_words(tokens: Sequence[Token], text: str) -> tuple[Token, ...]:
+def _set_words(tokens: Sequence[Token], text: str) -> tuple[Token, ...]:
     words = iter(word_indices(text, [(token.start, token.end) for token in tokens if not token.special]))
-    return tuple(token if token.special else _with_word(token, next(words)) for token in tokens)
+    return tuple(token if token.special else _set_word(token, next(words)) for token in tokens)
 
 
 def _character(
-    names: Sequence[str], marks: Sequence[bool], place: int, read: Callable[[str, bool], bytes]
+    names: Sequence[str], marks: Sequence[bool], start: int, read: Callable[[str, bool], bytes]
 ) -> tuple[int, str]:
     """Join pieces until they form whole characters, at most four; return their number and the characters."""
     data = b""
     for count in range(1, 5):
-        if place + count > len(names) or marks[place + count - 1]:
+        if start + count > len(names) or marks[start + count - 1]:
             break
-        data += read(names[place + count - 1], _is_punctuation(names[place]))
+        data += read(names[start + count - 1], _is_punctuation(names[start]))
         try:
             return count, data.decode()
         except UnicodeDecodeError:
             continue
-    return 1, names[place]  # invalid UTF-8: the spelling of the piece is its text
+    return 1, names[start]  # invalid UTF-8: the spelling of the piece is its text
 
 
-def _with_word(token: Token, word: int) -> Token:
+def _set_word(token: Token, word: int) -> Token:
     return Token(token.text, token.id, token.start, token.end, word, piece=token.piece, pieces=token.pieces)
 
 
@@ -152,13 +152,11 @@ def names_from_ids(tokenizer: Any, ids: Sequence[int]) -> tuple[tuple[Token, ...
             [token_id in special_ids for token_id in ids],
             ids,
         )
-    raise RecordingError(
-        f"{type(tokenizer).__name__} is no tokenizer that is known here. Give the tokens as texts instead."
-    )
+    raise RecordingError(f"{type(tokenizer).__name__} is not a supported tokenizer. Pass the tokens as texts instead.")
 
 
-def _is_special(tokenizer: Any, each: int) -> bool:
-    return bool(getattr(tokenizer.added_tokens_decoder[each], "special", False))
+def _is_special(tokenizer: Any, token_id: int) -> bool:
+    return bool(getattr(tokenizer.added_tokens_decoder[token_id], "special", False))
 
 
 def numbered_names(count: int, first: int = 1) -> tuple[tuple[Token, ...], str]:

@@ -88,8 +88,8 @@ def recording_from_outputs(
 ) -> Recording:
     """Build a recording of one sentence of the outputs, or of one sequence of `generate`."""
     single, encoder, decoder, cross = (get_field(outputs, entry) or None for entry in FIELDS)  # some are empty
-    alone = single is not None and cross is not None and encoder is None and decoder is None
-    if alone:  # a decoder that was called with the states of an encoder
+    is_decoder_only = single is not None and cross is not None and encoder is None and decoder is None
+    if is_decoder_only:  # a decoder that was called with the states of an encoder
         single, decoder = None, single
     results: dict[MapKind, Any] = {"self": single, "encoder": encoder, "decoder": decoder, "cross": cross}
     results = {kind: entry for kind, entry in results.items() if entry is not None}
@@ -101,7 +101,7 @@ def recording_from_outputs(
     for kind, field in (("self", "global_attentions"), ("encoder", "encoder_global_attentions")):
         if kind in results and (hasattr(outputs, field) or get_field(outputs, field) is not None):
             results[kind] = whole_maps(results[kind], get_field(outputs, field))
-    return _Reader(outputs, inputs, layers, batch).read(results, name, alone=alone)
+    return _Reader(outputs, inputs, layers, batch).read(results, name, is_decoder_only=is_decoder_only)
 
 
 class _Reader:
@@ -118,12 +118,12 @@ class _Reader:
         self.remarks: list[Remark] = []
         self.windows = 1  # of a picture
 
-    def read(self, values: Mapping[MapKind, Any], name: str, *, alone: bool) -> Recording:
+    def read(self, values: Mapping[MapKind, Any], name: str, *, is_decoder_only: bool) -> Recording:
         axes = AxisTokens(remarks=self.remarks)
         layers_by_kind = {kind: self._layers(kind, value) for kind, value in values.items()}
         self._remark_batch(layers_by_kind)
-        if alone:
-            self.inputs = self._of_decoder_alone(*layers_by_kind["cross"].arrays[0].shape[1:])
+        if is_decoder_only:
+            self.inputs = self._decoder_only_inputs(*layers_by_kind["cross"].arrays[0].shape[1:])
         stepwise = any(is_stepwise(value) for value in values.values())
         if "self" in layers_by_kind:
             count = layers_by_kind["self"].arrays[0].shape[-1]
@@ -201,14 +201,14 @@ class _Reader:
 
     # ------------------------------------------------------------ names
 
-    def _of_decoder_alone(self, rows: int, columns: int) -> ModelInputs:
+    def _decoder_only_inputs(self, rows: int, columns: int) -> ModelInputs:
         """Rename the inputs to those of an encoder-decoder model: the ids of a decoder label its rows.
 
         Perceiver's rows are not tokens. If the number of ids matches only the columns, they label the columns.
         """
         inputs = self.inputs
         if inputs.decoder_input_ids is None:
-            count = rows if inputs.input_ids is None else len(self._of_batch(inputs.input_ids))
+            count = rows if inputs.input_ids is None else len(self._batch_ids(inputs.input_ids))
             if count == columns != rows:
                 return inputs
             if count != rows:
@@ -236,7 +236,7 @@ class _Reader:
         if (names := inputs.tokens if inputs.source is None else inputs.source) is not None:
             return tokens_from_names(names)
         if ids is None and inputs.input_ids is not None:
-            ids = self._of_batch(inputs.input_ids)
+            ids = self._batch_ids(inputs.input_ids)
         if ids is not None and len(ids) == count:
             return self._token_names(ids)
         if inputs.pixel_values is not None:
@@ -256,7 +256,7 @@ class _Reader:
         ids = self.inputs.decoder_input_ids
         if ids is None:
             return numbered_names(count)
-        row = self._of_batch(ids)
+        row = self._batch_ids(ids)
         if len(row) != count:
             raise RecordingError(
                 f"decoder_input_ids has {len(row)} tokens, but the decoder's maps have {count} rows. Give the ids of "
@@ -292,7 +292,7 @@ class _Reader:
             return tokens_from_names([str(token_id) for token_id in token_ids], [False] * len(token_ids), token_ids)
         return names_from_ids(self.inputs.tokenizer, token_ids)
 
-    def _of_batch(self, ids: Any) -> np.ndarray:
+    def _batch_ids(self, ids: Any) -> np.ndarray:
         array = to_numpy(ids)
         if array.ndim == 1:
             return array
@@ -306,7 +306,7 @@ class _Reader:
         """Return the mask of unpadded tokens. Tokens generated after the mask was made are not padding."""
         if mask is None:
             return None
-        row = self._of_batch(mask)
+        row = self._batch_ids(mask)
         if grown:
             row = np.concatenate([row, np.ones(max(0, count - len(row)), dtype=row.dtype)])
         if len(row) == count:

@@ -64,7 +64,7 @@ def find_numbers(text: str, language: str) -> list[Number]:
     """Find all numbers of a text, in order. In languages other than `LANGUAGES`, only digits are found."""
     text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(digit) - 0xFEE0) for digit in match.group()), text)
     results = list(_han_decimals(text)) if language == "zh" else []
-    for finder in (_clocks, _digits, _han if language == "zh" else _words):
+    for finder in (_clocks, _find_digits, _han if language == "zh" else _words):
         occupied = [(earlier.start, earlier.end) for earlier in results]
         for number in finder(text, language):
             if not any(start < number.end and number.start < end for start, end in occupied):
@@ -91,10 +91,10 @@ def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tup
     return sorted(source_only, key=lambda item: item.start), sorted(target_only, key=lambda item: item.start)
 
 
-def _same_number(one: Number, other: Number) -> bool:
-    if one.clock == other.clock:
-        return one.value == other.value
-    clock, plain = (one, other) if one.clock else (other, one)
+def _same_number(first: Number, second: Number) -> bool:
+    if first.clock == second.clock:
+        return first.value == second.value
+    clock, plain = (first, second) if first.clock else (second, first)
     return clock.value == (plain.value * 60) % HALF_DAY and plain.value <= 24  # "um sieben", "at 7:00"
 
 
@@ -103,7 +103,7 @@ def _clocks(text: str, language: str) -> Iterator[Number]:
         yield Number(clock_time.minutes, clock_time.start, clock_time.end, clock_time.sure, clock=True)
 
 
-def _digits(text: str, language: str) -> Iterator[Number]:
+def _find_digits(text: str, language: str) -> Iterator[Number]:
     last = 0
     for match in DIGITS.finditer(text):
         digits = match.group()
@@ -117,7 +117,7 @@ def _digits(text: str, language: str) -> Iterator[Number]:
             whole, _, cents = digits.split()
             yield Number(float(f"{whole}.{cents}"), *match.span())
             continue
-        value, last = _followed(text, match.end(), _digits_value(match, language), language)
+        value, last = _continue_number(text, match.end(), _digits_value(match, language), language)
         yield Number(value, match.start(), last, required=digits != "1" or last > match.end())
 
 
@@ -132,18 +132,18 @@ def _digits_value(match: re.Match[str], language: str) -> float:
     return float(whole.replace(mark, "") + (tail or "").replace(",", "."))
 
 
-def _followed(text: str, end: int, value: float, language: str) -> tuple[float, int]:
+def _continue_number(text: str, end: int, value: float, language: str) -> tuple[float, int]:
     """Return the number with its continuation (an added half, a word like "million"), and its end position."""
     if half := language in HALVES and HALVES[language].match(text, end):
         value, end = value + 0.5, half.end()
     if language == "zh":
-        return _han_followed(text, end, value)
+        return _continue_han_number(text, end, value)
     if scale := language in SCALE and SCALE[language].match(text, end):
         value, end = value * SCALES[language][scale["scale"].lower()], scale.end()
     return value, end
 
 
-def _han_followed(text: str, end: int, value: float) -> tuple[float, int]:
+def _continue_han_number(text: str, end: int, value: float) -> tuple[float, int]:
     """Continue a number with Chinese units: 3万5千, 1亿2000万."""
     total, part = 0.0, value
     while scale := HAN_SCALE.match(text, end):
@@ -187,7 +187,7 @@ def _german_words(text: str) -> Iterator[Number]:
         word = match.group().lower()
         value = word_value(word, "de") if match.start() >= last else None
         if value is not None:
-            value, last = _followed(text, match.end(), value, "de")
+            value, last = _continue_number(text, match.end(), value, "de")
             yield Number(value, match.start(), last, required=word not in UNSURE["de"] or last > match.end())
 
 
@@ -214,7 +214,7 @@ def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]
             part += value
     if run:
         words = text[run[start].start() : run[-1].end()].lower()
-        value, end = _followed(text, run[-1].end(), total + part, language)
+        value, end = _continue_number(text, run[-1].end(), total + part, language)
         # "an hour and a half" is not a required number.
         sure = value != 1.5 if end > run[-1].end() else words not in UNSURE[language]
         yield Number(value, run[start].start(), end, required=sure)
@@ -246,5 +246,5 @@ def _han(text: str, language: str) -> Iterator[Number]:
             # A single numeral, above all 一, often belongs to a word or a name.
             next_character = masked[match.end() : match.end() + 1]
             sure = match.group() not in "一万千百十" and next_character not in {"些", "边"}
-            value, end = _followed(masked, match.end(), value, language)
+            value, end = _continue_number(masked, match.end(), value, language)
             yield Number(value, match.start(), end, required=sure)

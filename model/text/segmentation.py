@@ -172,13 +172,18 @@ def _joins(before: str, character: str, after: str) -> bool:
 def _kind(character: str) -> CharacterKind:
     category = unicodedata.category(character)
     code = ord(character)
-    if category in ("Mn", "Mc", "Me", "Cf") or _within(code, SKIN_TONES):
+    if category in ("Mn", "Mc", "Me", "Cf") or _is_in_ranges(code, SKIN_TONES):
         return CharacterKind.ATTACHED
-    if _within(code, KATAKANA):
+    if _is_in_ranges(code, KATAKANA):
         return CharacterKind.KATAKANA
-    if _within(code, SPACELESS) and category in ("Lo", "Lm", "Nl", "So"):  # digits of these scripts are of an alphabet
+    if _is_in_ranges(code, SPACELESS) and category in (
+        "Lo",
+        "Lm",
+        "Nl",
+        "So",
+    ):  # digits of these scripts are of an alphabet
         return CharacterKind.SPACELESS
-    if _within(code, FLAG_LETTERS):
+    if _is_in_ranges(code, FLAG_LETTERS):
         return CharacterKind.FLAG_LETTER
     if category[0] in "LN":
         return CharacterKind.ALPHABET
@@ -187,7 +192,7 @@ def _kind(character: str) -> CharacterKind:
     return CharacterKind.PUNCTUATION if category[0] in "PS" else CharacterKind.OTHER
 
 
-def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+def _is_in_ranges(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
     return any(low <= code <= high for low, high in ranges)
 
 

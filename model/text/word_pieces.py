@@ -135,7 +135,9 @@ class WordPieceTokenizer(TokenizersVocabulary):
         with reading_vocabulary(name, "word pieces"):
             content = json.loads(text)
             settings = {setting: content[setting] for setting in SETTINGS}
-            return cls(WordPieceVocabulary(entries=tuple(_stored(*item) for item in content["entries"]), **settings))
+            return cls(
+                WordPieceVocabulary(entries=tuple(_parse_entry(*item) for item in content["entries"]), **settings)
+            )
 
 
 SETTINGS = ("pad_id", "start_id", "end_id", "lowercase", "strip_accents", "splits_han")
@@ -180,7 +182,7 @@ def _build_tokenizer(rules: WordPieceVocabulary) -> tokenizers.Tokenizer:
     return backend
 
 
-def _stored(text: Any, kind: Any) -> WordEntry:
+def _parse_entry(text: Any, kind: Any) -> WordEntry:
     if not isinstance(text, str) or kind not in KINDS:
         raise ValueError(f"{text!r}, {kind!r} is not an entry")
     return WordEntry(text, kind)

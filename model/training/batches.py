@@ -82,13 +82,13 @@ class Sentences:
 
 
 class Batch(NamedTuple):
-    """Inputs of one training step. The decoder's labels exclude padding: `words` at `places`."""
+    """Inputs of one training step. The decoder's labels exclude padding: `words` at `word_indices`."""
 
     source: Tensor  # [batch, source]: tokens, end, padding
     source_mask: Tensor | None  # [batch, 1, 1, source]: True for tokens, False for padding; None: no padding
     target: Tensor  # [batch, target]: start, tokens, padding
-    places: Tensor  # [words]: row indices of the flattened target without padding
-    words: Tensor  # [words]: tokens, end: the label at each of these places
+    word_indices: Tensor  # [words]: row indices of the flattened target without padding
+    words: Tensor  # [words]: tokens, end: the label at each of these indices
 
     def to(self, device: torch.device) -> Batch:
         """Move the batch to a device. Memory is pinned, so that the copy overlaps with computation."""
@@ -162,10 +162,10 @@ def plan_validation_batches(sentences: Sentences, batch_tokens: int) -> Iterator
 
 def make_batch(sentences: Sentences, rows: RowArray, special: SpecialIds) -> Batch:
     """Create the padded tensors of these rows, with start and end tokens."""
-    source, source_filled = _padded(sentences.source, rows, special.pad)
+    source, source_filled = _pad(sentences.source, rows, special.pad)
     source[np.arange(len(rows)), source_filled.sum(axis=1)] = special.source_end
-    shifted, filled = _padded(sentences.target, rows, special.pad)  # [batch, target]: tokens, then padding
-    ends = filled.sum(axis=1)
+    shifted, token_mask = _pad(sentences.target, rows, special.pad)  # [batch, target]: tokens, then padding
+    ends = token_mask.sum(axis=1)
     target = np.roll(shifted, 1, axis=1)  # the last column is always padding
     target[:, 0] = special.start
     shifted[np.arange(len(rows)), ends] = special.target_end
@@ -191,11 +191,11 @@ def batch_cost(sentences: Sentences, rows: RowArray) -> int:
     return len(rows) * widths
 
 
-def _padded(sentences: RaggedArray, rows: RowArray, pad: int) -> tuple[RowArray, npt.NDArray[np.bool_]]:
+def _pad(sentences: RaggedArray, rows: RowArray, pad: int) -> tuple[RowArray, npt.NDArray[np.bool_]]:
     """Pad rows, with room for one more token, `[batch, tokens]`. Return them and the mask of their tokens."""
     lengths = sentences.lengths[rows]
-    places = np.arange(int(lengths.max()) + 1)
-    filled = places < lengths[:, None]
-    ids = np.full(filled.shape, pad, dtype=np.int64)
-    ids[filled] = sentences.ids[(sentences.starts[rows][:, None] + places)[filled]]
-    return ids, filled
+    columns = np.arange(int(lengths.max()) + 1)
+    token_mask = columns < lengths[:, None]
+    ids = np.full(token_mask.shape, pad, dtype=np.int64)
+    ids[token_mask] = sentences.ids[(sentences.starts[rows][:, None] + columns)[token_mask]]
+    return ids, token_mask

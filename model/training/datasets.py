@@ -109,8 +109,8 @@ _MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task
 _MANYTHINGS = "https://www.manythings.org/anki"
 
 PUBLIC_SETS: dict[str, PublicDataset] = {
-    each.name: each
-    for each in (
+    dataset.name: dataset
+    for dataset in (
         PublicDataset(
             "multi30k",
             "31,014 picture captions and 1,000 to test with, German and English",

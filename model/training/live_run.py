@@ -80,7 +80,7 @@ class RunHeader:
 
 def snapshot_steps(steps: int) -> tuple[int, ...]:
     """Return the snapshot steps, dense at the start and sparser later."""
-    return tuple(sorted({round(steps * (place / (SNAPSHOT_COUNT - 1)) ** 1.5) for place in range(SNAPSHOT_COUNT)}))
+    return tuple(sorted({round(steps * (index / (SNAPSHOT_COUNT - 1)) ** 1.5) for index in range(SNAPSHOT_COUNT)}))
 
 
 class LiveRun:
@@ -99,7 +99,7 @@ class LiveRun:
         setting = ComputeSettings(torch.device("cpu"), precision="float32")
         self.trainer = Trainer(self.model, self.recipe, self.tokenizers.special, setting, Processes())
         self.trainer.losses = make_loss(self.model, SMOOTHING, mistakes)
-        self.pairs = [*(pairs[place] for place in corpus.sentences), *corpus.unseen]
+        self.pairs = [*(pairs[index] for index in corpus.sentences), *corpus.unseen]
         samples = encode(_text(self.pairs), self.tokenizers)
         special = self.tokenizers.special
         self.batches = [make_batch(samples, torch.tensor([row]).numpy(), special) for row in range(len(self.pairs))]

@@ -92,13 +92,13 @@ def translation_losses(model: Transformer, batch: Batch, smoothing: float) -> Lo
     memory = Memory(encoder(batch.source, batch.source_mask), batch.source_mask)
     state = decoder.new_state(memory, cached=False)
     vectors = decoder.run_layers(decoder.embedding(batch.target), state)  # [batch, target, d_model]
-    vectors = vectors.flatten(0, 1)[batch.places]  # [words, d_model]
+    vectors = vectors.flatten(0, 1)[batch.word_indices]  # [words, d_model]
     if torch.is_autocast_enabled(vectors.device.type):  # cast once here instead of per slice
         vectors = vectors.to(torch.get_autocast_dtype(vectors.device.type))
-    return smoothed_cross_entropy(*_with_bias(decoder.output, vectors), batch.words, smoothing)
+    return smoothed_cross_entropy(*_fold_bias(decoder.output, vectors), batch.words, smoothing)
 
 
-def _with_bias(output: OutputProjection, vectors: Tensor) -> tuple[Tensor, Tensor]:
+def _fold_bias(output: OutputProjection, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Return vectors and weight whose product is the logits. A bias becomes a column, for which vectors get a 1."""
     vectors = vectors if output.scale is None else vectors * output.scale
     weight, bias = output.words.weight, cast("Tensor | None", output.words.bias)

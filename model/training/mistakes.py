@@ -132,7 +132,7 @@ class SoftmaxTwice(LossModule):
 
     def forward(self, batch: Batch) -> LossSums:
         """Return the sums over all target tokens."""
-        logits = self.model(batch.source, batch.target, batch.source_mask).flatten(0, 1)[batch.places]
+        logits = self.model(batch.source, batch.target, batch.source_mask).flatten(0, 1)[batch.word_indices]
         smoothed = cross_entropy_of_probabilities(logits, batch.words, self.smoothing)
         return LossSums(smoothed, cross_entropy_of_probabilities(logits.detach(), batch.words))
 

@@ -190,36 +190,36 @@ def recipe_from_json(text: str, *, origin: str = "recipe") -> Recipe:
         raise TrainingError(f"{origin}: {error}") from error
 
 
-def _parse_section(kind: type[Section], values: Any, place: str) -> Section:
+def _parse_section(kind: type[Section], values: Any, path: str) -> Section:
     """Parse a dataclass from a JSON object; check the type of every value and reject unknown fields."""
-    _require(isinstance(values, dict), f"{place} is {values!r}, but must be an object of fields.")
+    _require(isinstance(values, dict), f"{path} is {values!r}, but must be an object of fields.")
     fields = {spec.name: spec for spec in dataclasses.fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(set(values) - set(fields))
-    _require(not unknown, f"{place} has unknown field(s) {', '.join(unknown)}. Known fields are: {', '.join(fields)}.")
+    _require(not unknown, f"{path} has unknown field(s) {', '.join(unknown)}. Known fields are: {', '.join(fields)}.")
     missing = [
         name
         for name, spec in fields.items()
         if name not in values and spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
     ]
-    _require(not missing, f"{place} lacks the field(s) {', '.join(missing)}. Add them.")
+    _require(not missing, f"{path} lacks the field(s) {', '.join(missing)}. Add them.")
     types = get_type_hints(kind)
-    return kind(**{name: _parse_value(types[name], value, f"{place}.{name}") for name, value in values.items()})
+    return kind(**{name: _parse_value(types[name], value, f"{path}.{name}") for name, value in values.items()})
 
 
-def _parse_value(kind: Any, value: Any, place: str) -> Any:
+def _parse_value(kind: Any, value: Any, path: str) -> Any:
     if dataclasses.is_dataclass(kind):
-        return _parse_section(kind, value, place)  # type: ignore[arg-type]
+        return _parse_section(kind, value, path)  # type: ignore[arg-type]
     if get_origin(kind) is tuple:
-        _require(isinstance(value, list), f"{place} is {value!r}, but must be a list.")
-        return tuple(_parse_value(get_args(kind)[0], item, f"{place}[{number}]") for number, item in enumerate(value))
+        _require(isinstance(value, list), f"{path} is {value!r}, but must be a list.")
+        return tuple(_parse_value(get_args(kind)[0], item, f"{path}[{number}]") for number, item in enumerate(value))
     if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping):
-        _require(isinstance(value, dict), f"{place} is {value!r}, but must be an object.")
+        _require(isinstance(value, dict), f"{path} is {value!r}, but must be an object.")
         return value
     allowed = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     if float in allowed and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     _require(
-        type(value) in allowed, f"{place} is {value!r}, but must be {' or '.join(_name(item) for item in allowed)}."
+        type(value) in allowed, f"{path} is {value!r}, but must be {' or '.join(_name(item) for item in allowed)}."
     )
     return value
 

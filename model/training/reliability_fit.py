@@ -99,7 +99,7 @@ def _fit(
     table = np.array([[row[name] for name in names] for row in features], dtype=np.float64)  # [answers, features]
     labels = np.asarray(right, dtype=np.float64)
     if not 0 < labels.sum() < len(labels):
-        raise TrainingError("A rule needs answers that are right and answers that are wrong. Add more sentences.")
+        raise TrainingError("A rule needs right and wrong answers. Add more sentences.")
     means, scales = table.mean(axis=0), table.std(axis=0)
     scales[scales < 1e-4] = 1.0  # constant features have no effect
     design = np.hstack([(table - means) / scales, np.ones((len(table), 1))])
@@ -142,7 +142,7 @@ def roc_auc(chances: Sequence[float], right: Sequence[bool]) -> float:
     positives = np.sort([chance for chance, label in zip(chances, right, strict=True) if label])
     negatives = np.array([chance for chance, label in zip(chances, right, strict=True) if not label])
     if not positives.size or not negatives.size:
-        raise TrainingError("The area under the curve needs answers that are right and answers that are wrong.")
+        raise TrainingError("The area under the curve needs right and wrong answers.")
     above = len(positives) - np.searchsorted(positives, negatives, side="right")
     equal = np.searchsorted(positives, negatives, side="right") - np.searchsorted(positives, negatives, side="left")
     return float((above + equal / 2).sum() / (len(positives) * len(negatives)))

@@ -66,18 +66,18 @@ class JudgedAnswers:
         """Weight of each answer in the fit."""
         return [1.0 if reviewed or not any(self.reviewed) else UNREVIEWED_WEIGHT for reviewed in self.reviewed]
 
-    def subset(self, places: Sequence[int]) -> JudgedAnswers:
+    def subset(self, indices: Sequence[int]) -> JudgedAnswers:
         """Return the answers at these indices."""
         return JudgedAnswers(
-            [self.answers[place] for place in places],
-            [self.right[place] for place in places],
-            [self.reviewed[place] for place in places],
+            [self.answers[index] for index in indices],
+            [self.right[index] for index in indices],
+            [self.reviewed[index] for index in indices],
         )
 
     @property
     def validation_indices(self) -> list[int]:
         """Indices of the answers that measure a rule: those with a verdict, or all if none has one."""
-        return [place for place, reviewed in enumerate(self.reviewed) if reviewed or not any(self.reviewed)]
+        return [index for index, reviewed in enumerate(self.reviewed) if reviewed or not any(self.reviewed)]
 
 
 def fit_rule(
@@ -99,7 +99,7 @@ def fit_rule(
     bound = min_chrf(target) if bound is None else bound
     judged = _label_answers(answers, target, verdicts or {}, bound)
     usual_length = _median_length_ratio(judged)
-    validation_labels = [judged.right[place] for place in judged.validation_indices]
+    validation_labels = [judged.right[index] for index in judged.validation_indices]
     measured: dict[str, Any] = {
         "sentences": len(judged.answers),
         "bound": bound,
@@ -108,10 +108,10 @@ def fit_rule(
     }
     weights: dict[str, ReliabilityWeights] = {}
     for name, features in (("alone", FEATURES), ("with_back", BACK_TRANSLATION_FEATURES)):
-        places = [place for place, answer in enumerate(judged.answers) if name == "alone" or answer.back is not None]
-        if len(places) < len(judged.answers) / 2:
+        indices = [index for index, answer in enumerate(judged.answers) if name == "alone" or answer.back is not None]
+        if len(indices) < len(judged.answers) / 2:
             continue
-        answered = judged.subset(places)
+        answered = judged.subset(indices)
         rows = [
             collect_evidence(
                 answer.translation, source, target, usual_length, answer.back if name == "with_back" else None

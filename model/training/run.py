@@ -260,15 +260,15 @@ class Run:
             checkpoints.remove_old(self.folder, self.session.keep)
 
     def _write(self, path: Path) -> None:
-        checkpoints.save_checkpoint(path, self.trainer.tensors(), self.trainer.progress, self._about())
+        checkpoints.save_checkpoint(path, self.trainer.tensors(), self.trainer.progress, self._metadata())
 
     def _write_weights(self, name: str) -> None:
         path = self.folder / f"{name}.safetensors"
         checkpoints.save_checkpoint(
-            path, {"model": self.trainer.average.tensors()}, self.trainer.progress, self._about()
+            path, {"model": self.trainer.average.tensors()}, self.trainer.progress, self._metadata()
         )
 
-    def _about(self) -> dict[str, str]:
+    def _metadata(self) -> dict[str, str]:
         return {"recipe": self.recipe.to_json(), "data_sha256": self.digest}
 
 

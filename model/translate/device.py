@@ -75,7 +75,7 @@ def _wished_device(name: str, origin: str) -> torch.device:
         raise DeviceError(f"{origin} is {name!r}, but must be cuda, cuda:1 (or another number), mps or cpu.")
     if name == "mps" and not torch.backends.mps.is_available():
         raise DeviceError(
-            f"{origin} is mps, but this is no Mac whose GPU PyTorch can use. Choose cpu, or leave it out."
+            f"{origin} is mps, but PyTorch cannot use a GPU with MPS on this machine. Choose cpu, or omit it."
         )
     if not name.startswith("cuda"):
         return torch.device(name)
@@ -85,7 +85,7 @@ def _wished_device(name: str, origin: str) -> torch.device:
             if torch.version.cuda is None and torch.version.hip is None
             else "PyTorch finds no CUDA device: check the driver with nvidia-smi"
         )
-        raise DeviceError(f"{origin} is {name}, but {cause}, choose cpu, or leave it out.")
+        raise DeviceError(f"{origin} is {name}, but {cause}, choose cpu, or omit it.")
     count, index = torch.cuda.device_count(), int(match[1] or 0)
     if index >= count:
         raise DeviceError(

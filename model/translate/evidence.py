@@ -103,9 +103,9 @@ def collect_evidence(
     coverage = source_coverage(answer.attention.cross, source_words)
     source_numbers, target_numbers = find_numbers(answer.source_text, source), find_numbers(answer.text, target)
     source_only, target_only = unmatched_numbers(source_numbers, target_numbers)
-    misspelt = list(_misspelt(source_words, target_words))
+    misspelt = list(_misspelt_pairs(source_words, target_words))
     copied = _untranslated_words(source_words, target_words) if source != target else []
-    repeated = _repeated(source_words, target_words)
+    repeated = _repeated_words(source_words, target_words)
     doubtful = sorted(
         (word for word in target_words if word.log_probability < UNSURE_BELOW), key=lambda word: word.log_probability
     )
@@ -129,7 +129,7 @@ def collect_evidence(
         "repeated": float(min(3, len(repeated))),
         "words": math.log(max(1, len(source_words))),
     }
-    reasons = [*_language(answer, source), *_unfinished(answer)]
+    reasons = [*_language(answer, source), *_unfinished_reasons(answer)]
     if source_only or target_only:
         spans = (
             tuple(Span(number.start, number.end) for number in source_only),
@@ -144,9 +144,9 @@ def collect_evidence(
             **_reverse_features(back.tokens, answer.source_text),
         }
         back_words = {_stem(word) for word in WORD.findall(back.text)} if source != "zh" else set(back.text)
-        omitted = [group for group in omitted if not _in_back_translation(group, back_words, source)]
+        omitted = [group for group in omitted if not _is_in_back_translation(group, back_words, source)]
         features["left_out"] = float(min(3, sum(map(len, omitted))))
-    names = _by_spelling(answer, misspelt)
+    names = _spelling_reasons(answer, misspelt)
     explained = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
     omitted = [group for group in omitted if not all(_is_within(word, explained) for word in group)]
     reasons += [_reason(answer, "left_out", (Span(group[0].start, group[-1].end),)) for group in omitted]
@@ -225,14 +225,14 @@ def _omitted_words(words: Sequence[Word], coverage: Sequence[float], language: s
     return [group for group in groups if any(word.text.lower() not in common for word in group)]
 
 
-def _in_back_translation(group: Sequence[Word], again: set[str], language: str) -> bool:
+def _is_in_back_translation(group: Sequence[Word], back_words: set[str], language: str) -> bool:
     """Whether the back-translation contains these words."""
     if language == "zh":
-        return all(character in again for word in group for character in word.text)
-    return all(_stem(part) in again for word in group for part in WORD.findall(word.text))
+        return all(character in back_words for word in group for character in word.text)
+    return all(_stem(part) in back_words for word in group for part in WORD.findall(word.text))
 
 
-def _misspelt(source: Sequence[Word], target: Sequence[Word]) -> list[tuple[Word, Word]]:
+def _misspelt_pairs(source: Sequence[Word], target: Sequence[Word]) -> list[tuple[Word, Word]]:
     """Pair capitalised source words with unlikely target words that resemble them but are not equal."""
     names = [word for word in source[1:] if word.text[:1].isupper() and len(word.text) >= SHORT_WORD_LETTERS]
     source_texts = {word.text.casefold() for word in source}
@@ -253,7 +253,7 @@ def _misspelt(source: Sequence[Word], target: Sequence[Word]) -> list[tuple[Word
     return results
 
 
-def _by_spelling(answer: Translation, misspelt: Sequence[tuple[Word, Word]]) -> list[Reason]:
+def _spelling_reasons(answer: Translation, misspelt: Sequence[tuple[Word, Word]]) -> list[Reason]:
     """Return one reason per name and its different spelling, with all occurrences."""
     results: dict[tuple[str, str], tuple[set[Span], set[Span]]] = {}
     for name, word in misspelt:
@@ -274,7 +274,7 @@ def _untranslated_words(source: Sequence[Word], target: Sequence[Word]) -> list[
     return [word for word in target if word.text in source_texts and word.log_probability < math.log(0.7)]
 
 
-def _repeated(source: Sequence[Word], target: Sequence[Word]) -> list[Word]:
+def _repeated_words(source: Sequence[Word], target: Sequence[Word]) -> list[Word]:
     """Return the words that the translation repeats more often than the source repeats any word."""
     allowed = max(
         Counter(_stem(word.text) for word in source if len(word.text) >= SHORT_WORD_LETTERS).values(), default=1
@@ -301,7 +301,7 @@ def _language(answer: Translation, source: str) -> list[Reason]:
     return [Reason("language", (Span(0, len(answer.source_text)),), (), identified, "")]
 
 
-def _unfinished(answer: Translation) -> list[Reason]:
+def _unfinished_reasons(answer: Translation) -> list[Reason]:
     return [Reason("unfinished", (), (), "", "")] if answer.stopped == "length" else []
 
 

@@ -117,12 +117,12 @@ class Judge:
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
     ) -> list[tuple[float, ...]]:
         """Return the probability of each class for each text. Texts of similar length share a batch."""
-        rows = [self._truncate(ids) for ids in self.tokenizer.encode_batch([self._cleaned(text) for text in texts])]
+        rows = [self._truncate(ids) for ids in self.tokenizer.encode_batch([self._clean(text) for text in texts])]
         return [tuple(map(sigmoid, log_odds)) for log_odds in self._all_log_odds(rows, on_progress)]
 
     # ------------------------------------------------------------ text to ids
 
-    def _cleaned(self, text: str) -> str:
+    def _clean(self, text: str) -> str:
         return normalise_review(clean_text(text)) if self.model.normalises_input else clean_text(text)
 
     @property
@@ -140,7 +140,7 @@ class Judge:
 
     def _read(self, text: str) -> tuple[str, tuple[Token, ...], bool]:
         """Return the text, the tokens that the model reads, and whether the middle of the text was removed."""
-        text = self._cleaned(text)
+        text = self._clean(text)
         *tokens, end = self.tokenizer.source_tokens(text)
         truncated = truncate_middle(tokens, self._max_tokens)
         prefix = [

@@ -90,20 +90,20 @@ def opening(
         _content(translation.target_tokens, translation.text, target),
         _content(translation.source_tokens, translation.source_text, source),
     )
-    clear = [look for look in _looks(translation, aligning, *content, measured) if look.weight >= CLEAR]
+    clear = [look for look in _find_looks(translation, aligning, *content, measured) if look.weight >= CLEAR]
     if clear:
         importance = _importance(roles, measured)
         best = max(clear, key=lambda look: (importance(look.layer, look.head), look.weight))
         return Opening(*best[:3])
     for words in (content, (word_positions(translation.target_tokens), word_positions(translation.source_tokens))):
-        looks = list(_looks(translation, candidates, *words, measured))
+        looks = list(_find_looks(translation, candidates, *words, measured))
         if looks:
             return Opening(*max(looks, key=lambda look: look.weight)[:3])
     layer, head, _ = most_informative(translation)
     return Opening(layer, head, 0 if translation.target_tokens else None)
 
 
-def _looks(
+def _find_looks(
     translation: Translation,
     heads: Sequence[tuple[int, ...]],
     rows: Sequence[int],
@@ -111,7 +111,7 @@ def _looks(
     measured: CrossHeads,
 ) -> Iterator[_Look]:
     """Yield the highest weight of each of these rows, if it is in one of these columns and in an aligned cell."""
-    cross, agrees, allowed_columns = translation.attention.cross, _agreeing(translation, measured), set(columns)
+    cross, agrees, allowed_columns = translation.attention.cross, _agreeing_cells(translation, measured), set(columns)
     for layer, head in heads:
         strongest = cross[layer, head].argmax(axis=-1)  # [row]
         for row in rows:
@@ -120,7 +120,7 @@ def _looks(
                 yield _Look(layer, head, row, float(cross[layer, head, row, column]))
 
 
-def _agreeing(translation: Translation, measured: CrossHeads) -> BoolArray:
+def _agreeing_cells(translation: Translation, measured: CrossHeads) -> BoolArray:
     """Return the cells that agree with the word alignment, `[row, column]`."""
     layers, heads, rows, columns = translation.attention.cross.shape
     best = measured.best

@@ -162,13 +162,13 @@ def pack_int8(weight: Tensor, bias: Tensor | None) -> Linear:
 
 def pack_float32(weight: Tensor, bias: Tensor | None) -> Linear:
     """Pack float32 weights in oneDNN's layout: no rounding, multi-threaded."""
-    return _by_onednn(torch.ops.mkldnn._reorder_linear_weight(weight, 32), bias)
+    return _linear_onednn(torch.ops.mkldnn._reorder_linear_weight(weight, 32), bias)
 
 
 def unpacked_linear(weight: Tensor, bias: Tensor | None) -> Linear:
     """Create a linear layer on the original weights, without a copy."""
     if weight.numel() >= MIN_PACKED_ENTRIES and can_pack_float32():
-        return _by_onednn(weight, bias)  # faster than PyTorch's product, even unpacked
+        return _linear_onednn(weight, bias)  # faster than PyTorch's product, even unpacked
     return partial(_plain_linear, weight, bias)
 
 
@@ -207,7 +207,7 @@ def can_pack_int8() -> bool:
 def can_pack_float32() -> bool:
     """Whether this PyTorch has oneDNN and its prepacked products."""
     return bool(torch.backends.mkldnn.is_available()) and _is_supported(  # type: ignore[no-untyped-call]
-        lambda matrix: pack_float32(matrix, None)(_by_onednn(matrix, None)(matrix))
+        lambda matrix: pack_float32(matrix, None)(_linear_onednn(matrix, None)(matrix))
     )
 
 
@@ -326,8 +326,8 @@ class ModelPacker:
 
     def linear(self, module: nn.Linear, path: str) -> Linear:
         if path not in self.chosen:
-            return unpacked_linear(module.weight.detach(), _detached(module.bias))
-        return self._get_or_make(module, lambda: self.packer.pack(module.weight.detach(), _detached(module.bias)))
+            return unpacked_linear(module.weight.detach(), _detach(module.bias))
+        return self._get_or_make(module, lambda: self.packer.pack(module.weight.detach(), _detach(module.bias)))
 
     def _get_or_make(self, module: nn.Module, make: Callable[[], Linear]) -> Linear:
         key = self.packer.name, id(module)
@@ -359,7 +359,7 @@ def _parts(module: MultiHeadAttention) -> tuple[nn.Linear, nn.Linear, nn.Linear]
     return module.query, module.key, module.value
 
 
-def _detached(bias: Tensor | None) -> Tensor | None:
+def _detach(bias: Tensor | None) -> Tensor | None:
     return None if bias is None else bias.detach()
 
 
@@ -405,7 +405,7 @@ def _linear_int8(kernel: Any, packed: Any, x: Tensor) -> Tensor:
     return product
 
 
-def _by_onednn(weight: Tensor, bias: Tensor | None) -> Linear:
+def _linear_onednn(weight: Tensor, bias: Tensor | None) -> Linear:
     return partial(_linear_float32, _raw_operator(torch.ops.mkldnn._linear_pointwise), weight, bias)
 
 

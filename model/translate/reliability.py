@@ -116,11 +116,11 @@ class FittedRule:
                 rule.with_back.probability(dict.fromkeys(BACK_TRANSLATION_FEATURES, 0.0))
         except KeyError as error:
             raise CheckpointError(
-                f"{origin} asks for {error}, which no answer has. Measure it again: headlight reliability."
+                f"{origin} requires {error}, which answers do not have. Measure it again: headlight reliability."
             ) from error
         except (AttributeError, TypeError, ValueError, CheckpointError) as error:
             raise CheckpointError(
-                f"{origin} holds no rule of reliability: {error}. Measure it again: headlight reliability."
+                f"{origin} does not contain a reliability rule: {error}. Measure it again: headlight reliability."
             ) from error
         return rule
 
@@ -162,16 +162,16 @@ def load_rule(folder: Path) -> FittedRule | UnfittedRule:
 
 def reliability_report(folder: Path) -> dict[str, Any] | None:
     """Return the measurements of a model folder's rule, or None."""
-    measured: dict[str, Any] | None = _fitted(folder).get("measured")
+    measured: dict[str, Any] | None = _read_fit(folder).get("measured")
     return measured
 
 
 def uses_back_translation(folder: Path) -> bool:
     """Whether the rule of a model folder was also fitted with back-translations."""
-    return _fitted(folder).get("with_back") is not None
+    return _read_fit(folder).get("with_back") is not None
 
 
-def _fitted(folder: Path) -> dict[str, Any]:
+def _read_fit(folder: Path) -> dict[str, Any]:
     path = folder / RELIABILITY_FILE
     values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return values if is_current(values, folder) else {}

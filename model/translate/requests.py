@@ -100,7 +100,7 @@ class RequestChecker:
         _check_types(request)
         self.language_route(request)
         check_interventions(self.config, request.interventions)
-        for text in _others(request):
+        for text in _borrowed_texts(request):
             clean_text(text, field="interventions")
         matching_probes(self.model, *request.capture)  # raises an error for an unknown probe
         return request
@@ -124,7 +124,7 @@ class RequestChecker:
                 source_language=request.source_language,
                 target_language=request.target_language,
             )
-            for text in _others(request)
+            for text in _borrowed_texts(request)
         ]
 
     def language_route(self, request: TranslationRequest) -> LanguageTokens:
@@ -277,10 +277,10 @@ class RequestChecker:
         }
         return requests, lengths
 
-    def _refuse(self, place: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None) -> None:
+    def _refuse(self, index: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None) -> None:
         if on_refused is None:
-            raise error.at_line(place + 1) from error
-        on_refused(place, error)
+            raise error.at_line(index + 1) from error
+        on_refused(index, error)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Pad rows of ids to one tensor, `[batch, longest]`."""
@@ -310,7 +310,7 @@ def batches_by_length(lengths: dict[int, int], most_tokens: int) -> Iterator[lis
         yield batch
 
 
-def _others(request: TranslationRequest) -> list[str]:
+def _borrowed_texts(request: TranslationRequest) -> list[str]:
     return sorted({change.text for change in request.interventions if isinstance(change, BorrowMap)})
 
 
@@ -339,7 +339,7 @@ def _check_types(request: TranslationRequest) -> None:
     borrows = sum(isinstance(change, BorrowMap) for change in request.interventions)
     if borrows > MAX_BORROWED_HEADS:
         raise RequestError("too_many_changes", field="interventions", given=borrows, limit=MAX_BORROWED_HEADS)
-    borrowed_texts = _others(request)
+    borrowed_texts = _borrowed_texts(request)
     if len(borrowed_texts) > MAX_BORROWED_SENTENCES:
         raise RequestError(
             "too_many_others", field="interventions", given=len(borrowed_texts), limit=MAX_BORROWED_SENTENCES

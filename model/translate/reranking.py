@@ -124,7 +124,7 @@ def with_hypothesis(
     ranked = rank_hypotheses(translation.hypotheses, guesses, translation.request.options.back_weight)
     if ranked[0].ids == translation.hypotheses[0].ids:
         return replace(translation, hypotheses=ranked)
-    return _chosen(translation, ranked, capture(_request_for(translation, ranked[0])))
+    return _attach_capture(translation, ranked, capture(_request_for(translation, ranked[0])))
 
 
 def _request_for(translation: Translation, hypothesis: Hypothesis) -> TranslationRequest:
@@ -132,7 +132,7 @@ def _request_for(translation: Translation, hypothesis: Hypothesis) -> Translatio
     return replace(translation.request, target=hypothesis.ids, prefix=None)
 
 
-def _chosen(searched: Translation, hypotheses: tuple[Hypothesis, ...], captured: Translation) -> Translation:
+def _attach_capture(searched: Translation, hypotheses: tuple[Hypothesis, ...], captured: Translation) -> Translation:
     """Attach the capture of another hypothesis to the original request."""
     names = [field.name for field in fields(Timing)]
     seconds = {name: getattr(searched.timing, name) + getattr(captured.timing, name) for name in names}
@@ -179,7 +179,7 @@ def rerank_batch(
             changed[index] = ranked
     requests = [_request_for(translations[index], ranked[0]) for index, ranked in changed.items()]
     for (index, ranked), captured in zip(changed.items(), translator.translate_batch(requests), strict=True):
-        answers[index] = _chosen(translations[index], ranked, captured)
+        answers[index] = _attach_capture(translations[index], ranked, captured)
     return answers
 
 

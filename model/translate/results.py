@@ -88,10 +88,8 @@ def make_translation(
         ),
         score=score,
         log_probability=log_probability,
-        stopped=_stopped(request, search),
-        captured=MappingProxyType(
-            {name: _cropped(name, captured, sentence, source, target) for name in captured.probes}
-        ),
+        stopped=_stop_reason(request, search),
+        captured=MappingProxyType({name: _crop(name, captured, sentence, source, target) for name in captured.probes}),
         hypotheses=tuple(hypotheses),
         tree=_tree(tokenizer, search.tree),
         timing=timing,
@@ -135,7 +133,7 @@ def make_hypotheses(
     ]
 
 
-def _stopped(request: TranslationRequest, search: SearchResult) -> StopReason:
+def _stop_reason(request: TranslationRequest, search: SearchResult) -> StopReason:
     if request.target is not None:
         return "forced"
     if search.cancelled:
@@ -166,7 +164,7 @@ def _positions_array(model: Transformer, side: str, length: int) -> FloatArray:
     return array
 
 
-def _cropped(name: str, captured: Captured, sentence: int, source: int, target: int) -> FloatArray:
+def _crop(name: str, captured: Captured, sentence: int, source: int, target: int) -> FloatArray:
     """Return one sentence of a captured batch, without padding on the token axes."""
     query_count = source if name.startswith("encoder") else target
     key_count = source if name.startswith("encoder") or "cross_attention" in name else target

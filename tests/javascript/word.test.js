@@ -20,6 +20,6 @@ test('methods within the bounds of each other are not distinguished, and erasure
 
 test('the completeness gap of integrated gradients is described', () => {
   assert.equal(completenessText(undefined), '');
-  assert.match(completenessText({ missing: 0.614, expected: 4.2 }), /4\.20 nats, and miss 0\.61 of them/);
+  assert.match(completenessText({ missing: 0.614, expected: 4.2 }), /4\.20 nats, but 0\.61 of them/);
   assert.match(completenessText({ missing: 0.004, expected: -1.5 }), /−1\.50 nats.*complete/);
 });

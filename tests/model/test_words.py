@@ -121,7 +121,7 @@ def too_long_a_flow() -> object:
     translator = tiny_translator()
     answer = translator.translate(TEXT, max_length=3)
     with patch("headlight.model.measures.attention_rollout.MAX_FLOW_WORK", 1):
-        return attribute(attribution_query(translator, answer, places=(0,)), "flow")
+        return attribute(attribution_query(translator, answer, positions=(0,)), "flow")
 
 
 def tiny_answer() -> tuple[Translator, Translation]:

@@ -99,10 +99,10 @@ def test_megabytes_are_millions_of_bytes() -> None:
 
 
 def test_goals_are_met_at_their_bound() -> None:
-    assert Goal(at_least=4.0).met(ours=1.0, peers=4.0)
-    assert not Goal(at_least=4.0).met(ours=1.0, peers=3.9)
-    assert Goal(at_most=0.5).met(ours=1.0, peers=2.0)
-    assert not Goal(at_most=0.5).met(ours=1.1, peers=2.0)
+    assert Goal(at_least=4.0).is_met(ours=1.0, peers=4.0)
+    assert not Goal(at_least=4.0).is_met(ours=1.0, peers=3.9)
+    assert Goal(at_most=0.5).is_met(ours=1.0, peers=2.0)
+    assert not Goal(at_most=0.5).is_met(ours=1.1, peers=2.0)
     with pytest.raises(ValueError, match="either"):
         Goal(at_least=4.0, at_most=0.5)
 
@@ -201,7 +201,7 @@ def test_missing_engines_are_skipped_with_a_message() -> None:
     (case,) = result["cases"]
     assert case["name"] == "tiny, 2 × 5"
     assert set(case["seconds"]) == {"headlight", "translator"}
-    assert "skipped" in report.on_cpu(result).lower()
+    assert "skipped" in report.render_cpu_decoding(result).lower()
 
 
 def test_worker_error_has_its_cause_and_worker_continues() -> None:

@@ -15,11 +15,11 @@ MAX_DEPTH = 32  # nested lists and objects; the page needs far fewer
 def parse_json(body: bytes) -> Any:
     """Parse JSON. Rejects NaN and infinity, which Python accepts but JSON does not define."""
 
-    def refuse_constant(_: str) -> Any:
+    def reject_constant(_: str) -> Any:
         raise PageError("data", "not_json")
 
     try:
-        return json.loads(body, parse_constant=refuse_constant)
+        return json.loads(body, parse_constant=reject_constant)
     except (ValueError, RecursionError) as error:  # invalid UTF-8, a number of 5,000 digits, deep nesting
         raise PageError("data", "not_json") from error
 

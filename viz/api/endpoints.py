@@ -138,18 +138,18 @@ class Endpoints:
         answer, _ = self.service.translate_with_source(request, "api")
         tokenizer = self.service.model_info(answer.request.model).target_tokenizer
         try:
-            place = find_token(answer.target_tokens, own["word"])
+            position = find_token(answer.target_tokens, own["word"])
             rival = find_rival(tokenizer, own["rival"] or None)
         except ModelError as error:
             raise to_page_error(error) from error
         summary: EffectSummary = self.service.run_on_translator(
-            answer.request.model, summarise_effects, answer, place, own["top"], rival
+            answer.request.model, summarise_effects, answer, position, own["top"], rival
         )
         return {
             "text": answer.text,
             "model": answer.request.model,
-            "word": answer.target_tokens[place].text,
-            "place": place,
+            "word": answer.target_tokens[position].text,
+            "place": position,
             "predicted": {kind: sums.round(DECIMALS).tolist() for kind, sums in summary.heads.items()},
             "measured": [asdict(head) for head in summary.strongest],
             "hint": hint_for_programs(self.service, answer),

@@ -82,7 +82,7 @@ def app_kwargs(
 ) -> dict[str, Any]:
     """Return the value of `launch(app_kwargs=…)`: the middleware, and our phrase for FastAPI validation errors."""
     guard = Middleware(RequestGuard, settings=settings, page=page, endpoints=endpoints)
-    return {"middleware": [guard], "exception_handlers": {RequestValidationError: _wrong_field}}
+    return {"middleware": [guard], "exception_handlers": {RequestValidationError: _field_error}}
 
 
 def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
@@ -104,7 +104,7 @@ def cache_headers(message: Message) -> list[tuple[bytes, bytes]]:
     return [(b"cache-control", b"private, no-cache"), (b"vary", VARYING)]
 
 
-async def _wrong_field(_: Request, error: Any) -> JSONResponse:
+async def _field_error(_: Request, error: Any) -> JSONResponse:
     """Replace a FastAPI validation error, which would echo the input."""
     location = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
     page_error = PageError("data", "wrong_field", {"name": repr_short(location[0] if location else "data").strip('"')})
@@ -191,7 +191,7 @@ class RequestGuard:
         scope = {**scope, ADDRESS: client_address(scope, on_a_space=self.settings.on_a_space)}
         VISITOR.set(Visitor(scope[ADDRESS]))
         if path.rstrip("/") == FORMER_CALLS:  # from a page that was opened before an update; the error makes it reload
-            raise self._unknown()
+            raise self._unknown_endpoint_error()
         if path in CANNED_RESPONSES and not (path.endswith("/schema") and getattr(self.page, "mcp_server", False)):
             status, values = CANNED_RESPONSES[path]
             await JSONResponse(values, status)(scope, receive, send)
@@ -234,10 +234,10 @@ class RequestGuard:
                 scope = {**scope, "headers": [*other_headers, (b"content-length", str(len(body)).encode())]}
         pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def inward() -> Message:
+        async def receive_buffered() -> Message:
             return pending.pop() if pending else await receive()
 
-        return scope, inward
+        return scope, receive_buffered
 
     async def _read(self, receive: Receive) -> bytes | None:
         parts, size = [], 0
@@ -265,7 +265,7 @@ class RequestGuard:
         )
         route, name = (named_call["way"], named_call["name"]) if named_call else ("", "")
         if route.startswith("call") and name not in self.endpoints:
-            raise self._unknown()
+            raise self._unknown_endpoint_error()
         scope[PROGRAM] = route.startswith("call")
         if not named_call and not queue_join and not is_widget_call and b"json" not in content_type.lower():
             return None
@@ -298,12 +298,12 @@ class RequestGuard:
             function = self._function(name, values.get("fn_index"))
             if function is None:
                 if self.page is not None:  # unknown function, on which Gradio would fail
-                    raise self._unknown()
+                    raise self._unknown_endpoint_error()
                 return data
             if way and function.queue and name in self.endpoints:  # the call would bypass the queue
                 raise PageError("data", "queued_endpoint", {"name": name})
             if way and function.queue:
-                raise self._unknown()
+                raise self._unknown_endpoint_error()
             name = str(function.api_name)
             if name not in self.endpoints and len(data) < len(function.inputs) and not function.cancels:
                 raise PageError("data", "too_few_values", {"limit": len(function.inputs), "given": len(data)})
@@ -324,13 +324,13 @@ class RequestGuard:
         """Return the function that Gradio will call, or `None`."""
         return page_functions(self.page).get(index) if type(index) is int else function_named(self.page, name)
 
-    def _unknown(self) -> PageError:
+    def _unknown_endpoint_error(self) -> PageError:
         return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
 
     def _to_page_error(self, scope: Scope, error: Exception) -> PageError:
         """Map an exception to a `PageError`. Gradio looks up functions and results without checking that they exist."""
         if is_unknown_function(error) and (QUEUE.search(scope["path"]) or NAMED_CALL.search(scope["path"])):
-            return self._unknown()
+            return self._unknown_endpoint_error()
         if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_expired_answer(error):
             return PageError("data", "no_answer")
         return PageError("data", "our_fault")

@@ -56,14 +56,14 @@ def wall_figure(translation: Translation, selection: Selection, *, model: str, t
 
 def _for_print(figure: go.Figure, translation: Translation, selection: Selection, model: str, language: str) -> Any:
     lines = (
-        phrase("picture_source", language, text=_short(translation.source_text)),
-        phrase("picture_translation", language, text=_short(translation.text), model=make_visible(model)),
+        phrase("picture_source", language, text=_shorten(translation.source_text)),
+        phrase("picture_translation", language, text=_shorten(translation.text), model=make_visible(model)),
     )
     add_title_lines(figure, phrase(f"kind_{selection.kind}", language), lines)
     figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no hover, and the texts are most of the size
     return json.loads(figure.to_json())
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     visible = make_visible(" ".join(text.split()))
     return visible if len(visible) <= MAX_TEXT_CHARACTERS else visible[: MAX_TEXT_CHARACTERS - 1] + "…"

@@ -45,7 +45,7 @@ def overview(
         weights = np.concatenate([weights, weights.mean(axis=1, keepdims=True, dtype=np.float32)], axis=1)
         weights = np.concatenate([weights, weights.mean(axis=0, keepdims=True, dtype=np.float32)], axis=0)
     tiles, allowed, block = _downsample(weights, translation.attention.allowed(kind))
-    left, top = _starts(heads, averages), _starts(layers, averages)
+    left, top = _tile_starts(heads, averages), _tile_starts(layers, averages)
     x, y = _edges(left, tiles.shape[3]), _edges(top, tiles.shape[2])
     figure = go.Figure()
     figure.add_heatmap(
@@ -124,7 +124,7 @@ def _mosaic(tiles: FloatArray, allowed: BoolArray) -> FloatArray:
     return canvas.reshape(layers * (height + 1), heads * (width + 1))[:-1, :-1]
 
 
-def _starts(count: int, averages: bool) -> list[float]:
+def _tile_starts(count: int, averages: bool) -> list[float]:
     """Return the start of each tile, in units of a tile."""
     starts = [number * (1 + GAP) for number in range(count)]
     return [*starts, count * (1 + GAP) + AVERAGES_GAP] if averages else starts

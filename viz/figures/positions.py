@@ -93,14 +93,14 @@ def _add_table(
     figure.add_heatmap(
         z=table,
         hovertemplate=_template(words["cell"], position="%{y}", dimension="%{x}", value="%{z:.4f}"),
-        **_signed(table, theme),
+        **_diverging_scale(table, theme),
     )
     figure.add_heatmap(
         z=products,
         hovertemplate=_template(words["product"], first="%{y}", second="%{x}", value="%{z:.4f}"),
         xaxis="x2",
         yaxis="y2",
-        **(_unsigned(products, theme) if products.min() >= 0 else _signed(products, theme)),
+        **(_sequential_scale(products, theme) if products.min() >= 0 else _diverging_scale(products, theme)),
     )
     figure.add_scatter(
         x=list(range(len(table))),
@@ -125,7 +125,7 @@ def _add_bias(figure: go.Figure, bias: FloatArray, head: int, words: Mapping[str
     figure.add_heatmap(
         z=bias[head],
         hovertemplate=_template(words["added"], query="%{y}", key="%{x}", value="%{z:.4f}"),
-        **_signed(bias[head], theme),
+        **_diverging_scale(bias[head], theme),
     )
     queries, keys = bias.shape[1:]
     for number, head_bias in enumerate(bias):
@@ -153,13 +153,13 @@ def _add_bias(figure: go.Figure, bias: FloatArray, head: int, words: Mapping[str
     return [words["bias_map"].format(number=head + 1), words["by_distance"]]
 
 
-def _signed(values: FloatArray, theme: Theme) -> dict[str, Any]:
+def _diverging_scale(values: FloatArray, theme: Theme) -> dict[str, Any]:
     """Return a diverging colour scale, symmetric around zero: orange below, blue above."""
     max_abs = max(1e-6, float(np.abs(values).max()))
     return {"zmin": -max_abs, "zmax": max_abs, "colorscale": colour_scale("difference", theme), "showscale": False}
 
 
-def _unsigned(values: FloatArray, theme: Theme) -> dict[str, Any]:
+def _sequential_scale(values: FloatArray, theme: Theme) -> dict[str, Any]:
     """Return a sequential colour scale from the minimum to the maximum, for values without a sign."""
     low, high = float(values.min()), float(values.max())
     scale = colour_scale("headlight", theme)

@@ -102,7 +102,7 @@ def erasure_experiment(inputs: ExperimentInput) -> ExperimentResult:
     )
     numbers: dict[str, TextPhraseOrNumber] = {
         "probability": probability(judgement.log_odds), "rest": probability(remaining_log_odds), "count": len(erased),
-        "word": strongest.label, "effect": _signed(strongest.erasure_effect),
+        "word": strongest.label, "effect": _format_signed(strongest.erasure_effect),
         "log_odds": judgement.log_odds, "log_odds_rest": remaining_log_odds,
     }  # fmt: skip
     flips = (judgement.log_odds > 0) != (remaining_log_odds > 0)
@@ -111,7 +111,7 @@ def erasure_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((verdicts, bars), numbers, (fact,), position_labels=labels)
 
 
-def _signed(number: float) -> str:
+def _format_signed(number: float) -> str:
     return f"{number:+.2f}".replace("-", "−")
 
 
@@ -141,14 +141,14 @@ def negation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure the effect of "not" before praise and before blame."""
     good, bad = (inputs.run_judge(measure_negation, word) for word in OPPOSITES)
     rows: list[list[TextPhraseOrNumber]] = [
-        [template.format(result.word), _signed(log_odds), f"{probability(log_odds):.3f}"]
+        [template.format(result.word), _format_signed(log_odds), f"{probability(log_odds):.3f}"]
         for result in (good, bad)
         for template, log_odds in ((PLAIN_SENTENCE, result.plain), (NEGATED_SENTENCE, result.denied))
     ]
     table = Table(Phrase("verdicts"), (Phrase("review"), Phrase("log_odds"), Phrase("chance")), rows)
     changes = [result.denied - result.plain for result in (good, bad)]
     bars = BarChart(Phrase("moved"), list(OPPOSITES), changes, digits=2)
-    numbers: dict[str, TextPhraseOrNumber] = {"good": _signed(changes[0]), "bad": _signed(changes[1])}
+    numbers: dict[str, TextPhraseOrNumber] = {"good": _format_signed(changes[0]), "bad": _format_signed(changes[1])}
     correct = "opposite" if changes[0] < -MIN_LOG_ODDS and changes[1] > MIN_LOG_ODDS else ""
     return ExperimentResult((table, bars), numbers, correct_option=correct)
 

@@ -116,7 +116,7 @@ class LessonSession:
             figure for figure in self.run(step, **values).answer["figures"] if figure["form"] == "trains"
         ]
         if not training_figures:
-            raise ValueError(f"{self.lesson.name}.{step} trains nothing. run() says what it computes.")
+            raise ValueError(f"{self.lesson.name}.{step} does not train a model. Call run() instead.")
         return pd.concat(
             [train_all(run, number) for number, run in enumerate(training_figures[0]["runs"], start=1)],
             ignore_index=True,

@@ -146,17 +146,17 @@ def generation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult(figures, numbers, ("changes" if changed else unchanged,), correct)
 
 
-def common_prefix_length(one: GreedyOutput, other: GreedyOutput) -> int:
+def common_prefix_length(first: GreedyOutput, second: GreedyOutput) -> int:
     """Count the tokens up to the first difference."""
-    pairs = enumerate(zip(one.ids, other.ids, strict=False))
-    return next((index for index, (left, right) in pairs if left != right), min(len(one.ids), len(other.ids)))
+    pairs = enumerate(zip(first.ids, second.ids, strict=False))
+    return next((index for index, (left, right) in pairs if left != right), min(len(first.ids), len(second.ids)))
 
 
-def max_log_probability_gap(one: GreedyOutput, other: GreedyOutput) -> float:
+def max_log_probability_gap(first: GreedyOutput, second: GreedyOutput) -> float:
     """Return the largest gap between log probabilities, up to and including the first different token."""
     # The first different token still has the same prefix in both outputs.
-    count = min(common_prefix_length(one, other) + 1, len(one.ids), len(other.ids))
-    return float(np.abs(one.log_probabilities[:count] - other.log_probabilities[:count]).max(initial=0.0))
+    count = min(common_prefix_length(first, second) + 1, len(first.ids), len(second.ids))
+    return float(np.abs(first.log_probabilities[:count] - second.log_probabilities[:count]).max(initial=0.0))
 
 
 def token_with_probability(tokens: Sequence[str], output: GreedyOutput, position: int) -> str:

@@ -44,7 +44,7 @@ MARKDOWN_CHARACTERS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")  # special charact
 class NotebookSelection:
     """The page's selection: indices from 0, a layer and head per kind of attention, and the controls of each step."""
 
-    places: Mapping[str, int]
+    positions: Mapping[str, int]
     heads: Mapping[str, tuple[int, int]]
     controls: Mapping[str, Mapping[str, Any]]
 
@@ -70,7 +70,7 @@ def notebook_function(service: Service) -> Callable[[Mapping[str, Any]], dict[st
     return lesson_notebook
 
 
-def _plain(value: Any) -> Any:
+def _to_list(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -80,7 +80,7 @@ def parse_selection(values: Any, session: LessonSession, service: Service) -> No
         raise PageError("look", "not_names", {"given": repr_short(values), "example": '{"token": 0}'})
     translation = session.translation
     counts = {"token": len(session.tokens), "key": len(session.tokens), "written": len(session.written)}
-    places = {name: check_int(name, values.get(name, 0), low=0, high=count - 1) for name, count in counts.items()}
+    positions = {name: check_int(name, values.get(name, 0), low=0, high=count - 1) for name, count in counts.items()}
     heads: dict[str, tuple[int, int]] = {}
     for kind in KINDS:
         layers, count = translation.attention.of(kind).shape[:2]
@@ -95,7 +95,7 @@ def parse_selection(values: Any, session: LessonSession, service: Service) -> No
         for step in session.lesson.steps
         if step.experiment is not None
     }
-    return NotebookSelection(places, heads, controls)
+    return NotebookSelection(positions, heads, controls)
 
 
 # ---------------------------------------------------------------- the cells
@@ -137,7 +137,7 @@ def _first_cells(session: LessonSession, request: Mapping[str, Any], selection: 
     )
     lines = ["import headlight", "", f"lesson = headlight.lesson({arguments})"]
     if any(step.figures for step in session.lesson.steps):
-        places = ", ".join(str(selection.places[name]) for name in ("token", "key", "written"))
+        positions = ", ".join(str(selection.positions[name]) for name in ("token", "key", "written"))
         heads = ", ".join(str(selection.heads[kind]) for kind in KINDS)
         lines = [
             "import numpy as np",
@@ -146,7 +146,7 @@ def _first_cells(session: LessonSession, request: Mapping[str, Any], selection: 
             *lines,
             "tensor = lesson.tensor  # @probe",
         ]
-        lines += [f"token, key_token, written = {places}  # @places", f"{', '.join(KINDS)} = {heads}  # @heads"]
+        lines += [f"token, key_token, written = {positions}  # @places", f"{', '.join(KINDS)} = {heads}  # @heads"]
     return translate_comments("\n".join([*lines, "lesson.translation.text"]), phrases(session.language))
 
 
@@ -162,7 +162,7 @@ class NotebookWriter:
 
     def make_labels(self, service: Service) -> dict[str, str]:
         """Return the selected tokens and the languages, by their names in phrases."""
-        session, indices = self.session, self.selection.places
+        session, indices = self.session, self.selection.positions
         translation = session.translation
         info = model_json(service, translation)
         outputs = indices["written"]
@@ -182,8 +182,8 @@ class NotebookWriter:
         result = session.run(step.name, **self.selection.controls[step.name]) if step.experiment is not None else None
         active = variants(self.model, result.answer["holds"] if result else ())
         row = self.labels["token" if step.kind == "encoder" else "written"]
-        causal = {"allowed": str(self.selection.places["written"] + 1), "keys": str(len(session.written))}
-        causal["hidden"] = str(len(session.written) - self.selection.places["written"] - 1)
+        causal = {"allowed": str(self.selection.positions["written"] + 1), "keys": str(len(session.written))}
+        causal["hidden"] = str(len(session.written) - self.selection.positions["written"] - 1)
         numbers = model_numbers(self.model) | (result.numbers if result else {})
         ids = {f"id{index + 1}": str(token.id) for index, token in enumerate(session.translation.source_tokens[:3])}
         values = {
@@ -213,7 +213,7 @@ class NotebookWriter:
 
     def step_view(self, step: Step) -> StepView:
         """Return the row, layer and head of a step's question."""
-        row = self.selection.places["token" if step.kind == "encoder" else "written"]
+        row = self.selection.positions["token" if step.kind == "encoder" else "written"]
         return StepView(self.session, step, row, *self.selection.heads[step.kind], self.model, self.table)
 
     def question_cell(
@@ -240,7 +240,7 @@ class NotebookWriter:
             return [f"{source}\n{step_code(step, active, divisor, scale)}"]
         defaults = {} if step.experiment is None else check_controls(step.experiment.controls, {}, self.settings)
         values = self.selection.controls[step.name]
-        arguments = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != defaults[name]]
+        arguments = [f"{name}={_to_list(value)!r}" for name, value in values.items() if value != defaults[name]]
         call = ", ".join([repr(step.name), *arguments])
         cells = [f"{source}\nlesson.run({call})"]
         if any(figure["form"] == "trains" for figure in result.answer["figures"]):

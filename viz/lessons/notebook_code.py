@@ -143,7 +143,7 @@ def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> st
     ]
     if any("{layer}" in line or "[head]" in line for line in code.lines):
         selection.insert(0, f"layer, head = {step.kind}")
-    return "\n".join([*selection, *code.lines, *_displayed(displayed)])
+    return "\n".join([*selection, *code.lines, *_wrap_in_display(displayed)])
 
 
 def translate_comments(code: str, table: Mapping[str, str]) -> str:
@@ -151,6 +151,6 @@ def translate_comments(code: str, table: Mapping[str, str]) -> str:
     return re.sub(r"  # @(\w+)$", lambda match: f"  # {table[f'lesson_code_{match[1]}']}", code, flags=re.MULTILINE)
 
 
-def _displayed(names: Sequence[str]) -> list[str]:
+def _wrap_in_display(names: Sequence[str]) -> list[str]:
     """Wrap all expressions but the last in `display()`."""
     return [*(f"display({expression})" for expression in names[:-1]), *names[-1:]]

@@ -41,13 +41,13 @@ class ResultTables:
             case "heat":
                 yield title, self._matrix(part)
             case "bars":
-                yield title, pd.DataFrame({"": part["says"]}, index=self._all(part["names"]))
+                yield title, pd.DataFrame({"": part["says"]}, index=self._phrases(part["names"]))
             case "lines":
                 columns = {self.phrase(line["name"]): line["y"] for line in part["lines"]}
                 yield title, pd.DataFrame(columns, index=pd.Index(part["x"], name=self.phrase(part["x_name"])))
             case "table":
-                rows = [self._all(row) for row in part["rows"]]
-                yield title, pd.DataFrame(rows, columns=self._all(part["columns"]))
+                rows = [self._phrases(row) for row in part["rows"]]
+                yield title, pd.DataFrame(rows, columns=self._phrases(part["columns"]))
             case "texts":
                 for entry in part["texts"]:
                     yield self.phrase(entry["name"]), self.phrase(entry["text"])
@@ -57,17 +57,18 @@ class ResultTables:
             case "trains":
                 yield "", pd.DataFrame(part["runs"])
             case form:
-                raise ValueError(f"A notebook has no way to show {form!r}. Add one here.")
+                raise ValueError(f"Notebooks cannot show {form!r}. Add a function for it here.")
 
     def _matrix(self, part: Mapping[str, Any]) -> pd.DataFrame:
         encoded = part["numbers"]
         matrix = np.frombuffer(base64.b64decode(encoded["numbers"]), dtype="<f4").reshape(encoded["shape"])
         rows, columns = (
-            self._all(part[name]) or range(size) for name, size in zip(("rows", "columns"), matrix.shape, strict=True)
+            self._phrases(part[name]) or range(size)
+            for name, size in zip(("rows", "columns"), matrix.shape, strict=True)
         )
         return pd.DataFrame(matrix, index=rows, columns=columns).iloc[:MAX_ROWS, :MAX_ROWS].round(4)
 
-    def _all(self, values: Sequence[Any]) -> list[str]:
+    def _phrases(self, values: Sequence[Any]) -> list[str]:
         return [self.phrase(value) for value in values]
 
     def phrase(self, value: Any) -> str:

@@ -22,7 +22,7 @@ def source_listing(function: Callable[..., Any], text: str) -> dict[str, Any]:
     highlighted = [number for number, line in numbered if text in line]
     if not highlighted:
         raise LookupError(
-            f"{function.__qualname__} has no line with {text!r} any more. Name the line that does it now."
+            f"{function.__qualname__} has no line with {text!r}. Update the text of the highlighted line."
         )
     file = Path(inspect.getsourcefile(function) or "").resolve()
     relative_path = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name

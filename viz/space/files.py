@@ -17,9 +17,9 @@ CORPORA = ("guess", "mini", "order", "toy")  # used by lessons; the larger ones 
 PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)([^)\s]+)\)")
 
 
-def find_root(places: Iterable[Path] | None = None) -> Path:
+def find_root(folders: Iterable[Path] | None = None) -> Path:
     """Return the checkout: the package's folder, or the current one if the package is installed."""
-    for folder in places or (HOME, Path.cwd()):
+    for folder in folders or (HOME, Path.cwd()):
         if all((folder / name).is_file() for name in ROOT_FILES):
             return folder
     raise CommandError(

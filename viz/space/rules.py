@@ -55,7 +55,7 @@ def faults(files: Mapping[str, Path], hardware: str | None = None) -> Iterator[s
     readme = files.get("README.md")
     if readme is None or not readme.is_file():
         return
-    yield from card_faults(readme, set(files), _pinned(files.get("requirements.txt"), "gradio"), hardware)
+    yield from card_faults(readme, set(files), _pinned_version(files.get("requirements.txt"), "gradio"), hardware)
 
 
 def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str | None = None) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _card(readme: Path) -> dict[str, Any] | str:
     return card or "README.md has no front matter: it begins and ends with a line of three dashes."
 
 
-def _pinned(requirements: Path | None, package: str) -> str | None:
+def _pinned_version(requirements: Path | None, package: str) -> str | None:
     text = requirements.read_text(encoding="utf-8") if requirements is not None and requirements.is_file() else ""
     match = re.search(rf"^{package}(?:\[[^\]]*\])?==([\w.]+)", text, re.MULTILINE)
     return match[1] if match else None

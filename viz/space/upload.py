@@ -45,20 +45,21 @@ def upload(
     private: bool = False,
     hardware: str | None = None,
     replace: bool = False,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> bool:
     """Create or update the Space and delete its other files. Returns whether anything changed."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
 
     if get_token() is None:
         raise CommandError(
-            f"No token is here. Create one that may write at {TOKENS}, then run `hf auth login`, or set HF_TOKEN."
+            f"There is no Hub token on this machine. Create one with write access at {TOKENS}, run `hf auth login`, "
+            "or set HF_TOKEN."
         )
     api: Any = HfApi(endpoint=endpoint(), user_agent=AGENT)
     with hub_errors(name, api), quiet_library():
         contents = _contents(api, name)
         if contents is None:
-            say(f"Creating the Space {name}.")
+            log(f"Creating the Space {name}.")
             api.create_repo(
                 name, repo_type="space", space_sdk="gradio", space_hardware=hardware, private=private, exist_ok=True
             )
@@ -66,9 +67,9 @@ def upload(
         commit, names = contents
         if MARK not in names and names - BEGINNING and not replace:
             raise CommandError(
-                f"{name} holds another app, whose files would be deleted. Choose another name, or add --replace."
+                f"{name} contains another app, whose files would be deleted. Choose another name, or add --replace."
             )
-        say(f"Sending {len(files)} files to {name}. If it is interrupted, run the same command again to go on.")
+        log(f"Sending {len(files)} files to {name}. If it is interrupted, run the same command again to go on.")
         deleted = sorted(names - set(files) - {".gitattributes"})
         result = api.create_commit(
             name,
@@ -126,7 +127,7 @@ def hub_errors(name: str, api: Any) -> Iterator[None]:
     except errors.OfflineModeIsEnabled:
         raise CommandError("HF_HUB_OFFLINE is set, so nothing can be sent. Unset it.") from None
     except errors.HfHubHTTPError as error:
-        raise CommandError(_by_status(name, api, error)) from None
+        raise CommandError(_explain_status(name, api, error)) from None
     except (httpx2.HTTPError, OSError) as error:
         reason = f"The connection to {host()} failed: {_line(str(error) or type(error).__name__)}"
         raise CommandError(f"{reason} Check the network, the proxy and HF_ENDPOINT. {AGAIN}.") from None
@@ -134,7 +135,7 @@ def hub_errors(name: str, api: Any) -> Iterator[None]:
         raise CommandError(f"{host()} did not take the files: {_line(str(error))} {AGAIN}.") from None
 
 
-def _by_status(name: str, api: Any, error: Any) -> str:
+def _explain_status(name: str, api: Any, error: Any) -> str:
     """Explain an HTTP error of the Hub, with a fix."""
     status, reason = error.response.status_code, _line(error.server_message or "")
     if status == 401:
@@ -142,7 +143,7 @@ def _by_status(name: str, api: Any, error: Any) -> str:
     if status == PAID:
         return f"{reason} A free account may have two Spaces on ZeroGPU: add --hardware zero-a10g.".strip()
     if status in (403, 404):
-        return _forbidden(name, api, reason).replace("  ", " ")
+        return _explain_forbidden(name, api, reason).replace("  ", " ")
     if status in (409, 412):
         return f"{name} was changed meanwhile. {AGAIN}."
     if status == 429 or status >= 500:
@@ -150,7 +151,7 @@ def _by_status(name: str, api: Any, error: Any) -> str:
     return f"{host()} refused the files (status {status}): {reason}"
 
 
-def _forbidden(name: str, api: Any, reason: str) -> str:
+def _explain_forbidden(name: str, api: Any, reason: str) -> str:
     """Explain why the token may not write, as far as the Hub's account data shows."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError

@@ -67,7 +67,7 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         name = check_choice("method", values.get("method"), choices=METHODS)
         translation = service.translate(service.check(values.get("request")))
         query = parse_word_query(service, translation, values)
-        word = WordQuery(query.places, query.head, query.aligning, MAX_SECONDS)
+        word = WordQuery(query.positions, query.head, query.aligning, MAX_SECONDS)
         result: Attribution = service.run_on_translator(
             translation.request.model, attribute_word, translation, word, name
         )
@@ -81,7 +81,7 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
             "head": query.head if name == "head" else query.aligning[:2] if name == "aligning" else None,
             "agrees": {
                 other: [
-                    None if math.isnan(each) else round(each, 4) for each in agreement(query, result.scores, scores)
+                    None if math.isnan(value) else round(value, 4) for value in agreement(query, result.scores, scores)
                 ]
                 for other, scores in other_scores.items()
             },
@@ -101,9 +101,9 @@ def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
         else:
             order = parse_order(values["order"], query)
         curve = service.run_on_translator(
-            translation.request.model, word_erasure_curve, translation, query.places, order
+            translation.request.model, word_erasure_curve, translation, query.positions, order
         )
-        return {"curve": [round(each, 6) for each in curve]}
+        return {"curve": [round(score, 6) for score in curve]}
 
     return hide_words
 
@@ -113,15 +113,15 @@ def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
 
     def account_word(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        place = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
+        position = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
         name = translation.request.model
         info = service.model_info(name)
-        token = translation.target_tokens[place]
+        token = translation.target_tokens[position]
         rivals = other_candidates(token)[:MAX_RIVALS]
         last = info.model.config.target_vocabulary - 1
-        default = likeliest_rival(translation, place)
+        default = likeliest_rival(translation, position)
         rival = check_int("rival", default if values.get("rival") is None else values["rival"], low=0, high=last)
-        account: WordAccount = service.run_on_translator(name, word_account, translation, place, rival)
+        account: WordAccount = service.run_on_translator(name, word_account, translation, position, rival)
 
         def label(token_id: int) -> str:
             return truncate(make_visible(info.target_tokenizer.label(token_id)))
@@ -149,10 +149,10 @@ def logit_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
     def logit_details(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
         tokens = len(translation.target_tokens)
-        place = check_int("token", values.get("token"), low=0, high=tokens - 1)
+        position = check_int("token", values.get("token"), low=0, high=tokens - 1)
         name = translation.request.model
         layers: list[LayerPrediction] = service.run_on_translator(name, logit_lens, translation)
-        decomposition: LogitDecomposition = service.run_on_translator(name, decompose_logit, translation, place)
+        decomposition: LogitDecomposition = service.run_on_translator(name, decompose_logit, translation, position)
         tokenizer = service.model_info(name).target_tokenizer
 
         def label(token: int) -> str:
@@ -169,14 +169,14 @@ def logit_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
                 for layer in layers
             ],
             "words": [label(token) for token in decomposition.ids],
-            "logits": [round(float(each), 5) for each in decomposition.logits],
+            "logits": [round(float(logit), 5) for logit in decomposition.logits],
             "terms": [
                 {
                     "part": term.part,
                     "kind": term.kind,
                     "layer": term.layer,
                     "head": term.head,
-                    "effects": [round(float(each), 6) for each in term.effects],
+                    "effects": [round(float(effect), 6) for effect in term.effects],
                 }
                 for term in decomposition.terms
             ],
@@ -191,7 +191,7 @@ def parse_word_query(service: Service, translation: Translation, values: Mapping
     if not isinstance(value, list) or not 0 < len(value) <= MAX_WORD_TOKENS or len(set(map(repr, value))) < len(value):
         raise PageError("places", "wrong_field", {"name": "places"})
     tokens = len(translation.target_tokens)
-    places = [check_int("places", place, low=0, high=tokens - 1) for place in value]
+    positions = [check_int("places", position, low=0, high=tokens - 1) for position in value]
     layers, heads = translation.attention.cross.shape[:2]
     head = None
     if values.get("head") is not None:
@@ -204,7 +204,7 @@ def parse_word_query(service: Service, translation: Translation, values: Mapping
     if best_head and best_head["layer"] < layers and best_head["head"] < heads:
         aligning = AlignmentHead(best_head["layer"], best_head["head"], best_head.get("shift", 0))
     info = service.model_info(translation.request.model)
-    return attribution_query(info, translation, places, head=head, aligning=aligning)
+    return attribution_query(info, translation, positions, head=head, aligning=aligning)
 
 
 def word_values(translation: Translation) -> list[dict[str, Any]]:
@@ -212,8 +212,8 @@ def word_values(translation: Translation) -> list[dict[str, Any]]:
     results = []
     for word in source_words(translation):
         full = make_visible(word.text)
-        special = translation.source_tokens[word.places[0]].special
-        results.append({"label": truncate(full), "full": full, "special": special, "places": list(word.places)})
+        special = translation.source_tokens[word.positions[0]].special
+        results.append({"label": truncate(full), "full": full, "special": special, "places": list(word.positions)})
     return results
 
 
@@ -236,7 +236,11 @@ def _is_score(value: Any) -> bool:
 
 def parse_order(value: Any, query: AttributionQuery) -> list[int]:
     """Parse a permutation of the words that can be hidden."""
-    places = removal_order(query, [0.0] * len(query.words))
-    if not isinstance(value, list) or any(type(place) is not int for place in value) or sorted(value) != places:
+    positions = removal_order(query, [0.0] * len(query.words))
+    if (
+        not isinstance(value, list)
+        or any(type(position) is not int for position in value)
+        or sorted(value) != positions
+    ):
         raise PageError("order", "wrong_field", {"name": f"order ({repr_short(value)})"})
     return value

@@ -92,9 +92,9 @@ def path_texts(
     Byte tokens decode only together, so each path is decoded as a whole; paths share most of their text.
     """
     path_text = {-1: ""}
-    for place, node in enumerate(nodes):
-        text, before = decode(translation.tree.path(place)), path_text[node.parent]
-        path_text[place] = text
+    for index, node in enumerate(nodes):
+        text, before = decode(translation.tree.path(index)), path_text[node.parent]
+        path_text[index] = text
         common = next(
             (at for at, (old, new) in enumerate(zip(before, text, strict=False)) if old != new),
             min(len(before), len(text)),
@@ -110,16 +110,16 @@ def finished_nodes(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[H
     nodes = tree.nodes
     ranks = {hypothesis.ids: rank for rank, hypothesis in enumerate(hypotheses) if hypothesis.reverse_score is not None}
 
-    def order(place: int) -> tuple[int, bool, float]:
-        return ranks.get(tree.path(place), len(ranks)), nodes[place].id not in ends, -nodes[place].score
+    def order(index: int) -> tuple[int, bool, float]:
+        return ranks.get(tree.path(index), len(ranks)), nodes[index].id not in ends, -nodes[index].score
 
-    return sorted((place for place, node in enumerate(nodes) if node.outcome == "finished"), key=order)
+    return sorted((index for index, node in enumerate(nodes) if node.outcome == "finished"), key=order)
 
 
-def reverse_scores(translation: Translation, places: Sequence[int]) -> list[float | None]:
+def reverse_scores(translation: Translation, indices: Sequence[int]) -> list[float | None]:
     """Reverse score of each of these nodes, if reranking ran."""
     scores = {hypothesis.ids: hypothesis.reverse_score for hypothesis in translation.hypotheses}
-    results = [scores.get(translation.tree.path(place)) for place in places]
+    results = [scores.get(translation.tree.path(index)) for index in indices]
     return [None if score is None else round(score, 6) for score in results]
 
 

@@ -55,7 +55,7 @@ def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
         counts: dict[tuple[int, ...], list[AlignmentCounts]] = service.run_on_translator(
             str(values.get("model")), count_heads, pairs
         )
-        return {"heads": [[*place, [list(astuple(each)) for each in errors]] for place, errors in counts.items()]}
+        return {"heads": [[*head, [list(astuple(pair)) for pair in errors]] for head, errors in counts.items()]}
 
     return count_links
 
@@ -64,9 +64,9 @@ def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
     """Call: the predicted effect of every head on a word, or on its lead over a rival; the largest are measured."""
 
     def strongest_effects(values: Mapping[str, Any]) -> dict[str, Any]:
-        translation, place, rival = _parse_word(service, values)
+        translation, position, rival = _parse_word(service, values)
         summary: EffectSummary = service.run_on_translator(
-            translation.request.model, summarise_effects, translation, place, MAX_LISTED, rival
+            translation.request.model, summarise_effects, translation, position, MAX_LISTED, rival
         )
         heads = {kind: effects.round(4).tolist() for kind, effects in summary.heads.items()}
         return {"heads": heads, "strongest": [asdict(head) for head in summary.strongest]}
@@ -78,7 +78,7 @@ def measured_effect_function(service: Service) -> Callable[[Mapping[str, Any]], 
     """Call: the effect of one head, measured by a run without it."""
 
     def measured_effect(values: Mapping[str, Any]) -> dict[str, Any]:
-        translation, place, rival = _parse_word(service, values)
+        translation, position, rival = _parse_word(service, values)
         kind = parse_selection({"kind": values.get("kind")}, service.settings).kind
         layers, heads = translation.attention.of(kind).shape[:2]
         layer, head = (
@@ -87,7 +87,7 @@ def measured_effect_function(service: Service) -> Callable[[Mapping[str, Any]], 
         )
         part = AttentionPart(kind, layer, head)
         (effect,) = service.run_on_translator(
-            translation.request.model, measured_effects, translation, place, [(part,)], rival
+            translation.request.model, measured_effects, translation, position, [(part,)], rival
         )
         return {"measured": round(effect, 6)}
 
@@ -97,10 +97,10 @@ def measured_effect_function(service: Service) -> Callable[[Mapping[str, Any]], 
 def _parse_word(service: Service, values: Mapping[str, Any]) -> tuple[Translation, int, int | None]:
     """Validate the requested word of a translation and its rival, a token ID or None."""
     translation = service.translate(service.check(values.get("request")))
-    place = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
+    position = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
     last = service.model_info(translation.request.model).model.config.target_vocabulary - 1
     rival = None if values.get("rival") is None else check_int("rival", values["rival"], low=0, high=last)
-    return translation, place, rival
+    return translation, position, rival
 
 
 def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -117,7 +117,7 @@ def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict
 
 def parse_gold_pair(row: Any, *, turned: bool) -> AlignedPair:
     """Parse a row `[sentence, translation, links]`; `turned`: the model translates the second into the first."""
-    if not (isinstance(row, list) and len(row) == 3 and all(isinstance(each, str) for each in row)):
+    if not (isinstance(row, list) and len(row) == 3 and all(isinstance(text, str) for text in row)):
         raise PageError("links", "bad_links", {"given": repr_short(row)})
     first, second = parse_segmented(row[0]), parse_segmented(row[1])
     try:

@@ -65,7 +65,7 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],
         "scores": next((scores for section in rest if (scores := find_test_scores(section.blocks))), None),
-        "failure": next((find_failure(each.blocks) for each in rest if each.title == LIMITATIONS_TITLE), None),
+        "failure": next((find_failure(section.blocks) for section in rest if section.title == LIMITATIONS_TITLE), None),
         "reliability": _reliability(folder) if folder else None,
         "sections": [
             {"title": section.title, "blocks": section.blocks, "curve": training_curve(section.blocks)}

@@ -53,7 +53,7 @@ def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]
     result = {
         "encoding": encoding,
         "own": own,
-        "choices": [own, *(each for each in POSITIONS if each != own)],
+        "choices": [own, *(name for name in POSITIONS if name != own)],
         "form": form,
         "trained": is_trained,
         "length": len(table) if table.ndim == 2 and table.size else length,

@@ -120,7 +120,7 @@ class TranslateWidget(OneJobPerVisitor):
         turn = values.get("turn")
         with closing(self._messages_for_visitor(values, VISITOR.get().session, stop)) as steps:
             for step in steps:
-                yield _numbered(step, turn)
+                yield _add_request_number(step, turn)
 
     async def stream_through_gradio(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Any]:
         """`stream_messages` through Gradio's queue; the final skip keeps Gradio from repeating the last message."""
@@ -144,7 +144,7 @@ class TranslateWidget(OneJobPerVisitor):
             for step in steps:
                 if isinstance(step, str) and len(step) >= DEFER_FROM_CHARACTERS:
                     step = deferred_json(self.deferred_answers.store(step))
-                yield _numbered(step, turn)
+                yield _add_request_number(step, turn)
 
     def _messages_for_visitor(self, request: Mapping[str, Any], session: str, stop: Event) -> Generator[Step]:
         """Messages of a request, until the visitor sends another one."""
@@ -253,7 +253,7 @@ def _finding_values(finding: Finding) -> FindingValues:
     return {"sentences": sentences, "kind": kind, "layer": layer, "head": head, "row": row, "column": column}
 
 
-def _numbered(step: Step, turn: Any) -> Step:
+def _add_request_number(step: Step, turn: Any) -> Step:
     """Add the request number to a message, including queue position messages."""
     if isinstance(step, str):
         return with_request_number(step, turn)

@@ -200,7 +200,7 @@ def compare_words(before: Translation, forced: Translation, after: Translation) 
         entry: dict[str, Any] = {"before": None, "after": None}
         if pair.before is not None:
             word = first[pair.before]
-            entry |= {"before": word.text, "places": list(word.places)}
+            entry |= {"before": word.text, "places": list(word.positions)}
             entry |= {"log_before": word_log_probability(before, word), "log_after": word_log_probability(forced, word)}
         if pair.after is not None:
             entry["after"] = second[pair.after].text
@@ -210,5 +210,5 @@ def compare_words(before: Translation, forced: Translation, after: Translation) 
 
 def word_log_probability(translation: Translation, word: WrittenWord) -> float:
     """The log probability of a word: the sum over its tokens."""
-    probabilities = [translation.target_tokens[place].probability or 0.0 for place in word.places]
+    probabilities = [translation.target_tokens[position].probability or 0.0 for position in word.positions]
     return round(sum(math.log(max(probability, MIN_PROBABILITY)) for probability in probabilities), 6)

@@ -85,7 +85,7 @@ def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, An
         at = parse_row_selection(values, translation, service.settings)
         result = compute_head(service, translation, at.kind, at.layer, at.head)
         keys = visible_keys(
-            result.map.weights[at.row], at.column, every=check_bool("every", values.get("every", False))
+            result.map.weights[at.row], at.column, all_keys=check_bool("every", values.get("every", False))
         )
         sums = (result.queries[at.row].astype(np.float64) * result.keys).sum(axis=-1)
         return {
@@ -93,7 +93,7 @@ def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, An
             "query": encode_array(result.queries[at.row]),
             "keys": encode_array(result.keys[keys]),
             "divisor": round(result.divisor, 6) if result.divisor > 1 else None,
-            "sums": _rounded(sums),
+            "sums": _round(sums),
             **softmax_steps(result, at.row),
         }
 
@@ -107,7 +107,7 @@ def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         translation = service.translate(service.check(values.get("request")))
         at = parse_row_selection(values, translation, service.settings)
         weights = translation.attention_map(at.kind, at.layer, at.head).weights[at.row]
-        keys = visible_keys(weights, at.column, every=check_bool("every", values.get("every", False)))
+        keys = visible_keys(weights, at.column, all_keys=check_bool("every", values.get("every", False)))
         rest = np.setdiff1d(np.arange(len(weights)), keys)
         name = translation.request.model
         result: RowContributions
@@ -124,7 +124,7 @@ def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         if result.logit_changes is not None:
             info = service.model_info(name)
             label = info.target_tokenizer.label
-            answer["moved"] = _rounded(result.logit_changes)
+            answer["moved"] = _round(result.logit_changes)
             answer["moved_by_all"] = round(float(result.logit_changes.sum()), 6)
             answer["lifted"] = [
                 [truncate(make_visible(label(token))), round(change, 4)] for token, change in result.promoted_tokens
@@ -171,15 +171,15 @@ def decompose_score(service: Service, translation: Translation, cell: Cell, side
 
 
 def part_values(part: ScorePart) -> dict[str, Any]:
-    """A part for the browser, with the tokens that a head read most for it: `[place, value]`."""
-    order = sorted(range(len(part.reads)), key=lambda place: -abs(part.reads[place]))[:MAX_READS]
+    """A part for the browser, with the tokens that a head read most for it: `[index, value]`."""
+    order = sorted(range(len(part.reads)), key=lambda index: -abs(part.reads[index]))[:MAX_READS]
     return {
         "writer": part.writer,
         "kind": part.kind,
         "layer": part.layer,
         "head": part.head,
         "value": round(part.value, 5),
-        "reads": [[place, round(part.reads[place], 5)] for place in order],
+        "reads": [[index, round(part.reads[index], 5)] for index in order],
     }
 
 
@@ -233,11 +233,11 @@ def score_bias(added: FloatArray, layer: int, head: int) -> FloatArray | None:
     return added[head] if added.ndim == 3 else None
 
 
-def visible_keys(weights: FloatArray, selected: int | None, *, every: bool) -> list[int]:
+def visible_keys(weights: FloatArray, selected: int | None, *, all_keys: bool) -> list[int]:
     """Keys with a separate line, in order: the selected key and those with the largest weights."""
-    if every or len(weights) <= MAX_LINES:
+    if all_keys or len(weights) <= MAX_LINES:
         return list(range(len(weights)))
-    ranked = [int(place) for place in np.argsort(-weights, kind="stable") if place != selected]
+    ranked = [int(index) for index in np.argsort(-weights, kind="stable") if index != selected]
     return sorted(([] if selected is None else [selected]) + ranked[: MAX_LINES - (selected is not None)])
 
 
@@ -253,17 +253,17 @@ def softmax_steps(computation: HeadComputation, row: int) -> dict[str, Any]:
     shift = largest if needs_shift else 0.0
     powers = np.where(allowed, np.exp(np.where(allowed, scores - shift, 0.0)), 0.0)
     return {
-        "scores": _rounded(scores),
-        "bias": None if computation.bias is None else _rounded(computation.bias[row]),
+        "scores": _round(scores),
+        "bias": None if computation.bias is None else _round(computation.bias[row]),
         "allowed": allowed.tolist(),
         "shift": round(shift, 6),
-        "powers": _rounded(powers),
+        "powers": _round(powers),
         "total": round(float(powers.sum()), 6),
-        "weights": _rounded(computation.map.weights[row]),
+        "weights": _round(computation.map.weights[row]),
     }
 
 
-def _rounded(numbers: Any) -> list[float]:
+def _round(numbers: Any) -> list[float]:
     return [round(float(number), 6) for number in numbers]
 
 

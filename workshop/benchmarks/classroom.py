@@ -102,10 +102,10 @@ class Visitors:
 def measure(lessons: Sequence[tuple[int, int]], hostile: int, log: Log) -> dict[str, Any]:
     """Serve the page and measure each lesson, without and with hostile requests, and a single visitor."""
     with _serve([sys.executable, "app.py"], PORT):
-        return asyncio.run(attended(f"http://127.0.0.1:{PORT}", lessons, hostile, log))
+        return asyncio.run(measure_running_page(f"http://127.0.0.1:{PORT}", lessons, hostile, log))
 
 
-async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, log: Log) -> dict[str, Any]:
+async def measure_running_page(base: str, lessons: Sequence[tuple[int, int]], hostile: int, log: Log) -> dict[str, Any]:
     """Run the measurements of `measure` against a running page."""
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(base_url=base, timeout=PATIENCE, limits=limits) as client:
@@ -128,12 +128,14 @@ async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, 
     return {"alone": summary(single_visitor.seconds), "lessons": results}
 
 
-async def _lesson(addresses: Any, texts: Iterator[str], pupils: int, each: int, hostile: int) -> dict[str, Any]:
+async def _lesson(
+    addresses: Any, texts: Iterator[str], pupils: int, requests_per_pupil: int, hostile: int
+) -> dict[str, Any]:
     school, attackers, third = (Visitors(*addresses, address) for address in (SCHOOL, HOSTILE, THIRD))
     attack_tasks = [asyncio.create_task(attackers.press_once(text)) for text in islice(texts, hostile)]
     await asyncio.sleep(ARRIVAL if hostile else 0)
     third_task = asyncio.create_task(third.press_in_turn(texts))
-    texts_by_pupil = [iter(list(islice(texts, each))) for _ in range(pupils)]
+    texts_by_pupil = [iter(list(islice(texts, requests_per_pupil))) for _ in range(pupils)]
     start = time.perf_counter()
     await asyncio.gather(*map(school.press_in_turn, texts_by_pupil))
     elapsed = time.perf_counter() - start
@@ -142,7 +144,7 @@ async def _lesson(addresses: Any, texts: Iterator[str], pupils: int, each: int, 
     await asyncio.gather(*attack_tasks, third_task, return_exceptions=True)
     return {
         "pupils": pupils,
-        "sentences": each,
+        "sentences": requests_per_pupil,
         **{outcome: school.outcomes[outcome] for outcome in ("answered", "refused", "again")},
         "seconds": elapsed,
         "waits": spread(school.seconds),

@@ -38,7 +38,7 @@ class CountdownModel:
         group_words = words[2 * MAX_WORDS :]
         self.groups = [group_words[length::MAX_WORDS] for length in range(MAX_WORDS)]  # [n − 1]: ids of length n
         if not all(self.groups):
-            raise ValueError(f"{len(words)} whole words are too few for {MAX_WORDS} lengths: take a larger vocabulary.")
+            raise ValueError(f"{len(words)} whole words are too few for {MAX_WORDS} lengths. Use a larger vocabulary.")
         self.model = random_model(replace(shape.config, tie_output=False))
         self._separate()
         self._fit()

@@ -23,33 +23,33 @@ EXACT_ENGINES = ("transformers", "ctranslate2")  # in float32, their tokens must
 def measure(
     cases: Sequence[Case], engines: Mapping[str, EngineSpec], repetitions: int, threads: int, log: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Measure every case in every available engine: the times, and the share of equal tokens."""
-    available = {name: entry for name, entry in engines.items() if not entry.unavailable_reason}
-    absent = {name: entry.unavailable_reason for name, entry in engines.items() if entry.unavailable_reason}
-    for name, absence in absent.items():
-        log(f"skipped {name}: {absence}")
+    """Measure the times and the share of equal tokens of every case in every available engine."""
+    available = {name: spec for name, spec in engines.items() if not spec.unavailable_reason}
+    absent = {name: spec.unavailable_reason for name, spec in engines.items() if spec.unavailable_reason}
+    for name, reason in absent.items():
+        log(f"skipped {name}: {reason}")
     results: list[dict[str, Any]] = []
     for shape, shape_cases in groupby(cases, key=lambda case: case.shape):
-        with tempfile.TemporaryDirectory() as temporary, ExitStack() as workers:
+        with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
             folder, tokenizer = Path(temporary) / shape.name, random_tokenizer(shape.vocabulary)
             save_for_all_engines(folder, random_model(shape.config), tokenizer)
-            running = {
-                name: workers.enter_context(Worker(DecodingEngine, entry, folder, threads))
-                for name, entry in available.items()
+            workers = {
+                name: stack.enter_context(Worker(DecodingEngine, spec, folder, threads))
+                for name, spec in available.items()
             }
-            results += _interleaved(list(shape_cases), running, tokenizer, repetitions, log)
+            results += _measure_interleaved(list(shape_cases), workers, tokenizer, repetitions, log)
     return {"repetitions": repetitions, "threads": threads, "absent": absent, "cases": results}
 
 
-def _interleaved(
+def _measure_interleaved(
     cases: Sequence[Case],
-    running: Mapping[str, Worker],
+    workers: Mapping[str, Worker],
     tokenizer: Tokenizer,
     repetitions: int,
     log: Callable[[str], None],
 ) -> list[dict[str, Any]]:
     """Measure cases of one shape with interleaved engines (A B C A B C …), one at a time."""
-    outputs = {case: _prepare(case, running, tokenizer) for case in cases}
+    outputs = {case: _prepare(case, workers, tokenizer) for case in cases}
     seconds: dict[tuple[Case, str], list[float]] = {}
     for repetition in range(repetitions):
         for case in cases:
@@ -68,16 +68,16 @@ def _interleaved(
 
 
 def _prepare(
-    case: Case, running: Mapping[str, Worker], tokenizer: Tokenizer
+    case: Case, workers: Mapping[str, Worker], tokenizer: Tokenizer
 ) -> dict[str, tuple[Worker, list[list[int]]]]:
     """Run every engine once on the same sentences. Return the worker and the output of each job, by row."""
     texts = random_sentences(tokenizer, case.batch, case.tokens)
     work = Workload([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, case.tokens)
     outputs: dict[str, tuple[Worker, list[list[int]]]] = {}
-    for worker in running.values():
+    for worker in workers.values():
         for row, ids in worker.call("prepare", case.name, work).items():
             if [len(sentence) for sentence in ids] != [case.tokens] * case.batch:
-                raise RuntimeError(f"{row} did not write {case.tokens} tokens a sentence in {case.name}.")
+                raise RuntimeError(f"{row} did not generate {case.tokens} tokens per sentence in {case.name}.")
             outputs[row] = worker, ids
     return outputs
 
@@ -94,9 +94,9 @@ def _agreement(outputs: Mapping[str, list[list[int]]]) -> dict[str, float]:
 
 
 def disagreements(result: Mapping[str, Any]) -> list[str]:
-    """Return complaints about exact engines with different tokens, whose times are not comparable."""
+    """Return an error per exact engine whose tokens differ from Headlight's, so that its times are not comparable."""
     return [
-        f"{case['name']}: {row} wrote other tokens than we did ({share:.1%} are the same)"
+        f"{case['name']}: {row} generated other tokens than Headlight ({share:.1%} are equal)"
         for case in result["cases"]
         for row, share in case["same_tokens"].items()
         if row in EXACT_ENGINES and share < 1.0

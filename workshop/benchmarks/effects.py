@@ -79,15 +79,15 @@ def random_sentences(path: Path, column: str, count: int) -> list[str]:
 def cost(translator: Translator, text: str, repetitions: int, log: Log) -> dict[str, Any]:
     """Time effects and account of the word in the middle, in turns with a pass with gradients."""
     translation = translator.translate(text)
-    place = len(translation.target_tokens) // 2
-    word = translation.target_tokens[place]
+    position = len(translation.target_tokens) // 2
+    word = translation.target_tokens[position]
     rival = next(other.id for other in word.alternatives if other.id != word.id)
-    forward, backward = plain_pass(translator, translation, place)
+    forward, backward = plain_pass(translator, translation, position)
     jobs: dict[str, Callable[[], Any]] = {
         "forward": forward,
         "pass": lambda: backward(forward()),
-        "effects": lambda: word_effects(translator, translation, [place]),
-        "account": lambda: word_account(translator, translation, place, rival),
+        "effects": lambda: word_effects(translator, translation, [position]),
+        "account": lambda: word_account(translator, translation, position, rival),
     }
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for turn in range(repetitions):
@@ -97,7 +97,7 @@ def cost(translator: Translator, text: str, repetitions: int, log: Log) -> dict[
     return {
         "source_tokens": len(translation.source_tokens),
         "target_tokens": len(translation.target_tokens),
-        "place": place,
+        "place": position,
         "repetitions": repetitions,
         "seconds": {name: summary(times) for name, times in seconds.items()},
         "ratio": {name: paired_ratio(seconds[name], seconds["pass"]) for name in ("effects", "account")},
@@ -105,13 +105,13 @@ def cost(translator: Translator, text: str, repetitions: int, log: Log) -> dict[
 
 
 def plain_pass(
-    translator: Translator, translation: Translation, place: int
+    translator: Translator, translation: Translation, position: int
 ) -> tuple[Callable[[], tuple[Tensor, list[Tensor]]], Callable[[tuple[Tensor, list[Tensor]]], Gradients]]:
     """Return the forward pass of the whole translation, and the backward pass from log p(word) to the embeddings.
 
     The token ids are ready, attention is fused, and no parameter has a gradient, so the pass does no needless work.
     """
-    model, token = translator.model, translation.target_tokens[place].id
+    model, token = translator.model, translation.target_tokens[position].id
     with torch.inference_mode(mode=False):
         batch = translator.checker.prepare([translation.request])
         inputs = decoder_inputs(translator, translation, len(translation.target_tokens), 1)
@@ -130,7 +130,7 @@ def plain_pass(
         ):
             memory = model.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
             logits = model.decoder(inputs, model.decoder.new_state(memory, cached=False))
-            return logits[0, place].float().log_softmax(dim=-1)[token], embeddings
+            return logits[0, position].float().log_softmax(dim=-1)[token], embeddings
 
     def backward(graph: tuple[Tensor, list[Tensor]]) -> Gradients:
         return torch.autograd.grad(*graph)

@@ -37,7 +37,7 @@ WAIT_FOR_PAINT = """() => new Promise((done) => requestAnimationFrame(() => {
   channel.port1.onmessage = () => done(performance.now());
   channel.port2.postMessage(0);
 }))"""
-BUNDLE_URL = """performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js')).name"""
+BUNDLE_URL = """performance.getEntriesByType('resource').find((entry) => entry.name.endsWith('/headlight.js')).name"""
 STATE = f"(await import({BUNDLE_URL})).modules['core/state.js']"
 TRANSLATE = f"""async (text) => {{
   const {{ on, state }} = {STATE};
@@ -53,11 +53,11 @@ TRANSLATE = f"""async (text) => {{
 SWITCH = f"""async (count) => {{
   const waitForPaint = {WAIT_FOR_PAINT};
   const all = [...document.querySelectorAll('.wall-grid button')];
-  const thumbs = all.filter((each) => /^[0-9]+$/.test(each.dataset.head));
+  const thumbs = all.filter((button) => /^[0-9]+$/.test(button.dataset.head));
   const times = [];
   for (let turn = 0; turn < count; turn++) {{
     await waitForPaint();
-    await new Promise((done) => setTimeout(done, (turn * 7) % 17)); // a reader clicks at any moment between two frames
+    await new Promise((done) => setTimeout(done, (turn * 7) % 17)); // spread clicks over the time between two frames
     const start = performance.now();
     thumbs[(turn * 5) % thumbs.length].click();
     times.push(await waitForPaint() - start);
@@ -70,7 +70,7 @@ BASELINE_SWITCH = f"""async () => {{
   const title = () => chart()?.layout?.title?.text;
   const before = title();
   const start = performance.now();
-  [...document.querySelectorAll('button')].find((each) => each.textContent.trim() === 'next').click();
+  [...document.querySelectorAll('button')].find((button) => button.textContent.trim() === 'next').click();
   while (title() === before) await new Promise((done) => requestAnimationFrame(done));
   return await waitForPaint() - start;
 }}"""
@@ -81,17 +81,17 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
     """Run all measurements in sequence. The machine should be idle."""
     from playwright.sync_api import sync_playwright
 
-    quick = repetitions < 5
-    cold = [_measure_cold_start(log) for _ in range(1 if quick else 3)]
+    is_quick = repetitions < 5
+    cold_starts = [_measure_cold_start(log) for _ in range(1 if is_quick else 3)]
     with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as server:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
         )
         result = _measure_page(browser, server, repetitions, log)
-        result["cold_start"] = summary(cold)
-        result["growth"] = _measure_growth(browser, server, 20 if quick else 200, 100 if quick else 1000, log)
-        result["visitors"] = _measure_visitors(5 if quick else 30, 5, log)
+        result["cold_start"] = summary(cold_starts)
+        result["growth"] = _measure_growth(browser, server, 20 if is_quick else 200, 100 if is_quick else 1000, log)
+        result["visitors"] = _measure_visitors(5 if is_quick else 30, 5, log)
         command = [sys.executable, "-m", "workshop.benchmarks.gr_plot_page"]
         with _serve(command, PORT + 1) as _:
             result["plain"] = _measure_baseline(browser, repetitions, log)

@@ -45,12 +45,12 @@ class Pairs:
         self.model = random_model(shape.config)
         build = without_probes().Transformer
         # The models share tensors, because copies at other addresses were up to 8% faster or slower.
-        self.twin, self.double = (self._with_our_weights(build(shape.config)) for _ in range(2))
+        self.twin, self.double = (self._load_weights(build(shape.config)) for _ in range(2))
         self.source = torch.randint(3, shape.vocabulary, (1, TOKENS))
         self.target = torch.randint(3, shape.vocabulary, (1, TOKENS))
         with torch.inference_mode():
             if not torch.equal(self.model(self.source, self.target), self.twin(self.source, self.target)):
-                raise RuntimeError("The twin without probes computes something else.")
+                raise RuntimeError("The output of the copy without probes differs.")
 
     def step(self, pairs: int) -> dict[str, Any]:
         """Compare one cached step, averaged over a sentence."""
@@ -69,7 +69,7 @@ class Pairs:
         step, _ = prepare_step(self.model.decoder)
         return _compare(lambda: self._steps(self.model, step), lambda: self._steps(self.twin), pairs)
 
-    def _with_our_weights(self, model: Any) -> Any:
+    def _load_weights(self, model: Any) -> Any:
         model.load_state_dict(self.model.state_dict(), assign=True)
         return model.eval().requires_grad_(False)
 

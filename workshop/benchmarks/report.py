@@ -112,14 +112,14 @@ def decoding(result: Result, title: str = "Decoding, with every attention map") 
     return "\n".join(parts)
 
 
-def on_cpu(result: Result) -> str:
+def render_cpu_decoding(result: Result) -> str:
     """Render decoding on the CPU, with the goals of the default path."""
     goals = [
         [
             case["name"],
             f"{peer}: {_goal(goal.at_least, goal.at_most)}",
             _ratio(case["seconds"][OURS]["median"], case["seconds"][peer]["median"], slower=goal.at_most is not None),
-            goal_mark(goal.met(case["seconds"][OURS]["median"], case["seconds"][peer]["median"])),
+            goal_mark(goal.is_met(case["seconds"][OURS]["median"], case["seconds"][peer]["median"])),
         ]
         for case in result["cases"]
         for (name, peer), goal in GOALS.items()
@@ -139,7 +139,7 @@ def on_cpu(result: Result) -> str:
     return "\n".join([decoding(result), "### Goals\n", table(["case", "goal", "measured", ""], goals, words=2)])
 
 
-def on_gpu(result: Result) -> str:
+def render_gpu_decoding(result: Result) -> str:
     """Render decoding on a GPU, or why it was not measured."""
     if "absence" in result:
         return f"## On a GPU\n\n{result['absence']}\n"
@@ -365,7 +365,7 @@ def training(result: Result) -> str:
     )
 
 
-def in_browser(result: Result) -> str:
+def render_page(result: Result) -> str:
     """Render the latency, payload and memory of the page."""
     goals, growth, visitors = PAGE_GOALS, result["growth"], result["visitors"]
     timed = {
@@ -482,8 +482,8 @@ def live(result: Result) -> str:
     """Render live typing: the latency for typists and the slowdown of full requests."""
     painted, answered, ratio = result["painted"], result["answered"], result["ratio"]
     rows = [
-        ["from a keystroke until painted", _both(painted), "", ""],
-        ["from a keystroke until its answer has arrived", _both(answered), "", ""],
+        ["from a keystroke until painted", _format_percentiles(painted), "", ""],
+        ["from a keystroke until its answer has arrived", _format_percentiles(answered), "", ""],
         ["a full translation, idle server", f"{result['alone']['median']:.2f} s", "", ""],
         ["a full translation, all visitors typing", f"{result['among']['median']:.2f} s", "", ""],
         ["ratio, typing ÷ idle", f"{ratio:.2f}", f"at most {LIVE_GOAL:g}", goal_mark(ratio <= LIVE_GOAL)],
@@ -543,7 +543,7 @@ def classroom(result: Result) -> str:
     )  # fmt: skip
 
 
-def watched(result: Result) -> str:
+def render_training_load(result: Result) -> str:
     """Render the latency of answers during a training run."""
     ratio = result["ratio"]
     rows = [
@@ -642,25 +642,25 @@ def _estimated_capacity(result: Result) -> str:
     )
 
 
-def _both(times: Result) -> str:
+def _format_percentiles(times: Result) -> str:
     return f"{times['p50']:.2f} s, {times['p95']:.2f} s"
 
 
 SECTIONS: dict[str, Callable[[Result], str]] = {
-    "decode": on_cpu,
+    "decode": render_cpu_decoding,
     "probes": probes,
     "lines": lines,
     "memory": memory,
     "importance": importance,
     "effects": effects,
     "training": training,
-    "gpu": on_gpu,
-    "page": in_browser,
+    "gpu": render_gpu_decoding,
+    "page": render_page,
     "paint": painting,
     "visit": first_visit,
     "live": live,
     "class": classroom,
-    "watched": watched,
+    "watched": render_training_load,
     "scale": scale,
 }
 

@@ -38,7 +38,7 @@ from workshop.benchmarks.sleeping_replica import application
 CALLER_COUNT = 8  # concurrent callers, each of which sends the next request after the previous answer
 WORKER_COUNTS = (1, 4, 16, 64)  # sleeping replicas
 SLEEP_SECONDS = 1.0  # delay of a sleeping replica
-KILL_AT_SHARE = 0.3  # share of a measurement's duration before a process is killed
+KILL_AFTER_SHARE = 0.3  # share of a measurement's duration after which a process is killed
 TIMEOUT_SECONDS = 120.0  # limit for the recovery of a killed process
 SENTENCE = SENTENCE_100_TOKENS[: SENTENCE_100_TOKENS.index(".") + 1]
 
@@ -47,8 +47,8 @@ def measure(seconds: float, workers: Sequence[int], log: Log) -> dict[str, Any]:
     """Run all parts, each on a new cluster on this machine."""
     local_service = Service(Settings(cache_mb=0))
     result: dict[str, Any] = {"seconds": seconds, "callers": CALLER_COUNT, "sleep": SLEEP_SECONDS}
-    log("in one process, without a cluster")
-    result["here"] = _run_callers(local_service, seconds, _expected(local_service))
+    log("one process without a cluster")
+    result["here"] = _run_callers(local_service, seconds, _expected_text(local_service))
     with _cluster(cores=4) as address:  # Ray schedules two replicas, which share the real cores
         from headlight.viz.backends.replica import deployment
 
@@ -57,18 +57,18 @@ def measure(seconds: float, workers: Sequence[int], log: Log) -> dict[str, Any]:
         for count in (1, 2):
             log(f"replicas: {count}")
             _deploy(deployment.options(num_replicas=count, autoscaling_config=None).bind(), address)
-            _run_callers(page, 2.0, _expected(local_service))  # makes every replica load its model
-            result["replicas"][str(count)] = _run_callers(page, seconds, _expected(local_service))
-        log("a replica is killed")
-        result["killed_replica"] = _with_a_killed_replica(page, local_service, seconds)
-        log("a page's process is killed")
-        result["killed_page"] = _with_a_killed_page(local_service, address, seconds)
+            _run_callers(page, 2.0, _expected_text(local_service))  # so that every replica loads its model
+            result["replicas"][str(count)] = _run_callers(page, seconds, _expected_text(local_service))
+        log("a killed replica")
+        result["killed_replica"] = _measure_killed_replica(page, local_service, seconds)
+        log("a killed page process")
+        result["killed_page"] = _measure_killed_page(local_service, address, seconds)
     result["workers"] = {}
     encoded = encode_frame(ANSWER, encode(local_service.translate(_request(local_service, 0))))
     with _cluster(cores=4) as address:
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         for count in workers:
-            log(f"workers of known speed: {count}")
+            log(f"sleeping replicas: {count}")
             _deploy(application(count, SLEEP_SECONDS, encoded), address)
             _run_callers(page, 2.0, None, callers=count)
             result["workers"][str(count)] = _run_callers(page, seconds, None, callers=count)
@@ -122,35 +122,35 @@ def _request(service: Service, number: int) -> TranslationRequest:
     return service.check(_values(number))
 
 
-def _expected(service: Service) -> str:
+def _expected_text(service: Service) -> str:
     return service.translate(_request(service, 0)).text
 
 
 class _CallLog:
-    """Log of calls: time, latency, errors."""
+    """Latencies, wrong answers and failed calls of all callers."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.late: list[tuple[float, float]] = []  # (time of the answer, latency)
-        self.wrong = self.lost = self.again = 0
+        self.latencies: list[tuple[float, float]] = []  # (time of the answer, latency), in seconds
+        self.wrong_answers = self.lost_answers = self.retries = 0
 
-    def record(self, started: float, right: bool | None) -> None:
+    def record(self, started: float, is_right: bool | None) -> None:
         with self.lock:
-            self.late.append((time.monotonic(), time.monotonic() - started))
-            self.wrong += right is False
-            self.lost += right is None
+            self.latencies.append((time.monotonic(), time.monotonic() - started))
+            self.wrong_answers += is_right is False
+            self.lost_answers += is_right is None
 
     def values(self, seconds: float) -> dict[str, Any]:
-        latencies = sorted(latency for _, latency in self.late)
+        latencies = sorted(latency for _, latency in self.latencies)
         return {
             "answers": len(latencies),
             "rate": len(latencies) / seconds,
             "p50": statistics.median(latencies),
             "p95": latencies[int(0.95 * (len(latencies) - 1))],
             "longest": latencies[-1],
-            "wrong": self.wrong,
-            "lost": self.lost,
-            "again": self.again,
+            "wrong": self.wrong_answers,
+            "lost": self.lost_answers,
+            "again": self.retries,
         }
 
 
@@ -200,11 +200,11 @@ def _make_caller(service: Service, expected: str | None) -> Callable[[int], bool
 # ------------------------------------------------------------ killed processes
 
 
-def _with_a_killed_replica(page: Service, here: Service, seconds: float) -> dict[str, Any]:
+def _measure_killed_replica(page: Service, local_service: Service, seconds: float) -> dict[str, Any]:
     times: dict[str, float] = {}
 
     def kill(log: _CallLog) -> None:
-        time.sleep(KILL_AT_SHARE * seconds)
+        time.sleep(KILL_AFTER_SHARE * seconds)
         replicas_before = _replicas()
         os.kill(replicas_before[0], signal.SIGKILL)
         killed_at = time.monotonic()
@@ -213,11 +213,11 @@ def _with_a_killed_replica(page: Service, here: Service, seconds: float) -> dict
         time.sleep(seconds)
 
     started = time.monotonic()
-    log = _run(_make_caller(page, _expected(here)), seconds, CALLER_COUNT, kill)
+    log = _run(_make_caller(page, _expected_text(local_service)), seconds, CALLER_COUNT, kill)
     return log.values(time.monotonic() - started) | times
 
 
-def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str, Any]:
+def _measure_killed_page(local_service: Service, address: str, seconds: float) -> dict[str, Any]:
     """Kill one of two page processes. Callers switch to the other if one does not respond, like a load balancer."""
     ports = [free_port(), free_port()]
     settings = {
@@ -226,7 +226,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         "HEADLIGHT_CACHE_MB": "0",
         "HEADLIGHT_LINE": "500",
     }
-    expected_text, times, current_log = _expected(here), dict[str, float](), list[_CallLog]()
+    expected_text, times, current_log = _expected_text(local_service), dict[str, float](), list[_CallLog]()
 
     def ask(number: int) -> bool | None:
         for attempt in range(4):
@@ -235,7 +235,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
                 return _text(port, _values(number)) == expected_text
             except (httpx.HTTPError, ValueError, KeyError, IndexError):
                 if current_log:
-                    current_log[0].again += 1
+                    current_log[0].retries += 1
                 time.sleep(0.2)
         return None
 
@@ -247,8 +247,8 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         times["memory"] = _read_memory(first.pid)
 
         def kill(calls: _CallLog) -> None:
-            current_log.append(log)
-            time.sleep(KILL_AT_SHARE * seconds)
+            current_log.append(calls)
+            time.sleep(KILL_AFTER_SHARE * seconds)
             first.kill()
             first.wait()
             killed_at = time.monotonic()
@@ -278,9 +278,9 @@ def _text(port: int, values: dict[str, Any]) -> str:
     return match[1]
 
 
-def _wait_until(holds: Callable[[], bool]) -> None:
+def _wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    while not holds():
+    while not condition():
         if time.monotonic() > deadline:
-            raise RuntimeError("It does not become normal again.")
+            raise RuntimeError(f"The killed process was not replaced within {TIMEOUT_SECONDS:g} seconds.")
         time.sleep(0.05)

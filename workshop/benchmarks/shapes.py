@@ -88,7 +88,7 @@ class Goal:
         if (self.at_least is None) == (self.at_most is None):
             raise ValueError("A goal is either a speed-up or a share of the peer's time.")
 
-    def met(self, ours: float, peers: float) -> bool:
+    def is_met(self, ours: float, peers: float) -> bool:
         """Whether the two times meet the goal."""
         if self.at_least is not None:
             return peers / ours >= self.at_least

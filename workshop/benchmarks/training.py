@@ -52,7 +52,7 @@ def measure(repetitions: int, seconds: float, threads: int, log: Callable[[str],
     speeds: dict[str, list[float]] = {engine: [] for engine in ENGINES}
     for repetition in range(repetitions):
         for engine in ENGINES:
-            speeds[engine].append(_in_a_process(engine, seconds, threads))
+            speeds[engine].append(_run_in_process(engine, seconds, threads))
         log(f"training: {repetition + 1} of {repetitions}")
     return {
         "repetitions": repetitions,
@@ -62,7 +62,7 @@ def measure(repetitions: int, seconds: float, threads: int, log: Callable[[str],
     }
 
 
-def _in_a_process(engine: str, seconds: float, threads: int) -> float:
+def _run_in_process(engine: str, seconds: float, threads: int) -> float:
     command = [sys.executable]
     if engine == "headlight-two":
         engine, threads = "headlight", 1
@@ -121,7 +121,7 @@ def plain_loop(sentences: Sentences, batches: Sequence[RowArray]) -> Iterator[tu
         for rows in batches:
             batch = make_batch(sentences, rows, SPECIAL)
             labels = torch.full(batch.target.shape, SPECIAL.pad).flatten()
-            labels[batch.places] = batch.words
+            labels[batch.word_indices] = batch.words
             optimiser.zero_grad()
             logits = model(batch.source, batch.target)  # [batch, target, vocabulary]
             loss = criterion(logits.flatten(0, 1), labels)

@@ -31,13 +31,13 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
     time_answer(service, request)  # loads the model
     alone, during = [], []
     for number in range(repetitions):
-        log(f"answers alone and beside a training run: {number + 1} of {repetitions}")
+        log(f"answers alone and during a training run: {number + 1} of {repetitions}")
         alone.append(time_answer(service, request))
         run = runs.start(TRAINING_VISITOR, [LARGEST, LARGEST | {"positions": False}])
         poll_run(runs, run, lambda run=run: len(run.messages) > 3)  # type: ignore[misc]
         during.append(time_answer(service, request))
         if run.is_over:
-            raise RuntimeError("The run was over before the answer was there.")
+            raise RuntimeError("The training run ended before the answer arrived.")
         runs.on_visitor_left(TRAINING_VISITOR)
         runs.wait_for(lambda run=run: run.is_over, STOP_TIMEOUT)  # type: ignore[misc]
     full_runs = []

@@ -37,12 +37,12 @@ def without_probes() -> ModuleType:
         remaining = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & {"Probe", "Watchable", "watch"}
         remaining |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"watched"}
         if remaining:
-            raise RuntimeError(f"{name} uses {', '.join(sorted(remaining))} in a form that the twin cannot leave out.")
+            raise RuntimeError(f"{name} uses {', '.join(sorted(remaining))} in a form that cannot be removed.")
         twin = ModuleType(f"{PREFIX}.{name}")
         sys.modules[twin.__name__] = twin
         exec(compile(tree, f"<{twin.__name__}>", "exec"), twin.__dict__)  # noqa: S102 - our own source
     if not removed:
-        raise RuntimeError("No call of a probe was found: the twin would be the same code.")
+        raise RuntimeError("No call of a probe was found, so the copy would equal the original.")
     return sys.modules[f"{PREFIX}.{PROBED_MODULES[-1]}"]
 
 

@@ -69,7 +69,7 @@ class Worker:
         try:
             succeeded, answer = self._connection.recv()
         except EOFError as error:
-            raise WorkerError("A worker's process died, perhaps for want of memory.") from error
+            raise WorkerError("A worker process exited, possibly because memory ran out.") from error
         if not succeeded:
             raise WorkerError(answer)
         return answer

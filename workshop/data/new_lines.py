@@ -18,7 +18,7 @@ NON_WORD = re.compile(r"\W+")
 def new_lines(files: Sequence[Path], known_files: Sequence[Path], min_words: int, max_words: int) -> Iterator[str]:
     """Yield distinct lines within the word limits that are not in `known_files`, ignoring punctuation and case."""
     lines = (line for path in files for line in read_lines(path))
-    return _unseen(lines, line_fingerprints(known_files), min_words, max_words)
+    return _unseen_lines(lines, line_fingerprints(known_files), min_words, max_words)
 
 
 def line_fingerprints(files: Sequence[Path]) -> set[str]:
@@ -26,7 +26,7 @@ def line_fingerprints(files: Sequence[Path]) -> set[str]:
     return {text_fingerprint(line) for path in files for line in read_lines(path)}
 
 
-def _unseen(lines: Iterable[str], fingerprints: set[str], min_words: int, max_words: int) -> Iterator[str]:
+def _unseen_lines(lines: Iterable[str], fingerprints: set[str], min_words: int, max_words: int) -> Iterator[str]:
     for line in lines:
         key = text_fingerprint(line)
         if key and key not in fingerprints and min_words <= len(line.split()) <= max_words:

@@ -79,10 +79,10 @@ def cached_models() -> Iterator[ModelId]:
         name = repository.name.removeprefix("models--").replace("--", "/")
         references = (path.relative_to(repository / "refs").as_posix() for path in (repository / "refs").rglob("*"))
         commits = (path.name for path in (repository / "snapshots").glob("*") if COMMIT.fullmatch(path.name))
-        yield from list(_valid_ids(name, references)) or _valid_ids(name, commits)
+        yield from list(_valid_model_ids(name, references)) or _valid_model_ids(name, commits)
 
 
-def _valid_ids(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
+def _valid_model_ids(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
     """Yield the valid ids of complete models; other programs may cache anything."""
     for revision in sorted(revisions):
         try:

@@ -115,7 +115,7 @@ class DownloadProgress:
 
 
 def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
-    """Request the list of a model's files from the Hub; raise a HubError if it is too large or no model."""
+    """Request the list of a model's files from the Hub; raise a HubError if it is too large or not a model."""
     model_id = read_id(repository, revision)
     limit = parse_limit(os.environ.get(LIMIT_VARIABLE, ""))
     if no_network():
@@ -172,13 +172,13 @@ def select_files(model_id: ModelId, names: Any) -> list[str]:
     return metadata + weights
 
 
-def require_vocabulary(plan: DownloadPlan, here: Path | None = None) -> None:
+def require_vocabulary(plan: DownloadPlan, folder: Path | None = None) -> None:
     """Raise a HubError for a model without the files of a supported tokenizer.
 
-    `here`: the folder with all files except weights; its settings may name a tokenizer without vocabulary.
+    `folder`: the folder with all files except weights; its settings may name a tokenizer without vocabulary.
     """
     names = [file.name for file in plan.files]
-    may_need_none = SETTINGS in names if here is None else folder_has_vocabulary(here)
+    may_need_none = SETTINGS in names if folder is None else folder_has_vocabulary(folder)
     if not (has_vocabulary(names) or may_need_none):
         missing = "vocabulary (source.spm, spiece.model, …)"
         raise HubError("not_a_model", repository=plan.repository, missing=missing)
@@ -274,15 +274,15 @@ def _licence(value: Any) -> str:
     if not isinstance(licence, str):
         tags = (tag for tag in value.tags or () if isinstance(tag, str) and tag.startswith("license:"))
         licence = next(tags, "").removeprefix("license:")
-    return _plain(licence)
+    return _printable(licence)
 
 
 def _family(value: Any) -> str:
     config = getattr(value, "config", None)
-    return _plain(family_name(config)) if isinstance(config, dict) else ""
+    return _printable(family_name(config)) if isinstance(config, dict) else ""
 
 
-def _plain(text: str) -> str:
+def _printable(text: str) -> str:
     """Truncate third-party text to a few printable characters."""
     return "".join(character for character in text[:60] if character.isprintable())
 

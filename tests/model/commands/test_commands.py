@@ -372,7 +372,7 @@ def test_patch_prints_shares_by_state_and_head(
     assert main(["patch", *texts, *options, "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert np.array(values["states"]) == pytest.approx(result.states, abs=1e-4)
-    assert (values["word"], values["place"]) == (result.word, result.place)
+    assert (values["word"], values["place"]) == (result.word, result.position)
     assert main(["patch", *texts, *options]) == 0
     printed = capsys.readouterr().out
     assert f"leads “{result.other_word}” by {result.lead:+.2f}" in printed

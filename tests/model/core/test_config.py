@@ -278,8 +278,8 @@ def test_values_from_json_are_validated() -> None:
     [
         ("", "config.json is not JSON"),
         ('{"d_model": 51', "config.json is not JSON"),
-        ("[1, 2]", "config.json holds list, but an object"),
-        ("3", "config.json holds int, but an object"),
+        ("[1, 2]", "config.json contains list, but must be a JSON object"),
+        ("3", "config.json contains int, but must be a JSON object"),
     ],
 )
 def test_json_without_object_raises(text: str, message: str) -> None:

@@ -74,7 +74,7 @@ def test_erasure_matches_loss_of_masked_sentence(translator: Translator, answer:
     question = attribution_query(translator, answer, PLACES)
     scores = attribute(question, "erasure").scores
     for place, word in enumerate(question.words):
-        tokens = [answer.source_tokens[each] for each in word.places]
+        tokens = [answer.source_tokens[each] for each in word.positions]
         if tokens[0].special:
             assert scores[place] is None
             continue
@@ -268,7 +268,7 @@ def test_interventions_of_the_request_apply() -> None:
     answer = translator.translate(TEXT, target=TARGET, interventions=(changed,))
     question = attribution_query(translator, answer, PLACES)
     average = attribute(question, "average").scores
-    expected = [len(word.places) / len(answer.source_tokens) for word in question.words]
+    expected = [len(word.positions) / len(answer.source_tokens) for word in question.words]
     assert average == pytest.approx(expected, abs=1e-5)
     weights = run_trace(translator, answer).decoder[2].cross_attention.weights
     assert weights == pytest.approx(np.full_like(weights, 1 / len(answer.source_tokens)), abs=1e-6)
@@ -282,7 +282,7 @@ def test_too_large_trace_raises(monkeypatch: pytest.MonkeyPatch) -> None:
         run_trace(translator, answer)
 
 
-@pytest.mark.parametrize("arguments", [{"places": ()}, {"places": (99,)}, {"places": (1,), "head": (0, 99)}])
+@pytest.mark.parametrize("arguments", [{"positions": ()}, {"positions": (99,)}, {"positions": (1,), "head": (0, 99)}])
 def test_missing_word_or_head_raises(arguments: dict[str, Any]) -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)

@@ -104,7 +104,7 @@ def test_batched_words_match_single_words(
     batched = word_effects(translator, answer, places)
     monkeypatch.setattr(scoring, "MAX_TOKENS", 1)  # one word per batch
     for place, (effects, single) in enumerate(zip(batched, word_effects(translator, answer, places), strict=True)):
-        assert effects.place == single.place == place
+        assert effects.position == single.position == place
         assert effects.score == pytest.approx(single.score, abs=1e-5)
         for kind in KINDS:
             np.testing.assert_allclose(effects.cells[kind], single.cells[kind], atol=1e-5)

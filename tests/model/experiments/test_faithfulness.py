@@ -35,7 +35,7 @@ def test_erasure_curve_matches_masked_sentences() -> None:
     assert curve[0] == pytest.approx(answer.target_tokens[2].probability, abs=1e-4)
     masks = []
     for count, place in enumerate(order[:2], start=1):
-        tokens = [answer.source_tokens[position] for position in question.words[place].places]
+        tokens = [answer.source_tokens[position] for position in question.words[place].positions]
         masks.append(InputChange(action="mask", start=tokens[0].start, end=tokens[-1].end))
         masked = translator.translate(TEXT, target=TARGET, interventions=tuple(masks))
         assert curve[count] == pytest.approx(masked.target_tokens[2].probability, abs=1e-4)

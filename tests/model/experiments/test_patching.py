@@ -49,7 +49,7 @@ def single_run_share(
     position: int | slice,
 ) -> float:
     """The restored share, by a separate run with one activation replaced."""
-    length = result.place + 1
+    length = result.position + 1
     with torch.inference_mode():
         with watch(translator.model, probe) as seen:
             forced_logits(translator, pair[0], length, 1)
@@ -61,7 +61,7 @@ def single_run_share(
             return changed
 
         with watch(translator.model, probe, edit=replace):
-            patched = lead(forced_logits(translator, pair[1], length, 1), pair, result.place)
+            patched = lead(forced_logits(translator, pair[1], length, 1), pair, result.position)
     return (patched - result.other_lead) / (result.lead - result.other_lead)
 
 
@@ -71,8 +71,8 @@ def test_leads_match_the_two_translations(
     assert (result.word, result.other_word) == ("cat", "dog")
     for own, expected in zip(pair, (result.lead, result.other_lead), strict=True):
         with torch.inference_mode():
-            logits = forced_logits(translator, own, result.place + 1, 1)
-        assert expected == pytest.approx(lead(logits, pair, result.place), abs=1e-4)
+            logits = forced_logits(translator, own, result.position + 1, 1)
+        assert expected == pytest.approx(lead(logits, pair, result.position), abs=1e-4)
     assert result.lead > 0 > result.other_lead
 
 

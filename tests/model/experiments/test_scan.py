@@ -77,9 +77,9 @@ def confirm(translator: Translator, answer: Translation, finding: Finding) -> No
     """Repeat the experiment of a finding and check its numbers."""
     before, after, cell = finding.before, finding.after, finding.cell
     if finding.name in ("needed", "hindered", "idle"):
-        assert finding.place is not None
-        token = answer.target_tokens[finding.place]
-        without = answer_without(translator, answer, finding, forced=True).target_tokens[finding.place]
+        assert finding.position is not None
+        token = answer.target_tokens[finding.position]
+        without = answer_without(translator, answer, finding, forced=True).target_tokens[finding.position]
         assert token.text.strip() == finding.word
         assert (before, after) == pytest.approx((token.probability, without.probability), abs=CLOSE)
         if finding.name == "needed":

@@ -267,7 +267,7 @@ def test_survey_command_measures_searches_and_writes_report(tmp_path: Path, caps
         (["report", "nowhere"], "is not a survey"),
         (["find", "nowhere"], "--from WORD --to WORD"),
         (["FILE"], "--output"),
-        (["FILE", "--output", "x", "--workers", "0"], "one process at least"),
+        (["FILE", "--output", "x", "--workers", "0"], "--workers must be at least 1"),
         (["FILE", "--output", "x", "--measure", "speed"], "speed"),
     ],
 )

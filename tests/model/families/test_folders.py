@@ -675,7 +675,7 @@ def test_commands_accept_hub_ids(
 def test_damaged_native_defaults_are_rejected(tmp_path: Path, nllb_folder: Path) -> None:
     assert main(["import", str(nllb_folder), str(tmp_path / "ours")]) == 0
     for name, message in (
-        ("habits.json", "holds no sound generation defaults"),
+        ("habits.json", "does not contain valid generation defaults"),
         ("languages.json", "does not list languages"),
     ):
         folder = Path(shutil.copytree(tmp_path / "ours", tmp_path / name))

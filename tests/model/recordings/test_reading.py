@@ -156,7 +156,7 @@ def test_inconsistent_sizes_raise() -> None:
         recording_from_arrays({"cross": softmax((1, 1, 2, 5))}, source=["a", "b", "c"])
     with pytest.raises(RecordingError, match="2 rows of self, 5 columns of self"):
         recording_from_arrays({"self": softmax((1, 1, 2, 5))})
-    with pytest.raises(RecordingError, match="no second kind"):
+    with pytest.raises(RecordingError, match="for models with one sequence"):
         recording_from_arrays({"self": softmax((1, 1, 2, 2)), "cross": softmax((1, 1, 2, 2))})
     with pytest.raises(RecordingError, match="batch=2 is not there"):
         recording_from_arrays({"self": [softmax((2, 1, 2, 2))]}, batch=2)

@@ -94,7 +94,7 @@ def test_invalid_languages_raise(change: dict[str, object]) -> None:
 )
 def test_invalid_generation_defaults_raise(change: dict[str, object]) -> None:
     values = json.loads(GenerationDefaults().to_json()) | change
-    with pytest.raises(CheckpointError, match="holds no sound generation defaults"):
+    with pytest.raises(CheckpointError, match="does not contain valid generation defaults"):
         GenerationDefaults.from_json(json.dumps(values))
 
 

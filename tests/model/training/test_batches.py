@@ -98,7 +98,7 @@ def test_batch_has_start_end_and_padding() -> None:
     assert batch.source_mask.tolist() == [[[[True, True, True, True]]], [[[True, True, False, False]]]]
     assert batch.target.tolist() == [[1, 4, 0], [1, 6, 3]]
     assert batch.words.tolist() == [4, 11, 6, 3, 11]
-    assert batch.places.tolist() == [0, 1, 3, 4, 5]
+    assert batch.word_indices.tolist() == [0, 1, 3, 4, 5]
     assert target_tokens(sentences, np.array([0, 1])) == 5
     assert batch_cost(sentences, np.array([0, 1])) == 14
 

@@ -71,7 +71,7 @@ def test_batch_loss_matches_full_logits(fields: dict[str, bool]) -> None:
     sentences = random_sentences(3)
     batch = make_batch(sentences, np.arange(3), SPECIAL)
     logits = model(batch.source, batch.target)  # [batch, target, vocabulary]
-    plain = F.cross_entropy(logits.flatten(0, 1)[batch.places], batch.words, reduction="sum")
+    plain = F.cross_entropy(logits.flatten(0, 1)[batch.word_indices], batch.words, reduction="sum")
     assert_close(translation_losses(model, batch, 0.1).plain, plain)
     assert len(batch.words) == target_tokens(sentences, np.arange(3))
 

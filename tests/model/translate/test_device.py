@@ -104,7 +104,7 @@ def test_dtype_comes_from_environment(machine: Machine, name: str) -> None:
     [
         ({}, {"device": "gpu"}, r"HEADLIGHT_DEVICE is 'gpu', but must be cuda, cuda:1"),
         ({}, {"device": "cuda"}, r"HEADLIGHT_DEVICE is cuda, but this PyTorch was built without CUDA: install"),
-        ({}, {"device": "mps"}, r"HEADLIGHT_DEVICE is mps, but this is no Mac .* Choose cpu"),
+        ({}, {"device": "mps"}, r"HEADLIGHT_DEVICE is mps, but PyTorch cannot use a GPU with MPS .* Choose cpu"),
         ({"cuda": 2}, {"device": "cuda:2"}, r"only 2 CUDA device\(s\), from cuda:0 to cuda:1. Choose one"),
         ({}, {"dtype": "half"}, r"HEADLIGHT_DTYPE is 'half', but must be one of: float32, bfloat16, float16"),
         ({"cuda": 1, "capability": (7, 0)}, {"dtype": "bfloat16"}, r"NVIDIA H200 .* cannot compute. Choose float16"),

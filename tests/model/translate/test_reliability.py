@@ -188,7 +188,7 @@ def test_back_translation_has_separate_weights(german: Translator) -> None:
 )  # fmt: skip
 def test_invalid_rule_file_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / RELIABILITY_FILE).write_text(text, encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"is not JSON|holds no rule of reliability|asks for 'figures'"):
+    with pytest.raises(CheckpointError, match=r"is not JSON|does not contain a reliability rule|requires 'figures'"):
         load_rule(tmp_path)
 
 

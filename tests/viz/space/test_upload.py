@@ -99,7 +99,7 @@ def test_interrupted_upload_resumes(hub: SpaceHub, files: dict[str, Path], way: 
 
 def test_files_of_other_apps_are_not_deleted(hub: SpaceHub, files: dict[str, Path]) -> None:
     hub.spaces[NAME] = Space(files={**NEW, "main.py": b"another app"})
-    assert "holds another app, whose files would be deleted. Choose another name, or add --replace" in refused(files)
+    assert "contains another app, whose files would be deleted. Choose another name, or add --replace" in refused(files)
     assert hub.spaces[NAME].files["main.py"] == b"another app"
     upload(NAME, files, replace=True, say=lambda text: None)
     assert "main.py" not in hub.spaces[NAME].files
@@ -111,7 +111,7 @@ def test_missing_token_error_explains_how_to_get_one(
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "none"))
     told = refused(files)
-    assert "No token is here" in told
+    assert "There is no Hub token" in told
     assert "hf auth login" in told
     assert hub.asked == []
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")

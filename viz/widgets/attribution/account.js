@@ -21,19 +21,19 @@ export function roundParts(parts, digits = 2) {
   const scaled = parts.map((part) => part * unit);
   const floors = scaled.map(Math.floor);
   let missing = Math.round(scaled.reduce((all, part) => all + part, 0)) - floors.reduce((all, part) => all + part, 0);
-  const order = [...parts.keys()].sort((one, other) => scaled[other] - floors[other] - (scaled[one] - floors[one]));
-  for (const place of order) if (missing-- > 0) floors[place] += 1;
+  const order = [...parts.keys()].sort((a, b) => scaled[b] - floors[b] - (scaled[a] - floors[a]));
+  for (const index of order) if (missing-- > 0) floors[index] += 1;
   return floors.map((part) => part / unit);
 }
 
 /** The sums of token values per word: {label, value, special}. */
-export function wordParts(translation, { source, prefix }, place) {
+export function wordParts(translation, { source, prefix }, index) {
   const items = (axis) => axes(translation, 'cross', { words: true, special: true })[axis];
-  const total = (values, places) => places.reduce((all, each) => all + values[each], 0);
+  const total = (values, places) => places.reduce((sum, place) => sum + values[place], 0);
   const words = items('columns').map(({ label, places, special }) => ({ label, special, value: total(source, places) }));
   const start = { label: translation.previousToken('cross', 0).label, special: true, value: prefix[0] };
   const before = items('rows')
-    .map(({ label, places, special }) => ({ label, special, places: places.filter((each) => each < place) }))
+    .map(({ label, places, special }) => ({ label, special, places: places.filter((place) => place < index) }))
     .filter(({ places }) => places.length)
     .map(({ label, special, places }) => ({ label, special, value: total(prefix.slice(1), places) }));
   return { words, before: [start, ...before] };
@@ -47,7 +47,7 @@ export class Account {
     this.rival = null; // token ID; null: the likeliest one
     /** @type {any} */
     this.word = null;
-    this.place = -1;
+    this.position = -1;
     /** @type {any} */
     this.translation = null;
     /** @type {any} */
@@ -68,10 +68,10 @@ export class Account {
 
   /** Show the account of the first token of a word, in which the model decided for the whole word. */
   show(translation, word) {
-    const place = word.places[0];
-    if (translation !== this.translation || place !== this.place) [this.rival, this.answer] = [null, null];
-    [this.translation, this.word, this.place] = [translation, word, place];
-    const query = { request: translation.requestValues(), place, rival: this.rival };
+    const position = word.places[0];
+    if (translation !== this.translation || position !== this.position) [this.rival, this.answer] = [null, null];
+    [this.translation, this.word, this.position] = [translation, word, position];
+    const query = { request: translation.requestValues(), place: position, rival: this.rival };
     this.latest.load(
       JSON.stringify(query),
       (signal) => callWithRetry(this.server.account_word, query, null, null, signal),
@@ -113,17 +113,17 @@ export class Account {
 
   probabilityText() {
     const { probability, rival, rivals } = this.answer;
-    const known = rivals.find(({ id }) => id === rival.id);
-    return t('account_chances', { own: chance(probability), other: known ? chance(known.probability) : '–' });
+    const rivalEntry = rivals.find(({ id }) => id === rival.id);
+    return t('account_chances', { own: chance(probability), other: rivalEntry ? chance(rivalEntry.probability) : '–' });
   }
 
   /** Text: which of the three groups favour the word, and which favour the rival. */
   groupSides(names) {
     const groups = this.groups.slice(0, 3);
     return ['word', 'rival'].flatMap((side) => {
-      const own = groups.filter(({ sum }) => (side === 'rival') === sum < 0);
-      if (!own.length) return [];
-      const parts = own.map(({ key }) => t(`${key}_part`, this.languages())).join(t('list_comma'));
+      const groupsOfSide = groups.filter(({ sum }) => (side === 'rival') === sum < 0);
+      if (!groupsOfSide.length) return [];
+      const parts = groupsOfSide.map(({ key }) => t(`${key}_part`, this.languages())).join(t('list_comma'));
       return [sentenceGap(), ...fillElements(t(`account_for_${side}`, { parts }), names())];
     });
   }
@@ -135,10 +135,10 @@ export class Account {
   /** Source, written, constants and the lead, with rounded values that add up. */
   makeGroups() {
     const { answer, translation } = this;
-    const { words, before } = wordParts(translation, answer, this.place);
+    const { words, before } = wordParts(translation, answer, this.position);
     const parts = [...words, ...before, { label: t('account_biases'), value: answer.constants, constant: true }];
     const rounded = roundParts(parts.map(({ value }) => value));
-    const steps = parts.map((part, place) => ({ ...part, value: rounded[place] }));
+    const steps = parts.map((part, index) => ({ ...part, value: rounded[index] }));
     const sum = (list) => list.reduce((all, { value }) => all + value, 0);
     const group = (key, list) => ({ key, steps: list, sum: sum(list) });
     return [
@@ -151,12 +151,12 @@ export class Account {
 
   drawPicture() {
     const signs = ['', '+', '+', '='];
-    const sums = this.groups.map(({ key, sum }, place) =>
+    const sums = this.groups.map(({ key, sum }, index) =>
       make(
         'div',
-        { class: sum < 0 ? 'against' : place === 2 ? 'constant' : 'for', style: `flex-grow:${this.groups[place].steps.length}` },
+        { class: sum < 0 ? 'against' : index === 2 ? 'constant' : 'for', style: `flex-grow:${this.groups[index].steps.length}` },
         make('span', {}, t(key, this.languages())),
-        make('b', {}, signs[place] && make('i', {}, `${signs[place]} `), formatEffect(sum)),
+        make('b', {}, signs[index] && make('i', {}, `${signs[index]} `), formatEffect(sum)),
       ),
     );
     replace(this.sums, ...sums);
@@ -167,10 +167,10 @@ export class Account {
   /** One row per word, for narrow windows. */
   drawList() {
     const steps = this.groups.flatMap((group) => group.steps);
-    const most = Math.max(...steps.map(({ value }) => Math.abs(value)), 1e-9);
+    const maxValue = Math.max(...steps.map(({ value }) => Math.abs(value)), 1e-9);
     const rows = steps.map(({ label, value, constant, total, special }) => {
       const side = constant ? 'constant' : value < 0 ? 'against' : 'for';
-      const [width, left] = [(50 * Math.abs(value)) / most, value < 0 ? 50 - (50 * Math.abs(value)) / most : 50];
+      const [width, left] = [(50 * Math.abs(value)) / maxValue, value < 0 ? 50 - (50 * Math.abs(value)) / maxValue : 50];
       const bar = make('span', { class: 'track' }, make('i', { class: side, style: `left:${left}%;width:${width}%` }));
       const name = make('bdi', { class: special ? 'special' : '' }, label);
       return make('div', { class: total ? 'row total' : 'row' }, name, bar, make('span', { class: 'numeric' }, formatEffect(value)));
@@ -183,37 +183,37 @@ export class Account {
     if (!width) return;
     const count = this.groups.reduce((all, { steps }) => all + steps.length, 0) + GAP * (this.groups.length - 1);
     const step = width / count;
-    let [level, at] = [0, 0];
+    let [level, x] = [0, 0];
     const places = this.groups.flatMap(({ steps }) => {
       const own = steps.map((part) => {
         const from = part.total ? 0 : level;
         if (!part.total) level += part.value;
-        const place = { ...part, from, to: part.total ? part.value : level, x: at };
-        at += step;
-        return place;
+        const bar = { ...part, from, to: part.total ? part.value : level, x };
+        x += step;
+        return bar;
       });
-      at += GAP * step;
+      x += GAP * step;
       return own;
     });
     const levels = [0, ...places.flatMap(({ from, to }) => [from, to])];
     const [low, high] = [Math.min(...levels), Math.max(...levels)];
     const y = (value) => TOP + ((high - value) / Math.max(high - low, 1e-9)) * (HEIGHT - 2 * TOP);
-    const turned = Math.max(...places.map(({ label }) => label.length)) * LETTER_WIDTH > step;
-    const bars = places.flatMap((place, index) => this.bar(place, step, y, { next: places[index + 1], turned }));
+    const isRotated = Math.max(...places.map(({ label }) => label.length)) * LETTER_WIDTH > step;
+    const bars = places.flatMap((position, index) => this.bar(position, step, y, { next: places[index + 1], turned: isRotated }));
     const axis = svg('line', { class: 'axis', x1: 0, x2: width, y1: y(0), y2: y(0) });
     const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatEffect(sum)}`).join(t('list_comma'));
     replace(this.picture, svg('svg', { width, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));
   }
 
   bar({ label, value, from, to, x, constant, total, special }, step, y, { next, turned }) {
-    const [above, height] = [y(Math.max(from, to)), Math.max(1.5, Math.abs(y(from) - y(to)))];
+    const [topEdge, height] = [y(Math.max(from, to)), Math.max(1.5, Math.abs(y(from) - y(to)))];
     const [left, width, middle] = [x + 0.18 * step, 0.64 * step, x + step / 2];
     const side = constant ? 'constant' : value < 0 ? 'against' : 'for';
     const name = { class: special || constant || total ? 'name special' : 'name', y: HEIGHT + 14, x: middle };
     const angle = turned ? { transform: `rotate(-90 ${middle} ${HEIGHT + 4})`, 'text-anchor': 'end', y: HEIGHT + 8 } : {};
-    const number = { class: 'number', x: middle, y: value < 0 ? above + height + 12 : above - 5, 'text-anchor': 'middle' };
+    const number = { class: 'number', x: middle, y: value < 0 ? topEdge + height + 12 : topEdge - 5, 'text-anchor': 'middle' };
     return [
-      svg('rect', { class: side, x: left, y: above, width, height }),
+      svg('rect', { class: side, x: left, y: topEdge, width, height }),
       next && !next.total ? svg('line', { class: 'joint', x1: left + width, x2: next.x + 0.18 * step, y1: y(to), y2: y(to) }) : null,
       step < NUMBER_WIDTH && Math.abs(value) < 0.3 ? null : svg('text', number, formatEffect(value)),
       svg('text', { 'text-anchor': 'middle', ...name, ...angle }, label),

@@ -14,25 +14,25 @@ export class AgreementTable {
     fadeScrollEdges(this.region);
   }
 
-  draw(methods, known) {
-    const done = methods.filter((method) => known[method]);
+  draw(methods, results) {
+    const done = methods.filter((method) => results[method]);
     this.element.hidden = done.length < 2;
     this.name.textContent = t('word_agreement');
     this.description.textContent = t('word_agreement_says');
     this.region.setAttribute('aria-label', t('word_agreement'));
-    const names = done.map((method, place) => make('th', { scope: 'col', title: t(`method_${method}`) }, place + 1));
+    const names = done.map((method, number) => make('th', { scope: 'col', title: t(`method_${method}`) }, number + 1));
     const head = make('thead', {}, make('tr', {}, make('th', {}), ...names));
-    const rows = done.map((method, place) => {
-      const cells = done.map((other, at) => {
-        if (at === place) return make('td', { class: 'same' });
-        const [tau, overlap] = known[method].agrees[other] ?? known[other].agrees[method] ?? [null, null];
-        const value = at < place ? tau : overlap;
+    const rows = done.map((method, position) => {
+      const cells = done.map((other, index) => {
+        if (index === position) return make('td', { class: 'same' });
+        const [tau, overlap] = results[method].agrees[other] ?? results[other].agrees[method] ?? [null, null];
+        const value = index < position ? tau : overlap;
         const share = Math.round(32 * Math.abs(value ?? 0));
         const colour = (value ?? 0) < 0 ? '--head-b' : '--accent';
         const style = `background:color-mix(in srgb, var(${colour}) ${share}%, transparent)`;
-        return make('td', { class: 'numeric', style }, value === null ? '–' : at < place ? signed(value, 2) : twoDecimals(value));
+        return make('td', { class: 'numeric', style }, value === null ? '–' : index < position ? signed(value, 2) : twoDecimals(value));
       });
-      return make('tr', {}, make('th', { scope: 'row' }, `${place + 1} ${t(`method_${method}`)}`), ...cells);
+      return make('tr', {}, make('th', { scope: 'row' }, `${position + 1} ${t(`method_${method}`)}`), ...cells);
     });
     replace(this.table, head, make('tbody', {}, ...rows));
   }

@@ -48,30 +48,35 @@ class AttributionTab {
     const pinned = pinnedPlace(translation);
     if (pinned !== null && pinned !== this.pinned) this.chosen = pinned;
     this.pinned = pinned;
-    const at = Math.max(
+    const chosenIndex = Math.max(
       0,
       words.findIndex(({ places }) => places.includes(this.chosen ?? firstWordPlace(words))),
     );
-    this.draw(words, at);
-    this.account.show(translation, words[at]);
-    this.methods.show(translation, words[at]);
-    this.logitLens.show(translation, words[at]);
+    this.draw(words, chosenIndex);
+    this.account.show(translation, words[chosenIndex]);
+    this.methods.show(translation, words[chosenIndex]);
+    this.logitLens.show(translation, words[chosenIndex]);
   }
 
-  draw(words, at) {
+  draw(words, chosenIndex) {
     this.writing.textContent = t('word_writing');
     const focused = this.strip.contains(document.activeElement);
-    const buttons = words.map((word, place) => {
-      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(place === at), tabindex: place === at ? 0 : -1 };
+    const buttons = words.map((word, index) => {
+      const attributes = {
+        type: 'button',
+        role: 'radio',
+        'aria-checked': String(index === chosenIndex),
+        tabindex: index === chosenIndex ? 0 : -1,
+      };
       const pick = () => this.pick(word.places[0]);
       return make('button', { ...attributes, class: word.special ? 'token special' : 'token', onclick: pick }, make('bdi', {}, word.label));
     });
     replace(this.strip, ...buttons);
-    if (focused) buttons[at].focus({ preventScroll: true });
+    if (focused) buttons[chosenIndex].focus({ preventScroll: true });
   }
 
-  pick(place) {
-    this.chosen = place;
+  pick(index) {
+    this.chosen = index;
     this.update();
   }
 
@@ -81,8 +86,8 @@ class AttributionTab {
     event.preventDefault();
     event.stopPropagation();
     const words = writtenWords(state.translation);
-    const at = words.findIndex(({ places }) => places.includes(this.chosen ?? firstWordPlace(words)));
-    this.pick(words[(at + step + words.length) % words.length].places[0]);
+    const chosenIndex = words.findIndex(({ places }) => places.includes(this.chosen ?? firstWordPlace(words)));
+    this.pick(words[(chosenIndex + step + words.length) % words.length].places[0]);
   }
 }
 

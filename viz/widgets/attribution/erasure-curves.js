@@ -18,10 +18,10 @@ export class ErasureCurves {
     this.element.hidden = !chance;
     if (!chance) return;
     const maximum = Math.max(...chance, ...Object.values(curves).flat(), 1e-9);
-    const x = (place, count) => LEFT + ((WIDTH - LEFT - 8) * place) / Math.max(1, count - 1);
+    const x = (position, count) => LEFT + ((WIDTH - LEFT - 8) * position) / Math.max(1, count - 1);
     const y = (value) => 8 + (HEIGHT - BOTTOM - 8) * (1 - value / maximum);
     const path = (curve) =>
-      curve.map((value, place) => `${place ? 'L' : 'M'}${x(place, curve.length).toFixed(1)} ${y(value).toFixed(1)}`).join('');
+      curve.map((value, index) => `${index ? 'L' : 'M'}${x(index, curve.length).toFixed(1)} ${y(value).toFixed(1)}`).join('');
     const line = (curve, name) => svg('path', { d: path(curve), class: name });
     const text = (left, top, label, anchor) => {
       const element = svg('text', { x: left, y: top, 'text-anchor': anchor });
@@ -47,7 +47,7 @@ export class ErasureCurves {
 
 /** Mean difference between the random curve and a method's curve (trapezoidal rule). */
 export function area(curve, chance) {
-  const gaps = curve.map((value, place) => chance[place] - value);
-  const pieces = gaps.slice(1).map((gap, place) => (gap + gaps[place]) / 2);
+  const gaps = curve.map((value, position) => chance[position] - value);
+  const pieces = gaps.slice(1).map((gap, index) => (gap + gaps[index]) / 2);
   return pieces.reduce((sum, piece) => sum + piece, 0) / Math.max(1, pieces.length);
 }

@@ -25,7 +25,7 @@ export function faithfulnessText({ methods, sentences, tau }) {
 /** The best method except erasure, and its ties: each area is in the confidence interval of the other. */
 export function tiedMethods(methods) {
   const order = Object.keys(methods).filter((name) => name !== 'erasure');
-  order.sort((one, other) => methods[other].area - methods[one].area);
+  order.sort((a, b) => methods[b].area - methods[a].area);
   const best = methods[order[0]];
   return order.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
 }
@@ -33,7 +33,7 @@ export function tiedMethods(methods) {
 /** The methods in two groups by their faithfulness: those that are as good as the best one, and the others. */
 export function methodGroups(names, methods) {
   const area = (name) => methods[name]?.area ?? -Infinity; // a method that was not measured is last
-  const sorted = [...names].sort((one, other) => area(other) - area(one));
+  const sorted = [...names].sort((a, b) => area(b) - area(a));
   const best = new Set([...tiedMethods(methods), 'erasure']);
   const groups = [
     { name: 'word_faithful_best', methods: sorted.filter((name) => best.has(name)) },
@@ -44,14 +44,14 @@ export function methodGroups(names, methods) {
 
 /** Bar of a method's faithfulness over many sentences, with its confidence interval. */
 export function faithfulnessBar(methods, method) {
-  const overall = methods[method];
-  if (!overall) return make('span', { class: 'faith quiet' }, '–');
+  const corpusScore = methods[method];
+  if (!corpusScore) return make('span', { class: 'faith quiet' }, '–');
   const highest = Math.max(...Object.values(methods).map(({ high }) => high));
   const percent = (value) => `${((100 * Math.max(0, value)) / highest).toFixed(1)}%`;
-  const interval = make('s', { style: `left:${percent(overall.low)};right:calc(100% - ${percent(overall.high)})` });
-  const bar = make('span', { class: 'track' }, make('i', { style: `width:${percent(overall.area)}` }), interval);
-  const bounds = `${signed(overall.low, 2)} … ${signed(overall.high, 2)}`;
-  return make('span', { class: 'faith', title: bounds }, bar, make('span', { class: 'numeric' }, signed(overall.area, 2)));
+  const interval = make('s', { style: `left:${percent(corpusScore.low)};right:calc(100% - ${percent(corpusScore.high)})` });
+  const bar = make('span', { class: 'track' }, make('i', { style: `width:${percent(corpusScore.area)}` }), interval);
+  const bounds = `${signed(corpusScore.low, 2)} … ${signed(corpusScore.high, 2)}`;
+  return make('span', { class: 'faith', title: bounds }, bar, make('span', { class: 'numeric' }, signed(corpusScore.area, 2)));
 }
 
 const COMPLETE = 0.01; // nats; a smaller gap counts as complete

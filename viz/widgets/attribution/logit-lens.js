@@ -63,8 +63,8 @@ export class LogitLens {
     );
   }
 
-  draw(translation, place) {
-    this.drawLens(translation, place);
+  draw(translation, index) {
+    this.drawLens(translation, index);
     this.drawParts();
   }
 
@@ -73,17 +73,17 @@ export class LogitLens {
     this.lensTitle.textContent = t('word_lens');
     this.lensDescription.textContent = t('word_lens_says');
     this.region.setAttribute('aria-label', t('word_lens'));
-    const heads = translation.target.map(({ label }, place) =>
-      make('th', { scope: 'col', class: place === chosen ? 'chosen' : '' }, make('bdi', {}, label)),
+    const heads = translation.target.map(({ label }, position) =>
+      make('th', { scope: 'col', class: position === chosen ? 'chosen' : '' }, make('bdi', {}, label)),
     );
     const rows = layers.map((cells, layer) => {
-      const marks = cells.map(({ says, chance, own, rank }, place) => {
+      const marks = cells.map(({ says, chance, own, rank }, index) => {
         const colour = scaleColour(state.palette, chance);
         const title = t('word_lens_cell', { chance: twoDecimals(chance), own: twoDecimals(own), rank: rank + 1 });
-        const about = { class: [place === chosen && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
+        const attributes = { class: [index === chosen && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
         return make(
           'td',
-          { ...about, style: `background:${cssColour(colour)};color:${textColourOn(colour)}` },
+          { ...attributes, style: `background:${cssColour(colour)};color:${textColourOn(colour)}` },
           make('bdi', {}, says.trim()),
         );
       });
@@ -98,28 +98,32 @@ export class LogitLens {
     const name = (word) => make('b', {}, make('bdi', {}, word.trim()));
     this.partsTitle.textContent = t('word_parts');
     replace(this.partsDescription, ...fillElements(t('word_parts_says', { logit: twoDecimals(logits[0]) }), { word: name(words[0]) }));
-    const buttons = words.slice(1).map((word, at) => {
+    const buttons = words.slice(1).map((word, number) => {
       const pick = () => {
-        this.rival = at + 1;
+        this.rival = number + 1;
         this.drawParts();
         this.rivals.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
       };
-      return make('button', { type: 'button', 'aria-pressed': String(at + 1 === this.rival), onclick: pick }, make('bdi', {}, word.trim()));
+      return make(
+        'button',
+        { type: 'button', 'aria-pressed': String(number + 1 === this.rival), onclick: pick },
+        make('bdi', {}, word.trim()),
+      );
     });
     this.rivals.setAttribute('aria-label', t('word_rivals'));
     replace(this.rivals, make('span', { class: 'quiet' }, t('word_against')), ...buttons);
     const values = terms.map(({ effects }) => [effects[0], effects[0] - effects[this.rival]]);
-    const order = [...terms.keys()].filter((place) => terms[place].part !== 'bias');
-    order.sort((one, other) => Math.abs(values[other][0]) - Math.abs(values[one][0]));
+    const order = [...terms.keys()].filter((termIndex) => terms[termIndex].part !== 'bias');
+    order.sort((a, b) => Math.abs(values[b][0]) - Math.abs(values[a][0]));
     const maximum = Math.max(1e-9, ...values.flat().map(Math.abs));
-    const sum = (places) => [0, 1].map((column) => places.reduce((all, place) => all + values[place][column], 0));
-    const lines = order.slice(0, MAX_PART_ROWS).map((place) => partLine(partName(terms[place]), values[place], maximum));
+    const sum = (termIndices) => [0, 1].map((column) => termIndices.reduce((all, term) => all + values[term][column], 0));
+    const lines = order.slice(0, MAX_PART_ROWS).map((position) => partLine(partName(terms[position]), values[position], maximum));
     const rest = order.slice(MAX_PART_ROWS);
     if (rest.length) lines.push(partLine(t('why_more', { count: rest.length }), sum(rest), maximum));
-    const biases = [...terms.keys()].filter((place) => terms[place].part === 'bias');
+    const biases = [...terms.keys()].filter((index) => terms[index].part === 'bias');
     lines.push(partLine(t('word_biases'), sum(biases), maximum));
     const heads = [t('word_part'), words[0].trim(), t('word_less', { word: words[this.rival].trim() })];
-    const head = make('thead', {}, make('tr', {}, ...heads.map((each) => make('th', { scope: 'col' }, make('bdi', {}, each)))));
+    const head = make('thead', {}, make('tr', {}, ...heads.map((text) => make('th', { scope: 'col' }, make('bdi', {}, text)))));
     const total = partLine('Σ', [logits[0], logits[0] - logits[this.rival]], null);
     replace(this.parts, head, make('tbody', {}, ...lines), make('tfoot', {}, total));
   }

@@ -57,7 +57,7 @@ export class MethodTable {
   }
 
   reset() {
-    this.known = {}; // method → scores, order, agreement and time
+    this.results = {}; // method → scores, order, agreement and time
     this.failed = {}; // method → error message
     this.curveData = {}; // method → erasure curve
     this.chances = [];
@@ -90,7 +90,7 @@ export class MethodTable {
     if (isOther) {
       this.reset();
     } else {
-      for (const results of [this.known, this.failed, this.curveData]) delete results.head; // depend on the head
+      for (const table of [this.results, this.failed, this.curveData]) delete table.head; // depend on the head
     }
     this.stopped = false;
     if (!isSameRequest) {
@@ -101,7 +101,7 @@ export class MethodTable {
   }
 
   missingMethods() {
-    return this.config.methods.filter((name) => !this.known[name] && !this.failed[name]);
+    return this.config.methods.filter((name) => !this.results[name] && !this.failed[name]);
   }
 
   /** Loads the model's faithfulness report, measured on many sentences. */
@@ -122,11 +122,11 @@ export class MethodTable {
     this.error.textContent = '';
     this.draw();
     for (const method of this.missingMethods()) {
-      const known = Object.fromEntries(Object.entries(this.known).map(([name, { scores }]) => [name, scores]));
+      const knownScores = Object.fromEntries(Object.entries(this.results).map(([name, { scores }]) => [name, scores]));
       try {
-        const answer = await callWithRetry(this.server.run_method, { ...this.query, method, known });
+        const answer = await callWithRetry(this.server.run_method, { ...this.query, method, known: knownScores });
         if (turn !== this.turn) return;
-        this.known[method] = answer;
+        this.results[method] = answer;
       } catch (error) {
         if (turn !== this.turn) return;
         this.failed[method] = faultText(error);
@@ -149,8 +149,8 @@ export class MethodTable {
         this.chances.push(answer.curve);
         this.draw();
       }
-      for (const name of this.config.methods.filter((each) => this.known[each] && !this.curveData[each])) {
-        const answer = await callWithRetry(this.server.hide_words, { ...this.query, order: this.known[name].order });
+      for (const name of this.config.methods.filter((method) => this.results[method] && !this.curveData[method])) {
+        const answer = await callWithRetry(this.server.hide_words, { ...this.query, order: this.results[name].order });
         if (turn !== this.turn) return;
         this.curveData[name] = answer.curve;
         this.draw();
@@ -172,7 +172,7 @@ export class MethodTable {
     this.description.textContent = [t('word_beside_says'), this.report ? t('word_beside_measured', { count: this.report.sentences }) : '']
       .filter(Boolean)
       .join(sentenceGap());
-    const words = Object.values(this.known)[0]?.words ?? [];
+    const words = Object.values(this.results)[0]?.words ?? [];
     const focused = this.table.contains(document.activeElement) ? document.activeElement?.getAttribute('data-method') : null;
     const lines = this.groups().flatMap(({ name: group, methods }) => [
       group && make('p', { class: 'group quiet' }, t(group)),
@@ -181,9 +181,9 @@ export class MethodTable {
     replace(this.table, this.heading(words), ...lines.filter(Boolean));
     if (focused) this.table.querySelector(`[data-method=${focused}]`)?.focus({ preventScroll: true });
     this.scale.textContent = t('word_scale');
-    this.gap.textContent = completenessText(this.known.integrated?.gap);
+    this.gap.textContent = completenessText(this.results.integrated?.gap);
     replace(this.summary, ...this.summaryText(words));
-    this.agreement.draw(this.config.methods, this.known);
+    this.agreement.draw(this.config.methods, this.results);
     this.drawFaithfulness();
   }
 
@@ -207,7 +207,7 @@ export class MethodTable {
   }
 
   line(method, words) {
-    const result = this.known[method];
+    const result = this.results[method];
     const pick = () => {
       this.highlighted = this.highlighted === method ? null : method;
       this.draw();
@@ -238,42 +238,42 @@ export class MethodTable {
   }
 
   cells(method, { scores }, words) {
-    const most = Math.max(1e-12, ...scores.map((score) => Math.abs(score ?? 0)));
+    const maxScore = Math.max(1e-12, ...scores.map((score) => Math.abs(score ?? 0)));
     const best = strongest(scores, words);
-    const cells = scores.map((score, place) => {
-      const classes = [score === null && 'none', place === best && 'best'].filter(Boolean).join(' ');
+    const cells = scores.map((score, position) => {
+      const classes = [score === null && 'none', position === best && 'best'].filter(Boolean).join(' ');
       const label =
-        score === null ? t('word_not_hidden') : `${words[place].full}: ${SIGNED.has(method) ? signed(score, 3) : threeDecimals(score)}`;
-      return make('i', { class: classes, title: label, style: score === null ? '' : fill(score / most) });
+        score === null ? t('word_not_hidden') : `${words[position].full}: ${SIGNED.has(method) ? signed(score, 3) : threeDecimals(score)}`;
+      return make('i', { class: classes, title: label, style: score === null ? '' : fill(score / maxScore) });
     });
-    const description = words.map(({ full }, place) => `${full} ${scores[place] === null ? '–' : twoDecimals(scores[place])}`).join(', ');
+    const description = words.map(({ full }, index) => `${full} ${scores[index] === null ? '–' : twoDecimals(scores[index])}`).join(', ');
     return make('div', { class: 'cells', role: 'img', 'aria-label': `${t(`method_${method}`)}: ${description}` }, ...cells);
   }
 
   /** Summary sentence: how many methods agree, and whether raw attention does. */
   summaryText(words) {
-    const done = this.config.methods.filter((method) => this.known[method]);
+    const done = this.config.methods.filter((method) => this.results[method]);
     if (done.length < this.config.methods.length && (this.running || done.length < 3))
       return [t('word_measuring', { done: done.length, all: this.config.methods.length })];
-    const named = done.map((method) => strongest(this.known[method].scores, words));
-    const counts = named.map((place) => named.filter((other) => other === place).length);
-    const first = named[counts.indexOf(Math.max(...counts))];
-    const word = (place) => make('b', {}, make('bdi', {}, words[place]?.label ?? ''));
+    const strongestWords = done.map((method) => strongest(this.results[method].scores, words));
+    const counts = strongestWords.map((position) => strongestWords.filter((other) => other === position).length);
+    const first = strongestWords[counts.indexOf(Math.max(...counts))];
+    const word = (index) => make('b', {}, make('bdi', {}, words[index]?.label ?? ''));
     const parts = fillElements(t('word_follows', { count: Math.max(...counts), all: done.length }), { word: word(first) });
-    const { average, erasure } = this.known;
+    const { average, erasure } = this.results;
     if (!average || !erasure) return parts;
-    const [raw, hidden] = [average, erasure].map(({ scores }) => strongest(scores, words));
+    const [averageWord, erasureWord] = [average, erasure].map(({ scores }) => strongest(scores, words));
     const tau = erasure.agrees.average?.[0] ?? average.agrees.erasure?.[0] ?? null;
     if (tau === null) return parts; // a single word has no rank correlation
-    const description = t(raw === hidden ? 'word_follows_same' : 'word_follows_other', { tau: signed(tau, 2) });
-    return [...parts, ' ', ...fillElements(description, { raw: word(raw), hidden: word(hidden) })];
+    const description = t(averageWord === erasureWord ? 'word_follows_same' : 'word_follows_other', { tau: signed(tau, 2) });
+    return [...parts, ' ', ...fillElements(description, { raw: word(averageWord), hidden: word(erasureWord) })];
   }
 
   drawFaithfulness() {
     this.faithTitle.textContent = t('word_faith');
     this.faithDescription.textContent = t('word_faith_says');
     const done = this.config.methods.filter((method) => this.curveData[method]);
-    const ready = this.config.methods.filter((method) => this.known[method]);
+    const ready = this.config.methods.filter((method) => this.results[method]);
     this.hideButton.textContent = t('word_hide');
     this.hideButton.hidden =
       Boolean(this.running) || !ready.length || (done.length === ready.length && this.chances.length === this.config.chances);
@@ -288,8 +288,8 @@ export class MethodTable {
 
 /** Index of the word with the highest score, special tokens excluded; -1 if no word remains. */
 function strongest(scores, words) {
-  const places = [...scores.keys()].filter((place) => scores[place] !== null && !words[place]?.special);
-  return places.reduce((best, place) => (best < 0 || scores[place] > scores[best] ? place : best), -1);
+  const places = [...scores.keys()].filter((position) => scores[position] !== null && !words[position]?.special);
+  return places.reduce((best, index) => (best < 0 || scores[index] > scores[best] ? index : best), -1);
 }
 
 function fill(share) {
@@ -298,5 +298,5 @@ function fill(share) {
   return `background:${cssColour(colour)};color:${textColourOn(colour)}`;
 }
 
-const mean = (curves) => curves[0].map((_, place) => curves.reduce((sum, curve) => sum + curve[place], 0) / curves.length);
+const mean = (curves) => curves[0].map((_, index) => curves.reduce((sum, curve) => sum + curve[index], 0) / curves.length);
 const milliseconds = (ms) => (ms < 1 ? '< 1 ms' : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);

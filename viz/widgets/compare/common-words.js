@@ -12,18 +12,18 @@ export function diffText(units, texts, tokens) {
   let end = 0;
   const words = units.filter(({ special, key }) => !special && key !== 'b');
   const getSpan = (side, places) => [
-    Math.min(...places.map((place) => tokens[side][place].start)),
-    Math.max(...places.map((place) => tokens[side][place].end)),
+    Math.min(...places.map((index) => tokens[side][index].start)),
+    Math.max(...places.map((position) => tokens[side][position].end)),
   ];
   for (const unit of words) {
-    const [old, here] = unit.places;
-    if (!here.length) {
-      const [start, last] = getSpan(0, old);
+    const [firstIndices, current] = unit.places;
+    if (!current.length) {
+      const [start, last] = getSpan(0, firstIndices);
       const space = /\s/.test(texts[0][start - 1] ?? '');
       nodes.push(space ? ' ' : '', make('s', { title: t('beside_lacks') }, texts[0].slice(start, last)));
       continue;
     }
-    const [start, last] = getSpan(1, here);
+    const [start, last] = getSpan(1, current);
     nodes.push(texts[1].slice(end, Math.max(start, end)));
     const text = texts[1].slice(Math.max(start, end), last);
     nodes.push(isMatched(unit) ? text : make('b', { title: t('beside_alone') }, text));
@@ -36,17 +36,17 @@ export function diffText(units, texts, tokens) {
 /** B's output aligned to A's output, or to the source words for the reverse model. */
 export function secondText(first, { translation, partners, back }) {
   if (!(back ? translation.source_text : translation.text).trim()) return [t('beside_empty')];
-  const both = [first, translation];
-  const units = partners.units('cross', both)[back ? 'columns' : 'rows'];
-  const texts = both.map((each) => (back ? each.source_text : each.text));
-  const tokens = both.map((each) => (back ? each.source : each.target));
+  const translations = [first, translation];
+  const units = partners.units('cross', translations)[back ? 'columns' : 'rows'];
+  const texts = translations.map((translation) => (back ? translation.source_text : translation.text));
+  const tokens = translations.map((translation) => (back ? translation.source : translation.target));
   return diffText(units, texts, tokens);
 }
 
 /** The unit that contains an item of A's axis, or null. */
-export function unitOfItem(units, axis, translation, kind, showing, place) {
-  if (place === null) return null;
-  const item = axes(translation, kind, showing)[axis][place];
+export function unitOfItem(units, axis, translation, kind, showing, position) {
+  if (position === null) return null;
+  const item = axes(translation, kind, showing)[axis][position];
   const index = item ? units[axis].findIndex(({ places }) => places[0].some((token) => item.places.includes(token))) : -1;
   return index < 0 ? null : index;
 }
@@ -61,25 +61,25 @@ export function itemOfUnit(units, axis, translation, kind, showing, unit) {
 
 /** Cell and weight of one side at a row and column; null if the side lacks the word. */
 function findCell(units, weights, { row, column }) {
-  const wide = units.columns.length;
+  const columnCount = units.columns.length;
   if (row === null && column === null) return null;
-  const at = (each, other) => weights[each * wide + other];
-  const atRow = row ?? argMax(units.rows.map((_, each) => at(each, column)));
-  const atColumn = column ?? argMax(units.columns.map((_, each) => at(atRow, each)));
-  const weight = at(atRow, atColumn);
-  return weight === weight ? { row: atRow, column: atColumn, weight } : null;
+  const weightAt = (rowIndex, columnIndex) => weights[rowIndex * columnCount + columnIndex];
+  const bestRow = row ?? argMax(units.rows.map((_, index) => weightAt(index, column)));
+  const bestColumn = column ?? argMax(units.columns.map((_, index) => weightAt(bestRow, index)));
+  const weight = weightAt(bestRow, bestColumn);
+  return weight === weight ? { row: bestRow, column: bestColumn, weight } : null;
 }
 
 /** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. */
 export function comparisonText(side, likeness, head, now) {
   const { units } = likeness;
   const weights = likeness.map(side, head);
-  const turned = likeness.back && side === 1; // a transposed map: its keys are the rows
+  const isTransposed = likeness.back && side === 1; // a transposed map: its keys are the rows
   if (now.row === null && now.column === null) return [];
   const cell = findCell(units, weights, now);
   if (!cell) return [badge('AB'[side]), t('beside_no_such')];
-  const name = (axis, place) => make('b', {}, make('bdi', {}, units[axis][place].label));
+  const name = (axis, index) => make('b', {}, make('bdi', {}, units[axis][index].label));
   const [row, column] = [name('rows', cell.row), name('columns', cell.column)];
-  const looks = fillElements(t('looks_at'), turned ? { query: column, key: row } : { query: row, key: column });
-  return [badge('AB'[side]), make('span', {}, ...looks), make('span', { class: 'numeric' }, threeDecimals(cell.weight))];
+  const sentence = fillElements(t('looks_at'), isTransposed ? { query: column, key: row } : { query: row, key: column });
+  return [badge('AB'[side]), make('span', {}, ...sentence), make('span', { class: 'numeric' }, threeDecimals(cell.weight))];
 }

@@ -6,11 +6,11 @@ import { isMatched } from './token-matching.js';
 /** The word that both decoders read in a row; null if they read different ones or the row reads its own word. */
 function readBefore({ places }, rows, answers, kind) {
   const read = answers.flatMap((translation, side) => {
-    const [place] = places[side];
-    if (place === undefined) return [];
-    const token = translation.previousToken(kind, place);
-    if (token === translation.rows(kind)[place]) return [null];
-    return [rows.find((unit) => unit.places[side].includes(place - 1)) ?? token];
+    const [position] = places[side];
+    if (position === undefined) return [];
+    const token = translation.previousToken(kind, position);
+    if (token === translation.rows(kind)[position]) return [null];
+    return [rows.find((unit) => unit.places[side].includes(position - 1)) ?? token];
   });
   return read.every((word) => word?.label === read[0]?.label) ? (read[0] ?? null) : null;
 }
@@ -38,7 +38,7 @@ export class HeadSimilarity {
 
   inCommonWords(side, map) {
     const { rows, columns } = this.units;
-    const turned = this.back && side === 1; // a transposed map: its keys are the rows
+    const isTransposed = this.back && side === 1; // a transposed map: its keys are the rows
     const weights = new Float32Array(rows.length * columns.length).fill(NaN);
     for (const [row, { places }] of rows.entries()) {
       const queries = places[side];
@@ -47,7 +47,7 @@ export class HeadSimilarity {
         const keys = item.places[side];
         if (!keys.length) continue;
         const weight = reduceCells(map, queries, keys);
-        weights[row * columns.length + column] = turned ? (weight * queries.length) / keys.length : weight;
+        weights[row * columns.length + column] = isTransposed ? (weight * queries.length) / keys.length : weight;
       }
     }
     return weights;
@@ -55,8 +55,8 @@ export class HeadSimilarity {
 
   /** A − B in common words; NaN if either side lacks the cell. */
   difference(first, second) {
-    const other = this.map(1, second);
-    return this.map(0, first).map((weight, cell) => weight - other[cell]);
+    const secondMap = this.map(1, second);
+    return this.map(0, first).map((weight, cell) => weight - secondMap[cell]);
   }
 
   /**
@@ -67,16 +67,16 @@ export class HeadSimilarity {
    */
   sharedAttention(first, second) {
     if (first.head === 'max' || second.head === 'max') return null;
-    const [one, other] = [this.map(0, first), this.map(1, second)];
-    const wide = this.units.columns.length;
-    const columns = this.back ? this.sharedColumns : [...Array(wide).keys()];
+    const [firstMap, secondMap] = [this.map(0, first), this.map(1, second)];
+    const columnCount = this.units.columns.length;
+    const columns = this.back ? this.sharedColumns : [...Array(columnCount).keys()];
     let [sum, count] = [0, 0];
     for (const row of this.sharedRows) {
-      const cells = columns.map((column) => row * wide + column);
-      if (cells.filter((cell) => one[cell] === one[cell] || other[cell] === other[cell]).length < 2) continue;
-      const whole = [one, other].map((map) => (this.back ? cells.reduce((all, cell) => all + (map[cell] || 0), 0) : 1));
-      if (whole[0] > 0 && whole[1] > 0)
-        sum += cells.reduce((all, cell) => all + Math.min((one[cell] || 0) / whole[0], (other[cell] || 0) / whole[1]), 0);
+      const cells = columns.map((column) => row * columnCount + column);
+      if (cells.filter((cell) => firstMap[cell] === firstMap[cell] || secondMap[cell] === secondMap[cell]).length < 2) continue;
+      const totals = [firstMap, secondMap].map((map) => (this.back ? cells.reduce((all, cell) => all + (map[cell] || 0), 0) : 1));
+      if (totals[0] > 0 && totals[1] > 0)
+        sum += cells.reduce((all, cell) => all + Math.min((firstMap[cell] || 0) / totals[0], (secondMap[cell] || 0) / totals[1]), 0);
       count += 1;
     }
     return count ? { share: sum / count, rows: count } : null;
@@ -97,6 +97,6 @@ export class HeadSimilarity {
         if (shared) heads.push({ layer, head, share: shared.share });
       }
     }
-    return heads.sort((one, other) => other.share - one.share);
+    return heads.sort((a, b) => b.share - a.share);
   }
 }

@@ -18,15 +18,15 @@ class Heads extends TranslationSource {
 export const badge = (letter) => make('i', { class: letter === 'A' ? 'badge first' : 'badge second', 'aria-hidden': 'true' }, letter);
 
 export class ModelPanel {
-  /** `choose(head)` is called on click, `preview(head)` on hover, with null on leave. */
-  constructor(letter, does) {
+  /** `callbacks`: for the grid; `choose(head)` on click, `preview(head)` on hover, with null on leave. */
+  constructor(letter, callbacks) {
     this.letter = letter;
     this.name = make('span', {});
     this.title = make('h2', {}, badge(letter), this.name);
     this.error = make('p', { class: 'error', role: 'alert' });
     this.reads = make('p', { class: 'reads', dir: 'auto' });
     this.rules = make('p', { class: 'quiet rules' });
-    this.grid = new HeadGrid(does);
+    this.grid = new HeadGrid(callbacks);
     this.element = make('section', { class: 'one', tabindex: -1 }, this.title, this.error, this.reads, this.rules, this.grid.element);
     this.maps = null;
   }
@@ -35,8 +35,8 @@ export class ModelPanel {
   draw(translation, { kind, text, back = false }) {
     if (this.maps?.translation !== translation) this.maps = new Heads(translation);
     const { name } = translation.model;
-    const how = back ? t('beside_reads_back', { pair: pairName(translation.model) }) : null;
-    this.name.textContent = how ?? t('beside_how', { pair: pairName(translation.model), search: searchDescription(translation) });
+    const caption = back ? t('beside_reads_back', { pair: pairName(translation.model) }) : null;
+    this.name.textContent = caption ?? t('beside_how', { pair: pairName(translation.model), search: searchDescription(translation) });
     this.title.title = name;
     this.element.setAttribute('aria-label', t('beside_side', { letter: this.letter, model: name }));
     this.element.classList.remove('vacant');
@@ -49,7 +49,7 @@ export class ModelPanel {
 
   mark(head) {
     this.head = head;
-    this.grid.updateMarks(head, (here) => (here.layer === head.layer && here.head === head.head ? this.letter : ''));
+    this.grid.updateMarks(head, (shown) => (shown.layer === head.layer && shown.head === head.head ? this.letter : ''));
   }
 
   /** Empty state: loading, or no translation. */

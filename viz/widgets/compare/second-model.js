@@ -12,7 +12,7 @@ const DEFAULT_BEAM = 4; // beam size of the second search if the first is greedy
 const changeable = () => pageOptions().filter((name) => name !== 'beam_size');
 
 /** Compares tags, because models use two-letter codes, three-letter codes or names. */
-const sameLanguage = (one, other) => Boolean(one && other) && languageTag(one) === languageTag(other);
+const sameLanguage = (a, b) => Boolean(a && b) && languageTag(a) === languageTag(b);
 
 /** Whether the two models translate in opposite directions. */
 const isReverse = (model, other) =>
@@ -20,7 +20,7 @@ const isReverse = (model, other) =>
 
 /** The bundled reverse model, if any. Never the toy. */
 export function reverseModel({ models }, { model }) {
-  return models.find((each) => each.name !== TOY && isReverse(each, model)) ?? null;
+  return models.find((candidate) => candidate.name !== TOY && isReverse(candidate, model)) ?? null;
 }
 
 /** The second model: the chosen one, else the reverse model, else the first model with another beam. */
@@ -32,7 +32,7 @@ export function secondModelName(config, translation) {
 /** Info on the second model, preferably from its translation, because it may support several target languages. */
 function secondModel(config, translation, second) {
   const name = secondModelName(config, translation);
-  return second?.model.name === name ? second.model : (config.models.find((each) => each.name === name) ?? { name });
+  return second?.model.name === name ? second.model : (config.models.find((model) => model.name === name) ?? { name });
 }
 
 /**
@@ -92,7 +92,7 @@ export class SecondModelChooser {
     this.config = config;
     this.name = make('span', { class: 'quiet' });
     this.modes = make('div', { class: 'segments', role: 'group' });
-    this.other = make('select', { class: 'model', onchange: () => this.choose({ beside: this.other.value }) });
+    this.menu = make('select', { class: 'model', onchange: () => this.choose({ beside: this.menu.value }) });
     this.beam = make('select', { class: 'numeric', onchange: () => set({ besideBeam: Number(this.beam.value) }) });
     this.beamName = make('span', {});
     this.same = make('input', { type: 'checkbox', onchange: () => set({ besideSame: this.same.checked }) });
@@ -100,7 +100,7 @@ export class SecondModelChooser {
     this.sameLabel = make('label', { class: 'check' }, this.same, this.sameName);
     this.more = make('span', { class: 'more' }, make('label', { class: 'check' }, this.beamName, this.beam), this.sameLabel);
     this.note = make('p', { class: 'quiet note' });
-    this.element = make('div', { class: 'choices' }, this.name, this.modes, this.other, this.more);
+    this.element = make('div', { class: 'choices' }, this.name, this.modes, this.menu, this.more);
   }
 
   choose(changes) {
@@ -115,8 +115,13 @@ export class SecondModelChooser {
     const { activeElement } = document;
     const focused = activeElement instanceof HTMLElement && this.modes.contains(activeElement) ? activeElement.dataset.mode : null;
     const button = (name, description, changes) => {
-      const about = { type: 'button', data: { mode: name }, 'aria-pressed': String(mode === name), onclick: () => this.choose(changes) };
-      return make('button', about, description);
+      const attributes = {
+        type: 'button',
+        data: { mode: name },
+        'aria-pressed': String(mode === name),
+        onclick: () => this.choose(changes),
+      };
+      return make('button', attributes, description);
     };
     const search = otherBeamSize(this.config, translation);
     const sameModel = { beside: back ? translation.model.name : '', besideBeam: search };
@@ -132,17 +137,17 @@ export class SecondModelChooser {
 
   drawOther(translation, second, mode) {
     const chosen = secondModel(this.config, translation, second);
-    const known = this.config.models.filter(
+    const candidates = this.config.models.filter(
       ({ name }) => name !== translation.model.name && name !== reverseModel(this.config, translation)?.name,
     );
-    const listed = mode !== 'other' || known.some(({ name }) => name === chosen.name) ? known : [...known, chosen];
+    const options = mode !== 'other' || candidates.some(({ name }) => name === chosen.name) ? candidates : [...candidates, chosen];
     const called = (model) => (model.source && model.target ? `${pairName(model)} · ${model.name}` : model.name);
     const option = (model) => make('option', { value: model.name }, called(model));
-    replace(this.other, make('option', { value: '', disabled: true }, t('beside_another')), ...listed.map(option));
-    this.other.value = mode === 'other' ? chosen.name : '';
-    this.other.classList.toggle('chosen', mode === 'other');
-    this.other.setAttribute('aria-label', t('beside_another'));
-    this.other.hidden = !listed.length;
+    replace(this.menu, make('option', { value: '', disabled: true }, t('beside_another')), ...options.map(option));
+    this.menu.value = mode === 'other' ? chosen.name : '';
+    this.menu.classList.toggle('chosen', mode === 'other');
+    this.menu.setAttribute('aria-label', t('beside_another'));
+    this.menu.hidden = !options.length;
   }
 
   drawMore(translation, second, mode) {
@@ -166,7 +171,7 @@ export class SecondModelChooser {
 }
 
 /** Whether two codes are known to be different languages. */
-function differentLanguages(one, other) {
-  const [language, typed] = [one, other].map((code) => languageTag(code ?? '').split('-')[0]);
+function differentLanguages(first, second) {
+  const [language, typed] = [first, second].map((code) => languageTag(code ?? '').split('-')[0]);
   return language.length === 2 && typed.length === 2 && language !== typed;
 }

@@ -32,9 +32,9 @@ export class SimilarHeads {
     const focused = this.list.contains(document.activeElement);
     const row = ({ layer, head, share }) => {
       const bar = make('span', { class: 'part' }, make('i', { style: `width:${(100 * share).toFixed(1)}%` }));
-      const about = { type: 'button', 'aria-pressed': String(sameHead({ layer, head }, heads[1])), data: { layer, head } };
+      const attributes = { type: 'button', 'aria-pressed': String(sameHead({ layer, head }, heads[1])), data: { layer, head } };
       const value = make('span', { class: 'numeric' }, threeDecimals(share));
-      return make('li', {}, make('button', about, make('span', {}, shortName({ layer, head })), bar, value));
+      return make('li', {}, make('button', attributes, make('span', {}, shortName({ layer, head })), bar, value));
     };
     replace(this.list, ...ranking.slice(0, MAX_LISTED).map(row));
     if (focused) (this.list.querySelector('[aria-pressed=true]') ?? this.list.querySelector('button'))?.focus({ preventScroll: true });

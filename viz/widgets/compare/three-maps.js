@@ -22,8 +22,8 @@ const MIN_DIFFERENCE = 0.0005; // smaller differences print as 0.000
 const MAX_WIDTH = 612; // maximum pixels of a single map
 
 export class ThreeMaps {
-  /** `does`: `onHover(row, column)` and `onPin(row, column)` with positions in common words. */
-  constructor(does) {
+  /** `callbacks`: `onHover(row, column)` and `onPin(row, column)` with positions in common words. */
+  constructor(callbacks) {
     this.marks = NO_HIGHLIGHT;
     this.titles = [0, 1, 2].map(() => make('h3', {}));
     this.frames = this.titles.map((title) => make('div', { class: 'frame' }, title));
@@ -32,7 +32,7 @@ export class ThreeMaps {
     this.pairs = make('div', { class: 'pairs' });
     this.element = make('div', { class: 'maps-of-both' }, this.row, this.legend, this.pairs);
     const cellAt = (event) => this.maps?.find((map) => map.plane?.contains(event.target))?.cellAt(event);
-    mountPointer(this.element, (event) => this.views && (cellAt(event) ?? cellOfLabel(event.target) ?? [null, null]), does);
+    mountPointer(this.element, (event) => this.views && (cellAt(event) ?? cellOfLabel(event.target) ?? [null, null]), callbacks);
     new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.about)).observe(
       this.row,
     );
@@ -65,14 +65,14 @@ export class ThreeMaps {
       const options = [{}, { rowLabels: !inRow }, { rowLabels: !inRow, difference: true }];
       this.switchMode(
         `matrix ${inRow}`,
-        options.map((each) => new Heatmap(canvasPlotly(), state, each)),
+        options.map((option) => new Heatmap(canvasPlotly(), state, option)),
       );
     }
     const labels = rowLabelWidth(views[0], state.fit);
     const plane = inRow ? Math.floor((this.width - labels - 2 * GAP) / 3) : Math.min(MAX_WIDTH, this.width) - labels;
     for (const [number, view] of views.entries()) {
-      const wide = inRow && number ? plane : plane + labels;
-      this.maps[number].show(view, wide, this.titles[number].textContent);
+      const mapWidth = inRow && number ? plane : plane + labels;
+      this.maps[number].show(view, mapWidth, this.titles[number].textContent);
       this.titles[number].style.paddingInlineStart = inRow && number ? '0' : `${labels}px`;
     }
   }

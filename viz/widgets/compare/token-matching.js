@@ -23,7 +23,9 @@ export class TokenMatching {
       const shift = getShift(kind, name);
       const counts = answers.map((translation) => translation[name](kind).length);
       const items = this.sentences[axisSide(kind, name)].units.map(({ first, second, ...unit }, number) => {
-        const places = [first, second].map((side, at) => side.map((place) => place + shift).filter((place) => place < counts[at]));
+        const places = [first, second].map((side, sideIndex) =>
+          side.map((position) => position + shift).filter((index) => index < counts[sideIndex]),
+        );
         return { ...unit, key: `u${number}`, places };
       });
       const start = { ...answers[0].start, full: answers[0].start.label, key: 'b', places: [[0], [0]] };

@@ -10,8 +10,8 @@ export function transposedTranslation(translation) {
     if (!maps.has(key)) maps.set(key, transposed(translation.map(kind, layer, head)));
     return maps.get(key);
   };
-  const turned = { source: target, target: source, source_text: text, text: read, map, roles: null, measures: null };
-  return Object.assign(Object.create(translation), turned);
+  const values = { source: target, target: source, source_text: text, text: read, map, roles: null, measures: null };
+  return Object.assign(Object.create(translation), values);
 }
 
 function transposed({ weights, rows, columns }) {

@@ -74,7 +74,7 @@ class TwoModelsTab {
       choose: (head) => this.choose(1, head),
       follow: () => set({ besideHead: state.besideHead ? null : this.heads()[1] }),
     });
-    this.trio = new ThreeMaps({ onHover: (row, column) => this.setHover(row, column), onPin: (row, column) => this.pin(row, column) });
+    this.maps = new ThreeMaps({ onHover: (row, column) => this.setHover(row, column), onPin: (row, column) => this.pin(row, column) });
     const [kinds, forms] = [make('div', {}), make('div', {})];
     this.kinds = kinds;
     this.drawKinds = mountKinds(kinds, pageStore, () => new TranslationSource(state.translation));
@@ -82,9 +82,9 @@ class TwoModelsTab {
     this.shares = make('span', { class: 'shares', 'aria-live': 'polite' });
     this.reads = [0, 1].map(() => make('span', { class: 'look' }));
     this.line = make('div', { class: 'line' }, this.shares, ...this.reads, forms);
-    const tops = make('div', { class: 'tops' }, ...this.sides.map((side) => side.element), this.ranked.element);
-    this.alone = make('p', { class: 'quiet alone' });
-    this.root.append(this.choices.element, this.choices.note, this.alone, kinds, tops, this.line, this.trio.element);
+    const header = make('div', { class: 'tops' }, ...this.sides.map((side) => side.element), this.ranked.element);
+    this.rerankingNote = make('p', { class: 'quiet alone' });
+    this.root.append(this.choices.element, this.choices.note, this.rerankingNote, kinds, header, this.line, this.maps.element);
     on(DISPLAY_FIELDS, () => this.open() && this.draw());
     on(['layer', 'head', 'besideHead'], () => this.open() && this.drawHeads());
     on(['row', 'column', 'words', 'special'], () => this.open() && this.highlight());
@@ -132,9 +132,9 @@ class TwoModelsTab {
   onAnswer(response, key) {
     this.second = new Translation(response.answer);
     this.config.models = response.models;
-    const { own, back } = response;
+    const { own: ownValues, back } = response;
     const translation = back ? transposedTranslation(this.second) : this.second;
-    this.comparison = { own: own && new Translation(own), translation, partners: new TokenMatching(response), back };
+    this.comparison = { own: ownValues && new Translation(ownValues), translation, partners: new TokenMatching(response), back };
     // The target language of a multilingual model is known only after a translation.
     if (JSON.stringify(this.request()) !== key) this.update();
     else this.draw();
@@ -179,8 +179,8 @@ class TwoModelsTab {
     const back = mode === 'back';
     this.likeness = result && new HeadSimilarity(result.partners, [translation, result.translation], kind, result.back);
     this.choices.draw(state.translation, this.second);
-    const alone = mode === 'same' && !state.besideSame && state.translation.model.defaults?.back_weight > 0;
-    this.alone.textContent = alone ? t('own_choice') : '';
+    const losesReranking = mode === 'same' && !state.besideSame && state.translation.model.defaults?.back_weight > 0;
+    this.rerankingNote.textContent = losesReranking ? t('own_choice') : '';
     this.kinds.hidden = back;
     this.drawKinds();
     this.drawForms();
@@ -193,13 +193,13 @@ class TwoModelsTab {
     const heads = this.heads();
     this.sides[0].mark(this.firstHead());
     this.ranked.element.classList.toggle('vacant', !this.likeness);
-    for (const element of [this.line, this.trio.element]) element.hidden = !this.likeness;
+    for (const element of [this.line, this.maps.element]) element.hidden = !this.likeness;
     if (!this.likeness) return;
     const { previews } = this.store.state;
     this.sides[1].mark(previews[1] ? nearestHead(this.comparison.translation, this.kind, state.besideHead ?? heads[1]) : heads[1]);
     const ranking = this.likeness.ranking(heads[0]);
     this.ranked.draw(ranking, heads, !state.besideHead);
-    this.trio.show({ likeness: this.likeness, heads, kind: this.kind, back: this.comparison.back });
+    this.maps.show({ likeness: this.likeness, heads, kind: this.kind, back: this.comparison.back });
     this.drawShare(heads);
     this.highlight();
   }
@@ -221,9 +221,9 @@ class TwoModelsTab {
     if (!this.likeness) return NO_CELL;
     const { translation, kind } = state;
     if (kind !== this.kind || this.first !== translation) return this.pinned;
-    const place = (axis, at) => unitOfItem(this.likeness.units, axis, translation, kind, state, at);
-    const own = { row: place('rows', state.row), column: place('columns', state.column) };
-    return own.row === null && own.column === null ? this.pinned : own;
+    const unitIndex = (axis, item) => unitOfItem(this.likeness.units, axis, translation, kind, state, item);
+    const units = { row: unitIndex('rows', state.row), column: unitIndex('columns', state.column) };
+    return units.row === null && units.column === null ? this.pinned : units;
   }
 
   setHover(row, column) {
@@ -238,11 +238,11 @@ class TwoModelsTab {
     this.clearPins();
     if (again) return;
     const { translation, kind } = state;
-    const at = (axis, unit) => itemOfUnit(this.likeness.units, axis, translation, kind, state, unit);
-    const own = { row: at('rows', row), column: at('columns', column) };
-    const lost = (row !== null && own.row === null) || (column !== null && own.column === null);
+    const itemIndex = (axis, unit) => itemOfUnit(this.likeness.units, axis, translation, kind, state, unit);
+    const cell = { row: itemIndex('rows', row), column: itemIndex('columns', column) };
+    const lost = (row !== null && cell.row === null) || (column !== null && cell.column === null);
     if (lost || kind !== this.kind || this.first !== translation) this.pinned = { row, column };
-    else set({ ...NO_SELECTION, ...own });
+    else set({ ...NO_SELECTION, ...cell });
     this.highlight();
   }
 
@@ -255,8 +255,8 @@ class TwoModelsTab {
   highlight() {
     if (!this.likeness) return;
     const pins = this.pinnedCells();
-    const listed = ({ row, column }) => ({ rows: row === null ? null : [row], columns: column === null ? null : [column] });
-    this.trio.highlight({ hover: listed(this.hover), pinned: listed(pins), missing: '' });
+    const toLists = ({ row, column }) => ({ rows: row === null ? null : [row], columns: column === null ? null : [column] });
+    this.maps.highlight({ hover: toLists(this.hover), pinned: toLists(pins), missing: '' });
     const now = { row: this.hover.row ?? pins.row, column: this.hover.column ?? pins.column };
     if (this.hover.row !== null || this.hover.column !== null) Object.assign(now, this.hover);
     const heads = this.heads();
@@ -271,8 +271,8 @@ class TwoModelsTab {
     return {
       view: this.likeness,
       root: this.root,
-      element: this.trio.element,
-      head: this.trio.element,
+      element: this.maps.element,
+      head: this.maps.element,
       grid: side.grid,
       store: pageStore,
       source: { translation: state.translation, kinds: this.kinds.hidden ? [] : side.maps?.kinds, merges: false },
@@ -291,7 +291,7 @@ class TwoModelsTab {
   movePin(axis, step) {
     const pins = this.pinnedCells();
     const count = this.likeness.units[`${axis}s`].length;
-    const place = pins[axis] === null ? 0 : Math.max(0, Math.min(count - 1, pins[axis] + step));
-    if (place !== pins[axis]) this.pin(...Object.values({ row: pins.row, column: pins.column, [axis]: place }));
+    const index = pins[axis] === null ? 0 : Math.max(0, Math.min(count - 1, pins[axis] + step));
+    if (index !== pins[axis]) this.pin(...Object.values({ row: pins.row, column: pins.column, [axis]: index }));
   }
 }

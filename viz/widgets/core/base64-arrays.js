@@ -6,6 +6,6 @@
 export function decodeArray({ shape, numbers }) {
   const letters = atob(numbers);
   const bytes = new Uint8Array(letters.length);
-  for (let place = 0; place < bytes.length; place++) bytes[place] = letters.charCodeAt(place);
+  for (let index = 0; index < bytes.length; index++) bytes[index] = letters.charCodeAt(index);
   return { shape, numbers: new Float32Array(bytes.buffer) };
 }

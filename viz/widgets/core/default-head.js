@@ -21,14 +21,14 @@ export function openingRow({ opening }, { kind, layer, head }) {
 
 /** Whether each row of this head aligns the word of the previous row, the one that was just translated. */
 export function isShiftedHead({ late }, { kind, layer, head }) {
-  return kind === 'cross' && Boolean(late?.some((place) => place[0] === layer && place[1] === head));
+  return kind === 'cross' && Boolean(late?.some(([lateLayer, lateHead]) => lateLayer === layer && lateHead === head));
 }
 
 /** The head with the best word alignment and its row shift, or null if it was not measured. */
 export function aligningHead(translation) {
   const { best_head: measured } = translation.model;
-  const within = measured && measured.layer < translation.layers('cross') && measured.head < translation.heads('cross');
-  return within ? measured : null;
+  const isInRange = measured && measured.layer < translation.layers('cross') && measured.head < translation.heads('cross');
+  return isInRange ? measured : null;
 }
 
 /**
@@ -37,7 +37,7 @@ export function aligningHead(translation) {
  * a head that aligns every word scores one.
  */
 export function mostInformativeHead(translation) {
-  const words = (tokens) => tokens.flatMap((token, place) => (isWord(token) ? [place] : []));
+  const words = (tokens) => tokens.flatMap((token, index) => (isWord(token) ? [index] : []));
   const [rows, columns] = [words(translation.target), words(translation.source)];
   const scores = [];
   for (let layer = 0; layer < translation.layers('cross'); layer++) {

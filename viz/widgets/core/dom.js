@@ -23,15 +23,15 @@ export function setAttributes(element, attributes) {
 const listenersByElement = new WeakMap(); // listeners by event name
 
 function setListener(element, event, listener) {
-  const own = listenersByElement.get(element) ?? new Map();
-  listenersByElement.set(element, own);
-  if (!own.has(event)) element.addEventListener(event, (domEvent) => own.get(event)(domEvent));
-  own.set(event, listener);
+  const listeners = listenersByElement.get(element) ?? new Map();
+  listenersByElement.set(element, listeners);
+  if (!listeners.has(event)) element.addEventListener(event, (domEvent) => listeners.get(event)(domEvent));
+  listeners.set(event, listener);
 }
 
-/** Transfers event listeners from `other` to `element`. */
-export function transferListeners(element, other) {
-  for (const [event, listener] of listenersByElement.get(other) ?? []) setListener(element, event, listener);
+/** Transfers event listeners from `source` to `element`. */
+export function transferListeners(element, source) {
+  for (const [event, listener] of listenersByElement.get(source) ?? []) setListener(element, event, listener);
 }
 
 export function replace(element, ...children) {

@@ -12,7 +12,7 @@ export function t(key, values = {}) {
   const table = tables[state.language] ?? tables.en;
   const text = table[key];
   if (text === undefined) throw new Error(`no words for ${key}`);
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return text.replace(/\{(\w+)\}/g, (placeholder, name) => (name in values ? String(values[name]) : placeholder));
 }
 
 /** The space between two sentences; Chinese has none. */

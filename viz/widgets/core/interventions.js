@@ -13,12 +13,14 @@ export const sentenceKey = (translation) => (translation ? `${translation.model.
 
 /** The interventions that also apply to another sentence: not on words or cells, and only on existing heads. */
 export function transferable(translation, text) {
-  const within = (kind, layer, head) =>
+  const isInRange = (kind, layer, head) =>
     !kind || !translation.tensors[kind] || ((layer ?? 0) < translation.layers(kind) && (head ?? 0) < translation.heads(kind));
   // Interventions on parts of a layer have a side, with as many layers as its self-attention. A copy has a second head.
   const exists = ({ kind, side, layer, head, from_layer: fromLayer, from_head: fromHead }) =>
-    within(kind ?? side, layer, head) && within(kind, fromLayer ?? layer, fromHead);
-  return formatInterventions(parseInterventions(text).filter((each) => !SENTENCE_ACTIONS.has(each.action) && exists(each)));
+    isInRange(kind ?? side, layer, head) && isInRange(kind, fromLayer ?? layer, fromHead);
+  return formatInterventions(
+    parseInterventions(text).filter((intervention) => !SENTENCE_ACTIONS.has(intervention.action) && exists(intervention)),
+  );
 }
 
 /** Interventions that a new translation keeps: `{}` if it keeps all. */

@@ -5,16 +5,16 @@ import { axisSide } from './translation.js';
 /** Groups the tokens of one axis into items of one or more tokens. */
 function axis(tokens, text, { words, special }) {
   const items = [];
-  for (const [place, token] of tokens.entries()) {
+  for (const [index, token] of tokens.entries()) {
     const last = items.at(-1);
     if (words && last && token.word != null && token.word === last.word && !token.special) {
-      last.places.push(place);
+      last.places.push(index);
       last.label = last.full = text.slice(last.start, token.end);
       last.joined = false;
       last.unknown ||= token.unknown;
       continue;
     }
-    items.push({ ...token, full: token.full ?? token.label, places: [place] });
+    items.push({ ...token, full: token.full ?? token.label, places: [index] });
     if (words) items.at(-1).joined = false;
   }
   return special ? items : items.filter((item) => !item.special);
@@ -41,10 +41,10 @@ function makeAxes(translation, kind, options) {
  * The input item of a decoder row, from whose state the query is computed; null if the row reads its own token.
  * `items`: all rows; the previous one may have several tokens.
  */
-function readBefore(translation, kind, place, items) {
-  const before = translation.previousToken(kind, place);
-  if (before === translation.rows(kind)[place]) return null;
-  return items.find(({ places }) => before.key.startsWith('t') && places.includes(place - 1)) ?? before;
+function readBefore(translation, kind, index, items) {
+  const before = translation.previousToken(kind, index);
+  if (before === translation.rows(kind)[index]) return null;
+  return items.find(({ places }) => before.key.startsWith('t') && places.includes(index - 1)) ?? before;
 }
 
 /**
@@ -121,8 +121,8 @@ export function formatCertain(number, error = 0) {
 
 /** Clamps a layer and head to those of a kind. */
 export function nearestHead(translation, kind, { layer, head }) {
-  const within = (place, count) => (typeof place === 'number' ? Math.min(place, count - 1) : place);
-  return { layer: within(layer, translation.layers(kind)), head: within(head, translation.heads(kind)) };
+  const clampIndex = (index, count) => (typeof index === 'number' ? Math.min(index, count - 1) : index);
+  return { layer: clampIndex(layer, translation.layers(kind)), head: clampIndex(head, translation.heads(kind)) };
 }
 
 /** Sums over keys and averages over queries, so that rows still sum to one. NaN if all cells are masked. */
@@ -152,8 +152,8 @@ export function rowMaximum({ weights, columns }, row) {
 
 export function argMax(values) {
   let best = 0;
-  for (let place = 1; place < values.length; place++) {
-    if ((values[place] || 0) > (values[best] || 0)) best = place;
+  for (let index = 1; index < values.length; index++) {
+    if ((values[index] || 0) > (values[best] || 0)) best = index;
   }
   return best;
 }

@@ -8,8 +8,8 @@ import { defaultHead } from './default-head.js';
 import { informativeRow } from './selection.js';
 import { axes } from './map-view.js';
 
-const within = (number, { low = 0, high }) => (number >= low && number <= high ? number : undefined);
-const parseInteger = (text, row) => (/^\d+$/.test(text) ? within(Number(text), row) : undefined);
+const inRange = (number, { low = 0, high }) => (number >= low && number <= high ? number : undefined);
+const parseInteger = (text, row) => (/^\d+$/.test(text) ? inRange(Number(text), row) : undefined);
 const parseIndex = (text, row) => (row.merged.includes(text) ? text : parseInteger(text ?? '', row));
 
 /** Parsers by field kind; undefined for invalid text. */
@@ -18,7 +18,7 @@ const PARSERS = {
   choice: (text, { choices }) => (choices.includes(text) ? text : undefined),
   switch: (text) => (text === '0' || text === '1' ? text === '1' : undefined),
   whole: parseInteger,
-  real: (text, row) => within(Number(text), row),
+  real: (text, row) => inRange(Number(text), row),
   place: parseIndex,
   head(text, row) {
     const [layer, head, ...more] = text.split('.');
@@ -71,7 +71,9 @@ const REQUIRED_FIELDS = {
 function parseInterventions(text) {
   try {
     const list = JSON.parse(text);
-    return list.every((each) => REQUIRED_FIELDS[each.action].every((name) => FIELD_CHECKS[name](each[name]))) ? text : undefined;
+    return list.every((intervention) => REQUIRED_FIELDS[intervention.action].every((name) => FIELD_CHECKS[name](intervention[name])))
+      ? text
+      : undefined;
   } catch {
     return undefined;
   }
@@ -99,19 +101,19 @@ export function parsePermalink(hash = location.hash) {
 
 /** Clamps the selection to this translation; invalid rows and columns become null. */
 export function clampSelection(translation, selection) {
-  const within = (number, count) => (typeof number === 'number' && number >= count ? count - 1 : number);
-  const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((each) => translation.tensors[each]);
+  const clampIndex = (number, count) => (typeof number === 'number' && number >= count ? count - 1 : number);
+  const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((candidate) => translation.tensors[candidate]);
   const [layers, heads] = [translation.layers(kind), translation.heads(kind)];
   const { rows, columns } = axes(translation, kind, selection); // merging words makes axes shorter
-  const inside = (number, count) => (typeof number === 'number' && number < count ? number : null);
+  const indexOrNull = (number, count) => (typeof number === 'number' && number < count ? number : null);
   return {
     kind,
-    layer: within(selection.layer, layers),
-    head: within(selection.head, heads),
-    pinned: selection.pinned && { layer: within(selection.pinned.layer, layers), head: within(selection.pinned.head, heads) },
-    row: inside(selection.row, rows.length),
-    column: inside(selection.column, columns.length),
-    written: inside(selection.written, translation.target.length),
+    layer: clampIndex(selection.layer, layers),
+    head: clampIndex(selection.head, heads),
+    pinned: selection.pinned && { layer: clampIndex(selection.pinned.layer, layers), head: clampIndex(selection.pinned.head, heads) },
+    row: indexOrNull(selection.row, rows.length),
+    column: indexOrNull(selection.column, columns.length),
+    written: indexOrNull(selection.written, translation.target.length),
   };
 }
 
@@ -122,7 +124,7 @@ export function selectionFor(translation, { request, language, tab, ...linked })
   const { tab: _, ...defaults } = DEFAULTS; // the tab does not depend on the translation
   const requested = { ...defaults, ...(best && hasNoHead ? { kind: 'cross', ...best } : {}), ...linked };
   const selection = { ...requested, ...clampSelection(translation, requested) };
-  const isChosen = [selection.row, selection.column, selection.pinned].some((each) => each !== null);
+  const isChosen = [selection.row, selection.column, selection.pinned].some((index) => index !== null);
   return hasNoHead && !isChosen ? { ...selection, row: informativeRow(translation, selection, selection) } : selection;
 }
 

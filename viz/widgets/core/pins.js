@@ -3,16 +3,16 @@
 import { axes } from './map-view.js';
 
 /** Index in `after` of the item `before[place]`: in the common prefix or suffix, else by its unique name. */
-export function remapIndex(place, before, after) {
-  if (place === null || place >= before.length) return null;
-  const shorter = Math.min(before.length, after.length);
+export function remapIndex(index, before, after) {
+  if (index === null || index >= before.length) return null;
+  const shortest = Math.min(before.length, after.length);
   let start = 0;
-  while (start < shorter && before[start] === after[start]) start++;
-  if (place < start) return place;
+  while (start < shortest && before[start] === after[start]) start++;
+  if (index < start) return index;
   let end = 0;
-  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++;
-  if (place >= before.length - end) return place + after.length - before.length;
-  const name = before[place];
+  while (end < shortest - start && before.at(-1 - end) === after.at(-1 - end)) end++;
+  if (index >= before.length - end) return index + after.length - before.length;
+  const name = before[index];
   const isUnique = (list) => list.indexOf(name) === list.lastIndexOf(name);
   return after.includes(name) && isUnique(before) && isUnique(after) ? after.indexOf(name) : null;
 }

@@ -7,21 +7,21 @@ const PRESERVED_ATTRIBUTE = 'aria-describedby';
 
 /** Like `replace`, but a child with the same tag and contents stays; only its attributes and listeners are updated. */
 export function reconcile(element, ...children) {
-  const fresh = children.filter((child) => child != null).map(toNode);
-  const old = [...element.childNodes];
+  const newNodes = children.filter((child) => child != null).map(toNode);
+  const oldNodes = [...element.childNodes];
   let first = 0; // old children before this index are used or skipped, so that reused children never move
-  const nodes = fresh.map((child, at) => {
-    const matches = (each, place) => place >= first && isSameNode(each, child);
+  const nodes = newNodes.map((child, number) => {
+    const matches = (item, position) => position >= first && isSameNode(item, child);
     // With an equal count, match by index: a sentence may contain a word twice.
-    const place = old.length === fresh.length ? (matches(old[at], at) ? at : -1) : old.findIndex(matches);
+    const place = oldNodes.length === newNodes.length ? (matches(oldNodes[number], number) ? number : -1) : oldNodes.findIndex(matches);
     if (place < 0) return child;
     first = place + 1;
-    return patch(old[place], child);
+    return patch(oldNodes[place], child);
   });
   const reused = new Set(nodes);
-  for (const each of old) if (!reused.has(each)) each.remove();
-  for (const [place, child] of nodes.entries()) {
-    const current = element.childNodes[place] ?? null;
+  for (const node of oldNodes) if (!reused.has(node)) node.remove();
+  for (const [index, child] of nodes.entries()) {
+    const current = element.childNodes[index] ?? null;
     if (current !== child) element.insertBefore(child, current);
   }
   return element;
@@ -29,22 +29,24 @@ export function reconcile(element, ...children) {
 
 const toNode = (child) => (child instanceof Node ? child : document.createTextNode(child));
 
-function isSameNode(old, fresh) {
-  if (old === fresh) return true;
-  if (old.nodeName !== fresh.nodeName) return false;
-  return old instanceof Element ? old.innerHTML === fresh.innerHTML : old.data === fresh.data;
+function isSameNode(oldNode, newNode) {
+  if (oldNode === newNode) return true;
+  if (oldNode.nodeName !== newNode.nodeName) return false;
+  return oldNode instanceof Element ? oldNode.innerHTML === newNode.innerHTML : oldNode.data === newNode.data;
 }
 
 /**
- * Copies attributes, form state and listeners from `fresh` to `old`, recursively. `aria-describedby` stays, because
+ * Copies attributes, form state and listeners from `newNode` to `oldNode`, recursively. `aria-describedby` stays, because
  * other modules set it on elements in the page.
  */
-function patch(old, fresh) {
-  if (old === fresh || !(old instanceof Element)) return old;
-  for (const { name } of [...old.attributes]) if (name !== PRESERVED_ATTRIBUTE && !fresh.hasAttribute(name)) old.removeAttribute(name);
-  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-  for (const name of ['value', 'checked', 'disabled']) if (name in fresh && old[name] !== fresh[name]) old[name] = fresh[name];
-  transferListeners(old, fresh);
-  for (const [place, child] of [...old.children].entries()) patch(child, fresh.children[place]);
-  return old;
+function patch(oldNode, newNode) {
+  if (oldNode === newNode || !(oldNode instanceof Element)) return oldNode;
+  for (const { name } of [...oldNode.attributes])
+    if (name !== PRESERVED_ATTRIBUTE && !newNode.hasAttribute(name)) oldNode.removeAttribute(name);
+  for (const { name, value } of newNode.attributes) if (oldNode.getAttribute(name) !== value) oldNode.setAttribute(name, value);
+  for (const name of ['value', 'checked', 'disabled'])
+    if (name in newNode && oldNode[name] !== newNode[name]) oldNode[name] = newNode[name];
+  transferListeners(oldNode, newNode);
+  for (const [index, child] of [...oldNode.children].entries()) patch(child, newNode.children[index]);
+  return oldNode;
 }

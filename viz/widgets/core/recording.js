@@ -26,7 +26,7 @@ export class Recording extends Translation {
     this.recorded = kinds;
     this.remarks = remarks;
     this.labelsInputs = !before; // whether a decoder row is labelled by its input token, not by the predicted one
-    this.before = withPositions(before ?? [], text).map((token, place) => ({ ...token, key: place ? `t${place - 1}` : 'b' }));
+    this.before = withPositions(before ?? [], text).map((token, position) => ({ ...token, key: position ? `t${position - 1}` : 'b' }));
     this.requestMaps = requestMaps;
     this.requestedMaps = new Set();
     /** @type {Map<string, any>} */
@@ -89,8 +89,8 @@ export class Recording extends Translation {
   /** Stores loaded maps; `full` is the integer for a weight of one. */
   receive({ kind, small, shape: [rows, columns] }, heads, numbers, full) {
     const size = rows * columns;
-    for (const [place, { layer, head }] of heads.entries()) {
-      const weights = Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / full);
+    for (const [index, { layer, head }] of heads.entries()) {
+      const weights = Float32Array.from(numbers.subarray(index * size, (index + 1) * size), (number) => number / full);
       if (!small) this.mask(kind, { weights });
       (small ? this.thumbnails : this.maps).set(`${kind} ${layer} ${head}`, { weights, rows, columns });
     }

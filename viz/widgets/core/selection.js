@@ -21,18 +21,18 @@ export function informativeRow(translation, look, options) {
   const initial = openingPosition === null ? null : rowOfPosition(rows, openingPosition);
   if (initial !== null) return initial;
   const shift = isShiftedHead(translation, look) ? 1 : 0; // offset from a row to the row of the word that it aligns
-  const places = rows.map((item, row) => {
+  const candidates = rows.map((item, row) => {
     const rowOfWeights = weights.subarray(row * columns.length, (row + 1) * columns.length);
     const [word, column] = [rows[row - shift], argMax(rowOfWeights)];
     const informative = word && [word, item, columns[column]].every(isWord) && !word.joined && columns[column].key !== word.key;
     return { row, column, weight: rowOfWeights[column] || 0, informative, clear: informative && rowOfWeights[column] >= MIN_ROW_PEAK };
   });
-  const clear = places.filter((place) => place.clear);
-  const scores = places.map((place) => {
-    if (!place.informative) return isWord(rows[place.row]) && isWord(columns[place.column]) ? place.weight * 1e-3 : 0;
-    const distance = Math.abs((place.column + 0.5) / columns.length - (place.row - shift + 0.5) / rows.length);
-    const crosses = place.clear && clear.some((other) => (other.row - place.row) * (other.column - place.column) < 0);
-    return place.weight + DISTANCE_PENALTY * distance + (place.clear ? 3 : 0) + (crosses ? 3 : 0);
+  const clear = candidates.filter((candidate) => candidate.clear);
+  const scores = candidates.map((candidate) => {
+    if (!candidate.informative) return isWord(rows[candidate.row]) && isWord(columns[candidate.column]) ? candidate.weight * 1e-3 : 0;
+    const distance = Math.abs((candidate.column + 0.5) / columns.length - (candidate.row - shift + 0.5) / rows.length);
+    const crossesOther = candidate.clear && clear.some((other) => (other.row - candidate.row) * (other.column - candidate.column) < 0);
+    return candidate.weight + DISTANCE_PENALTY * distance + (candidate.clear ? 3 : 0) + (crossesOther ? 3 : 0);
   });
   return argMax(scores);
 }
@@ -40,8 +40,8 @@ export function informativeRow(translation, look, options) {
 /** The index of the selected row after the display options `changed`. */
 export function remapRow(translation, { kind, row, words, special }, changed) {
   if (row === null) return null;
-  const [place] = axes(translation, kind, { words, special }).rows[row].places;
-  return rowOfPosition(axes(translation, kind, { words, special, ...changed }).rows, place);
+  const [position] = axes(translation, kind, { words, special }).rows[row].places;
+  return rowOfPosition(axes(translation, kind, { words, special, ...changed }).rows, position);
 }
 
 /**
@@ -52,11 +52,15 @@ export function selectionInKind(translation, state, kind) {
   const { kind: from, layer, head, row, lastHeads } = state;
   const selection = { kind, ...nearestHead(translation, kind, lastHeads[kind] ?? firstHead(translation, kind)) };
   const memory = { lastHeads: { ...lastHeads, [from]: { layer, head } } };
-  const [place] = (row === null ? null : axes(translation, from, state).rows[row]?.places) ?? [null];
-  if (place === null) return { ...selection, ...memory, row: null };
-  const crosses = (from === 'encoder') !== (kind === 'encoder');
-  if (crosses && !translation.tensors.cross) return { ...selection, ...memory, row: null }; // no alignment
-  const partner = !crosses ? place : kind === 'encoder' ? alignedSource(translation)[place] : alignedTarget(translation, place);
+  const [position] = (row === null ? null : axes(translation, from, state).rows[row]?.places) ?? [null];
+  if (position === null) return { ...selection, ...memory, row: null };
+  const changesSentence = (from === 'encoder') !== (kind === 'encoder');
+  if (changesSentence && !translation.tensors.cross) return { ...selection, ...memory, row: null }; // no alignment
+  const partner = !changesSentence
+    ? position
+    : kind === 'encoder'
+      ? alignedSource(translation)[position]
+      : alignedTarget(translation, position);
   return { ...selection, ...memory, row: rowOfPosition(axes(translation, kind, state).rows, partner) };
 }
 
@@ -65,34 +69,34 @@ function firstHead(translation, kind) {
   const heads = translation.roles?.[kind] ?? [];
   const roles = heads
     .slice(0, translation.layers(kind))
-    .flatMap((layer, place) =>
-      layer.slice(0, translation.heads(kind)).map(([name, share, spread], head) => ({ layer: place, head, name, share, spread })),
+    .flatMap((layer, index) =>
+      layer.slice(0, translation.heads(kind)).map(([name, share, spread], head) => ({ layer: index, head, name, share, spread })),
     );
   for (const role of INFORMATIVE_ROLES[kind]) {
     const matches = roles.filter(({ name }) => name === role);
-    if (matches.length) return matches.reduce((best, each) => (each.share > best.share ? each : best));
+    if (matches.length) return matches.reduce((best, match) => (match.share > best.share ? match : best));
   }
-  return roles.length ? roles.reduce((best, each) => (each.spread < best.spread ? each : best)) : { layer: 0, head: 0 };
+  return roles.length ? roles.reduce((best, role) => (role.spread < best.spread ? role : best)) : { layer: 0, head: 0 };
 }
 
 /** The source position of each target token, by the aligning head, else by the mean of all heads. */
 function alignedSource(translation) {
   const { layer, head, shift } = aligningHead(translation) ?? { layer: 'mean', head: 'mean', shift: 0 };
   const { weights, rows, columns } = translation.map('cross', layer, head);
-  return translation.target.map((_, place) => {
-    const row = Math.min(place + shift, rows - 1);
+  return translation.target.map((_, index) => {
+    const row = Math.min(index + shift, rows - 1);
     return argMax(translation.source.map(({ special }, column) => (special ? 0 : weights[row * columns + column])));
   });
 }
 
 /** The target position that aligns with a source position, or the one that aligns nearest to it. */
-function alignedTarget(translation, place) {
+function alignedTarget(translation, index) {
   const sources = alignedSource(translation);
-  const gaps = sources.map((source) => Math.abs(source - place));
+  const gaps = sources.map((source) => Math.abs(source - index));
   return gaps.indexOf(Math.min(...gaps));
 }
 
-function rowOfPosition(rows, place) {
-  const row = rows.findIndex(({ places }) => places.includes(place));
+function rowOfPosition(rows, index) {
+  const row = rows.findIndex(({ places }) => places.includes(index));
   return row < 0 ? null : row;
 }

@@ -36,7 +36,7 @@ export class CallError extends Error {
 
 /** @type {Server} */
 export const server = new Proxy(/** @type {any} its methods are created on access */ ({ stream }), {
-  get: (own, name) => own[name] ?? caller(String(name)),
+  get: (target, name) => target[name] ?? caller(String(name)),
 });
 
 /** `then` stays undefined, so that `await` does not treat `server` as a promise. */

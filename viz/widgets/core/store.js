@@ -62,7 +62,7 @@ export const VIEW_STATE = {
 /** Clears hover and pins. */
 export const NO_SELECTION = { row: null, column: null, hoverRow: null, hoverColumn: null };
 
-export const sameHead = (one, other) => Boolean(one && other && one.layer === other.layer && one.head === other.head);
+export const sameHead = (a, b) => Boolean(a && b && a.layer === b.layer && a.head === b.head);
 
 /** The displayed head: the previewed one, else the selected one. */
 export const shownHead = ({ preview, layer, head }) => preview ?? { layer, head };

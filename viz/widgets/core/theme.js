@@ -27,7 +27,7 @@ export const colour = (name) => themes[state.theme].variables[`--${name}`];
 /** A colour scale in Plotly's format. */
 export function plotlyScale(name) {
   const samples = themes[state.theme].scales[name];
-  return samples.map((hex, place) => [place / (samples.length - 1), hex]);
+  return samples.map((hex, index) => [index / (samples.length - 1), hex]);
 }
 
 /** A colour scale as 256 RGB triples. */
@@ -37,16 +37,16 @@ export function colourTable(name, theme = state.theme) {
   return tables.get(key);
 }
 
-const channels = (hex) => [1, 3, 5].map((place) => parseInt(hex.slice(place, place + 2), 16));
+const channels = (hex) => [1, 3, 5].map((index) => parseInt(hex.slice(index, index + 2), 16));
 
 function interpolate(samples) {
   const colours = new Uint8ClampedArray(256 * 3);
   for (let level = 0; level < 256; level++) {
-    const place = (level / 255) * (samples.length - 1);
-    const below = Math.min(samples.length - 2, Math.floor(place));
+    const position = (level / 255) * (samples.length - 1);
+    const below = Math.min(samples.length - 2, Math.floor(position));
     for (let channel = 0; channel < 3; channel++) {
       const [from, to] = [samples[below][channel], samples[below + 1][channel]];
-      colours[level * 3 + channel] = from + (to - from) * (place - below);
+      colours[level * 3 + channel] = from + (to - from) * (position - below);
     }
   }
   return colours;
@@ -54,8 +54,8 @@ function interpolate(samples) {
 
 /** The RGB colour of a level from 0 to 1. */
 export function scaleColour(name, level, theme = state.theme) {
-  const place = Math.max(0, Math.min(255, Math.round(level * 255))) * 3;
-  return colourTable(name, theme).subarray(place, place + 3);
+  const offset = Math.max(0, Math.min(255, Math.round(level * 255))) * 3;
+  return colourTable(name, theme).subarray(offset, offset + 3);
 }
 
 export const cssColour = ([red, green, blue]) => `rgb(${red},${green},${blue})`;

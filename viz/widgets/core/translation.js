@@ -74,8 +74,12 @@ export class Translation {
     this.model = { ...values.model, source: languageTag(source), target: languageTag(target) };
     const unknown = new Set(values.unknown);
     const sourceTokens = withPositions(values.source, values.source_text);
-    this.source = sourceTokens.map((token, place) => ({ ...token, key: `s${place}`, ...(unknown.has(place) ? { unknown: true } : {}) }));
-    this.target = withPositions(values.target, values.text).map((token, place) => ({ ...token, key: `t${place}` }));
+    this.source = sourceTokens.map((token, position) => ({
+      ...token,
+      key: `s${position}`,
+      ...(unknown.has(position) ? { unknown: true } : {}),
+    }));
+    this.target = withPositions(values.target, values.text).map((token, index) => ({ ...token, key: `t${index}` }));
     this.start = { ...values.start, key: 'b' };
     /** @type {Partial<Record<Kind, Tensor>>} */
     this.tensors = {};
@@ -93,8 +97,8 @@ export class Translation {
 
   /** Whether the reranking changed which hypothesis is best. */
   get isOverruled() {
-    const better = (one, other) => (one.ended === other.ended ? one.score > other.score : one.ended);
-    return this.isReadBack && this.hypotheses.some((each) => better(each, this.hypotheses[0]));
+    const isBetter = (a, b) => (a.ended === b.ended ? a.score > b.score : a.ended);
+    return this.isReadBack && this.hypotheses.some((hypothesis) => isBetter(hypothesis, this.hypotheses[0]));
   }
 
   /** The request in the server's format, with the options as top-level values. */
@@ -155,9 +159,9 @@ export class Translation {
   compute(kind, layer, head) {
     const [layers, heads, rows, columns] = this.tensor(kind).shape;
     const numbers = this.gather(kind, layer, head);
-    const whole = LEVEL_OF_ONE * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
+    const fullLevel = LEVEL_OF_ONE * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
     const weights = new Float32Array(numbers.length);
-    for (let cell = 0; cell < weights.length; cell++) weights[cell] = numbers[cell] / whole;
+    for (let cell = 0; cell < weights.length; cell++) weights[cell] = numbers[cell] / fullLevel;
     this.mask(kind, { weights, rows, columns });
     return { weights, rows, columns };
   }
@@ -183,8 +187,8 @@ export class Translation {
     if (cached) return cached;
     const parts =
       layer === 'mean'
-        ? Array.from({ length: layers }, (_, each) => this.gather(kind, each, head))
-        : Array.from({ length: heads }, (_, each) => this.gather(kind, layer, each));
+        ? Array.from({ length: layers }, (_, index) => this.gather(kind, index, head))
+        : Array.from({ length: heads }, (_, index) => this.gather(kind, layer, index));
     const result = head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size);
     this.gatheredMaps.set(key, result);
     return result;
@@ -238,8 +242,8 @@ function maxOfMaps(parts, size) {
 
 /** A token's text in the sentence; unlike in its label, spaces are not replaced by a symbol. */
 export function readsAs(token, text) {
-  const own = text.slice(token.start, token.end);
-  return token.special ? token.label : own.trim() || own || token.label;
+  const tokenText = text.slice(token.start, token.end);
+  return token.special ? token.label : tokenText.trim() || tokenText || token.label;
 }
 
 /**
@@ -248,7 +252,7 @@ export function readsAs(token, text) {
  * @param {string} text
  */
 export function withPositions(tokens, text) {
-  let at = 0;
-  const starts = [at, ...Array.from(text, (character) => (at += character.length))];
+  let offset = 0;
+  const starts = [offset, ...Array.from(text, (character) => (offset += character.length))];
   return tokens.map((token) => ({ ...token, start: starts[token.start], end: starts[token.end] }));
 }

@@ -31,14 +31,14 @@ function centres() {
   const letters = [];
   for (let code = 0x21; code < 0x7f; code++) if (!'"&\'<>\\'.includes(String.fromCharCode(code))) letters.push(code);
   for (let code = TWO_BYTES[0]; code < TWO_BYTES[1]; code++) letters.push(code);
-  for (const [place, centre] of levelCentres().entries()) table[letters[place] ?? THREE_BYTES + place - letters.length] = centre;
+  for (const [index, centre] of levelCentres().entries()) table[letters[index] ?? THREE_BYTES + index - letters.length] = centre;
   return table;
 }
 
 /** Whether a character's cell begins at this finest cell. It does if rounding to one to four decimals changes there. */
 function isFirst(cell) {
   const fourth = (cell + 1) >> 1;
-  const boundary = [1, 10, 100].some((half) => fourth % (10 * half) === 5 * half);
+  const boundary = [1, 10, 100].some((unit) => fourth % (10 * unit) === 5 * unit);
   return cell % 2 === 1 || boundary || cell === 0 || cell === LEVELS;
 }
 
@@ -49,7 +49,7 @@ function isFirst(cell) {
 export function decodeWeights(letters) {
   const values = centres();
   const numbers = new Uint16Array(letters.length);
-  for (let place = 0; place < numbers.length; place++) numbers[place] = values[letters.charCodeAt(place)];
+  for (let index = 0; index < numbers.length; index++) numbers[index] = values[letters.charCodeAt(index)];
   return numbers;
 }
 
@@ -61,13 +61,13 @@ export function decodeWeights(letters) {
 export function decodeCausalWeights(letters, shape) {
   const values = centres();
   const [rows, columns] = shape.slice(-2);
-  const numbers = new Uint16Array(shape.reduce((all, each) => all * each, 1));
+  const numbers = new Uint16Array(shape.reduce((all, size) => all * size, 1));
   let from = 0;
   for (let map = 0; map < numbers.length; map += rows * columns) {
     for (let row = 0; row < rows; row++) {
       const start = map + row * columns;
       const end = start + Math.min(row + 1, columns);
-      for (let place = start; place < end; place++) numbers[place] = values[letters.charCodeAt(from++)];
+      for (let index = start; index < end; index++) numbers[index] = values[letters.charCodeAt(from++)];
     }
   }
   return numbers;
@@ -81,7 +81,7 @@ export function decodeCodes(bytes) {
   const count = bytes.length / 2;
   const values = levelCentres();
   const numbers = new Uint16Array(count);
-  for (let place = 0; place < count; place++) numbers[place] = values[bytes[place] + 256 * bytes[count + place]];
+  for (let index = 0; index < count; index++) numbers[index] = values[bytes[index] + 256 * bytes[count + index]];
   return numbers;
 }
 

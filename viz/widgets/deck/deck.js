@@ -59,13 +59,13 @@ class Deck {
     this.changed();
   }
 
-  move(place, by) {
-    this.setViews(moveItem(this.views, place, by));
+  move(index, by) {
+    this.setViews(moveItem(this.views, index, by));
   }
 
-  remove(place) {
-    this.removed = { view: this.views[place], place };
-    this.setViews(this.views.filter((_, at) => at !== place));
+  remove(position) {
+    this.removed = { view: this.views[position], place: position };
+    this.setViews(this.views.filter((_, index) => index !== position));
   }
 
   undo() {
@@ -76,8 +76,8 @@ class Deck {
   }
 
   /** Store a changed title or note without rendering the list, because the visitor is typing. */
-  write(place, changes) {
-    this.views = this.views.map((view, at) => (at === place ? { ...view, ...changes } : view));
+  write(position, changes) {
+    this.views = this.views.map((view, index) => (index === position ? { ...view, ...changes } : view));
     this.persist();
   }
 
@@ -129,9 +129,9 @@ class Deck {
     this.panel.open();
   }
 
-  show(place) {
+  show(index) {
     this.panel.close();
     this.toast.hide();
-    this.presentation.start(place);
+    this.presentation.start(index);
   }
 }

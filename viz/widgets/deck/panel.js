@@ -58,12 +58,12 @@ export class Panel {
     this.save.textContent = t('deck_save');
     this.save.hidden = isGuest;
     this.drawReceived();
-    replace(this.list, ...views.map((view, place) => this.row(view, place)));
-    const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
+    replace(this.list, ...views.map((view, index) => this.row(view, index)));
+    const makeLink = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
     replace(
       this.ways,
-      ...(views.length ? [way('deck_link', () => this.copy()), way('deck_file', () => this.download())] : []),
-      way('deck_open', () => this.file.click()),
+      ...(views.length ? [makeLink('deck_link', () => this.copy()), makeLink('deck_file', () => this.download())] : []),
+      makeLink('deck_open', () => this.file.click()),
     );
   }
 
@@ -72,47 +72,53 @@ export class Panel {
     const { deck } = this;
     this.guest.hidden = !deck.isGuest;
     if (!deck.isGuest) return;
-    const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
+    const makeLink = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
     replace(
       this.guest,
       make('p', {}, t('deck_guest', { count: deck.views.length, own: read().length })),
       make(
         'div',
         { class: 'deck-ways' },
-        way('deck_guest_add', () => deck.mergeViews(true)),
-        way('deck_guest_replace', () => deck.mergeViews(false)),
-        way('deck_guest_leave', () => deck.showOwnViews()),
+        makeLink('deck_guest_add', () => deck.mergeViews(true)),
+        makeLink('deck_guest_replace', () => deck.mergeViews(false)),
+        makeLink('deck_guest_leave', () => deck.showOwnViews()),
       ),
     );
   }
 
-  row(view, place) {
-    const number = place + 1;
+  row(view, index) {
+    const number = index + 1;
     const title = make('input', { type: 'text', maxlength: LIMITS.title, 'aria-label': t('deck_title_of', { number }) });
     title.value = view.title;
-    title.addEventListener('input', () => this.deck.write(place, { title: title.value }));
+    title.addEventListener('input', () => this.deck.write(index, { title: title.value }));
     const note = make('textarea', { rows: 2, maxlength: LIMITS.note, 'aria-label': t('deck_note_of', { number }) });
     note.placeholder = t('deck_note');
     note.value = view.note;
-    note.addEventListener('input', () => this.deck.write(place, { note: note.value }));
+    note.addEventListener('input', () => this.deck.write(index, { note: note.value }));
     const last = this.deck.views.length - 1;
-    const act = (sign, onClick, disabled = false) => {
+    const actionButton = (sign, onClick, disabled = false) => {
       const button = this.iconButton(sign, onClick);
       button.dataset.act = sign;
       button.disabled = disabled;
       this.name(button, `deck_view_${sign}`, number);
       return button;
     };
-    const acts = make(
+    const actions = make(
       'div',
       { class: 'deck-acts' },
-      act('show', () => this.deck.show(place)),
-      act('up', () => this.move(place, -1, 'up'), place === 0),
-      act('down', () => this.move(place, 1, 'down'), place === last),
-      act('remove', () => this.remove(place)),
+      actionButton('show', () => this.deck.show(index)),
+      actionButton('up', () => this.move(index, -1, 'up'), index === 0),
+      actionButton('down', () => this.move(index, 1, 'down'), index === last),
+      actionButton('remove', () => this.remove(index)),
     );
     const words = make('div', { class: 'deck-words' }, title, note);
-    return make('li', { data: { place } }, make('span', { class: 'numeric', 'aria-hidden': 'true' }, String(number)), words, acts);
+    return make(
+      'li',
+      { data: { place: index } },
+      make('span', { class: 'numeric', 'aria-hidden': 'true' }, String(number)),
+      words,
+      actions,
+    );
   }
 
   iconButton(sign, onClick) {
@@ -127,10 +133,10 @@ export class Panel {
   // ---------------------------------------------------------------- actions
 
   /** Move a view; the focus moves with the pressed button. */
-  move(place, by, part) {
-    const to = Math.max(0, Math.min(this.deck.views.length - 1, place + by));
-    if (to === place) return;
-    this.deck.move(place, by);
+  move(index, by, part) {
+    const to = Math.max(0, Math.min(this.deck.views.length - 1, index + by));
+    if (to === index) return;
+    this.deck.move(index, by);
     const row = this.list.children[to];
     const control = /** @type {any} */ (row.querySelector(part.length > 4 ? part : `[data-act=${part}]`));
     if (control.disabled) /** @type {any} */ (row.querySelector('[data-act]:is([data-act=up], [data-act=down]):not(:disabled)')).focus();
@@ -148,13 +154,13 @@ export class Panel {
     this.move(Number(row.dataset.place), by, act ?? event.target.localName);
   }
 
-  remove(place) {
-    const { title } = this.deck.views[place];
-    this.deck.remove(place);
+  remove(index) {
+    const { title } = this.deck.views[index];
+    this.deck.remove(index);
     const undo = () => {
       this.deck.undo();
       this.status.textContent = '';
-      /** @type {any} */ (this.list.children[place])?.querySelector('[data-act=remove]').focus();
+      /** @type {any} */ (this.list.children[index])?.querySelector('[data-act=remove]').focus();
     };
     const back = make('button', { type: 'button', class: 'link', onclick: undo }, t('deck_undo'));
     replace(this.status, t('deck_removed', { title }), ' ', back);
@@ -181,10 +187,10 @@ export class Panel {
     else this.status.textContent = t('deck_bad_file', { name: file?.name ?? '' });
   }
 
-  async showOutcome(act, done) {
+  async showOutcome(action, message) {
     try {
-      await act();
-      this.status.textContent = t(done);
+      await action();
+      this.status.textContent = t(message);
     } catch (error) {
       console.warn(error);
       this.status.textContent = t('not_saved');

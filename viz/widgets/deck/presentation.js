@@ -12,10 +12,10 @@ export class Presentation {
   /** @param {any} deck deck.js */
   constructor(deck) {
     this.deck = deck;
-    this.place = -1;
+    this.index = -1;
     /** @type {HTMLElement | null} */
     this.opener = null;
-    const [back, next] = stepButtons((by) => this.go(this.place + by));
+    const [back, next] = stepButtons((by) => this.go(this.index + by));
     this.back = back;
     this.next = next;
     this.count = make('span', { class: 'numeric' });
@@ -24,8 +24,8 @@ export class Presentation {
     this.exitButton = make('button', { type: 'button', class: 'link', onclick: () => this.exit() });
     const words = make('div', { class: 'beamer-words', 'aria-live': 'polite' }, this.title, this.note);
     this.updateNoteScrolling = updateScrollable(words, 'Height');
-    const ways = make('div', { class: 'beamer-ways' }, this.back, this.next, this.count);
-    this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, ways, words, this.exitButton);
+    const navigation = make('div', { class: 'beamer-ways' }, this.back, this.next, this.count);
+    this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, navigation, words, this.exitButton);
     document.querySelector('.gradio-container').append(this.element);
     window.addEventListener('keydown', (event) => this.key(event), { capture: true });
     new ResizeObserver(() => this.fitAboveBar()).observe(this.element);
@@ -34,16 +34,16 @@ export class Presentation {
   }
 
   get open() {
-    return this.place >= 0;
+    return this.index >= 0;
   }
 
-  start(place) {
+  start(index) {
     this.opener = /** @type {HTMLElement | null} */ (document.activeElement);
     document.documentElement.classList.add('beamer');
     this.element.hidden = false;
     this.applyZoom();
     set({ beamer: true });
-    this.go(place);
+    this.go(index);
     this.next.focus({ preventScroll: true });
   }
 
@@ -52,11 +52,11 @@ export class Presentation {
     document.documentElement.style.zoom = String(Math.max(1, Math.min(MAX_ZOOM, innerWidth / DESIGN_WIDTH)));
   }
 
-  go(place) {
+  go(index) {
     const { views } = this.deck;
-    if (place < 0 || place >= views.length) return;
-    this.place = place;
-    const { hash } = views[place];
+    if (index < 0 || index >= views.length) return;
+    this.index = index;
+    const { hash } = views[index];
     if (location.hash !== hash) location.replace(hash); // the page loads its URL hash; `replace` adds no history entry
     this.draw();
     scrollTo(0, 0);
@@ -65,12 +65,12 @@ export class Presentation {
 
   draw() {
     const { views } = this.deck;
-    const { title, note } = views[this.place];
+    const { title, note } = views[this.index];
     this.title.textContent = title;
     this.note.textContent = note;
     this.note.hidden = !note;
     this.updateNoteScrolling();
-    this.count.textContent = `${this.place + 1} / ${views.length}`;
+    this.count.textContent = `${this.index + 1} / ${views.length}`;
     this.element.setAttribute('aria-label', t('saved_views'));
     this.exitButton.textContent = t('deck_leave');
     for (const [button, word, end] of [
@@ -78,7 +78,7 @@ export class Presentation {
       [this.next, 'deck_next', views.length - 1],
     ]) {
       for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
-      button.setAttribute('aria-disabled', String(this.place === end)); // `disabled` would remove the focus
+      button.setAttribute('aria-disabled', String(this.index === end)); // `disabled` would remove the focus
     }
   }
 
@@ -89,7 +89,7 @@ export class Presentation {
 
   exit() {
     if (!this.open) return;
-    this.place = -1;
+    this.index = -1;
     this.element.hidden = true;
     document.documentElement.classList.remove('beamer');
     document.documentElement.style.zoom = '';
@@ -102,24 +102,24 @@ export class Presentation {
   /** Whether the focused text field handles the key. Escape always ends the presentation. */
   needs({ key, target }) {
     if (!isTextField(target)) return false;
-    const writes = target.tagName === 'TEXTAREA' || /^(text|search|number)$/.test(target.type);
-    return writes ? key !== 'Escape' : !['Escape', 'PageDown', 'PageUp'].includes(key);
+    const isTyping = target.tagName === 'TEXTAREA' || /^(text|search|number)$/.test(target.type);
+    return isTyping ? key !== 'Escape' : !['Escape', 'PageDown', 'PageUp'].includes(key);
   }
 
   key(event) {
     if (!this.open || event.ctrlKey || event.metaKey || event.altKey || this.needs(event)) return;
-    const act = {
-      ArrowRight: () => this.go(this.place + 1),
-      ArrowLeft: () => this.go(this.place - 1),
-      PageDown: () => this.go(this.place + 1), // keys of a presentation clicker
-      PageUp: () => this.go(this.place - 1),
+    const action = {
+      ArrowRight: () => this.go(this.index + 1),
+      ArrowLeft: () => this.go(this.index - 1),
+      PageDown: () => this.go(this.index + 1), // keys of a presentation clicker
+      PageUp: () => this.go(this.index - 1),
       Home: () => this.go(0),
       End: () => this.go(this.deck.views.length - 1),
       Escape: () => this.exit(),
     }[event.key];
-    if (!act || document.querySelector('dialog[open]')) return;
+    if (!action || document.querySelector('dialog[open]')) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    act();
+    action();
   }
 }

@@ -12,7 +12,8 @@ const truncate = (text, longest) => (typeof text === 'string' ? text.slice(0, lo
 /** Validate views. @returns {View[] | null} */
 export function validate(values) {
   if (!Array.isArray(values)) return null;
-  const isView = (each) => typeof each?.hash === 'string' && /^#(?!(.*&)?deck=)[^#]*$/.test(each.hash) && each.hash.length <= LIMITS.hash;
+  const isView = (value) =>
+    typeof value?.hash === 'string' && /^#(?!(.*&)?deck=)[^#]*$/.test(value.hash) && value.hash.length <= LIMITS.hash;
   const views = values.filter(isView).slice(0, LIMITS.views);
   if (!views.length) return null;
   return views.map(({ title, note, hash }) => ({ title: truncate(title, LIMITS.title), note: truncate(note, LIMITS.note), hash }));
@@ -39,11 +40,11 @@ export function write(views) {
 }
 
 /** The views with one of them moved; unchanged if the move passes an end. */
-export function moveItem(views, place, by) {
-  const to = place + by;
+export function moveItem(views, position, by) {
+  const to = position + by;
   if (to < 0 || to >= views.length) return views;
-  const others = views.filter((_, at) => at !== place);
-  return [...others.slice(0, to), views[place], ...others.slice(to)];
+  const others = views.filter((_, index) => index !== position);
+  return [...others.slice(0, to), views[position], ...others.slice(to)];
 }
 
 // ---------------------------------------------------------------- as a file

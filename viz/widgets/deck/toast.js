@@ -15,8 +15,8 @@ export class Toast {
 
   show(word, values = {}) {
     clearTimeout(this.timer);
-    const way = make('button', { type: 'button', class: 'link', onclick: () => this.open() }, t('saved_views'));
-    replace(this.element, t(word, values), ' ', way);
+    const link = make('button', { type: 'button', class: 'link', onclick: () => this.open() }, t('saved_views'));
+    replace(this.element, t(word, values), ' ', link);
     this.timer = window.setTimeout(() => this.element.contains(document.activeElement) || this.hide(), DURATION_MS);
   }
 

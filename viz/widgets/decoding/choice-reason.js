@@ -19,18 +19,18 @@ export function choiceReason(tree, finished, backs, weight) {
 }
 
 /** The parts in which two texts differ, by words if they have spaces. A part is never empty: it takes its neighbour. */
-export function differingParts(text, other) {
+export function differingParts(text, otherText) {
   const isSpaced = text.includes(' ');
-  const [one, two] = [text, other].map((each) => (isSpaced ? each.split(' ') : [...each]));
-  const shorter = Math.min(one.length, two.length);
+  const [firstParts, secondParts] = [text, otherText].map((item) => (isSpaced ? item.split(' ') : [...item]));
+  const minLength = Math.min(firstParts.length, secondParts.length);
   let start = 0;
-  while (start < shorter && one[start] === two[start]) start++;
+  while (start < minLength && firstParts[start] === secondParts[start]) start++;
   let end = 0;
-  while (end < shorter - start && one.at(-1 - end) === two.at(-1 - end)) end++;
-  if (start + end >= shorter && end > 0) end--;
-  else if (start + end >= shorter && start > 0) start--;
+  while (end < minLength - start && firstParts.at(-1 - end) === secondParts.at(-1 - end)) end++;
+  if (start + end >= minLength && end > 0) end--;
+  else if (start + end >= minLength && start > 0) start--;
   const part = (units) => shorten(units.slice(start, units.length - end), isSpaced ? ' ' : '');
-  return [part(one), part(two)];
+  return [part(firstParts), part(secondParts)];
 }
 
 function shorten(units, gap) {
@@ -41,26 +41,26 @@ function shorten(units, gap) {
 function againstOthers(tree, finished, backs, weight) {
   const [best, second] = finished;
   if (second === undefined) return t('decoding_why_only');
-  const score = (place) => tree.about(place).score;
+  const score = (position) => tree.getFacts(position).score;
   const values = (rival, getNumber) => {
     const [text, other] = differingParts(tree.getNode(best).text, tree.getNode(rival).text);
     return { text, other, best: formatSigned(getNumber(best)), second: formatSigned(getNumber(rival)) };
   };
   if (backs[0] === null) return t('decoding_why_score', values(second, score));
-  const rival = finished.slice(1).reduce((one, other) => (score(other) > score(one) ? other : one));
+  const rival = finished.slice(1).reduce((a, b) => (score(b) > score(a) ? b : a));
   if (score(rival) > score(best) + MIN_DIFFERENCE) return t('decoding_why_reversed', values(rival, score));
-  const total = (place) => score(place) + weight * (backs[finished.indexOf(place)] ?? 0);
+  const total = (index) => score(index) + weight * (backs[finished.indexOf(index)] ?? 0);
   return t('decoding_why_sum', values(second, total));
 }
 
 /** Names the first token of the path that is not the most probable continuation, from which greedy search diverges. */
 function againstGreedy(tree, best) {
-  for (const place of tree.path(best)) {
-    const parent = tree.parent(place);
+  for (const index of tree.path(best)) {
+    const parent = tree.parent(index);
     const first = parent === undefined ? tree.steps[0][0] : tree.child(parent);
-    if (first === place) continue;
-    const { step, label } = tree.about(place);
-    return t('decoding_why_not_greedy', { step: step + 1, token: label, other: tree.about(first).label });
+    if (first === index) continue;
+    const { step, label } = tree.getFacts(index);
+    return t('decoding_why_not_greedy', { step: step + 1, token: label, other: tree.getFacts(first).label });
   }
   return t('decoding_why_greedy');
 }

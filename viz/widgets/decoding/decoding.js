@@ -41,7 +41,10 @@ class DecodingTab {
     this.controls = make('div', { class: 'controls', hidden: true }, this.stepper.element, ...this.tree.choices);
     this.chosen = new SelectedNode({ choose, onStep: (step) => this.moveStep(step), open: () => this.open(this.node) });
     this.finished = new FinishedList({ choose, open });
-    this.probabilities = new Probabilities({ choose: (place) => this.chooseToken(place), onHover: (place) => this.hoverToken(place) });
+    this.probabilities = new Probabilities({
+      choose: (position) => this.chooseToken(position),
+      onHover: (index) => this.hoverToken(index),
+    });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.single = make('p', { class: 'single' });
     this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.requestSearch() });
@@ -105,11 +108,11 @@ class DecodingTab {
   // ---------------------------------------------------------------- drawing
 
   draw(plotly, request, { nodes, beam, finished, samples, backs, back_weight: weight }, chances) {
-    const same = JSON.stringify(this.current) === JSON.stringify(request);
+    const isSame = JSON.stringify(this.current) === JSON.stringify(request);
     this.current = request;
     this.searchResult = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: request.length_penalty, backs, weight };
     this.isForced = request.target !== null;
-    this.opens = document.getElementById('panel-heads') !== null;
+    this.canOpen = document.getElementById('panel-heads') !== null;
     const hasTree = nodes.length > 0;
     const { tree } = this;
     this.none.hidden = hasTree;
@@ -122,9 +125,9 @@ class DecodingTab {
       const reason = choiceReason(this.searchResult.tree, finished, backs, weight);
       if (reason) this.search.title.textContent = reason.choice;
       this.search.caption.textContent = [reason?.greedy ?? '', t('decoding_search_says', { beam })].filter(Boolean).join(sentenceGap());
-      tree.show(this.searchResult, this.opens);
-      this.finished.draw(this.searchResult, this.opens);
-      this.drawTree(same);
+      tree.show(this.searchResult, this.canOpen);
+      this.finished.draw(this.searchResult, this.canOpen);
+      this.drawTree(isSame);
     } else {
       tree.clear();
       this.drawNone(samples);
@@ -138,12 +141,12 @@ class DecodingTab {
     this.offer.hidden = !this.isForced && beam < 2;
   }
 
-  drawTree(same) {
+  drawTree(isSameSearch) {
     const { tree, best } = this.searchResult;
     const first = best ?? 0; // the end of the best path, since all steps are shown
     this.stepper.start(tree.steps.length);
     this.tree.visibleSteps = Infinity;
-    this.choose(same && this.node < tree.nodes.length ? this.node : first);
+    this.choose(isSameSearch && this.node < tree.nodes.length ? this.node : first);
   }
 
   /** Selects a node: updates its path, its text, the candidates of its step, and its token in the translation. */
@@ -152,7 +155,7 @@ class DecodingTab {
     this.node = node;
     if (tree.nodes[node].step >= this.tree.visibleSteps) this.stepper.goTo(tree.nodes[node].step + 1);
     this.tree.mark(node);
-    this.chosen.show(this.searchResult, node, this.opens);
+    this.chosen.show(this.searchResult, node, this.canOpen);
     this.probabilities.mark(this.tokenAt(node));
     this.pair.style.setProperty('--rows', Math.max(...tree.steps.map((nodes) => nodes.length)));
   }
@@ -176,8 +179,8 @@ class DecodingTab {
   }
 
   tokenAt(node) {
-    const place = node === null ? -1 : this.targetNodes().indexOf(node);
-    return place < 0 ? null : place;
+    const index = node === null ? -1 : this.targetNodes().indexOf(node);
+    return index < 0 ? null : index;
   }
 
   hoverNode(node) {
@@ -185,19 +188,19 @@ class DecodingTab {
     this.probabilities.highlight(this.tokenAt(node));
   }
 
-  hoverToken(place) {
-    this.tree.highlight(place === null ? null : (this.targetNodes()[place] ?? null));
-    this.probabilities.highlight(place);
+  hoverToken(index) {
+    this.tree.highlight(index === null ? null : (this.targetNodes()[index] ?? null));
+    this.probabilities.highlight(index);
   }
 
-  chooseToken(place) {
-    const node = this.targetNodes()[place];
+  chooseToken(index) {
+    const node = this.targetNodes()[index];
     if (node !== undefined) this.choose(node);
   }
 
   moveStep(step) {
     const { node } = this;
     const { tree, best } = this.searchResult;
-    this.choose((step > 0 ? tree.child(node, best) : tree.parent(node)) ?? tree.steps[tree.about(node).step + step][0]);
+    this.choose((step > 0 ? tree.child(node, best) : tree.parent(node)) ?? tree.steps[tree.getFacts(node).step + step][0]);
   }
 }

@@ -21,20 +21,20 @@ export class FinishedList {
 
   /**
    * Draws the finished nodes of a search. `penalty`: length penalty; `backs`: back-translation score per finished node,
-   * with this `weight`; `opens`: whether paths can be opened.
+   * with this `weight`; `canOpen`: whether paths can be opened.
    */
-  draw({ tree, finished, penalty, backs, weight }, opens) {
+  draw({ tree, finished, penalty, backs, weight }, canOpen) {
     this.section.title.textContent = t('decoding_finished');
     this.section.caption.textContent = t(`decoding_score_${SCORES[penalty] ?? 'penalty'}`, { penalty });
     this.note.textContent = t('decoding_sum_note');
     this.guess.hidden = backs.every((back) => back === null);
     this.guess.textContent = this.guess.hidden ? '' : t('decoding_guess_says', { weight });
-    replace(this.list, ...finished.map((node, rank) => this.line(tree, node, rank, { back: backs[rank], weight }, opens)));
+    replace(this.list, ...finished.map((node, rank) => this.line(tree, node, rank, { back: backs[rank], weight }, canOpen)));
   }
 
-  line(tree, node, rank, { back, weight }, opens) {
+  line(tree, node, rank, { back, weight }, canOpen) {
     const { text } = tree.getNode(node);
-    const { log_probability, score } = tree.about(node);
+    const { log_probability, score } = tree.getFacts(node);
     const chosenIds = state.translation.target.map((token) => token.id).join();
     const tags = [
       rank === 0 && 'decoding_chosen',
@@ -56,8 +56,13 @@ export class FinishedList {
       .join('');
     const link = { type: 'button', class: 'link', 'aria-label': t('decoding_open_named', { text }) };
     const open = make('button', { ...link, onclick: () => this.open(node) }, t('decoding_open'));
-    const about = { type: 'button', class: 'reads', dir: 'auto', lang: state.translation.model.target };
-    const reads = make('button', { ...about, onclick: () => this.choose(node) }, text);
-    return make('li', {}, reads, make('p', {}, make('span', { class: 'numeric' }, numbers), note, opens ? ' ' : null, opens ? open : null));
+    const attributes = { type: 'button', class: 'reads', dir: 'auto', lang: state.translation.model.target };
+    const button = make('button', { ...attributes, onclick: () => this.choose(node) }, text);
+    return make(
+      'li',
+      {},
+      button,
+      make('p', {}, make('span', { class: 'numeric' }, numbers), note, canOpen ? ' ' : null, canOpen ? open : null),
+    );
   }
 }

@@ -47,11 +47,11 @@ export class Probabilities {
     const { data, layout } = this.figure;
     const width = Math.min(this.chart.clientWidth, MAX_WIDTH);
     const isAlternative = ({ x, xref }) => xref === 'paper' && x === 1;
-    const columns = [...new Set(layout.annotations.filter(isAlternative).map(({ xshift }) => xshift))].sort((one, other) => one - other);
+    const columns = [...new Set(layout.annotations.filter(isAlternative).map(({ xshift }) => xshift))].sort((a, b) => a - b);
     const columnWidth = columns.length > 1 ? columns[1] - columns[0] : 0;
     const fitting = columns.filter((left) => left + columnWidth <= width - layout.margin.l - MIN_BAR_WIDTH);
     this.section.caption.textContent = t(fitting.length ? 'decoding_probabilities_says' : 'decoding_probabilities_tight');
-    const annotations = layout.annotations.filter((each) => !isAlternative(each) || fitting.includes(each.xshift));
+    const annotations = layout.annotations.filter((annotation) => !isAlternative(annotation) || fitting.includes(annotation.xshift));
     const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + columnWidth : MARGIN_WITHOUT_ALTERNATIVES };
     this.plotly.react(this.chart, data, { ...layout, width, annotations, margin }, PLOTLY_CONFIG);
     this.addListeners();
@@ -71,24 +71,24 @@ export class Probabilities {
   }
 
   /** Marks the token of the node that is selected in the tree; null if it is not part of the translation. */
-  mark(place) {
-    this.chosen = place;
+  mark(index) {
+    this.chosen = index;
     this.paint();
   }
 
   /** Highlights the token that is hovered here or in the tree. */
-  highlight(place) {
-    if (place === this.highlighted) return;
-    this.highlighted = place;
+  highlight(index) {
+    if (index === this.highlighted) return;
+    this.highlighted = index;
     this.paint();
   }
 
   paint() {
     if (!this.figure) return;
-    const place = this.highlighted ?? this.chosen;
-    const opacity = state.translation.target.map((_, row) => (place === null || row === place ? 1 : DIMMED_OPACITY));
+    const index = this.highlighted ?? this.chosen;
+    const opacity = state.translation.target.map((_, row) => (index === null || row === index ? 1 : DIMMED_OPACITY));
     this.plotly.restyle(this.chart, { 'marker.opacity': [opacity] }, [0]);
-    for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === place);
+    for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === index);
   }
 
   resized() {

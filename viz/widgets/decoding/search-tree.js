@@ -7,57 +7,54 @@ export class SearchTree {
       return { parent, step, id, label, unchanged, added, log_probability, score, outcome, reason, children: [] };
     });
     this.steps = []; // nodes per step, best first
-    for (const [place, node] of this.nodes.entries()) {
+    for (const [number, node] of this.nodes.entries()) {
       const before = this.nodes[node.parent];
       const prefix = [...(before?.text ?? '')].slice(0, node.unchanged).join(''); // the server counts code points
       Object.assign(node, { unchanged: prefix.length, text: prefix + node.added });
-      before?.children.push(place);
+      before?.children.push(number);
       this.steps[node.step] ??= [];
-      this.steps[node.step].push(place);
+      this.steps[node.step].push(number);
     }
-    for (const places of this.steps) places.sort((one, other) => this.nodes[other].score - this.nodes[one].score);
+    for (const places of this.steps) places.sort((left, right) => this.nodes[right].score - this.nodes[left].score);
   }
 
-  path(place) {
+  path(position) {
     const path = [];
-    for (let at = place; at >= 0; at = this.nodes[at].parent) path.unshift(at);
+    for (let index = position; index >= 0; index = this.nodes[index].parent) path.unshift(index);
     return path;
   }
 
-  ids(place) {
-    return this.path(place).map((each) => this.nodes[each].id);
+  ids(index) {
+    return this.path(index).map((item) => this.nodes[item].id);
   }
 
-  getNode(place) {
-    return this.nodes[place];
+  getNode(index) {
+    return this.nodes[index];
   }
 
-  about(place) {
-    const node = this.nodes[place];
+  getFacts(index) {
+    const node = this.nodes[index];
     const stranded =
       node.outcome === 'kept' && node.children.length > 0 && node.children.every((child) => this.nodes[child].outcome === 'dropped');
-    const alone = node.outcome === 'kept' && !node.children.length && node.step < this.steps.length - 1;
-    return stranded || alone ? { ...node, reason: 'stranded' } : node;
+    const isDeadEnd = node.outcome === 'kept' && !node.children.length && node.step < this.steps.length - 1;
+    return stranded || isDeadEnd ? { ...node, reason: 'stranded' } : node;
   }
 
-  parent(place) {
-    const { parent } = this.nodes[place];
+  parent(index) {
+    const { parent } = this.nodes[index];
     return parent < 0 ? undefined : parent;
   }
 
   /** The child on the path to the best translation, else the best child. */
-  child(place, best) {
-    const { children } = this.nodes[place];
+  child(index, best) {
+    const { children } = this.nodes[index];
     const bestPath = best === undefined ? [] : this.path(best);
-    return (
-      children.find((child) => bestPath.includes(child)) ??
-      [...children].sort((one, other) => this.nodes[other].score - this.nodes[one].score)[0]
-    );
+    return children.find((child) => bestPath.includes(child)) ?? [...children].sort((a, b) => this.nodes[b].score - this.nodes[a].score)[0];
   }
 
   /** The next better or worse candidate of the same step. */
-  sibling(place, step) {
-    const places = this.steps[this.nodes[place].step];
-    return places[places.indexOf(place) + step];
+  sibling(index, step) {
+    const places = this.steps[this.nodes[index].step];
+    return places[places.indexOf(index) + step];
   }
 }

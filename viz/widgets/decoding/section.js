@@ -3,8 +3,8 @@
 import { make } from '../core/dom.js';
 
 /** Builds a section. Title and description are set on render. */
-export function section(name, ...inside) {
+export function section(name, ...children) {
   const title = make('h2', {});
   const caption = make('p', { class: 'says' });
-  return { element: make('section', { class: name }, title, caption, ...inside), title, caption };
+  return { element: make('section', { class: name }, title, caption, ...children), title, caption };
 }

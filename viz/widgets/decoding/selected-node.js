@@ -14,9 +14,9 @@ export class SelectedNode {
   constructor({ choose, onStep, open }) {
     this.choose = choose;
     this.nodeText = make('p', { class: 'reads', dir: 'auto' });
-    this.about = make('p', { class: 'about numeric' });
+    this.facts = make('p', { class: 'about numeric' });
     this.open = make('button', { type: 'button', class: 'link', onclick: open });
-    this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.nodeText, this.about), this.open);
+    this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.nodeText, this.facts), this.open);
     const [previous, next] = stepButtons(onStep);
     this.previous = previous;
     this.next = next;
@@ -25,11 +25,11 @@ export class SelectedNode {
     this.step.element.prepend(make('div', { class: 'turn' }, previous, next, this.step.title));
   }
 
-  /** Shows a node of a search. `beam`: beam size; `opens`: whether paths can be opened. */
-  show({ tree, beam }, node, opens) {
+  /** Shows a node of a search. `beam`: beam size; `canOpen`: whether paths can be opened. */
+  show({ tree, beam }, node, canOpen) {
     const { text, unchanged, label } = tree.getNode(node);
     replace(this.nodeText, ...highlightToken(text, unchanged, label));
-    const { log_probability, score, reason } = tree.about(node);
+    const { log_probability, score, reason } = tree.getFacts(node);
     const numbers = t('decoding_node_numbers', {
       token: label,
       probability: fourDecimals(probabilities(tree)[node]),
@@ -37,14 +37,14 @@ export class SelectedNode {
       score: formatSigned(score),
     });
     const description = t(`decoding_reason_${reason}`, { beam });
-    replace(this.about, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, description));
+    replace(this.facts, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, description));
     this.open.textContent = t('decoding_open');
-    this.open.hidden = !opens;
+    this.open.hidden = !canOpen;
     this.drawStep(tree, node);
   }
 
   drawStep(tree, node) {
-    const { step } = tree.about(node);
+    const { step } = tree.getFacts(node);
     const { steps } = tree;
     this.step.title.textContent = t('decoding_step', { step: step + 1, steps: steps.length });
     this.step.caption.textContent = t('decoding_step_says');
@@ -67,7 +67,7 @@ export class SelectedNode {
 
   row(tree, node, isSelected) {
     const { text, unchanged, label } = tree.getNode(node);
-    const { log_probability, score, outcome } = tree.about(node);
+    const { log_probability, score, outcome } = tree.getFacts(node);
     const name = make('bdi', {}, ...highlightToken(text, unchanged, label, MAX_PREFIX_LENGTH));
     const button = make(
       'button',

@@ -30,9 +30,9 @@ export function visibleNodes(search, { dropped, late, chosen }) {
   const { tree } = search;
   const path = new Set(chosen === undefined ? [] : tree.path(chosen));
   const last = lastDecisiveStep(search);
-  return tree.nodes.flatMap(({ outcome, step }, place) => {
+  return tree.nodes.flatMap(({ outcome, step }, index) => {
     const isShown = (dropped || outcome !== 'dropped') && (late || step <= last);
-    return isShown || path.has(place) ? [place] : [];
+    return isShown || path.has(index) ? [index] : [];
   });
 }
 
@@ -48,18 +48,18 @@ export function hasLateNodes(search) {
  */
 export function layout(tree, visible, width, down) {
   const isShown = new Set(visible);
-  const steps = tree.steps.map((places) => places.filter((place) => isShown.has(place))).filter((places) => places.length);
+  const steps = tree.steps.map((places) => places.filter((position) => isShown.has(position))).filter((places) => places.length);
   const ranks = Math.max(1, ...steps.map((places) => places.length));
   const lanes = down ? ranks : steps.length;
-  const lane = Math.min(MAX_STEP_WIDTH, (width - (down ? 0 : ROOT_MARGIN)) / lanes);
-  const gap = down ? Math.min(8, lane / 4) : Math.min(GAP, lane / 6);
-  const box = { width: lane - gap, height: BOX_HEIGHT };
+  const stepWidth = Math.min(MAX_STEP_WIDTH, (width - (down ? 0 : ROOT_MARGIN)) / lanes);
+  const gap = down ? Math.min(8, stepWidth / 4) : Math.min(GAP, stepWidth / 6);
+  const box = { width: stepWidth - gap, height: BOX_HEIGHT };
   const places = new Map();
   for (const [step, nodes] of steps.entries()) {
     for (const [rank, node] of nodes.entries()) {
       const at = down
-        ? { x: rank * lane, y: ROOT_MARGIN + step * ROW_HEIGHT }
-        : { x: ROOT_MARGIN + step * lane + gap / 2, y: rank * ROW_HEIGHT };
+        ? { x: rank * stepWidth, y: ROOT_MARGIN + step * ROW_HEIGHT }
+        : { x: ROOT_MARGIN + step * stepWidth + gap / 2, y: rank * ROW_HEIGHT };
       places.set(node, at);
     }
   }

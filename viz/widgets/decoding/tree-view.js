@@ -50,10 +50,10 @@ export class TreeView {
     return [this.dropped.element, this.late.element];
   }
 
-  /** Shows a search: its `tree`, and its `best` node if one has finished. `opens`: whether paths can be opened. */
-  show(search, opens) {
+  /** Shows a search: its `tree`, and its `best` node if one has finished. `canOpen`: whether paths can be opened. */
+  show(search, canOpen) {
     this.search = search;
-    this.opens = opens;
+    this.canOpen = canOpen;
     this.node = undefined;
     this.chances = probabilities(search.tree);
     const { nodes, steps } = search.tree;
@@ -61,12 +61,12 @@ export class TreeView {
     for (const { caption, name } of [this.dropped, this.late]) caption.textContent = t(name);
     this.late.element.hidden = !hasLateNodes(search);
     const key = (letters, caption) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(caption)}`);
-    const open = opens ? key(['Enter'], 'decoding_key_open') : null;
+    const open = canOpen ? key(['Enter'], 'decoding_key_open') : null;
     replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), open);
     this.keys.hidden = isTouch();
-    const winner = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
+    const winnerKey = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
     const legend = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));
-    replace(this.legend, colourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), legend, winner);
+    replace(this.legend, colourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), legend, winnerKey);
   }
 
   clear() {
@@ -109,7 +109,7 @@ export class TreeView {
     for (const [name, value] of Object.entries({ width: this.width, height: positions.height }))
       this.lines.setAttribute(name, String(value));
     const order = [...visible].sort(
-      (one, other) => this.drawingOrder(one, winningPath, selectedPath) - this.drawingOrder(other, winningPath, selectedPath),
+      (a, b) => this.drawingOrder(a, winningPath, selectedPath) - this.drawingOrder(b, winningPath, selectedPath),
     );
     replace(this.lines, ...order.map((node) => this.line(context(node))));
     replace(this.boxes, ...visible.map((node) => this.box(context(node))));
@@ -134,15 +134,15 @@ export class TreeView {
     const { x, y } = positions.places.get(node);
     const chance = this.chances[node];
     const colour = scaleColour(state.palette, chance);
-    const place = `left:${x}px;top:${y}px;width:${positions.box.width}px;height:${positions.box.height}px`;
+    const style = `left:${x}px;top:${y}px;width:${positions.box.width}px;height:${positions.box.height}px`;
     const classes = ['node', outcome, isWinner && 'winner', isOnSelectedPath && 'path', node === this.node && 'chosen'];
-    const about = {
+    const attributes = {
       class: classes.filter(Boolean).join(' '),
-      style: `${place};background:${cssColour(colour)};color:${textColourOn(colour)}`,
+      style: `${style};background:${cssColour(colour)};color:${textColourOn(colour)}`,
     };
     const name = positions.words ? make('bdi', {}, label) : null;
     const number = positions.numbers ? make('span', { class: 'numeric' }, twoDecimals(chance).replace(/^0/, '')) : null;
-    return make('div', { ...about, title: text, data: { node } }, name, number);
+    return make('div', { ...attributes, title: text, data: { node } }, name, number);
   }
 
   // ---------------------------------------------------------------- keys
@@ -159,7 +159,7 @@ export class TreeView {
       Home: () => tree.path(node)[0],
       End: () => best,
     }[event.key];
-    if (event.key === 'Enter' && this.opens) this.open(node);
+    if (event.key === 'Enter' && this.canOpen) this.open(node);
     else if (go) this.choose(go() ?? node);
     else return;
     event.preventDefault();

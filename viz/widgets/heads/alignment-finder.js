@@ -71,13 +71,13 @@ export class AlignmentFinder {
 
   press(button) {
     if (!button) return;
-    const place = Number(button.dataset.place);
+    const index = Number(button.dataset.place);
     this.status.textContent = '';
     if (button.parentElement === this.rows[0]) {
-      if (this.source === place) this.status.textContent = t('finder_let_go', { word: this.sources[place].label });
-      this.source = this.source === place ? null : place;
+      if (this.source === index) this.status.textContent = t('finder_let_go', { word: this.sources[index].label });
+      this.source = this.source === index ? null : index;
     } else if (this.source !== null) {
-      const name = `${this.source}-${place}`;
+      const name = `${this.source}-${index}`;
       const gold = new Map(this.gold);
       if (!gold.delete(name)) gold.set(name, true);
       this.gold = gold;
@@ -175,36 +175,36 @@ export class AlignmentFinder {
       const row = this.rows[number];
       row.lang = number ? model.target : model.source;
       row.setAttribute('aria-label', t(number ? 'side_target' : 'side_source'));
-      replace(row, ...units.map((unit, place) => this.word(unit, place, number)));
+      replace(row, ...units.map((unit, index) => this.word(unit, index, number)));
     }
     if (focused) this.board.querySelector(`[data-side=${focused[0]}] [data-place="${focused[1]}"]`)?.focus({ preventScroll: true });
     this.drawLines();
   }
 
-  word({ label }, place, number) {
-    const linked = [...this.gold.keys()].some((name) => Number(name.split('-')[number]) === place);
-    const partner = number === 1 && this.source !== null && this.gold.has(`${this.source}-${place}`);
-    const pressed = number === 0 ? this.source === place : partner;
-    const about = {
+  word({ label }, index, number) {
+    const linked = [...this.gold.keys()].some((name) => Number(name.split('-')[number]) === index);
+    const partner = number === 1 && this.source !== null && this.gold.has(`${this.source}-${index}`);
+    const isPressed = number === 0 ? this.source === index : partner;
+    const attributes = {
       type: 'button',
-      data: { place },
-      'aria-pressed': String(pressed),
+      data: { place: index },
+      'aria-pressed': String(isPressed),
       class: linked ? 'linked' : null,
-      title: String(place),
+      title: String(index),
     };
-    return make('button', about, label);
+    return make('button', attributes, label);
   }
 
   drawLines() {
     const box = this.lines.getBoundingClientRect();
     if (!box.width) return;
     this.lines.setAttribute('viewBox', `0 0 ${box.width} ${box.height}`);
-    const middle = (number, place) => {
-      const word = this.rows[number].children[place]?.getBoundingClientRect();
+    const middle = (number, position) => {
+      const word = this.rows[number].children[position]?.getBoundingClientRect();
       return word ? word.left + word.width / 2 - box.left : 0;
     };
-    const edge = (number, place) => {
-      const word = this.rows[number].children[place]?.getBoundingClientRect();
+    const edge = (number, index) => {
+      const word = this.rows[number].children[index]?.getBoundingClientRect();
       return word ? (number ? word.top : word.bottom) - box.top : 0;
     };
     const line = ([name, sure]) => {
@@ -224,7 +224,7 @@ export class AlignmentFinder {
     const head = make(
       'tr',
       {},
-      ...names.map((name, place) => make('th', { scope: 'col', class: place < 2 ? 'name' : null }, t(`finder_${name}`))),
+      ...names.map((name, index) => make('th', { scope: 'col', class: index < 2 ? 'name' : null }, t(`finder_${name}`))),
     );
     const row = ({ layer, head: number, shift, rate, precision, recall, weight }) => {
       const chosen = state.kind === 'cross' && state.layer === layer && state.head === number;
@@ -242,12 +242,12 @@ export class AlignmentFinder {
         ...values,
       );
     };
-    const listed = this.all ? ranked : ranked.slice(0, MAX_LISTED);
+    const visibleHeads = this.all ? ranked : ranked.slice(0, MAX_LISTED);
     replace(
       this.table,
       make('caption', { class: 'hidden-text' }, t('finder')),
       make('thead', {}, head),
-      make('tbody', {}, ...listed.map(row)),
+      make('tbody', {}, ...visibleHeads.map(row)),
     );
     this.more.textContent = t(this.all ? 'finder_less' : 'finder_all', { count: ranked.length });
   }
@@ -256,9 +256,9 @@ export class AlignmentFinder {
     if (button) this.show({ layer: Number(button.dataset.layer), head: Number(button.dataset.head) });
   }
 
-  show(place) {
+  show(index) {
     if (state.kind !== 'cross') this.view.chooseKind('cross');
-    this.view.does.choose(place);
+    this.view.callbacks.choose(index);
     this.draw();
   }
 }

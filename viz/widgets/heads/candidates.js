@@ -34,12 +34,12 @@ export function listCandidates({ tree, target }, token) {
   const { chosen, from } = findPath(nodes, target);
   const end = target.at(-1);
   const tokenText = ({ id, text }) => (end.special && id === end.id ? ` ${end.label}` : text);
-  const pathText = (place) => (place < 0 ? '' : pathText(nodes[place].parent) + tokenText(nodes[place]));
+  const pathText = (position) => (position < 0 ? '' : pathText(nodes[position].parent) + tokenText(nodes[position]));
   return nodes
-    .map((node, place) => ({ ...node, place, chosen: chosen.has(place) }))
+    .map((node, index) => ({ ...node, place: index, chosen: chosen.has(index) }))
     .filter(({ step }) => step === nodes[0].step + token - from)
-    .sort((one, other) => other.score - one.score)
-    .map(({ place, score, outcome, chosen: own }) => ({ text: pathText(place).trim(), score, outcome, chosen: own }));
+    .sort((a, b) => b.score - a.score)
+    .map(({ place, score, outcome, chosen: isChosen }) => ({ text: pathText(place).trim(), score, outcome, chosen: isChosen }));
 }
 
 /** Keeps the end of a long path, because its start is shown above. */
@@ -70,12 +70,12 @@ export class CandidatePanel {
     const language = translation.model.target;
     this.name.textContent = t('player_speed');
     replace(this.title, ...fillElements(t('player_writes'), { token: make('b', {}, make('bdi', { lang: language }, token.label)) }));
-    const row = (own, text, bar, number, outcome = '') => {
+    const row = (isChosen, text, bar, number, outcome = '') => {
       const line = make('i', { style: `width:${(100 * bar).toFixed(1)}%` });
       const name = make('span', { title: text }, make('bdi', { lang: language }, text || '␣'));
       return make(
         'div',
-        { class: own ? 'own' : '' },
+        { class: isChosen ? 'own' : '' },
         name,
         outcome ? make('span', {}, outcome) : make('span', { class: 'bar' }, line),
         number,

@@ -13,22 +13,22 @@ export const deskStrips = { elements: deskWords, strips: [] };
 /** `open()`: whether the view is visible. */
 export function mountDeskPointer(view, open) {
   const { root, field } = desk();
-  const at = (event) => (open() && view.view ? cellOfKeys(view.source, view.view, deskWordAt(event)?.dataset.keys) : [null, null]);
+  const cellAt = (event) => (open() && view.view ? cellOfKeys(view.source, view.view, deskWordAt(event)?.dataset.keys) : [null, null]);
   root?.addEventListener('pointermove', (event) => {
     if (event.pointerType === 'touch' || !open()) return;
-    const [row, column] = at(event);
-    if (row !== state.hoverRow || column !== state.hoverColumn) view.does.onHover(row, column);
+    const [row, column] = cellAt(event);
+    if (row !== state.hoverRow || column !== state.hoverColumn) view.callbacks.onHover(row, column);
   });
-  root?.addEventListener('pointerleave', () => open() && view.does.onHover(null, null));
+  root?.addEventListener('pointerleave', () => open() && view.callbacks.onHover(null, null));
   /** @type {{ before: Pins, after: Pins } | null} pins before and after the last click into the field */
   let caretClick = null;
   root?.addEventListener('click', (event) => {
     if (event.target === field && field?.selectionStart !== field?.selectionEnd) return; // text was selected
-    const [row, column] = at(event);
+    const [row, column] = cellAt(event);
     if (row !== null && row === state.row) return; // a second click on a target word opens its alternatives
     const before = pins();
-    if (row !== null) view.does.onPin(row, null);
-    else if (column !== null) view.does.onPin(...cellOfColumn(view.view, column, state.row));
+    if (row !== null) view.callbacks.onPin(row, null);
+    else if (column !== null) view.callbacks.onPin(...cellOfColumn(view.view, column, state.row));
     if (event.target === field) caretClick = { before: caretClick?.before ?? before, after: pins() };
   });
   field?.addEventListener('blur', () => (caretClick = null));
@@ -49,6 +49,6 @@ const isPinned = ({ row, column }) => row === state.row && column === state.colu
 
 /** A clicked source word pins the row that attends to it most, unless the pinned row attends to it, too. */
 function cellOfColumn(view, column, row) {
-  const weights = Float32Array.from(view.rows, (_, place) => rowWeights(view, place)[column]);
+  const weights = Float32Array.from(view.rows, (_, index) => rowWeights(view, index)[column]);
   return [row !== null && weights[row] >= MIN_WEIGHT ? row : argMax(weights), column];
 }

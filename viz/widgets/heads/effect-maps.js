@@ -59,8 +59,10 @@ export class EffectMaps {
     const tensor = kind === state.kind ? this.tensors.get(this.key) : null;
     if (!tensor || head === 'max') return null;
     const [layers, heads, queries, keys] = tensor.shape;
-    const chosen = (place, count) => (place === 'mean' ? [...Array(count).keys()] : [place]);
-    const starts = chosen(layer, layers).flatMap((each) => chosen(head, heads).map((one) => (each * heads + one) * queries * keys));
+    const chosen = (index, count) => (index === 'mean' ? [...Array(count).keys()] : [index]);
+    const starts = chosen(layer, layers).flatMap((layerIndex) =>
+      chosen(head, heads).map((headIndex) => (layerIndex * heads + headIndex) * queries * keys),
+    );
     const effects = new Float32Array(rows.length * columns.length);
     for (const [row, { places: own }] of rows.entries()) {
       for (const [column, { places: others }] of columns.entries()) {

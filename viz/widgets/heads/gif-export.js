@@ -34,9 +34,9 @@ export async function renderGif() {
   const frames = [];
   const words = rowEnds(translation, state);
   const interval = Math.ceil((words.length * sheet.width * sheet.height) / MAX_PIXELS);
-  const stops = words.filter((_, place) => (words.length - 1 - place) % interval === 0);
-  for (const [place, count] of stops.entries()) {
-    const last = place === stops.length - 1;
+  const stops = words.filter((_, position) => (words.length - 1 - position) % interval === 0);
+  for (const [index, count] of stops.entries()) {
+    const last = index === stops.length - 1;
     drawFrame(context, sheet, { translation, map, count: last ? null : count, token: count - 1 });
     frames.push({ pixels: context.getImageData(0, 0, sheet.width, sheet.height).data, delay: last ? LAST_FRAME_MS : FRAME_MS });
     await new Promise((done) => setTimeout(done)); // keeps the page responsive
@@ -61,16 +61,16 @@ function computeLayout(context, translation, { rows, columns }) {
 function wrap(context, { target, text }, width) {
   const lines = [[]];
   let [end, used] = [0, 0];
-  for (const [place, token] of target.entries()) {
+  for (const [index, token] of target.entries()) {
     if (token.special || token.end <= end) continue;
     const piece = text.slice(end, token.end);
-    const wide = context.measureText(piece).width;
-    if (used + wide > width && used > 0) {
+    const pieceWidth = context.measureText(piece).width;
+    if (used + pieceWidth > width && used > 0) {
       lines.push([]);
       used = 0;
     }
-    lines.at(-1).push({ text: used ? piece : piece.trimStart(), until: place });
-    used += wide;
+    lines.at(-1).push({ text: used ? piece : piece.trimStart(), until: index });
+    used += pieceWidth;
     end = token.end;
   }
   return lines;
@@ -108,11 +108,11 @@ function drawCells(context, { cell, left, top }, map, visible) {
   const { rows, columns, weights } = map;
   const gap = cell >= 13 ? 1 : 0;
   for (let row = 0; row < visible.rows; row++) {
-    const most = state.scale === 'row' ? rowMaximum(map, row) : 1;
+    const maxWeight = state.scale === 'row' ? rowMaximum(map, row) : 1;
     for (let column = 0; column < columns.length; column++) {
       const weight = weights[row * columns.length + column];
       context.fillStyle =
-        weight === weight ? cssColour(scaleColour(state.palette, colourLevel(weight, most, state.scale))) : colour('masked');
+        weight === weight ? cssColour(scaleColour(state.palette, colourLevel(weight, maxWeight, state.scale))) : colour('masked');
       context.fillRect(left + column * cell, top + row * cell, cell - gap, cell - gap);
     }
   }
@@ -121,15 +121,15 @@ function drawCells(context, { cell, left, top }, map, visible) {
     context.fillRect(left, top + visible.rows * cell, columns.length * cell, (rows.length - visible.rows) * cell);
 }
 
-function drawNames(context, { cell, left, top }, { rows, columns }, visible, lit) {
+function drawNames(context, { cell, left, top }, { rows, columns }, visible, highlighted) {
   const size = Math.min(14, cell);
   const shorten = (text) => ([...text].length > 13 ? `${[...text].slice(0, 12).join('')}…` : text);
   context.textAlign = 'right';
   context.textBaseline = 'middle';
   for (const [row, item] of rows.entries()) {
     if (row >= visible.rows) break;
-    font(context, size, row === lit ? 700 : 400);
-    context.fillStyle = colour(row === lit ? 'accent' : 'ink');
+    font(context, size, row === highlighted ? 700 : 400);
+    context.fillStyle = colour(row === highlighted ? 'accent' : 'ink');
     const [name, middle] = [shorten(item.label), top + (row + 0.5) * cell];
     context.fillText(name, left - 8, middle);
     if (!item.read) continue;
@@ -147,10 +147,10 @@ function drawNames(context, { cell, left, top }, { rows, columns }, visible, lit
     if (isUpright(label)) drawUpright(context, shorten(label), { centre, bottom: top - 8, size });
     else drawRotated(context, shorten(label), centre, top - 8);
   }
-  if (lit === null) return;
+  if (highlighted === null) return;
   context.strokeStyle = colour('accent');
   context.lineWidth = 2;
-  context.strokeRect(left - 1, top + lit * cell - 1, columns.length * cell + 1, cell + 1);
+  context.strokeRect(left - 1, top + highlighted * cell - 1, columns.length * cell + 1, cell + 1);
 }
 
 function drawRotated(context, text, centre, bottom) {
@@ -164,10 +164,10 @@ function drawRotated(context, text, centre, bottom) {
 /** Draws characters vertically, aligned to the bottom. Long texts are truncated. */
 function drawUpright(context, text, { centre, bottom, size }) {
   const line = 1.1 * size;
-  const most = Math.floor((ABOVE - 8) / line);
+  const maxLetters = Math.floor((ABOVE - 8) / line);
   const letters = [...text];
-  const visible = letters.length > most ? [...letters.slice(0, most - 1), '⋮'] : letters;
+  const visible = letters.length > maxLetters ? [...letters.slice(0, maxLetters - 1), '⋮'] : letters;
   context.textAlign = 'center';
-  for (const [place, letter] of visible.entries()) context.fillText(letter, centre, bottom - (visible.length - place - 0.5) * line);
+  for (const [index, letter] of visible.entries()) context.fillText(letter, centre, bottom - (visible.length - index - 0.5) * line);
   context.textAlign = 'left';
 }

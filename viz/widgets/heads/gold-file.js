@@ -18,17 +18,17 @@ export function parseTable(text, model) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const [names, ...rows] = lines.filter((line) => line.trim()).map((line) => line.split('\t'));
   const links = names?.indexOf('links') ?? -1;
-  const languages = (names ?? []).map((name, place) => ({ tag: languageTag(name), place }));
-  const at = (language) => languages.find(({ tag }) => language && tag === languageTag(language))?.place ?? -1;
-  const [source, target] = [at(model.source), at(model.target)];
+  const languages = (names ?? []).map((name, position) => ({ tag: languageTag(name), place: position }));
+  const columnFor = (language) => languages.find(({ tag }) => language && tag === languageTag(language))?.place ?? -1;
+  const [source, target] = [columnFor(model.source), columnFor(model.target)];
   if (links < 0 || source < 0 || target < 0 || !rows.length) return null;
-  const turned = target < source;
-  const [first, second] = turned ? [target, source] : [source, target];
-  return { turned, rows: rows.slice(0, MAX_PAIRS).map((row) => [first, second, links].map((place) => row[place] ?? '')) };
+  const isReversed = target < source;
+  const [first, second] = isReversed ? [target, source] : [source, target];
+  return { turned: isReversed, rows: rows.slice(0, MAX_PAIRS).map((row) => [first, second, links].map((index) => row[index] ?? '')) };
 }
 
 const EMPTY = [0, 0, 0, 0];
-const addCounts = (one, other) => one.map((count, place) => count + other[place]);
+const addCounts = (a, b) => a.map((count, index) => count + b[index]);
 const errorRate = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - (rightAndSure + right) / (linked + sure) : 0);
 
 /**
@@ -36,14 +36,14 @@ const errorRate = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - 
  * counts of each pair, per head.
  */
 export function chooseAndTest(counts) {
-  const half = (pairs, odd) => pairs.filter((_, place) => place % 2 === odd).reduce(addCounts, EMPTY);
+  const countHalf = (pairs, odd) => pairs.filter((_, index) => index % 2 === odd).reduce(addCounts, EMPTY);
   const results = [...counts.values()].map(({ layer, head, shift, pairs }) => {
-    const [chosen, rest] = [half(pairs, 0), half(pairs, 1)];
+    const [chosen, rest] = [countHalf(pairs, 0), countHalf(pairs, 1)];
     const [linked, sure, rightAndSure, right] = rest;
     const scores = { rate: errorRate(rest), precision: linked ? right / linked : 1, recall: sure ? rightAndSure / sure : 1 };
     return { layer, head, shift, chosen: errorRate(chosen), ...scores };
   });
-  return results.sort((one, other) => one.chosen - other.chosen);
+  return results.sort((a, b) => a.chosen - b.chosen);
 }
 
 export class GoldFile {
@@ -126,9 +126,9 @@ export class GoldFile {
   add(heads) {
     for (const [layer, head, shift, pairs] of heads) {
       const name = `${layer}.${head}.${shift}`;
-      const known = this.counts.get(name) ?? { layer, head, shift, pairs: [] };
-      known.pairs.push(...pairs);
-      this.counts.set(name, known);
+      const entry = this.counts.get(name) ?? { layer, head, shift, pairs: [] };
+      entry.pairs.push(...pairs);
+      this.counts.set(name, entry);
     }
   }
 
@@ -136,7 +136,7 @@ export class GoldFile {
     const ranked = chooseAndTest(this.counts).slice(0, MAX_LISTED);
     this.table.hidden = !ranked.length;
     const names = ['finder_head', 'finder_reading', 'gold_file_chosen', 'gold_file_rate', 'finder_precision', 'finder_recall'];
-    const titles = names.map((name, place) => make('th', { scope: 'col', class: place < 2 ? 'name' : null }, t(name)));
+    const titles = names.map((name, index) => make('th', { scope: 'col', class: index < 2 ? 'name' : null }, t(name)));
     const row = ({ layer, head, shift, chosen, rate, precision, recall }) => {
       const open = make('button', { type: 'button', data: { layer, head } }, shortName({ layer, head }));
       const values = [chosen, rate, precision, recall].map((value) => make('td', { class: 'numeric' }, twoDecimals(value)));

@@ -17,35 +17,36 @@ const LOW_ENTROPY = 0.35; // relative entropy of a row
 const HIGH_ENTROPY = 0.7;
 
 /**
- * Sentences of the paragraph as phrase keys with values. `here`: role, share and measures in this sentence, and whether the
+ * Sentences of the paragraph as phrase keys with values. `facts`: role, share and measures in this sentence, and whether the
  * head is shifted (`late`); `corpus`: the head's record over the corpus, if available; `count`: sentences of the corpus.
  */
-export function paragraph(here, corpus, count) {
+export function paragraph(facts, corpus, count) {
   const sentences = [];
-  const plain = here.role === 'unclear' || here.role === 'spreads';
-  sentences.push([plain ? `explain_${here.role}` : 'explain_here', { role: here.role, share: twoDecimals(here.share) }]);
-  if (here.late) sentences.push(['explain_late', {}]);
-  const spread = here.measures.relative_entropy;
+  const hasNoRole = facts.role === 'unclear' || facts.role === 'spreads';
+  sentences.push([hasNoRole ? `explain_${facts.role}` : 'explain_here', { role: facts.role, share: twoDecimals(facts.share) }]);
+  if (facts.late) sentences.push(['explain_late', {}]);
+  const spread = facts.measures.relative_entropy;
   const width = spread < LOW_ENTROPY ? 'narrow' : spread > HIGH_ENTROPY ? 'wide' : 'middle';
   if (spread >= 0)
-    sentences.push([`explain_${width}`, { peak: twoDecimals(here.measures.peak), distance: here.measures.distance.toFixed(1) }]);
+    sentences.push([`explain_${width}`, { peak: twoDecimals(facts.measures.peak), distance: facts.measures.distance.toFixed(1) }]);
   if (!corpus) return sentences;
   const values = { count, held: Math.round(100 * corpus.held), role: corpus.role };
   if (corpus.role === 'unclear') sentences.push(['explain_unclear_too', { count }]);
-  else if (corpus.role === here.role) sentences.push([corpus.held >= STABLE_FROM ? 'explain_steady' : 'explain_often', values]);
+  else if (corpus.role === facts.role) sentences.push([corpus.held >= STABLE_FROM ? 'explain_steady' : 'explain_often', values]);
   else sentences.push(['explain_otherwise', values]);
   return sentences;
 }
 
 /** Join sentences with spaces; a full-width full stop needs none. */
-export const joinSentences = (sentences) => sentences.reduce((all, each) => (/[。！？]$/.test(all) ? `${all}${each}` : `${all} ${each}`));
+export const joinSentences = (sentences) =>
+  sentences.reduce((all, sentence) => (/[。！？]$/.test(all) ? `${all}${sentence}` : `${all} ${sentence}`));
 
 export class HeadExplanation {
   /** @param {import('../core/server.js').Server} server */
   constructor(server, view) {
     this.server = server;
     this.view = view;
-    this.known = new Map(); // corpus records by model name
+    this.corpusRecords = new Map(); // by model name
     this.atlases = new Map(); // by model name
     this.summary = make('summary', {});
     this.text = make('p', { class: 'explained' });
@@ -73,7 +74,7 @@ export class HeadExplanation {
     if (!this.element.open || !translation.roles) return;
     const { name } = translation.model;
     this.write();
-    if (this.known.has(name)) return;
+    if (this.corpusRecords.has(name)) return;
     this.latest.load(
       name,
       (signal) =>
@@ -81,7 +82,7 @@ export class HeadExplanation {
           [this.server.corpus_roles, this.server.head_atlas].map((call) => callWithRetry(call, { model: name }, null, null, signal)),
         ),
       ([{ roles }, { atlas }]) => {
-        this.known.set(name, roles);
+        this.corpusRecords.set(name, roles);
         this.atlases.set(name, atlas);
         this.write();
       },
@@ -91,23 +92,23 @@ export class HeadExplanation {
   write() {
     const { translation, kind } = state;
     const { layer, head } = this.view.updateSelection();
-    const single = typeof layer === 'number' && typeof head === 'number';
+    const isSingleHead = typeof layer === 'number' && typeof head === 'number';
     this.examples.hidden = true;
-    this.effect.draw(single ? this.atlases.get(translation.model.name) : null, { kind, layer, head });
-    if (!single) return replace(this.text, t('explain_single'));
+    this.effect.draw(isSingleHead ? this.atlases.get(translation.model.name) : null, { kind, layer, head });
+    if (!isSingleHead) return replace(this.text, t('explain_single'));
     const [role, share] = translation.roles[kind][layer][head];
-    const report = this.known.get(translation.model.name);
+    const report = this.corpusRecords.get(translation.model.name);
     const corpus = report?.heads[kind]?.[layer]?.[head];
     const late = isShiftedHead(translation, { kind, layer, head });
-    const here = { role, share, late, measures: listMeasures(translation, kind)[layer][head] };
+    const facts = { role, share, late, measures: listMeasures(translation, kind)[layer][head] };
     const sentenceText = ([phrase, values]) =>
       t(phrase, {
         ...values,
         head: headName(layer, head),
         role: values.role && t(`${phrase === 'explain_otherwise' ? 'chip' : 'role'}_${values.role}`),
       });
-    const parts = paragraph(here, corpus, report?.sentences).map(sentenceText);
-    const unknown = this.known.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
+    const parts = paragraph(facts, corpus, report?.sentences).map(sentenceText);
+    const unknown = this.corpusRecords.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
     replace(this.text, joinSentences([...parts, unknown].filter(Boolean)));
     const examples = (corpus?.role === 'unclear' ? [] : (corpus?.examples ?? [])).filter((number) => report.texts[number]);
     this.examples.hidden = !examples.length;
@@ -120,7 +121,7 @@ export class HeadExplanation {
 
   /** Translates an example sentence and keeps this head selected. */
   go(number) {
-    this.translate(this.known.get(state.translation.model.name).texts[number]);
+    this.translate(this.corpusRecords.get(state.translation.model.name).texts[number]);
   }
 
   translate(text) {

@@ -40,7 +40,7 @@ export class HeadNeeded extends Question {
     replace(this.title, ...fillElements(t(word ? 'needed_word' : 'needed_sentence'), word ? { word } : {}));
     const request = translation.requestValues();
     const key = JSON.stringify([request, this.change, cell?.row ?? null]);
-    const places = cell ? visible.rows[cell.row].places : translation.target.map((_, place) => place);
+    const places = cell ? visible.rows[cell.row].places : translation.target.map((_, index) => index);
     this.load(
       key,
       (signal) => callWithRetry(this.server.changed_translation, { request, interventions: [this.change] }, null, null, signal),
@@ -51,7 +51,7 @@ export class HeadNeeded extends Question {
 
   show({ held: forced, answer, own }, places) {
     const before = own ?? state.translation;
-    const product = (tokens) => places.reduce((all, place) => all * (tokens[place]?.probability ?? 0), 1);
+    const product = (tokens) => places.reduce((all, index) => all * (tokens[index]?.probability ?? 0), 1);
     const bar = (name, value, look) =>
       make(
         'div',
@@ -60,7 +60,7 @@ export class HeadNeeded extends Question {
         make('span', { class: `track ${look}` }, make('i', { style: `width:${(100 * value).toFixed(1)}%` })),
         make('span', { class: 'numeric' }, twoDecimals(value)),
       );
-    const same = answer.text === before.text;
+    const isUnchanged = answer.text === before.text;
     const text = make('b', {}, make('bdi', { lang: state.translation.model.target }, answer.text));
     this.off.textContent = t('needed_keep_off');
     replace(
@@ -68,7 +68,7 @@ export class HeadNeeded extends Question {
       make('p', { class: 'quiet' }, t('needed_probability')),
       bar('needed_with', product(before.target), 'with'),
       bar('needed_without', product(forced.target), 'without'),
-      make('p', { class: 'outcome' }, ...fillElements(t(same ? 'needed_same' : 'needed_other'), { text })),
+      make('p', { class: 'outcome' }, ...fillElements(t(isUnchanged ? 'needed_same' : 'needed_other'), { text })),
       this.off,
     );
   }

@@ -12,10 +12,9 @@ const ROLE = 'role';
 
 /** Sorts heads by a column: numbers descending, names ascending; the opposite if `reversed`. */
 export function sortHeads(heads, column, reversed) {
-  const value = (each) => (column === HEAD ? -(each.layer * 1e3 + each.head) : each.measures[column]);
-  const rank = (each) => (value(each) === value(each) ? value(each) : -Infinity);
-  const compare = (one, other) =>
-    column === ROLE ? one.role.localeCompare(other.role) || other.share - one.share : rank(other) - rank(one) || 0;
+  const value = (entry) => (column === HEAD ? -(entry.layer * 1e3 + entry.head) : entry.measures[column]);
+  const rank = (entry) => (value(entry) === value(entry) ? value(entry) : -Infinity);
+  const compare = (a, b) => (column === ROLE ? a.role.localeCompare(b.role) || b.share - a.share : rank(b) - rank(a) || 0);
   const sorted = [...heads].sort(compare);
   return reversed ? sorted.reverse() : sorted;
 }
@@ -41,7 +40,7 @@ export class HeadTable {
   click(button) {
     if (button?.dataset.column) this.sort(button.dataset.column);
     else if (button) {
-      this.view.does.choose({ layer: Number(button.dataset.layer), head: Number(button.dataset.head) });
+      this.view.callbacks.choose({ layer: Number(button.dataset.layer), head: Number(button.dataset.head) });
       this.draw();
     }
   }
@@ -68,8 +67,8 @@ export class HeadTable {
     if (!this.element.open || !names.length) return;
     const measures = listMeasures(translation, kind);
     if (![HEAD, ROLE, ...names].includes(this.column)) [this.column, this.reversed] = [HEAD, false];
-    const heads = measures.flatMap((each, layer) =>
-      each.map((values, head) => {
+    const heads = measures.flatMap((measure, layer) =>
+      measure.map((values, head) => {
         const [role, share] = translation.roles[kind][layer][head];
         return { layer, head, role: t(`chip_${role}`), share, measures: values };
       }),
@@ -96,16 +95,16 @@ export class HeadTable {
           ...this.columns.map((name) => this.title(name, t(`measure_${name}`))),
         ),
       ),
-      make('tbody', {}, ...sortHeads(heads, this.column, this.reversed).map((each) => this.row(each))),
+      make('tbody', {}, ...sortHeads(heads, this.column, this.reversed).map((item) => this.row(item))),
     );
     if (focused) this.focus(focused);
   }
 
   title(column, name) {
     const order = column !== this.column ? null : (column === HEAD || column === ROLE) !== this.reversed ? 'ascending' : 'descending';
-    const about = { scope: 'col', 'aria-sort': order, class: column === HEAD || column === ROLE ? 'name' : null };
+    const attributes = { scope: 'col', 'aria-sort': order, class: column === HEAD || column === ROLE ? 'name' : null };
     const description = column === HEAD || column === ROLE ? null : t(`measure_${column}_says`);
-    return make('th', about, make('button', { type: 'button', data: { column }, title: description }, name));
+    return make('th', attributes, make('button', { type: 'button', data: { column }, title: description }, name));
   }
 
   row({ layer, head, role, measures }) {
@@ -119,7 +118,7 @@ export class HeadTable {
   }
 
   focus({ column, layer, head }) {
-    const place = column ? `[data-column=${column}]` : `[data-layer="${layer}"][data-head="${head}"]`;
-    this.table.querySelector(place)?.focus({ preventScroll: true });
+    const selector = column ? `[data-column=${column}]` : `[data-layer="${layer}"][data-head="${head}"]`;
+    this.table.querySelector(selector)?.focus({ preventScroll: true });
   }
 }

@@ -40,12 +40,12 @@ export class LinkHeads {
     this.element.hidden = !cell;
     if (!cell) return;
     const heads = weightsOfCell(source, visible, state, cell);
-    const name = (axis, place) => make('b', {}, source.name(visible, axis, [place]));
+    const name = (axis, index) => make('b', {}, source.name(visible, axis, [index]));
     const names = { query: name('rows', cell.row), key: name('columns', cell.column) };
     replace(this.title, t('link_heads'));
     const strong = heads.filter(({ weight }) => weight > STRONG_FROM).length;
     replace(this.description, ...fillElements(t('link_heads_says', { strong, all: heads.length }), names));
-    const ranked = heads.filter(({ weight }) => weight === weight).sort((one, other) => other.weight - one.weight);
+    const ranked = heads.filter(({ weight }) => weight === weight).sort((a, b) => b.weight - a.weight);
     replace(this.list, ...ranked.slice(0, MAX_LISTED).map((head) => this.bar(head)));
     this.back.hidden = !this.coloursWall;
     this.back.textContent = t('link_heads_back');
@@ -65,10 +65,10 @@ export class LinkHeads {
     const { source, grid } = this.view;
     for (const button of grid.buttons()) {
       const [layer, head] = [Number(button.dataset.layer), Number(button.dataset.head)];
-      const own = Number.isNaN(layer + head) ? null : source.view(state.kind, { layer, head }, state);
-      if (!own?.effects) resetTile(button);
+      const ownView = Number.isNaN(layer + head) ? null : source.view(state.kind, { layer, head }, state);
+      if (!ownView?.effects) resetTile(button);
       else {
-        const effect = sumEffects(own, [row], [column]);
+        const effect = sumEffects(ownView, [row], [column]);
         colourTile(button, formatSigned(100 * effect, 0), effectLevel(effect), 'difference');
       }
     }
@@ -77,8 +77,8 @@ export class LinkHeads {
   bar({ layer, head, weight }) {
     const chosen = sameHead({ layer, head }, this.view.updateSelection());
     const fill = make('i', { style: `width:${(100 * weight).toFixed(1)}%` });
-    const about = { type: 'button', 'aria-pressed': String(chosen), data: { layer, head } };
+    const attributes = { type: 'button', 'aria-pressed': String(chosen), data: { layer, head } };
     const number = make('span', { class: 'numeric' }, threeDecimals(weight));
-    return make('button', about, make('span', {}, shortName({ layer, head })), make('span', { class: 'track' }, fill), number);
+    return make('button', attributes, make('span', {}, shortName({ layer, head })), make('span', { class: 'track' }, fill), number);
   }
 }

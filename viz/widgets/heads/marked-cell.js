@@ -5,11 +5,11 @@ import { combinedWeights, highlightWeights } from '../headview/highlights.js';
 
 /** The pinned cell, or the largest one of the pinned row or column; null without a pin. */
 export function markedCell(view, { row, column }) {
-  const within = (place, items) => place === null || place < items.length;
-  if ((row === null && column === null) || !within(row, view.rows) || !within(column, view.columns)) return null;
+  const isInRange = (index, items) => index === null || index < items.length;
+  if ((row === null && column === null) || !isInRange(row, view.rows) || !isInRange(column, view.columns)) return null;
   const pinned = { rows: row === null ? null : [row], columns: column === null ? null : [column] };
-  const lit = highlightWeights(view, pinned);
-  return { row: row ?? argMax(lit.rows), column: column ?? argMax(lit.columns) };
+  const highlightedWeights = highlightWeights(view, pinned);
+  return { row: row ?? argMax(highlightedWeights.rows), column: column ?? argMax(highlightedWeights.columns) };
 }
 
 /**

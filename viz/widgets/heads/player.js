@@ -34,8 +34,8 @@ export class Player {
     this.timer = 0;
     this.button = make('button', { type: 'button', class: 'round', onclick: () => this.toggle() });
     this.slider = make('input', { type: 'range', min: 1, step: 1 });
-    this.far = make('span', { class: 'quiet numeric far', 'aria-hidden': 'true' });
-    this.element = make('div', { class: 'player', role: 'group' }, this.button, this.slider, this.far);
+    this.positionText = make('span', { class: 'quiet numeric far', 'aria-hidden': 'true' });
+    this.element = make('div', { class: 'player', role: 'group' }, this.button, this.slider, this.positionText);
     this.slider.addEventListener('input', () => {
       const count = this.slider.valueAsNumber;
       this.pause(); // restores the slider's position
@@ -108,8 +108,8 @@ export class Player {
       event.stopPropagation();
       this.end();
     }
-    const acts = isTextField(target) ? target !== this.slider : target.closest('button, a, summary, [role=button], [role=menuitem]');
-    if (event.key !== ' ' || acts || !state.translation) return;
+    const handlesKeys = isTextField(target) ? target !== this.slider : target.closest('button, a, summary, [role=button], [role=menuitem]');
+    if (event.key !== ' ' || handlesKeys || !state.translation) return;
     event.preventDefault();
     event.stopPropagation();
     this.toggle();
@@ -131,6 +131,6 @@ export class Player {
     this.slider.setAttribute('aria-label', t('player_scrub'));
     this.slider.setAttribute('aria-valuetext', t('player_token', { ...values, token: target[count - 1]?.label ?? '' }));
     this.slider.disabled = this.button.disabled = target.length < 2;
-    this.far.textContent = t('player_far', values);
+    this.positionText.textContent = t('player_far', values);
   }
 }

@@ -49,13 +49,13 @@ export class Ribbons {
     this.places ??= measurePlaces();
     const { places: area } = this;
     if (!area.height) return replace(/** @type {any} */ (this.picture));
-    const getBox = (axis, place) =>
+    const getBox = (axis, position) =>
       source
-        .keys(visible.kind, axis, visible[axis][place])
+        .keys(visible.kind, axis, visible[axis][position])
         .map((key) => area.words.get(key))
         .find(Boolean);
     const now = effectiveHighlight(getHighlight(store.state));
-    const [rows, columns] = ['rows', 'columns'].map((axis) => visible[axis].map((_, place) => getBox(axis, place)));
+    const [rows, columns] = ['rows', 'columns'].map((axis) => visible[axis].map((_, index) => getBox(axis, index)));
     // Ribbons of a sentence on several lines would cross its words: then only the highlighted ones are drawn.
     const wrapped = [rows, columns].some((boxes) => boxes.some((box) => box && Math.abs(box.top - boxes.find(Boolean).top) > 4));
     const paths = this.cells(visible, now)
@@ -67,16 +67,16 @@ export class Ribbons {
 
   /** The cells with a ribbon, the highlighted ones last, so that they are drawn on top. */
   cells({ weights, effects = null, columns, rows }, now) {
-    const lit = now.rows || now.columns;
+    const highlighted = now.rows || now.columns;
     const cells = [];
     for (let cell = 0; cell < weights.length; cell++) {
       const weight = effects ? Math.abs(signedLevel(effects[cell])) : weights[cell];
       if (!(weight >= (effects ? MIN_LEVEL : MIN_WEIGHT))) continue;
       const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
-      const marked = Boolean(lit) && (!now.rows || now.rows.includes(row)) && (!now.columns || now.columns.includes(column));
+      const marked = Boolean(highlighted) && (!now.rows || now.rows.includes(row)) && (!now.columns || now.columns.includes(column));
       cells.push({ row, column, weight, marked, opposes: Boolean(effects) && effects[cell] < 0 });
     }
-    cells.sort((one, other) => Number(one.marked) - Number(other.marked) || one.weight - other.weight);
+    cells.sort((a, b) => Number(a.marked) - Number(b.marked) || a.weight - b.weight);
     return cells.slice(-Math.min(MAX_RIBBONS, rows.length * columns.length));
   }
 
@@ -92,8 +92,8 @@ export class Ribbons {
     if (kind !== 'cross') {
       if (row === column || from === to) return null;
       const [edge, height] = kind === 'encoder' ? [0, ARC * area.height] : [area.height, -ARC * area.height];
-      const far = Math.min(1, Math.abs(from - to) / 320);
-      const d = `M${from} ${edge}C${from} ${edge + height * far} ${to} ${edge + height * far} ${to} ${edge}`;
+      const relativeDistance = Math.min(1, Math.abs(from - to) / 320);
+      const d = `M${from} ${edge}C${from} ${edge + height * relativeDistance} ${to} ${edge + height * relativeDistance} ${to} ${edge}`;
       return svg('path', { d, 'stroke-opacity': opacity, ...look });
     }
     const [top, bottom] = [Math.min(0, column.bottom + 3), Math.max(area.height, row.top - 2)];

@@ -36,18 +36,18 @@ export function headsByRole(translation, kind) {
       roles.set(role, [...(roles.get(role) ?? []), { layer, head, share }]);
     }
   }
-  for (const heads of roles.values()) heads.sort((one, other) => other.share - one.share);
+  for (const heads of roles.values()) heads.sort((a, b) => b.share - a.share);
   return new Map(Object.keys(PICTURES).flatMap((role) => (roles.has(role) ? [[role, roles.get(role)]] : [])));
 }
 
 /** Index of the head that the next press opens; -1 after the last. */
-export const nextIndex = (heads, at) => (at + 1 < heads.length ? at + 1 : -1);
+export const nextIndex = (heads, index) => (index + 1 < heads.length ? index + 1 : -1);
 
 export class RoleChips {
   /** `view`: the head view whose wall shows the outlines; `open()`: whether the tab is visible. */
   constructor(view, open) {
     this.view = view;
-    this.at = -1; // index of the open head among the role's heads
+    this.index = -1; // index of the open head among the role's heads
     /** @type {Map<string, any[]>} */
     this.roles = new Map();
     this.translation = null; // the translation of `roles`
@@ -71,18 +71,18 @@ export class RoleChips {
   press(role) {
     const heads = this.roles.get(role);
     if (!heads) return;
-    const at = role === this.role ? nextIndex(heads, this.at) : 0;
-    if (at < 0) return this.clear();
-    const { layer, head } = heads[at];
+    const index = role === this.role ? nextIndex(heads, this.index) : 0;
+    if (index < 0) return this.clear();
+    const { layer, head } = heads[index];
     set({ role });
-    this.view.does.choose({ layer, head });
-    const place = { number: at + 1, count: heads.length };
-    this.status.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...place });
+    this.view.callbacks.choose({ layer, head });
+    const position = { number: index + 1, count: heads.length };
+    this.status.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...position });
     this.draw();
   }
 
   clear() {
-    this.at = -1;
+    this.index = -1;
     set({ role: '' });
     this.draw();
   }
@@ -101,11 +101,17 @@ export class RoleChips {
       [this.translation, this.kind] = [translation, kind];
     }
     const heads = this.roles.get(this.role) ?? [];
-    this.at = heads.findIndex((head) => sameHead(head, state));
+    this.index = heads.findIndex((head) => sameHead(head, state));
     this.element.hidden = !this.roles.size;
     this.name.textContent = t('chips_name');
     this.list.setAttribute('aria-label', t('chips_name'));
-    const key = JSON.stringify([[...this.roles].map(([role, own]) => [role, own.length]), this.role, this.at, state.language, state.theme]);
+    const key = JSON.stringify([
+      [...this.roles].map(([role, own]) => [role, own.length]),
+      this.role,
+      this.index,
+      state.language,
+      state.theme,
+    ]);
     if (key !== this.shownKey) this.drawChips();
     this.shownKey = key;
     this.outline();
@@ -119,27 +125,27 @@ export class RoleChips {
   }
 
   chip(role, heads) {
-    const pressed = role === this.role;
-    const about = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(pressed), title: t('chip_says') };
-    const count = pressed && this.at >= 0 ? `${this.at + 1} / ${heads.length}` : String(heads.length);
-    return make('button', about, picture(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
+    const isPressed = role === this.role;
+    const attributes = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(isPressed), title: t('chip_says') };
+    const count = isPressed && this.index >= 0 ? `${this.index + 1} / ${heads.length}` : String(heads.length);
+    return make('button', attributes, picture(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
   }
 
   outline() {
     const heads = this.role ? this.roles.get(this.role) : [];
     this.view.grid.element.classList.toggle('outlining', heads.length > 0);
     for (const button of this.view.grid.buttons()) {
-      const own = heads.some(({ layer, head }) => String(layer) === button.dataset.layer && String(head) === button.dataset.head);
-      button.classList.toggle('has-role', own);
+      const hasRole = heads.some(({ layer, head }) => String(layer) === button.dataset.layer && String(head) === button.dataset.head);
+      button.classList.toggle('has-role', hasRole);
     }
   }
 }
 
 /** A 3 × 3 icon of the role's attention pattern. */
 function picture(role) {
-  const cells = [...PICTURES[role]].map((mark, place) => {
+  const cells = [...PICTURES[role]].map((mark, index) => {
     const opacity = { 0: 0.18, 1: 1, 2: 0.45 }[mark];
-    return svg('rect', { x: 4 * (place % 3), y: 4 * Math.floor(place / 3), width: 3.4, height: 3.4, opacity });
+    return svg('rect', { x: 4 * (index % 3), y: 4 * Math.floor(index / 3), width: 3.4, height: 3.4, opacity });
   });
   return svg('svg', { viewBox: '0 0 11.4 11.4', class: 'icon', fill: 'currentColor', 'aria-hidden': 'true' }, ...cells);
 }

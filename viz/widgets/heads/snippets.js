@@ -15,7 +15,7 @@ export function toPythonLiteral(value) {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (Array.isArray(value)) return `[${value.map(toPythonLiteral).join(', ')}]`;
   if (typeof value !== 'object') return JSON.stringify(value);
-  const entries = Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${toPythonLiteral(each)}`);
+  const entries = Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${toPythonLiteral(item)}`);
   return `{${entries.join(', ')}}`;
 }
 
@@ -30,10 +30,10 @@ export function pythonSnippet({ model, text, ...options }, { kind, layer, head }
   const changed = Object.entries(options).filter(([name, value]) => isIncluded(name) && differs([name, value]) && String(value));
   const arguments_ = [toPythonLiteral(text), ...changed.map(([name, value]) => `${name}=${toPythonLiteral(value)}`)];
   if (reverseModel && !options.target) arguments_.push(`way_back=Translator.load(${toPythonLiteral(reverseModel)})`);
-  const place = [layer, head].filter((each) => typeof each === 'number');
+  const indices = [layer, head].filter((index) => typeof index === 'number');
   const map =
     typeof layer === 'number' && (typeof head === 'number' || head === 'mean')
-      ? `result.attention_map(${[toPythonLiteral(kind), ...place].join(', ')})`
+      ? `result.attention_map(${[toPythonLiteral(kind), ...indices].join(', ')})`
       : `result.attention.of(${toPythonLiteral(kind)})  # [layer, head, query, key]`;
   return [
     'from headlight import Translator',

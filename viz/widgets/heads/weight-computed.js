@@ -16,7 +16,7 @@ export class WeightComputed extends Question {
     super('weight-computed');
     this.server = server;
     this.view = view;
-    this.why = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'why' }) });
+    this.whyLink = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'why' }) });
   }
 
   draw() {
@@ -30,9 +30,9 @@ export class WeightComputed extends Question {
     const row = view.rows[cell.row].places[0]; // for a whole word, the row of its first token
     const weights = translation.map(kind, layer, head);
     const places = view.columns[cell.column].places;
-    const own = places.map((place) => weights.weights[row * weights.columns + place]);
-    const column = places[argMax(own)];
-    this.title.textContent = t('computed_title', { weight: threeDecimals(Math.max(...own) || 0) });
+    const ownWeights = places.map((position) => weights.weights[row * weights.columns + position]);
+    const column = places[argMax(ownWeights)];
+    this.title.textContent = t('computed_title', { weight: threeDecimals(Math.max(...ownWeights) || 0) });
     const query = { request: translation.requestValues(), kind, layer, head, row, column, every: true };
     this.load(
       JSON.stringify(query),
@@ -43,11 +43,11 @@ export class WeightComputed extends Question {
   }
 
   show({ scores, powers, total, weights, allowed }, keys, chosen) {
-    const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((one, other) => weights[other] - weights[one]);
-    const listed = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
-    listed.sort((one, other) => weights[other] - weights[one]);
-    const rest = ranked.filter((place) => !listed.includes(place));
-    const sum = (numbers, places) => places.reduce((all, place) => all + numbers[place], 0);
+    const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((left, right) => weights[right] - weights[left]);
+    const visibleKeys = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
+    visibleKeys.sort((a, b) => weights[b] - weights[a]);
+    const otherKeys = ranked.filter((key) => !visibleKeys.includes(key));
+    const sum = (numbers, places) => places.reduce((all, position) => all + numbers[position], 0);
     const line = (name, score, power, weight, look = '') =>
       make(
         'tr',
@@ -62,25 +62,30 @@ export class WeightComputed extends Question {
       make(
         'tbody',
         {},
-        ...listed.map((place) => {
-          const name = make('bdi', {}, keys[place].label);
+        ...visibleKeys.map((index) => {
+          const name = make('bdi', {}, keys[index].label);
           return line(
             name,
-            threeDecimals(scores[place]), // rounded further, the exponential would not match
-            large(powers[place]),
-            threeDecimals(weights[place]),
-            place === chosen ? 'chosen' : '',
+            threeDecimals(scores[index]), // rounded further, the exponential would not match
+            formatLarge(powers[index]),
+            threeDecimals(weights[index]),
+            index === chosen ? 'chosen' : '',
           );
         }),
-        rest.length
-          ? line(t('computed_rest', { count: rest.length }), '', large(sum(powers, rest)), threeDecimals(sum(weights, rest)))
+        otherKeys.length
+          ? line(
+              t('computed_rest', { count: otherKeys.length }),
+              '',
+              formatLarge(sum(powers, otherKeys)),
+              threeDecimals(sum(weights, otherKeys)),
+            )
           : null,
-        line(t('computed_sum'), '', large(total), threeDecimals(sum(weights, ranked)), 'total'),
+        line(t('computed_sum'), '', formatLarge(total), threeDecimals(sum(weights, ranked)), 'total'),
       ),
     );
-    this.why.textContent = t('computed_why');
-    replace(this.body, make('p', { class: 'quiet' }, t('computed_says')), table, this.why);
+    this.whyLink.textContent = t('computed_why');
+    replace(this.body, make('p', { class: 'quiet' }, t('computed_says')), table, this.whyLink);
   }
 }
 
-const large = (number) => (number >= 1000 ? Math.round(number).toLocaleString('en') : number.toFixed(2));
+const formatLarge = (number) => (number >= 1000 ? Math.round(number).toLocaleString('en') : number.toFixed(2));

@@ -51,19 +51,19 @@ export class WordEffects extends Question {
     const cell = visible && kind !== 'encoder' ? markedCell(visible, state) : null;
     this.element.hidden = !cell;
     if (!cell) return;
-    const [place] = visible.rows[cell.row].places; // for a whole word, its first token
+    const [position] = visible.rows[cell.row].places; // for a whole word, its first token
     replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, source.name(visible, 'rows', [cell.row])) }));
     const request = translation.requestValues();
-    const word = JSON.stringify([request, place]);
-    if (word !== this.word) [this.word, this.rival] = [word, defaultRival(translation.target[place])];
-    this.query = { request, place, rival: this.rival };
+    const word = JSON.stringify([request, position]);
+    if (word !== this.word) [this.word, this.rival] = [word, defaultRival(translation.target[position])];
+    this.query = { request, place: position, rival: this.rival };
     const { query } = this;
     const key = JSON.stringify(query);
     if (key !== this.latest.shownKey) {
       this.heads = null;
       this.measured.clear();
     }
-    this.drawRivals(translation.target[place]);
+    this.drawRivals(translation.target[position]);
     this.load(
       key,
       (signal) => callWithRetry(this.server.strongest_effects, query, null, null, signal),
@@ -91,12 +91,12 @@ export class WordEffects extends Question {
   show({ heads, strongest }) {
     this.heads = heads;
     this.strongest = strongest;
-    const most = Math.max(...strongest.flatMap(({ predicted, measured }) => [predicted, measured].map(Math.abs)), 1e-9);
+    const maxEffect = Math.max(...strongest.flatMap(({ predicted, measured }) => [predicted, measured].map(Math.abs)), 1e-9);
     const names = [t('effects_head'), '', t('effects_predicted'), t('effects_measured')];
     replace(
       this.list,
       make('div', { class: 'names' }, ...names.map((name) => make('span', {}, name))),
-      ...strongest.map((head) => this.bar(head, most)),
+      ...strongest.map((head) => this.bar(head, maxEffect)),
     );
     const close = () => {
       this.element.open = false;
@@ -107,9 +107,9 @@ export class WordEffects extends Question {
     this.mark();
   }
 
-  bar({ kind, layer, head, predicted, measured }, most) {
+  bar({ kind, layer, head, predicted, measured }, maxEffect) {
     const fill = make('i', {
-      style: `width:${((100 * Math.abs(measured || 0)) / most).toFixed(1)}%`,
+      style: `width:${((100 * Math.abs(measured || 0)) / maxEffect).toFixed(1)}%`,
     });
     const name = kind === 'cross' ? shortName({ layer, head }) : `${t(`kind_${kind}_short`)} ${shortName({ layer, head })}`;
     const number = (value) => make('span', { class: 'numeric' }, Number.isNaN(value) ? '…' : formatEffect(value));
@@ -126,9 +126,9 @@ export class WordEffects extends Question {
   /** Measures the shown head, unless it is among the strongest. */
   async measureShown() {
     const { kind, layer, head } = this.view.updateSelection();
-    const place = { kind: kind ?? state.kind, layer, head };
+    const part = { kind: kind ?? state.kind, layer, head };
     const predicted = this.heads?.[state.kind]?.[layer]?.[head];
-    const isListed = this.strongest?.some((each) => each.kind === state.kind && sameHead(each, place));
+    const isListed = this.strongest?.some((entry) => entry.kind === state.kind && sameHead(entry, part));
     if (!this.element.open || predicted === undefined || isListed) return replace(this.shownBar);
     const [key, { query }] = [`${state.kind} ${layer} ${head}`, this];
     if (!this.measured.has(key)) {
@@ -148,8 +148,8 @@ export class WordEffects extends Question {
       return this.mark();
     }
     const measured = this.measured.get(key) ?? NaN;
-    const most = Math.max(...(this.strongest ?? []).map((each) => Math.abs(each.measured)), Math.abs(measured) || 0, 1e-9);
-    return replace(this.shownBar, this.bar({ kind: state.kind, layer, head, predicted, measured }, most));
+    const maxEffect = Math.max(...(this.strongest ?? []).map((item) => Math.abs(item.measured)), Math.abs(measured) || 0, 1e-9);
+    return replace(this.shownBar, this.bar({ kind: state.kind, layer, head, predicted, measured }, maxEffect));
   }
 
   /** Marks the shown head, and colours bars and wall. */
@@ -159,8 +159,8 @@ export class WordEffects extends Question {
     for (const button of this.element.querySelectorAll('.bars button')) {
       const { sign } = button.dataset;
       button.querySelector('i').style.background = cssColour(scaleColour('difference', effectLevel(Number(sign)))); // the theme may have changed
-      const here = { layer: Number(button.dataset.layer), head: Number(button.dataset.head) };
-      button.setAttribute('aria-pressed', String(button.dataset.kind === state.kind && sameHead(here, this.view.updateSelection())));
+      const buttonHead = { layer: Number(button.dataset.layer), head: Number(button.dataset.head) };
+      button.setAttribute('aria-pressed', String(button.dataset.kind === state.kind && sameHead(buttonHead, this.view.updateSelection())));
     }
   }
 

@@ -25,13 +25,18 @@ const DISPLAY_OPTIONS = { words: true, special: true, rescale: false };
  */
 export function clearRows({ rows, columns, weights }, late = false) {
   const exercises = rows.slice(0, MAX_WORDS).map((query, row) => {
-    const own = [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
-    const at = argMax(own);
-    const second = Math.max(0, ...own.filter((_, column) => column !== at));
+    const rowOfWeights = [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
+    const strongest = argMax(rowOfWeights);
+    const second = Math.max(0, ...rowOfWeights.filter((_, column) => column !== strongest));
     const queryToken = rows[row - Number(late)];
     const isUseful =
-      isWord(query) && queryToken && isWord(queryToken) && columns[at] && isWord(columns[at]) && own[at] - second >= MIN_MARGIN;
-    return isUseful ? { query: queryToken.label, late, key: columns[at].label, weight: own[at] } : null;
+      isWord(query) &&
+      queryToken &&
+      isWord(queryToken) &&
+      columns[strongest] &&
+      isWord(columns[strongest]) &&
+      rowOfWeights[strongest] - second >= MIN_MARGIN;
+    return isUseful ? { query: queryToken.label, late, key: columns[strongest].label, weight: rowOfWeights[strongest] } : null;
   });
   return exercises.filter(Boolean).slice(0, QUESTIONS_PER_MAP);
 }
@@ -52,22 +57,22 @@ export function printSheets(open) {
 
 function buildWorksheet() {
   const { translation, kind } = state;
-  const looks = KINDS.filter((each) => translation.tensors[each]).map((each) =>
-    each === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, each),
+  const selections = KINDS.filter((candidate) => translation.tensors[candidate]).map((candidate) =>
+    candidate === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, candidate),
   );
-  const maps = looks.map((look) => view(translation, look.kind, look.layer, look.head, DISPLAY_OPTIONS));
+  const maps = selections.map((selection) => view(translation, selection.kind, selection.layer, selection.head, DISPLAY_OPTIONS));
   const exercises = maps.map((map) => clearRows(map, isShiftedHead(translation, map)));
   let number = 0;
   const numbered = exercises.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
   const name = make('p', { class: 'pupil' }, t('sheet_name'));
   const sentence = (text, lang) => make('p', { class: 'said', lang, dir: 'auto' }, text);
-  const about = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];
-  const parts = maps.map((map, place) => worksheetPart(map, numbered[place]));
+  const sentences = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];
+  const parts = maps.map((map, index) => worksheetPart(map, numbered[index]));
   const answers = numbered
     .flat()
-    .map(({ number: of, key, weight }) => make('li', { value: of }, make('bdi', {}, key), ` ${twoDecimals(weight)}`));
+    .map(({ number, key, weight }) => make('li', { value: number }, make('bdi', {}, key), ` ${twoDecimals(weight)}`));
   const last = make('section', { class: 'answers' }, make('h2', {}, t('sheet_answers')), make('ol', {}, ...answers));
-  return make('article', { class: 'headlight class-sheet' }, name, ...about, make('p', {}, t('sheet_says')), ...parts, last);
+  return make('article', { class: 'headlight class-sheet' }, name, ...sentences, make('p', {}, t('sheet_says')), ...parts, last);
 }
 
 function worksheetPart(map, questions) {

@@ -26,58 +26,61 @@ export function mountDescription(element) {
     element.classList.toggle('longest', length > SMALLER * letters);
   };
 
-  /** `now`: highlighted rows and columns; `other`: A of a comparison. */
-  return function describe(source, view, now, other = null) {
+  /** `now`: highlighted rows and columns; `otherView`: view A of a comparison. */
+  return function describe(source, view, now, otherView = null) {
     const idle = () => [t(isTouch() ? 'readout_tap' : 'readout_idle')];
-    const lit = () => (other ? differenceText(source, other, view, now) : attentionText(source, view, now));
-    replace(element, ...(hasAny(now) ? lit() : idle()));
+    const highlightText = () => (otherView ? differenceText(source, otherView, view, now) : attentionText(source, view, now));
+    replace(element, ...(hasAny(now) ? highlightText() : idle()));
     fit(displayWidth(element.textContent));
     element.title = element.textContent; // the sentence may be truncated
   };
 }
 
-const tokenName = (source, view, axis, place) => make('b', {}, source.name(view, axis, [place]));
+const tokenName = (source, view, axis, index) => make('b', {}, source.name(view, axis, [index]));
 
 function attentionText(source, view, now) {
-  const lit = highlightWeights(view, now);
-  const row = now.rows?.[0] ?? argMax(lit.rows);
-  const column = now.columns?.[0] ?? argMax(lit.columns);
+  const weights = highlightWeights(view, now);
+  const row = now.rows?.[0] ?? argMax(weights.rows);
+  const column = now.columns?.[0] ?? argMax(weights.columns);
   const weight = combinedWeights(view, [row], [column]);
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (weight !== weight) return fillElements(t('says_masked'), names);
   if (view.effects) return effectText(view, [row, column], names);
   const heads = view.maximum ? 'max' : view.layer === 'mean' || view.head === 'mean' ? 'mean' : 'one';
   const numbers = heads === 'one' ? { layer: (source.numbers?.[view.layer] ?? view.layer) + 1, head: view.head + 1 } : {};
-  const puts = t(`says_puts_${heads}`, { share: threeDecimals(weight), ...numbers });
-  const sentence = t(source.rowVerb(view, row), { puts });
+  const verbPhrase = t(`says_puts_${heads}`, { share: threeDecimals(weight), ...numbers });
+  const sentence = t(source.rowVerb(view, row), { puts: verbPhrase });
   return fillElements(sentence, row ? { ...names, after: tokenName(source, view, 'rows', row - 1) } : names);
 }
 
 /** "By looking at schläft, head 6 of layer 3 spoke for sleeping: +0.32 nats, predicted." */
 function effectText(view, [row, column], names) {
   const effect = sumEffects(view, [row], [column]);
-  const one = typeof view.layer === 'number' && typeof view.head === 'number';
-  const head = one ? t('effect_head', { layer: view.layer + 1, head: view.head + 1 }) : t('effect_heads');
+  const isSingleHead = typeof view.layer === 'number' && typeof view.head === 'number';
+  const head = isSingleHead ? t('effect_head', { layer: view.layer + 1, head: view.head + 1 }) : t('effect_heads');
   const side = Math.abs(effect) < MIN_EFFECT ? 'none' : effect > 0 ? 'for' : 'against';
   const name = view.kind === 'encoder' ? `effect_sentence_${side}` : `effect_says_${side}`;
   return fillElements(t(name, { head, effect: signed(effect, 2) }), names);
 }
 
 /** In a comparison, the cell with the largest difference represents a row or a column. */
-function differenceText(source, other, view, now) {
-  const [first, second] = [highlightWeights(other, now), highlightWeights(view, now)];
-  const gap = (axis) => argMax(second[axis].map((weight, place) => Math.abs(first[axis][place] - weight)));
+function differenceText(source, otherView, view, now) {
+  const [first, second] = [highlightWeights(otherView, now), highlightWeights(view, now)];
+  const gap = (axis) => argMax(second[axis].map((weight, index) => Math.abs(first[axis][index] - weight)));
   const [row, column] = [now.rows?.[0] ?? gap('rows'), now.columns?.[0] ?? gap('columns')];
-  const [a, b] = [other, view].map((each) => combinedWeights(each, [row], [column]));
+  const [a, b] = [otherView, view].map((shown) => combinedWeights(shown, [row], [column]));
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (b !== b) return fillElements(t('says_masked'), names);
   if (view.effects) {
-    const [first, second] = [other, view].map((each) => sumEffects(each, [row], [column]));
+    const [first, second] = [otherView, view].map((shown) => sumEffects(shown, [row], [column]));
     const numbers = { difference: signed(first - second, 2), a: signed(first, 2), b: signed(second, 2) };
     return fillElements(t('effect_says_difference', numbers), names);
   }
-  const doubts = [errorBound(other, a, [row], [column]), errorBound(view, b, [row], [column])];
-  const apart = formatCertain(Math.abs(a - b), Math.max(WEIGHT_ERROR, doubts[0]) + Math.max(WEIGHT_ERROR, doubts[1]));
+  const errorBounds = [errorBound(otherView, a, [row], [column]), errorBound(view, b, [row], [column])];
+  const apart = formatCertain(Math.abs(a - b), Math.max(WEIGHT_ERROR, errorBounds[0]) + Math.max(WEIGHT_ERROR, errorBounds[1]));
   const difference = `${a < b ? '−' : '+'}${apart}`;
-  return fillElements(t('says_difference', { difference, a: formatCertain(a, doubts[0]), b: formatCertain(b, doubts[1]) }), names);
+  return fillElements(
+    t('says_difference', { difference, a: formatCertain(a, errorBounds[0]), b: formatCertain(b, errorBounds[1]) }),
+    names,
+  );
 }

@@ -97,8 +97,8 @@ export class HeadGrid {
    */
   updateMarks(chosen, pin = () => '') {
     for (const button of this.buttons()) {
-      const here = getHead(button);
-      const [selected, letter] = [String(sameHead(here, chosen)), pin(here)];
+      const buttonHead = getHead(button);
+      const [selected, letter] = [String(sameHead(buttonHead, chosen)), pin(buttonHead)];
       if (button.getAttribute('aria-selected') !== selected) {
         button.setAttribute('aria-selected', selected);
         button.tabIndex = selected === 'true' ? 0 : -1;
@@ -120,8 +120,8 @@ export class HeadGrid {
 
 function createThumbnail(source, { layer, head }) {
   const label = source.headName({ layer, head });
-  const about = { type: 'button', class: 'thumb', role: 'option', 'aria-label': label, title: label, data: { layer, head } };
-  return make('button', about, make('canvas', { 'aria-hidden': 'true' }));
+  const attributes = { type: 'button', class: 'thumb', role: 'option', 'aria-label': label, title: label, data: { layer, head } };
+  return make('button', attributes, make('canvas', { 'aria-hidden': 'true' }));
 }
 
 /** Thumbnails in a wrapping row, each with its name below. */
@@ -144,10 +144,10 @@ function paint(canvas, { weights, effects = null, rows, columns }, { scale, pale
   if (effects) paintEffects(pixels, colours, { weights, effects }, [rows.length, columns.length], [height, width]);
   else {
     const levels = scale === 'log' || scale === 'row' ? colourLevels({ weights, columns }, rows.length, scale) : weights;
-    const greatest = maxPool(levels, [rows.length, columns.length], [height, width]);
-    for (let cell = 0; cell < greatest.length; cell++) {
-      if (greatest[cell] < 0) continue; // masked: transparent
-      pixels[cell] = colours[Math.min(255, Math.round(Math.sqrt(greatest[cell]) * 255))];
+    const maxima = maxPool(levels, [rows.length, columns.length], [height, width]);
+    for (let cell = 0; cell < maxima.length; cell++) {
+      if (maxima[cell] < 0) continue; // masked: transparent
+      pixels[cell] = colours[Math.min(255, Math.round(Math.sqrt(maxima[cell]) * 255))];
     }
   }
   context.putImageData(picture, 0, 0);
@@ -172,18 +172,18 @@ function paintEffects(pixels, colours, { weights, effects }, shape, size) {
 
 /** Colour level of each weight. */
 function colourLevels(map, rows, scale) {
-  const wide = map.columns.length;
-  const most = Float32Array.from({ length: rows }, (_, row) => (scale === 'row' ? rowMaximum(map, row) : 1));
-  return Float32Array.from(map.weights, (weight, cell) => colourLevel(weight, most[Math.floor(cell / wide)], scale));
+  const columnCount = map.columns.length;
+  const rowMaxima = Float32Array.from({ length: rows }, (_, row) => (scale === 'row' ? rowMaximum(map, row) : 1));
+  return Float32Array.from(map.weights, (weight, cell) => colourLevel(weight, rowMaxima[Math.floor(cell / columnCount)], scale));
 }
 
 /** Maximum level of the cells that share a pixel; -1 if all of them are masked. */
-function maxPool(levels, [tall, wide], [height, width]) {
+function maxPool(levels, [rowCount, columnCount], [height, width]) {
   const maxima = new Float32Array(width * height).fill(-1);
-  const across = Int32Array.from({ length: wide }, (_, column) => Math.floor((column * width) / wide));
-  for (let row = 0, cell = 0; row < tall; row++) {
-    const first = Math.floor((row * height) / tall) * width;
-    for (let column = 0; column < wide; column++, cell++) {
+  const across = Int32Array.from({ length: columnCount }, (_, column) => Math.floor((column * width) / columnCount));
+  for (let row = 0, cell = 0; row < rowCount; row++) {
+    const first = Math.floor((row * height) / rowCount) * width;
+    for (let column = 0; column < columnCount; column++, cell++) {
       const pixel = first + across[column];
       if (levels[cell] > maxima[pixel]) maxima[pixel] = levels[cell]; // false for NaN
     }

@@ -5,14 +5,14 @@ import { sameHead } from '../core/store.js';
 /** The head `step` positions further in reading order, wrapping around. `rows`: heads in wall order. */
 export function nextHead(rows, head, step) {
   const all = rows.flat();
-  const place = all.findIndex((each) => sameHead(each, head));
-  return all[(place + step + all.length) % all.length];
+  const index = all.findIndex((candidate) => sameHead(candidate, head));
+  return all[(index + step + all.length) % all.length];
 }
 
 /** The head `step` rows further down, wrapping around, in the same column or at the end of a shorter row. */
 export function headBelow(rows, head, step) {
-  const row = rows.findIndex((each) => each.some((one) => sameHead(one, head)));
-  const place = rows[row]?.findIndex((one) => sameHead(one, head)) ?? 0;
+  const row = rows.findIndex((heads) => heads.some((candidate) => sameHead(candidate, head)));
+  const column = rows[row]?.findIndex((candidate) => sameHead(candidate, head)) ?? 0;
   const next = rows[(row + step + rows.length) % rows.length];
-  return next[Math.min(place, next.length - 1)];
+  return next[Math.min(column, next.length - 1)];
 }

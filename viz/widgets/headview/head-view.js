@@ -37,7 +37,7 @@ const HIGHLIGHT_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'written']
  * - `parts`: optional parts: kinds, wall, hints, list, sums, pin, forms, sentence, strips, readout, legend, written;
  * - `forms`: available view modes;
  * - `redraws`: more fields of the store that trigger a redraw; `open()`: whether the view is visible;
- * - `does`: overrides default actions: `choose(head, event)` (keys have no event), `onHover(row, column)`,
+ * - `callbacks`: overrides default actions: `choose(head, event)` (keys have no event), `onHover(row, column)`,
  *   `onPin(row, column)`, `clearPins()`, and `getPins()`. The host then calls `highlight(marks)`;
  * - `hosts`: elements outside the view: `sentence`, which describes the highlight, and `strips`, the sentences' words;
  * - `shortKinds()`: whether kinds have short names, followed by their number of heads;
@@ -57,7 +57,7 @@ class HeadView {
       forms = ['matrix'],
       redraws = [],
       open = () => true,
-      does = {},
+      callbacks = {},
       hosts = /** @type {any} */ ({}),
       ...names
     },
@@ -72,7 +72,7 @@ class HeadView {
     this.marks = null;
     /** @type {ReturnType<typeof mountDescription>[]} */
     this.describes = [];
-    this.does = { ...defaultActions(store), ...does };
+    this.callbacks = { ...defaultActions(store), ...callbacks };
     this.names = {
       heading: 'h2',
       shortKinds: () => false,
@@ -83,7 +83,7 @@ class HeadView {
     const { maps, wall } = this.build();
     this.maps = maps;
     this.wall = wall;
-    mountPointer(this.head, (event) => this.view && this.cellUnder(event), this.does);
+    mountPointer(this.head, (event) => this.view && this.cellUnder(event), this.callbacks);
     const everything = [...MAP_FIELDS, ...redraws];
     const changed = (names) => {
       if (names.some((name) => everything.includes(name))) this.draw();
@@ -128,10 +128,10 @@ class HeadView {
     this.root.append(...[kinds, this.element].filter(Boolean));
     const choose = (head, event) => {
       if (event.shiftKey && parts.has('pin')) store.set({ pinned: head });
-      this.does.choose(head, event);
+      this.callbacks.choose(head, event);
     };
-    const hints = parts.has('hints') ? this.hints : null;
-    const wall = mountHeadWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, hints);
+    const keyHints = parts.has('hints') ? this.hints : null;
+    const wall = mountHeadWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, keyHints);
     this.grid = wall.grid;
     this.kindsElement = kinds;
     this.drawKinds = kinds && mountKinds(kinds, store, () => this.source, this.names.shortKinds);
@@ -181,14 +181,14 @@ class HeadView {
     const { state } = store;
     const form = viewMode(this.forms, state);
     this.view = source.view(state.kind, source.nearestHead(state.kind, shownHead(state)), state);
-    this.other = isComparing(state) ? source.view(state.kind, source.nearestHead(state.kind, state.pinned), state) : null;
-    if (this.other) [this.other, this.view] = withSameValues(this.other, this.view);
+    this.otherView = isComparing(state) ? source.view(state.kind, source.nearestHead(state.kind, state.pinned), state) : null;
+    if (this.otherView) [this.otherView, this.view] = withSameValues(this.otherView, this.view);
     this.drawTitle(state);
     this.drawForms?.();
     const name = this.names.mapName(this.title.textContent);
     if (!source.mapped) this.maps.clear();
-    else this.maps.show(source, this.view, { other: this.other, form, name });
-    this.drawLegend?.(this.view, this.other);
+    else this.maps.show(source, this.view, { other: this.otherView, form, name });
+    this.drawLegend?.(this.view, this.otherView);
     this.drawStatus();
     this.highlight();
   }
@@ -201,13 +201,16 @@ class HeadView {
     this.previous.setAttribute('aria-label', t('previous_head'));
     this.next.setAttribute('aria-label', t('next_head'));
     this.pin.setAttribute('aria-pressed', String(Boolean(pinned)));
-    this.pin.title = this.pinText.textContent = t(pinned ? (this.other ? 'unpin' : 'pinned') : 'pin');
+    this.pin.title = this.pinText.textContent = t(pinned ? (this.otherView ? 'unpin' : 'pinned') : 'pin');
   }
 
   drawStatus() {
     const form = viewMode(this.forms, this.store.state);
     const now = effectiveHighlight(this.currentMarks());
-    replace(this.description, ...(this.other ? [differenceText(this.other, this.view, form)] : this.source.shownCaption(this.view, now)));
+    replace(
+      this.description,
+      ...(this.otherView ? [differenceText(this.otherView, this.view, form)] : this.source.shownCaption(this.view, now)),
+    );
   }
 
   /** Current highlight: set by the host, else from the store. */
@@ -219,15 +222,15 @@ class HeadView {
   highlight(marks = this.marks) {
     this.marks = marks;
     if (!this.view || !this.open()) return;
-    const { source, view, other } = this;
+    const { source, view, otherView } = this;
     const all = this.currentMarks();
     const now = effectiveHighlight(all);
     if (this.strips) shadeStrips(this.strips, source, view, now, this.store.state);
     if (this.parts.has('written')) this.hideUnwritten();
     this.maps.highlight(all);
-    for (const describe of this.describes) describe(source, view, now, other);
+    for (const describe of this.describes) describe(source, view, now, otherView);
     this.read?.(source, view, now, all.missing);
-    this.list?.(source, view, now, Boolean(other));
+    this.list?.(source, view, now, Boolean(otherView));
     if (source.rest) this.drawStatus();
   }
 
@@ -252,11 +255,11 @@ class HeadView {
 
   moveHead(step) {
     if (this.source)
-      this.does.choose(nextHead(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
+      this.callbacks.choose(nextHead(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
   }
 
   moveLayer(step) {
-    this.does.choose(headBelow(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
+    this.callbacks.choose(headBelow(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
   }
 
   chooseKind(kind) {
@@ -270,10 +273,10 @@ class HeadView {
 
   /** Moves the pin by `step` rows or columns. */
   movePin(axis, step) {
-    const { row, column } = this.does.getPins();
+    const { row, column } = this.callbacks.getPins();
     const from = { row, column }[axis];
-    const place = from === null ? 0 : Math.max(0, Math.min(this.view[`${axis}s`].length - 1, from + step));
-    if (place !== from) this.does.onPin(...Object.values({ row, column, [axis]: place }));
+    const index = from === null ? 0 : Math.max(0, Math.min(this.view[`${axis}s`].length - 1, from + step));
+    if (index !== from) this.callbacks.onPin(...Object.values({ row, column, [axis]: index }));
   }
 
   /** Pins the selected head as A of a comparison, or ends the comparison. */
@@ -283,8 +286,8 @@ class HeadView {
 
   /** Clears the pins, or ends the comparison if no word is pinned. */
   clearPins() {
-    const { row, column } = this.does.getPins();
-    if (row !== null || column !== null || !this.store.state.pinned) this.does.clearPins();
+    const { row, column } = this.callbacks.getPins();
+    if (row !== null || column !== null || !this.store.state.pinned) this.callbacks.clearPins();
     else this.store.set({ pinned: null });
   }
 

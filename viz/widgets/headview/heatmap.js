@@ -91,19 +91,19 @@ export class Heatmap {
   measureForPage(width) {
     const { rows, columns } = this.view;
     const tooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.showing.fit)) / columns.length < MIN_TOUCH_WIDTH;
-    const many = rows.length > DENSE_FROM || columns.length > DENSE_FROM || tooNarrow;
+    const isDense = rows.length > DENSE_FROM || columns.length > DENSE_FROM || tooNarrow;
     const natural = { columns: columns.length, label: rowLabelWidth(this.view, this.showing.fit), above: columnLabelHeight(columns) };
     this.fixedSizes = this.showing.still ? stableSizes(this.fixedSizes, natural) : null;
     const { columns: columnCount, above } = this.fixedSizes ?? natural;
     const scale = Math.max(1, Math.min(1.5, width / GROW_FROM_WIDTH));
     let cell = Math.min(MAX_CELL_WIDTH * scale, (width - this.labelWidth() - 2) / columnCount);
-    if (many && !this.showing.fit) cell = 20;
+    if (isDense && !this.showing.fit) cell = 20;
     this.cellWidth = cell >= 18 ? Math.floor(cell) : cell;
     this.tiny = this.cellWidth < 12;
     const maxHeight = Math.floor(MAX_CELL_HEIGHT * scale);
     this.cellHeight = isNarrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, maxHeight);
     this.gap = this.cellWidth >= 13 ? 1 : 0;
-    this.scrolls = many && !this.showing.fit;
+    this.scrolls = isDense && !this.showing.fit;
     this.columnHeight = this.tiny ? FOLDED_LABEL_HEIGHT : above;
   }
 
@@ -261,10 +261,10 @@ export class Heatmap {
   /** `[row, column]` under the pointer, clamped to the map. */
   cellAt(event) {
     const box = this.plane.getBoundingClientRect();
-    const within = (place, count) => Math.max(0, Math.min(count - 1, Math.floor(place)));
+    const clampIndex = (index, count) => Math.max(0, Math.min(count - 1, Math.floor(index)));
     return [
-      within((event.clientY - box.top) / pageZoom() / this.cellHeight, this.view.rows.length),
-      within((event.clientX - box.left) / pageZoom() / this.cellWidth, this.view.columns.length),
+      clampIndex((event.clientY - box.top) / pageZoom() / this.cellHeight, this.view.rows.length),
+      clampIndex((event.clientX - box.left) / pageZoom() / this.cellWidth, this.view.columns.length),
     ];
   }
 

@@ -11,7 +11,7 @@ export const NO_HIGHLIGHT = { hover: NO_CELLS, pinned: NO_CELLS, missing: '' };
 
 export const hasAny = ({ rows, columns }) => Boolean(rows?.length || columns?.length);
 
-const toList = (place) => (place === null ? null : [place]);
+const toList = (index) => (index === null ? null : [index]);
 
 /** The highlight of a store, with at most one row and one column. */
 export const getHighlight = ({ row, column, hoverRow, hoverColumn }) => ({
@@ -22,7 +22,7 @@ export const getHighlight = ({ row, column, hoverRow, hoverColumn }) => ({
 
 /** Effective highlight: per axis the hover, else the pin. */
 export function effectiveHighlight({ hover, pinned }) {
-  const places = (axis) => [hover[axis], pinned[axis]].find((each) => each?.length) ?? null;
+  const places = (axis) => [hover[axis], pinned[axis]].find((item) => item?.length) ?? null;
   return { rows: places('rows'), columns: places('columns') };
 }
 
@@ -38,9 +38,9 @@ export const sumEffects = ({ effects, columns: { length } }, rows, columns) =>
 
 /** `combinedWeights` of the highlighted rows per column or, if no row is highlighted, of the highlighted columns per row. */
 export function highlightWeights(view, { rows, columns }) {
-  const each = (items, weigh) => Float32Array.from(items, (_, place) => weigh(place));
-  if (rows?.length) return { columns: each(view.columns, (column) => combinedWeights(view, rows, [column])) };
-  if (columns?.length) return { rows: each(view.rows, (row) => combinedWeights(view, [row], columns)) };
+  const weighAll = (items, weigh) => Float32Array.from(items, (_, index) => weigh(index));
+  if (rows?.length) return { columns: weighAll(view.columns, (column) => combinedWeights(view, rows, [column])) };
+  if (columns?.length) return { rows: weighAll(view.rows, (row) => combinedWeights(view, [row], columns)) };
   return {};
 }
 
@@ -50,8 +50,8 @@ export const maxWeight = (weights) => weights.reduce((all, weight) => Math.max(a
 /** `highlightWeights` scaled to levels from 0 to 1, for shading. */
 export function highlightLevels(view, marks, scale) {
   const scaled = (weights) => {
-    const greatest = maxWeight(weights);
-    return Array.from(weights, (weight) => colourLevel(weight, greatest, scale));
+    const maximum = maxWeight(weights);
+    return Array.from(weights, (weight) => colourLevel(weight, maximum, scale));
   };
   return Object.fromEntries(Object.entries(highlightWeights(view, marks)).map(([axis, weights]) => [axis, scaled(weights)]));
 }

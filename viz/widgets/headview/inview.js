@@ -3,9 +3,9 @@
 import { make } from '../core/dom.js';
 import { sentenceGap, t } from '../core/i18n.js';
 
-/** First and last visible of `count` cells, counted from 1, in `room` pixels from `start`. Half-visible cells count. */
-export function visibleRange(start, room, cell, count) {
-  const last = Math.max(1, Math.min(count, Math.floor((start + room) / cell + 0.5)));
+/** First and last visible of `count` cells, counted from 1, in `length` pixels from `start`. Half-visible cells count. */
+export function visibleRange(start, length, cell, count) {
+  const last = Math.max(1, Math.min(count, Math.floor((start + length) / cell + 0.5)));
   return { first: Math.min(last, Math.floor(start / cell + 0.5) + 1), last, count };
 }
 

@@ -53,10 +53,10 @@ export function presentationSizes({ rows, columns }, { width, availableHeight, s
     const label = Math.ceil(Math.max(MIN_CORNER_WIDTH, Math.min(width / 4, maxLabelWidth(rows) * growth + 18)));
     const above = Math.ceil(Math.min(availableHeight / 3, columnLabelHeight(columns) * growth));
     const [cellWidth, cellHeight] = [(width - label - 2) / columns.length, (availableHeight - above - 2) / rows.length];
-    const fits = cellHeight >= MIN_ROW_HEIGHT * letters && cellWidth >= MIN_COLUMN_WIDTH * letters;
-    if (!fits && size > MIN_FONT_SIZE) continue;
-    const within = (size, minimum) => Math.floor(Math.max(minimum * letters, Math.min(MAX_CELL_SIZE, size)));
-    const cell = { cellWidth: within(cellWidth, MIN_COLUMN_WIDTH), cellHeight: within(cellHeight, MIN_ROW_HEIGHT) };
-    return { ...cell, letters, label, above, scrolls: !fits };
+    const isLargeEnough = cellHeight >= MIN_ROW_HEIGHT * letters && cellWidth >= MIN_COLUMN_WIDTH * letters;
+    if (!isLargeEnough && size > MIN_FONT_SIZE) continue;
+    const clampSize = (size, minimum) => Math.floor(Math.max(minimum * letters, Math.min(MAX_CELL_SIZE, size)));
+    const cell = { cellWidth: clampSize(cellWidth, MIN_COLUMN_WIDTH), cellHeight: clampSize(cellHeight, MIN_ROW_HEIGHT) };
+    return { ...cell, letters, label, above, scrolls: !isLargeEnough };
   }
 }

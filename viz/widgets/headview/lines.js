@@ -32,34 +32,37 @@ export class Lines {
     const { rows, columns } = views[0];
     const count = Math.max(rows.length, columns.length);
     this.gap = count > DENSE_FROM ? 16 : Math.max(24, Math.min(36, 560 / count));
-    const wide = Math.min(width, 620);
-    this.left = wide * 0.32;
-    this.right = wide * 0.68;
-    this.sheet.style.cssText = `width:${wide}px;height:${count * this.gap}px`;
+    const totalWidth = Math.min(width, 620);
+    this.left = totalWidth * 0.32;
+    this.right = totalWidth * 0.68;
+    this.sheet.style.cssText = `width:${totalWidth}px;height:${count * this.gap}px`;
     this.sheet.setAttribute('aria-label', label);
     this.sheet.classList.toggle('late', Boolean(views[0].late));
     setScrollable(this.element, count > DENSE_FROM);
-    for (const [place, name] of ['looking', 'looked_at'].entries()) this.captions[place].textContent = t(name);
+    for (const [captionIndex, name] of ['looking', 'looked_at'].entries()) this.captions[captionIndex].textContent = t(name);
     this.captions[0].style.cssText = `width:${this.left - 14}px`;
     this.captions[1].style.cssText = `margin-inline-start:${this.right - this.left + 28}px`;
-    this.top.style.width = `${wide}px`;
-    const item = (token, place, side) => {
+    this.top.style.width = `${totalWidth}px`;
+    const item = (token, row, side) => {
       const style = [
-        `top:${place * this.gap}px;height:${this.gap}px`,
-        side === 'row' ? `right:${wide - this.left + 6}px` : `left:${this.right + 6}px`,
+        `top:${row * this.gap}px;height:${this.gap}px`,
+        side === 'row' ? `right:${totalWidth - this.left + 6}px` : `left:${this.right + 6}px`,
         `max-width:${this.left - 6}px`,
         count > DENSE_FROM ? 'font-size:12px' : '',
       ].join(';');
       const text = side === 'row' ? rowName(token) : make('span', { class: token.special ? 'special' : '' }, token.label);
-      return make('div', { class: `label ${side}`, data: { [side]: place }, style, title: token.read ? rowText(token) : token.full }, text);
+      return make('div', { class: `label ${side}`, data: { [side]: row }, style, title: token.read ? rowText(token) : token.full }, text);
     };
-    const all = [...rows.map((token, place) => item(token, place, 'row')), ...columns.map((token, place) => item(token, place, 'column'))];
+    const all = [
+      ...rows.map((token, position) => item(token, position, 'row')),
+      ...columns.map((token, index) => item(token, index, 'column')),
+    ];
     replace(this.labels, ...all);
   }
 
   /** Hides labels and lines of rows that are not written yet. */
   hideUnwritten(size) {
-    this.there = size;
+    this.drawnSize = size;
     hideUnwrittenLabels(this.labels, size);
   }
 
@@ -72,33 +75,33 @@ export class Lines {
       return this.paths(view, colours[number], shift, now);
     });
     this.picture.replaceChildren(...paths);
-    const lit = highlightLevels(this.views[this.views.length - 1], now, this.showing.scale);
+    const levels = highlightLevels(this.views[this.views.length - 1], now, this.showing.scale);
     for (const label of this.labels.querySelectorAll('.label')) {
       const side = label.dataset.row !== undefined ? 'row' : 'column';
-      const place = Number(label.dataset[side]);
-      paint(label, (side === 'row' ? lit.rows : lit.columns)?.[place], this.showing.palette);
+      const index = Number(label.dataset[side]);
+      paint(label, (side === 'row' ? levels.rows : levels.columns)?.[index], this.showing.palette);
       const chosen = side === 'row' ? now.rows : now.rows ? null : now.columns;
-      label.classList.toggle('chosen', Boolean(chosen?.includes(place)));
+      label.classList.toggle('chosen', Boolean(chosen?.includes(index)));
     }
     if (!this.element.matches(':hover')) this.scrollIntoView((now.rows ?? now.columns)?.[0] ?? null);
   }
 
   /** Scrolls to the selection. */
-  scrollIntoView(place) {
+  scrollIntoView(index) {
     const { scrollTop, clientHeight, scrollHeight } = this.element;
-    if (place === null || scrollHeight <= clientHeight) return;
-    const at = (place + 0.5) * this.gap;
-    if (at < scrollTop || at > scrollTop + clientHeight - 2 * this.gap) this.element.scrollTop = at - clientHeight / 2;
+    if (index === null || scrollHeight <= clientHeight) return;
+    const y = (index + 0.5) * this.gap;
+    if (y < scrollTop || y > scrollTop + clientHeight - 2 * this.gap) this.element.scrollTop = y - clientHeight / 2;
   }
 
   paths({ weights, rows, columns }, colour, shift, now) {
     const middle = (this.left + this.right) / 2;
     const paths = [];
-    for (let r = 0; r < Math.min(rows.length, this.there?.rows ?? rows.length); r++) {
+    for (let r = 0; r < Math.min(rows.length, this.drawnSize?.rows ?? rows.length); r++) {
       for (let c = 0; c < columns.length; c++) {
         const weight = weights[r * columns.length + c];
         if (!(weight >= this.showing.threshold)) continue;
-        const lit = now.rows ? now.rows.includes(r) : !now.columns || now.columns.includes(c);
+        const isHighlighted = now.rows ? now.rows.includes(r) : !now.columns || now.columns.includes(c);
         const from = (r + 0.5) * this.gap + shift;
         const to = (c + 0.5) * this.gap + shift;
         paths.push(
@@ -108,7 +111,7 @@ export class Lines {
             style: `stroke:${colour}`,
             'stroke-width': this.gap < 20 ? 1.2 : 1 + weight * 3,
             'stroke-linecap': 'round',
-            'stroke-opacity': lit ? Math.min(1, 0.08 + weight * 0.95) : 0.025,
+            'stroke-opacity': isHighlighted ? Math.min(1, 0.08 + weight * 0.95) : 0.025,
           }),
         );
       }

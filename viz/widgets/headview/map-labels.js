@@ -15,8 +15,8 @@ const AXES = { rows: 'row', columns: 'column' };
 
 /** Style of a number above its column, right-aligned near the right edge so that it is not clipped. */
 function tickStyle(centre, width) {
-  const beyond = centre + TICK_WIDTH / 2 > width;
-  return `bottom:4px;width:${TICK_WIDTH}px;${beyond ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
+  const isBeyondEdge = centre + TICK_WIDTH / 2 > width;
+  return `bottom:4px;width:${TICK_WIDTH}px;${isBeyondEdge ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
 }
 
 /** Style of a word above the number of its column, as wide as the columns up to the next word. */
@@ -56,14 +56,14 @@ export class MapLabels {
     replace(
       this.columns,
       ...columns.map((item, column) => this.label(item, { column }, `width:${cellWidth}px`)),
-      ...tens(columns.length).map((place) => tick(place + 1, tickStyle((place + 0.5) * cellWidth, width))),
-      ...tens(columns.length).flatMap((place) => word(columns[place], place, columnWordStyle(place, cellWidth, width))),
+      ...tens(columns.length).map((position) => tick(position + 1, tickStyle((position + 0.5) * cellWidth, width))),
+      ...tens(columns.length).flatMap((position) => word(columns[position], position, columnWordStyle(position, cellWidth, width))),
     );
     replace(
       this.rows,
       ...rows.map((item, row) => this.label(item, { row }, `height:${cellHeight}px`)),
-      ...tens(rows.length).map((place) => tick(place + 1, `right:8px;top:${(place + 0.5) * cellHeight - 6}px`)),
-      ...rowPlaces.flatMap((place) => word(rows[place], place, `right:30px;top:${(place + 0.5) * cellHeight - 6}px`)),
+      ...tens(rows.length).map((index) => tick(index + 1, `right:8px;top:${(index + 0.5) * cellHeight - 6}px`)),
+      ...rowPlaces.flatMap((index) => word(rows[index], index, `right:30px;top:${(index + 0.5) * cellHeight - 6}px`)),
     );
   }
 
@@ -84,10 +84,10 @@ export class MapLabels {
       const focus = now[axis] ?? (levels[axis] ? [argMax(levels[axis])] : []);
       const leads = axis === 'rows' || !now.rows; // if both are highlighted, only the row is marked as selected
       for (const label of this[axis].querySelectorAll('.label')) {
-        const place = Number(label.dataset[name]);
-        paint(label, this.shades ? levels[axis]?.[place] : null, this.showing.palette);
-        label.classList.toggle('chosen', Boolean(leads && now[axis]?.includes(place)));
-        label.classList.toggle('dim', tiny && !focus.includes(place));
+        const index = Number(label.dataset[name]);
+        paint(label, this.shades ? levels[axis]?.[index] : null, this.showing.palette);
+        label.classList.toggle('chosen', Boolean(leads && now[axis]?.includes(index)));
+        label.classList.toggle('dim', tiny && !focus.includes(index));
       }
     }
   }

@@ -47,14 +47,14 @@ export class NumberTable {
     if (this.filled === `${first} ${last}`) return;
     this.filled = `${first} ${last}`;
     const space = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * HEIGHT}px` });
-    const visibleRows = rows.slice(first, last).map((item, place) => this.row(item, first + place));
+    const visibleRows = rows.slice(first, last).map((item, index) => this.row(item, first + index));
     replace(this.body, first ? space(first) : null, ...visibleRows, last < rows.length ? space(rows.length - last) : null);
     this.highlight(this.marks);
-    if (this.there) this.hideUnwritten(this.there);
+    if (this.drawnSize) this.hideUnwritten(this.drawnSize);
   }
 
   hideUnwritten(size) {
-    this.there = size;
+    this.drawnSize = size;
     hideUnwrittenLabels(this.table, size);
   }
 
@@ -96,8 +96,8 @@ export class NumberTable {
     this.marks = marks;
     for (const name of MARK_CLASSES) this.table.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));
     const mark = (axis, places, name) => {
-      for (const place of places ?? [])
-        this.table.querySelectorAll(`[data-${axis}="${place}"]`).forEach((cell) => cell.classList.add(name));
+      for (const index of places ?? [])
+        this.table.querySelectorAll(`[data-${axis}="${index}"]`).forEach((cell) => cell.classList.add(name));
     };
     mark('row', marks.hover.rows, 'lit');
     mark('column', marks.hover.columns, 'lit');

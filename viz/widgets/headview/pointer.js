@@ -3,8 +3,8 @@
 /** Handles hover and clicks. `cellAt(event)` returns [row, column], or undefined if no head is shown. */
 export function mountPointer(element, cellAt, { onHover, onPin }) {
   element.addEventListener('pointermove', (event) => {
-    const at = event.pointerType === 'touch' ? null : cellAt(event);
-    if (at) onHover(...at);
+    const cell = event.pointerType === 'touch' ? null : cellAt(event);
+    if (cell) onHover(...cell);
   });
   element.addEventListener('pointerleave', () => onHover(null, null));
   element.addEventListener('click', (event) => {
@@ -24,10 +24,10 @@ export function cellOfElement(source, view, element) {
 export function cellOfKeys(source, view, words) {
   const keys = words?.split(' ');
   if (!keys) return [null, null];
-  const at = (axis) => view[axis].findIndex((item) => source.keys(view.kind, axis, item).some((key) => keys.includes(key)));
-  const row = at('rows');
+  const indexOnAxis = (axis) => view[axis].findIndex((item) => source.keys(view.kind, axis, item).some((key) => keys.includes(key)));
+  const row = indexOnAxis('rows');
   if (row >= 0) return [row, null];
-  const column = at('columns');
+  const column = indexOnAxis('columns');
   return [null, column >= 0 ? column : null];
 }
 

@@ -24,16 +24,17 @@ function readoutText(source, view, now, missing) {
   const rest = source.rest?.(view);
   if (!hasAny(now) && rest) return { value: fourDecimals(rest[argMax(rest)]), words: source.restText(view, argMax(rest)) };
   if (!hasAny(now)) return { words: [t(isTouch() ? 'readout_tap' : 'readout_idle')] };
-  const lit = highlightWeights(view, now);
-  const rows = now.rows ?? [argMax(lit.rows)];
-  const columns = now.columns ?? [argMax(lit.columns)];
+  const highlightedWeights = highlightWeights(view, now);
+  const rows = now.rows ?? [argMax(highlightedWeights.rows)];
+  const columns = now.columns ?? [argMax(highlightedWeights.columns)];
   const name = (axis, places) => make('b', {}, source.name(view, axis, places));
-  const alone = now.rows ? (now.columns ? null : 'rows') : 'columns';
-  if (alone && source.isMasked?.(view, alone, now[alone])) return { value: '–', words: [name(alone, now[alone]), ` · ${t('masked')}`] };
-  const looks =
+  const singleAxis = now.rows ? (now.columns ? null : 'rows') : 'columns';
+  if (singleAxis && source.isMasked?.(view, singleAxis, now[singleAxis]))
+    return { value: '–', words: [name(singleAxis, now[singleAxis]), ` · ${t('masked')}`] };
+  const sentence =
     source.looks?.(view, rows, columns) ?? fillElements(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
   const weight = combinedWeights(view, rows, columns);
   return weight === weight
-    ? { value: formatCertain(weight, errorBound(view, weight, rows, columns)), words: looks }
-    : { value: '–', words: [...looks, ` · ${t('masked')}`] };
+    ? { value: formatCertain(weight, errorBound(view, weight, rows, columns)), words: sentence }
+    : { value: '–', words: [...sentence, ` · ${t('masked')}`] };
 }

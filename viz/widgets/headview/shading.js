@@ -8,27 +8,27 @@ const SCROLL_MARGIN = 52; // pixels above a token that is scrolled into view
 
 /** Shades an element, unless its strength is below 0.02: shading every word would clutter the sentence. */
 export function paint(element, strength, palette) {
-  const shows = strength >= 0.02; // not for null, undefined, NaN
-  const rgb = shows ? scaleColour(palette, strength) : null;
-  element.style.backgroundColor = shows ? cssColour(rgb) : '';
-  element.style.color = shows ? textColourOn(rgb) : '';
+  const isVisible = strength >= 0.02; // not for null, undefined, NaN
+  const rgb = isVisible ? scaleColour(palette, strength) : null;
+  element.style.backgroundColor = isVisible ? cssColour(rgb) : '';
+  element.style.color = isVisible ? textColourOn(rgb) : '';
 }
 
 /** Function from token keys to shading strength, by the highlighted rows or columns, else by the default weights. */
 export function tokenStrengths(source, view, now, scale) {
   const rest = source.rest?.(view);
-  const lit = now.rows || now.columns || !rest ? highlightWeights(view, now) : { columns: rest };
-  const [axis, weights] = Object.entries(lit)[0] ?? [];
+  const highlightedWeights = now.rows || now.columns || !rest ? highlightWeights(view, now) : { columns: rest };
+  const [axis, weights] = Object.entries(highlightedWeights)[0] ?? [];
   const placeByKey = new Map();
   if (!axis) return () => undefined;
   for (const [place, item] of view[axis].entries()) for (const key of source.keys(view.kind, axis, item)) placeByKey.set(key, place);
-  const greatest = maxWeight(weights);
+  const maximum = maxWeight(weights);
   // If an element has several byte pieces, sum their columns or average their rows.
   return (keys) => {
-    const places = [...new Set(keys.map((key) => placeByKey.get(key)).filter((place) => place !== undefined))];
+    const places = [...new Set(keys.map((key) => placeByKey.get(key)).filter((position) => position !== undefined))];
     if (!places.length) return undefined;
-    const sum = places.reduce((all, place) => all + weights[place], 0);
-    return colourLevel(axis === 'columns' ? sum : sum / places.length, greatest, source.relative ? 'row' : scale);
+    const sum = places.reduce((all, index) => all + weights[index], 0);
+    return colourLevel(axis === 'columns' ? sum : sum / places.length, maximum, source.relative ? 'row' : scale);
   };
 }
 
@@ -36,7 +36,7 @@ export function tokenStrengths(source, view, now, scale) {
 export function shadeStrips(strips, source, view, now, { scale, palette }) {
   const strengths = tokenStrengths(source, view, now, scale);
   const axis = now.rows ? 'rows' : 'columns';
-  const chosen = new Set((now[axis] ?? []).flatMap((place) => source.keys(view.kind, axis, view[axis][place])));
+  const chosen = new Set((now[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index])));
   for (const token of strips.elements()) {
     const keys = token.dataset.keys.split(' ');
     paint(token, strengths(keys), palette);
@@ -62,6 +62,6 @@ function mergeFrames(tokens) {
 function scrollIntoView(strip) {
   if (!strip.classList.contains('long') || strip.matches(':hover')) return;
   const chosen = strip.querySelector('.chosen');
-  const token = chosen ?? [...strip.children].find((each) => each.style.backgroundColor);
+  const token = chosen ?? [...strip.children].find((child) => child.style.backgroundColor);
   if (token) strip.scrollTop = token.offsetTop - SCROLL_MARGIN;
 }

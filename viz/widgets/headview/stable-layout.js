@@ -10,7 +10,7 @@ export function freezeHeights(view, still) {
   const { root, description, strips, list } = view;
   const parts = [description, list && view.show.querySelector('.list'), ...(strips?.strips ?? [])].filter(Boolean);
   const heights = parts.map((part) => part.offsetHeight);
-  for (const [place, part] of parts.entries()) part.style.height = still ? `${heights[place]}px` : '';
+  for (const [index, part] of parts.entries()) part.style.height = still ? `${heights[index]}px` : '';
   root.classList.toggle('still', still);
 }
 

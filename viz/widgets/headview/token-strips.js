@@ -14,8 +14,8 @@ export function mountTokenStrips(element) {
   /** `sentences`: [{side, language, tokens, text, named, idle, long}]; `named`: with the language as a heading. */
   function draw(sentences) {
     if (parts.map(({ side }) => side).join() !== sentences.map(({ side }) => side).join()) build(sentences);
-    for (const [place, { language, tokens, text, idle, long = SCROLL_FROM_TOKENS }] of sentences.entries()) {
-      const { heading, strip } = parts[place];
+    for (const [index, { language, tokens, text, idle, long = SCROLL_FROM_TOKENS }] of sentences.entries()) {
+      const { heading, strip } = parts[index];
       if (heading) heading.textContent = languageName(language);
       strip.lang = language;
       strip.dir = RIGHT_TO_LEFT.has(language) ? 'rtl' : 'ltr';
@@ -47,18 +47,18 @@ export function mountTokenStrips(element) {
 export function tokenElements(tokens, text) {
   const spans = [];
   let end = null;
-  for (const [place, token] of tokens.entries()) {
-    if (token.piece > 0 && place > 0 && tokens[place - 1].start === token.start) {
+  for (const [index, token] of tokens.entries()) {
+    if (token.piece > 0 && index > 0 && tokens[index - 1].start === token.start) {
       spans.at(-1).dataset.keys += ` ${token.key}`;
       continue;
     }
-    const next = tokens.slice(place + 1).find(({ piece }) => !piece);
+    const next = tokens.slice(index + 1).find(({ piece }) => !piece);
     const touches = !token.special && end === token.start;
-    const touched = next && !next.special && !token.special && next.start === token.end;
+    const isJoined = next && !next.special && !token.special && next.start === token.end;
     if (end !== null && !touches) spans.push(' ');
-    const classes = ['token', token.special && 'special', token.unknown && 'unknown', touches && 'joins', touched && 'joined'];
-    const reads = readsAs(token, text);
-    spans.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reads));
+    const classes = ['token', token.special && 'special', token.unknown && 'unknown', touches && 'joins', isJoined && 'joined'];
+    const reading = readsAs(token, text);
+    spans.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reading));
     end = token.special ? NaN : token.end;
   }
   return spans;

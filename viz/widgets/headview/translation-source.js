@@ -39,7 +39,7 @@ export class TranslationSource {
    */
   wallLayout(kind, showing = {}) {
     const { averages = true, head, layer, pinned } = showing;
-    const hasAverages = averages || [head, layer, pinned?.head, pinned?.layer].some((each) => typeof each === 'string');
+    const hasAverages = averages || [head, layer, pinned?.head, pinned?.layer].some((value) => typeof value === 'string');
     const heads = [...Array(this.translation.heads(kind)).keys(), ...(hasAverages ? ['mean', 'max'] : [])];
     const layers = [...Array(this.translation.layers(kind)).keys(), ...(hasAverages ? ['mean'] : [])];
     return layers.map((layer) => heads.map((head) => ({ layer, head })));
@@ -85,14 +85,14 @@ export class TranslationSource {
 
   keys(kind, axis, { places }) {
     const tokens = this.translation[axis](kind);
-    return places.map((place) => tokens[place].key);
+    return places.map((position) => tokens[position].key);
   }
 
   /** A masked word keeps its row in the encoder, but no word attends to it. */
   isMasked(view, axis, places) {
     const { hidden = [] } = this.translation;
     if (axisSide(view.kind, axis) !== 'source') return false;
-    return places.every((place) => view[axis][place].places.every((token) => hidden.includes(token)));
+    return places.every((position) => view[axis][position].places.every((token) => hidden.includes(token)));
   }
 
   headName({ layer, head }) {
@@ -116,11 +116,11 @@ export class TranslationSource {
 
   /** The text of one item or of several neighbours. */
   words(view, axis, places) {
-    const items = places.map((place) => view[axis][place]);
+    const items = places.map((position) => view[axis][position]);
     if (items.length === 1) return items[0].label;
     const { source_text: sourceText, text } = this.translation;
-    const own = axisSide(view.kind, axis) === 'source' ? sourceText : text;
-    return own.slice(items[0].start, items.at(-1).end) || items[0].label;
+    const sideText = axisSide(view.kind, axis) === 'source' ? sourceText : text;
+    return sideText.slice(items[0].start, items.at(-1).end) || items[0].label;
   }
 
   name(view, axis, places) {
@@ -129,7 +129,7 @@ export class TranslationSource {
 
   /** The name of an item; the name of a decoder row has its input word, too. */
   longName(view, axis, places) {
-    const [item] = places.map((place) => view[axis][place]);
+    const [item] = places.map((position) => view[axis][position]);
     if (axis === 'columns' || places.length > 1 || !item.read) return this.name(view, axis, places);
     const name = rowName(item, this.translation.model.target || null);
     name.classList.toggle('late', Boolean(view.late));

@@ -7,8 +7,8 @@ export function writtenSize(translation, { kind, rows, columns }, written) {
   if (written === null || written === undefined || kind === 'encoder') return all;
   const size = { ...all, rows: reached(rows, written) };
   if (kind === 'cross') return size;
-  const known = new Set([translation.start.key, ...translation.target.slice(0, written - 1).map(({ key }) => key)]);
-  return { ...size, columns: columns.filter(({ key }) => known.has(key)).length };
+  const writtenKeys = new Set([translation.start.key, ...translation.target.slice(0, written - 1).map(({ key }) => key)]);
+  return { ...size, columns: columns.filter(({ key }) => writtenKeys.has(key)).length };
 }
 
 /** The row of a target token; null for encoder maps. */

@@ -12,8 +12,8 @@ export function mountViewModes(element, store, forms) {
   element.classList.add('segments');
   element.setAttribute('role', 'group');
   const button = (form) => {
-    const about = { type: 'button', 'aria-pressed': String(form === viewMode(forms, store.state)), data: { view: form } };
-    return make('button', { ...about, onclick: () => store.set({ view: form }) }, t(`view_${form}`));
+    const attributes = { type: 'button', 'aria-pressed': String(form === viewMode(forms, store.state)), data: { view: form } };
+    return make('button', { ...attributes, onclick: () => store.set({ view: form }) }, t(`view_${form}`));
   };
   return () => {
     element.setAttribute('aria-label', t('beside_views'));

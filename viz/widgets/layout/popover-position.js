@@ -18,31 +18,31 @@ const size = () => ({ width: document.documentElement.clientWidth, height: inner
 export const isVisible = ({ y, height }) => y + height > 0 && y < innerHeight;
 
 /** Whether the ring is visible, with space for a card of this height above or below. */
-export function fitsBeside({ y, height: tall }, height, room = size().height) {
+export function fitsBeside({ y, height: targetHeight }, height, windowHeight = size().height) {
   const requiredHeight = height + GAP + 2 * EDGE;
-  const bottom = y + tall;
-  return y >= EDGE && bottom <= room - EDGE && (y >= requiredHeight || room - bottom >= requiredHeight);
+  const bottom = y + targetHeight;
+  return y >= EDGE && bottom <= windowHeight - EDGE && (y >= requiredHeight || windowHeight - bottom >= requiredHeight);
 }
 
 /** Whether the ring and a card of this height fit into the window, one above the other. */
-export const fitsBelow = (ring, height, room = size().height) => ring.height + height + GAP + 2 * EDGE <= room;
+export const fitsBelow = (ring, height, windowHeight = size().height) => ring.height + height + GAP + 2 * EDGE <= windowHeight;
 
 /** Scroll distance that centres the ring, together with its card if both fit. */
-export function scrollOffset(ring, height, room = size().height) {
-  const totalHeight = ring.height + (fitsBelow(ring, height, room) ? height + GAP : 0);
-  return ring.y - Math.max(EDGE, (room - totalHeight) / 2);
+export function scrollOffset(ring, height, windowHeight = size().height) {
+  const totalHeight = ring.height + (fitsBelow(ring, height, windowHeight) ? height + GAP : 0);
+  return ring.y - Math.max(EDGE, (windowHeight - totalHeight) / 2);
 }
 
 /** Position of a card: below, above, right or left of its ring, else at the window edge that is farther from the ring. */
-export function cardPosition(ring, { width, height }, room = size()) {
+export function cardPosition(ring, { width, height }, windowSize = size()) {
   const clamp = (position, limit) => Math.max(EDGE, Math.min(position, limit - EDGE));
-  const left = clamp(ring ? ring.x : (room.width - width) / 2, room.width - width);
-  if (!ring) return { left, top: clamp((room.height - height) / 2, room.height - height) };
+  const left = clamp(ring ? ring.x : (windowSize.width - width) / 2, windowSize.width - width);
+  if (!ring) return { left, top: clamp((windowSize.height - height) / 2, windowSize.height - height) };
   const [right, bottom] = [ring.x + ring.width, ring.y + ring.height];
-  if (bottom + GAP + height <= room.height - EDGE && bottom > 0) return { left, top: bottom + GAP };
-  if (ring.y - GAP - height >= EDGE && ring.y < room.height) return { left, top: ring.y - GAP - height };
-  const top = clamp(ring.y, room.height - height);
-  if (right + GAP + width <= room.width - EDGE) return { left: right + GAP, top };
+  if (bottom + GAP + height <= windowSize.height - EDGE && bottom > 0) return { left, top: bottom + GAP };
+  if (ring.y - GAP - height >= EDGE && ring.y < windowSize.height) return { left, top: ring.y - GAP - height };
+  const top = clamp(ring.y, windowSize.height - height);
+  if (right + GAP + width <= windowSize.width - EDGE) return { left: right + GAP, top };
   if (ring.x - GAP - width >= EDGE) return { left: ring.x - GAP - width, top };
-  return { left, top: ring.y + ring.height / 2 > room.height / 2 ? EDGE : room.height - height - EDGE };
+  return { left, top: ring.y + ring.height / 2 > windowSize.height / 2 ? EDGE : windowSize.height - height - EDGE };
 }

@@ -49,10 +49,10 @@ function markDone(outcome) {
 }
 
 export class Tour {
-  /** `closed()` is called when the tour ends. */
-  constructor(closed) {
-    this.closed = closed;
-    this.place = -1;
+  /** `onClose()` is called when the tour ends. */
+  constructor(onClose) {
+    this.onClose = onClose;
+    this.stepIndex = -1;
     this.opener = null;
     this.frame = 0;
     this.ring = make('div', { class: 'headlight tour-ring', hidden: true, 'aria-hidden': 'true' });
@@ -60,8 +60,8 @@ export class Tour {
     this.title = make('h2', { id: 'tour-title' });
     this.text = make('p', { id: 'tour-text' });
     this.skip = make('button', { type: 'button', class: 'link', onclick: () => this.close('skipped') });
-    this.back = make('button', { type: 'button', class: 'link', onclick: () => this.go(this.place - 1) });
-    this.next = make('button', { type: 'button', class: 'go', onclick: () => this.go(this.place + 1) });
+    this.back = make('button', { type: 'button', class: 'link', onclick: () => this.go(this.stepIndex - 1) });
+    this.next = make('button', { type: 'button', class: 'go', onclick: () => this.go(this.stepIndex + 1) });
     this.learn = make('button', { type: 'button', class: 'link', onclick: () => this.toLearn() });
     const words = make('div', { 'aria-live': 'polite' }, this.count, this.title, this.text);
     const buttons = make('div', { class: 'buttons' }, this.skip, this.learn, this.back, this.next);
@@ -76,7 +76,7 @@ export class Tour {
   }
 
   get open() {
-    return this.place >= 0;
+    return this.stepIndex >= 0;
   }
 
   start(opener) {
@@ -86,12 +86,12 @@ export class Tour {
     this.reposition();
   }
 
-  go(place) {
-    if (place >= STEPS.length) {
+  go(index) {
+    if (index >= STEPS.length) {
       this.close('done');
       return;
     }
-    this.place = Math.max(0, place);
+    this.stepIndex = Math.max(0, index);
     this.draw();
     const ring = this.ringTargets();
     const { offsetHeight: height } = this.card;
@@ -101,11 +101,11 @@ export class Tour {
   }
 
   draw() {
-    const { name } = STEPS[this.place];
-    const isLast = this.place === STEPS.length - 1;
+    const { name } = STEPS[this.stepIndex];
+    const isLast = this.stepIndex === STEPS.length - 1;
     this.card.hidden = false;
     this.card.dataset.step = name;
-    this.count.textContent = t('start_count', { number: this.place + 1, count: STEPS.length });
+    this.count.textContent = t('start_count', { number: this.stepIndex + 1, count: STEPS.length });
     this.title.textContent = t(`start_${name}_title`);
     this.text.textContent = t(isTouch() && TOUCH_STEPS.has(name) ? `start_${name}_says_touch` : `start_${name}_says`);
     this.skip.textContent = t('start_skip');
@@ -114,7 +114,7 @@ export class Tour {
     this.next.textContent = t(isLast ? 'start_done' : 'start_next');
     this.skip.hidden = isLast;
     this.learn.hidden = !isLast || !document.getElementById('panel-learn');
-    this.back.hidden = this.place === 0;
+    this.back.hidden = this.stepIndex === 0;
     this.position();
   }
 
@@ -129,7 +129,7 @@ export class Tour {
 
   /** Rectangle of the ring: around the target, or around its last part. */
   ringTargets() {
-    const { parts, also } = STEPS[this.place];
+    const { parts, also } = STEPS[this.stepIndex];
     const rectangles = [...parts().map((part) => part?.getBoundingClientRect()), also?.()].filter((rectangle) => rectangle?.width);
     const box = boundingBox(rectangles);
     return box && (fitsBelow(box, this.card.offsetHeight) ? box : boundingBox(rectangles.slice(-1)));
@@ -153,11 +153,11 @@ export class Tour {
     if (!this.open) return;
     cancelAnimationFrame(this.frame);
     const hasFocus = this.card.contains(document.activeElement);
-    this.place = -1;
+    this.stepIndex = -1;
     this.card.hidden = true;
     this.ring.hidden = true;
     markDone(outcome);
-    this.closed();
+    this.onClose();
     if (hasFocus && this.opener?.isConnected) this.opener.focus(); // also scrolls the opener into view
   }
 
@@ -173,8 +173,8 @@ export class Tour {
     const isInside = this.card.contains(event.target);
     const action = {
       Escape: () => this.close('skipped'),
-      ArrowRight: isInside && (() => this.go(this.place + 1)),
-      ArrowLeft: isInside && (() => this.go(this.place - 1)),
+      ArrowRight: isInside && (() => this.go(this.stepIndex + 1)),
+      ArrowLeft: isInside && (() => this.go(this.stepIndex - 1)),
       Tab: isInside && (() => this.trapFocus(event.shiftKey ? -1 : 1)),
     }[event.key];
     if (!action) return;

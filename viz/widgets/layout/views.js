@@ -19,13 +19,13 @@ export function mountTabs(element, entries, label) {
     event.preventDefault();
     event.stopPropagation();
     const tabs = entries();
-    const at = tabs.findIndex(([, , selected]) => selected);
-    set({ tab: tabs[(at + step + tabs.length) % tabs.length][0] });
+    const selectedIndex = tabs.findIndex(([, , selected]) => selected);
+    set({ tab: tabs[(selectedIndex + step + tabs.length) % tabs.length][0] });
     element.querySelector('[aria-selected=true]').focus();
   });
   const tab = ([panel, name, selected]) => {
-    const about = { type: 'button', role: 'tab', 'aria-selected': String(selected), 'aria-controls': `panel-${panel}` };
-    const button = make('button', { ...about, tabindex: selected ? 0 : -1, data: { text: name } }, name);
+    const attributes = { type: 'button', role: 'tab', 'aria-selected': String(selected), 'aria-controls': `panel-${panel}` };
+    const button = make('button', { ...attributes, tabindex: selected ? 0 : -1, data: { text: name } }, name);
     button.addEventListener('click', () => set({ tab: panel }));
     return button;
   };

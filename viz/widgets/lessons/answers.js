@@ -11,7 +11,7 @@ export class Answers {
     if (scene.result) this.scenes.set(question, scene);
   }
 
-  of(question) {
+  get(question) {
     return { chosenOption: this.chosenOptions.get(question), answeredScene: this.scenes.get(question) };
   }
 

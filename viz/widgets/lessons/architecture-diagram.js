@@ -138,9 +138,11 @@ export class ArchitectureDiagram {
     this.element = make('div', { class: 'lesson-drawing' });
   }
 
-  draw(about, small) {
+  draw(options, small) {
     const focused = document.activeElement?.closest?.('.lesson-drawing [data-part]')?.getAttribute('data-part');
-    this.element.replaceChildren(small ? smallDiagram({ ...about, width: Math.max(240, this.element.clientWidth) }) : largeDiagram(about));
+    this.element.replaceChildren(
+      small ? smallDiagram({ ...options, width: Math.max(240, this.element.clientWidth) }) : largeDiagram(options),
+    );
     if (focused) /** @type {any} */ (this.element.querySelector(`[data-part="${focused}"]`))?.focus({ preventScroll: true });
   }
 }

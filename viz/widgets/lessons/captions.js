@@ -13,8 +13,8 @@ const MATRICES = ['heat', 'stack', 'pair']; // figures with one row per token; o
 /** Title of a figure: its name and the tensor's shape with named axes. */
 export function caption(show, shape) {
   const axes = shape.map(([count, name]) => [make('u', {}, String(count)), ` ${t(`lesson_axis_${name}`)}`]);
-  const inside = axes.flatMap((axis, index) => (index ? [' · ', ...axis] : axis));
-  return make('div', { class: 'lesson-caption' }, make('b', {}, t(`lesson_tensor_${show.name}`)), make('span', {}, '[', ...inside, ']'));
+  const parts = axes.flatMap((axis, index) => (index ? [' · ', ...axis] : axis));
+  return make('div', { class: 'lesson-caption' }, make('b', {}, t(`lesson_tensor_${show.name}`)), make('span', {}, '[', ...parts, ']'));
 }
 
 /** Title of a figure, with its size if it is a matrix. */
@@ -72,12 +72,12 @@ export function shapeText(show, scene, matrix) {
 }
 
 /** Colour legend of a scale. */
-export function legend(scale, most) {
-  const digits = most < 1 ? 2 : 1;
+export function legend(scale, maximum) {
+  const digits = maximum < 1 ? 2 : 1;
   const ramp =
     scale === 'signed'
-      ? colourRamp('difference', formatSigned(-most, digits), `+${most.toFixed(digits)}`)
-      : colourRamp('headlight', '0', most === 1 ? '1' : most.toFixed(2));
+      ? colourRamp('difference', formatSigned(-maximum, digits), `+${maximum.toFixed(digits)}`)
+      : colourRamp('headlight', '0', maximum === 1 ? '1' : maximum.toFixed(2));
   return make('div', { class: 'lesson-legend' }, ramp);
 }
 

@@ -16,10 +16,10 @@ const PARSERS = {
 };
 const FORMATTERS = { switch: (value) => String(Number(value)), places: (value) => value.join('_') };
 
-function parsePlaces(text, most) {
+function parsePlaces(text, limit) {
   if (!text) return [];
   const indices = text.split('_').map((index) => parseInteger(index, 0, 999));
-  return indices.includes(undefined) || indices.length > most ? undefined : indices;
+  return indices.includes(undefined) || indices.length > limit ? undefined : indices;
 }
 
 /** All control values of an experiment. `set`: the permalink texts of the changed ones, by name. */

@@ -16,7 +16,7 @@ export class Controls {
     this.element = make('div', { class: 'lesson-controls', hidden: true });
   }
 
-  /** `shown`: the options of `places` controls, by control name. */
+  /** Draws the controls of a step. `set`: their values; `scene`: options of the controls for tokens, by name. */
   draw({ lesson, name, experiment }, set, scene) {
     const { controls } = experiment;
     this.element.hidden = !controls.length;
@@ -26,9 +26,9 @@ export class Controls {
     this.drawnKey = key;
     this.parts = controls.map((control, index) => {
       const labels = JSON.stringify(scene[control.name] ?? []);
-      return oldParts[index]?.about === labels
+      return oldParts[index]?.optionsKey === labels
         ? oldParts[index]
-        : { about: labels, ...this.part(lesson, control, scene[control.name] ?? []) };
+        : { optionsKey: labels, ...this.part(lesson, control, scene[control.name] ?? []) };
     });
     if (this.parts.some((part, index) => part !== oldParts[index])) {
       for (const [index, { element }] of this.parts.entries()) if (oldParts[index]) oldParts[index].element.replaceWith(element);
@@ -172,9 +172,9 @@ const PARTS = {
   },
 };
 
-function labelled(label, parts, wide = false) {
+function labelled(label, parts, isWide = false) {
   const name = make('span', { class: 'control-name', 'aria-hidden': 'true' }, label);
-  return make('div', { class: wide ? 'control wide' : 'control' }, name, ...parts);
+  return make('div', { class: isWide ? 'control wide' : 'control' }, name, ...parts);
 }
 
 function sliderControl(label, name, { low, high, step }, write) {

@@ -15,8 +15,8 @@ export class ExperimentCache {
     return JSON.stringify([lesson, step, set, translation.requestValues(), translation.target.map(({ id }) => id)]);
   }
 
-  find(...about) {
-    return this.cache.get(this.key(...about)) ?? null;
+  find(...keys) {
+    return this.cache.get(this.key(...keys)) ?? null;
   }
 
   /** Return the result, or null if a newer request replaced this one. */

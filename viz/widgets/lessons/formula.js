@@ -21,7 +21,7 @@ export function formula(source, numbers = {}) {
   const tokens = parseFormula(source, numbers);
   const math = element('math', row(tokens, false));
   math.setAttribute('displaystyle', 'true'); // fractions in full size
-  if (tokens.length) throw new Error(`${source} has a } too many`);
+  if (tokens.length) throw new Error(`${source} has an unmatched }`);
   return math;
 }
 
@@ -48,10 +48,10 @@ function tokensFor(name, numbers) {
 }
 
 /** Parse a row of items, up to the end or the closing brace. */
-function row(tokens, inside) {
+function row(tokens, isGroup) {
   const mathRow = element('mrow');
   while (tokens.length) {
-    if (inside && isClosing(tokens[0])) {
+    if (isGroup && isClosing(tokens[0])) {
       tokens.shift();
       return mathRow;
     }
@@ -94,7 +94,7 @@ function command(name, tokens) {
   if (name === ',' || name === 'quad') return spaced(name === ',' ? '0.17em' : '1em');
   if (name === 'left' || name === 'right') return element('mo', tokens.shift()[1]);
   if (name === '{' || name === '}') return element('mo', name);
-  if (!(name in SIGNS)) throw new Error(`no formula has \\${name}`);
+  if (!(name in SIGNS)) throw new Error(`unknown command \\${name} in a formula`);
   return element(NAMES.has(name) || LETTERS.has(name) ? 'mi' : 'mo', SIGNS[name]);
 }
 

@@ -38,7 +38,7 @@ const trainingKeys = (training) => ({
 });
 
 function nextToken(lessons, by) {
-  const { kind, picks } = lessons.lesson.steps[lessons.place];
+  const { kind, picks } = lessons.lesson.steps[lessons.stepIndex];
   const name = kind === 'encoder' ? 'token' : 'written';
   if (!picks.includes(name)) return;
   const count = state.translation.rows(kind).length;
@@ -46,7 +46,7 @@ function nextToken(lessons, by) {
 }
 
 function nextHead(lessons, by) {
-  const { kind, picks } = lessons.lesson.steps[lessons.place];
+  const { kind, picks } = lessons.lesson.steps[lessons.stepIndex];
   if (!picks.includes('head')) return;
   const count = state.translation.heads(kind);
   const { layer, head } = resolveSelection(state.translation, lessons.choice.chosen)[kind];

@@ -38,7 +38,7 @@ export class LessonList {
     this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.glossary.element);
   }
 
-  /** `pictureOf(lesson)`: a matrix, or null until it is loaded. */
+  /** `drawPicture(lesson)` returns a matrix, or null until it is loaded. */
   draw(lessons, drawPicture) {
     const done = lessons.filter(({ name }) => lessonStatus(name) === 'done').length;
     const { right, all } = score();

@@ -34,13 +34,13 @@ class LessonPlayer {
     this.tensors = tensors;
     this.experiments = experiments;
     this.answers = new Answers();
-    this.whole = false; // show all tokens of a long sentence
+    this.showsAllTokens = false; // show all tokens of a long sentence
     this.timer = 0;
     this.turn = 0;
     this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }));
-    const does = {
+    const callbacks = {
       back: () => this.leave(),
-      step: (place) => this.toStep(place),
+      step: (index) => this.toStep(index),
       move: (by) => this.move(by),
       play: () => this.play(),
       pick: (changes) => this.pick(changes),
@@ -49,11 +49,11 @@ class LessonPlayer {
       answer: (choice) => this.answered(choice),
       again: () => this.show(),
       all: () => {
-        this.whole = !this.whole;
+        this.showsAllTokens = !this.showsAllTokens;
         this.show();
       },
     };
-    this.view = new StepView(does, training);
+    this.view = new StepView(callbacks, training);
     this.kit = new ClassKit(notebook);
     this.view.element.append(this.kit.element);
     this.notice = make('p', { class: 'quiet' });
@@ -80,7 +80,7 @@ class LessonPlayer {
     return this.lessons.find(({ name }) => name === this.choice.lesson) ?? null;
   }
 
-  get place() {
+  get stepIndex() {
     return Math.max(
       0,
       this.lesson.steps.findIndex(({ name }) => name === this.choice.step),
@@ -96,14 +96,14 @@ class LessonPlayer {
     set({ lesson: '' });
   }
 
-  toStep(place) {
+  toStep(index) {
     this.stop();
-    this.enter(place);
+    this.enter(index);
   }
 
-  enter(place, part = 0) {
+  enter(position, part = 0) {
     const { steps, name } = this.lesson;
-    const index = Math.max(0, Math.min(steps.length - 1, place));
+    const index = Math.max(0, Math.min(steps.length - 1, position));
     this.go({ ...this.choice, lesson: name, step: steps[index].name, part });
   }
 
@@ -111,17 +111,17 @@ class LessonPlayer {
   move(by, byHand = true) {
     if (byHand) this.stop();
     const { steps } = this.lesson;
-    const { place } = this;
-    const partCount = Math.max(1, steps[place].parts.length);
+    const { stepIndex } = this;
+    const partCount = Math.max(1, steps[stepIndex].parts.length);
     const part = this.choice.part + by;
-    if (part >= 0 && part < partCount) this.go({ ...this.choice, step: steps[place].name, part });
-    else if (place + by >= 0 && place + by < steps.length)
-      this.enter(place + by, by < 0 ? Math.max(0, steps[place + by].parts.length - 1) : 0);
+    if (part >= 0 && part < partCount) this.go({ ...this.choice, step: steps[stepIndex].name, part });
+    else if (stepIndex + by >= 0 && stepIndex + by < steps.length)
+      this.enter(stepIndex + by, by < 0 ? Math.max(0, steps[stepIndex + by].parts.length - 1) : 0);
   }
 
   pick(changes) {
     const { choice } = this;
-    this.go({ ...choice, step: this.lesson.steps[this.place].name, chosen: { ...choice.chosen, ...changes } });
+    this.go({ ...choice, step: this.lesson.steps[this.stepIndex].name, chosen: { ...choice.chosen, ...changes } });
   }
 
   /** Set a control of the step's experiment. The permalink omits defaults. */
@@ -139,7 +139,7 @@ class LessonPlayer {
   /** Key of the current question. It includes the sentence and the selected word. */
   question() {
     const { translation } = state;
-    const { kind, name, ask } = this.lesson.steps[this.place];
+    const { kind, name, ask } = this.lesson.steps[this.stepIndex];
     const look = resolveSelection(translation, this.choice.chosen);
     return JSON.stringify([
       this.lesson.name,
@@ -172,8 +172,8 @@ class LessonPlayer {
 
   wait() {
     const { steps } = this.lesson;
-    const step = steps[this.place];
-    const isLast = this.place === steps.length - 1;
+    const step = steps[this.stepIndex];
+    const isLast = this.stepIndex === steps.length - 1;
     const hasMoreParts = this.choice.part < step.parts.length - 1;
     this.timer = window.setTimeout(() => this.next(isLast), hasMoreParts ? PLAY_MS.part : isLast ? PLAY_MS.word : PLAY_MS.step);
   }
@@ -183,7 +183,7 @@ class LessonPlayer {
     this.timer = 0;
     if (!this.open()) return;
     const { written } = resolveSelection(state.translation, this.choice.chosen);
-    const picksWritten = this.lesson.steps[this.place].picks.includes('written');
+    const picksWritten = this.lesson.steps[this.stepIndex].picks.includes('written');
     if (last && (!picksWritten || written === state.translation.target.length - 1)) return this.show();
     if (last) this.pick({ written: written + 1 });
     else this.move(1, false);
@@ -212,30 +212,33 @@ class LessonPlayer {
       this.drawList(turn);
       return;
     }
-    const { place } = this;
-    setLessonStatus(lesson.name, place === lesson.steps.length - 1 ? 'done' : 'begun');
+    const { stepIndex } = this;
+    setLessonStatus(lesson.name, stepIndex === lesson.steps.length - 1 ? 'done' : 'begun');
     const look = resolveSelection(translation, this.choice.chosen);
-    const part = Math.min(this.choice.part, Math.max(0, lesson.steps[place].parts.length - 1));
-    const sceneAt = (index) => this.getScene(lesson, index, look, index === place ? part : 0);
+    const part = Math.min(this.choice.part, Math.max(0, lesson.steps[stepIndex].parts.length - 1));
+    const sceneAt = (index) => this.getScene(lesson, index, look, index === stepIndex ? part : 0);
     const { asks } = this.choice;
     const playing = Boolean(this.timer);
-    const options = { lesson, place, part, look, asks, playing, whole: this.whole, ...this.answers.of(this.question()) };
+    const options = { lesson, stepIndex, part, look, asks, playing, whole: this.showsAllTokens, ...this.answers.get(this.question()) };
     this.view.frame(options, translation);
-    this.kit.draw(lesson, { ...this.choice, step: lesson.steps[place].name, part });
-    const { experiment, name } = lesson.steps[place];
+    this.kit.draw(lesson, { ...this.choice, step: lesson.steps[stepIndex].name, part });
+    const { experiment, name } = lesson.steps[stepIndex];
     const set = experiment && resolveValues(experiment.controls, look.set);
-    const needs = sceneAt(place).needs();
+    const neededTensors = sceneAt(stepIndex).needs();
     // The model's sizes come with tensors or an experiment. A step without both loads the tensors of another step.
-    const names = needs.length || experiment ? needs : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
-    const cached = this.tensors.of(translation);
-    if ((names.length && !cached.has(names)) || (experiment && !sceneAt(place).result)) {
+    const names =
+      neededTensors.length || experiment
+        ? neededTensors
+        : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
+    const cached = this.tensors.get(translation);
+    if ((names.length && !cached.has(names)) || (experiment && !sceneAt(stepIndex).result)) {
       this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
       try {
         if (experiment && !(await this.debounce(turn))) return;
         if (names.length) await this.tensors.load(translation, names);
         if (experiment && !(await this.experiments.fetch(translation, lesson.name, name, set))) return;
       } catch (error) {
-        if (turn === this.turn) this.view.showError(faultText(error), sceneAt(place));
+        if (turn === this.turn) this.view.showError(faultText(error), sceneAt(stepIndex));
         return;
       } finally {
         if (turn === this.turn) this.view.setBusy(false);
@@ -244,18 +247,18 @@ class LessonPlayer {
     } else {
       this.view.setBusy(false);
     }
-    this.scene = sceneAt(place);
+    this.scene = sceneAt(stepIndex);
     this.view.draw(this.scene, options);
-    if (place + 1 < lesson.steps.length) this.prefetch(sceneAt(place + 1));
+    if (stepIndex + 1 < lesson.steps.length) this.prefetch(sceneAt(stepIndex + 1));
   }
 
   /** Scene of a step with the tensors that are loaded. */
-  getScene(lesson, at, look, part) {
+  getScene(lesson, stepIndex, look, part) {
     const { translation } = state;
-    const step = { ...lesson.steps[at], lesson: lesson.name };
+    const step = { ...lesson.steps[stepIndex], lesson: lesson.name };
     const { experiment, name } = step;
     const result = experiment ? this.experiments.find(translation, lesson.name, name, resolveValues(experiment.controls, look.set)) : null;
-    return new StepScene(step, translation, look, this.tensors.of(translation), part, result);
+    return new StepScene(step, translation, look, this.tensors.get(translation), part, result);
   }
 
   /** Wait while a control is in use. Returns false if a newer `show` has started. */
@@ -267,7 +270,7 @@ class LessonPlayer {
   /** Load the tensors of the next step. A failed request is retried when the step is shown. */
   prefetch(scene) {
     const names = scene.needs();
-    if (names.length && !scene.brought.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
+    if (names.length && !scene.sentenceTensors.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
   }
 
   async drawList(turn) {
@@ -278,13 +281,13 @@ class LessonPlayer {
         { ...lesson.steps[0], kind: 'encoder', figures: [{ tensors: lesson.picture }], picks: [] },
         translation,
         look,
-        this.tensors.of(translation),
+        this.tensors.get(translation),
       );
     const drawPicture = (lesson) =>
-      this.tensors.of(translation).has(getScene(lesson).needs()) ? getScene(lesson).matrix(lesson.picture[0]) : null;
+      this.tensors.get(translation).has(getScene(lesson).needs()) ? getScene(lesson).matrix(lesson.picture[0]) : null;
     this.list.draw(this.lessons, drawPicture);
     const names = [...new Set(this.lessons.flatMap((lesson) => getScene(lesson).needs()))];
-    if (this.tensors.of(translation).has(names)) return;
+    if (this.tensors.get(translation).has(names)) return;
     try {
       await this.tensors.load(translation, names);
       if (turn === this.turn && !this.lesson) this.list.draw(this.lessons, drawPicture);

@@ -165,8 +165,8 @@ export class Question {
     }
   }
 
-  recordGuess(base, place, isRight) {
+  recordGuess(base, index, isRight) {
     recordGuess(base, isRight);
-    this.choose(place);
+    this.choose(index);
   }
 }

@@ -30,12 +30,12 @@ export class RunView {
   }
 
   /**
-   * @param {{ run: any, name: string, place: number, sentence: number, layer: number, head: number, width: number }} about
-   *   `place`: index of the snapshot
+   * @param {{ run: any, name: string, snapshotIndex: number, sentence: number, layer: number, head: number, width: number }} about
+   *   `snapshotIndex`: index of the snapshot
    */
-  draw({ run, name, place, sentence, layer, head, width }) {
+  draw({ run, name, snapshotIndex, sentence, layer, head, width }) {
     const { beginning } = run;
-    const snapshot = run.moments[Math.min(place, run.moments.length - 1)];
+    const snapshot = run.moments[Math.min(snapshotIndex, run.moments.length - 1)];
     this.name.textContent = name;
     this.name.hidden = !name;
     this.element.classList.toggle('ended', Boolean(run.ended));

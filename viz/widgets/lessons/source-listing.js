@@ -5,9 +5,9 @@ import { t } from '../core/i18n.js';
 
 const WORDS = /\b(def|return|if|else|elif|is|None|not|for|in|while|self|True|False|class|and|or|with|as|lambda)\b/;
 
-/** `holds`: variants of the current model, which select the highlighted line. */
-export function sourceBox({ file, name, lines, lit, otherwise }, isTrue) {
-  const variant = Object.keys(otherwise ?? {}).find((variant) => isTrue.includes(variant));
+/** `variants`: those of the current model, which select the highlighted line. */
+export function sourceBox({ file, name, lines, lit, otherwise }, variants) {
+  const variant = Object.keys(otherwise ?? {}).find((variant) => variants.includes(variant));
   const highlighted = variant ? otherwise[variant] : lit;
   const caption = t(highlighted.length > 1 ? 'lesson_lines_ran' : 'lesson_line_ran', { lines: highlighted.join(', ') });
   const code = make(

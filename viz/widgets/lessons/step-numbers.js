@@ -36,8 +36,8 @@ export function stepNumbers(scene) {
     layer: scene.layer + 1,
     head: scene.head + 1,
     id: translation.source[look.token].id,
-    embedding_scale: tidy(scene.number('embedding_scale')),
-    divisor: tidy(scene.number('divisor')),
+    embedding_scale: roundNumber(scene.number('embedding_scale')),
+    divisor: roundNumber(scene.number('divisor')),
   };
   for (const [index, { id }] of translation.source.slice(0, FIRST).entries()) numbers[`id${index + 1}`] = id;
   for (const compute of [ofShows, ofAttention, ofNeurons, ofStages, ofLogits]) Object.assign(numbers, compute(scene));
@@ -53,10 +53,10 @@ const GATED = new Set(['swiglu', 'geglu', 'reglu']);
 export function attentionParts(model) {
   const plus = (isPresent, name) => (isPresent ? `\\, + ${name}` : '\\,');
   const bias = (name) => plus(model.attention_bias, name);
-  const wide = (letter) => `x W_${letter} ${plus(model.feed_forward_bias, `b_${letter}`)}`;
+  const linear = (letter) => `x W_${letter} ${plus(model.feed_forward_bias, `b_${letter}`)}`;
   const activated = (argument) =>
     model.activation === 'relu' ? `\\max(0, ${argument})` : `\\text{${ACTIVATION_LABELS[model.activation]}}(${argument})`;
-  const hidden = GATED.has(model.activation) ? `(${activated(wide('g'))} \\cdot (${wide('1')}))` : activated(wide('1'));
+  const hidden = GATED.has(model.activation) ? `(${activated(linear('g'))} \\cdot (${linear('1')}))` : activated(linear('1'));
   return {
     its_b_q: bias('b_Q'),
     its_b_k: bias('b_K'),
@@ -70,7 +70,7 @@ export function attentionParts(model) {
   };
 }
 
-const tidy = (number) => (Number.isInteger(number) ? number : formatNumber(number, 3));
+const roundNumber = (number) => (Number.isInteger(number) ? number : formatNumber(number, 3));
 
 /** Stacked tensors: the values at the selected row and dimension, and statistics of the row. */
 function ofShows(scene) {
@@ -156,7 +156,7 @@ function ofStages(scene) {
 
 /** Logits: the best token, the log-sum-exp and statistics of all logits. */
 function ofLogits(scene) {
-  if (!scene.brought.logits) return {};
+  if (!scene.sentenceTensors.logits) return {};
   const { best, log_sum: logSum, mean: middle, spread: wide } = scene.logits;
   const [, id, logit] = best[0];
   const logProbability = logit - logSum;

@@ -10,8 +10,8 @@ export function wordsKey(base, scene, open) {
 }
 
 /** Key of the title: the first variant that applies. The variant `_open` does not reveal the answer. */
-export function titleKey(base, isTrue, open) {
-  const ending = (open ? ['open', ...isTrue] : isTrue).find((variant) => hasPhrase(`${base}_title_${variant}`));
+export function titleKey(base, variants, open) {
+  const ending = (open ? ['open', ...variants] : variants).find((variant) => hasPhrase(`${base}_title_${variant}`));
   return ending ? `${base}_title_${ending}` : `${base}_title`;
 }
 

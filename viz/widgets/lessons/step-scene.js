@@ -38,7 +38,7 @@ export class StepScene {
     this.step = step;
     this.translation = translation;
     this.look = look;
-    this.brought = tensors;
+    this.sentenceTensors = tensors;
     this.part = part;
     this.result = result;
     this.kind = step.kind;
@@ -145,7 +145,7 @@ export class StepScene {
   }
 
   serverTensor(name) {
-    return headSlice(this.brought.tensors.get(this.path(name)), this.head);
+    return headSlice(this.sentenceTensors.tensors.get(this.path(name)), this.head);
   }
 
   make_raw() {
@@ -196,7 +196,7 @@ export class StepScene {
 
   /** All heads concatenated, the input of the output matrix. */
   make_joined() {
-    const { shape, numbers } = this.brought.tensors.get(this.path('mixed'));
+    const { shape, numbers } = this.sentenceTensors.tensors.get(this.path('mixed'));
     const [heads, rows, width] = shape;
     const joined = new Float32Array(numbers.length);
     for (let head = 0; head < heads; head++) {
@@ -208,7 +208,7 @@ export class StepScene {
 
   /** The selected token before the first and after each layer. */
   make_stages() {
-    const stages = this.paths('stages').map((path) => rowNumbers(headSlice(this.brought.tensors.get(path), 0), this.look.token));
+    const stages = this.paths('stages').map((path) => rowNumbers(headSlice(this.sentenceTensors.tensors.get(path), 0), this.look.token));
     const numbers = new Float32Array(stages.length * stages[0].length);
     for (const [stage, vector] of stages.entries()) numbers.set(vector, stage * vector.length);
     return { rows: stages.length, columns: stages[0].length, numbers };
@@ -216,7 +216,7 @@ export class StepScene {
 
   /** The row of logits that the selected target token was chosen from. */
   get logits() {
-    return this.brought.logits[this.look.written];
+    return this.sentenceTensors.logits[this.look.written];
   }
 
   /** The value of a tensor at the selected row and dimension. */

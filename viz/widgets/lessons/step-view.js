@@ -21,44 +21,44 @@ const PLAY = 'M5 3.500l9 5.500-9 5.500z';
 const PAUSE = 'M5 4h3v10H5zM10 4h3v10h-3z';
 
 export class StepView {
-  /** `does`: callbacks of the player (lesson-player.js); `training`: server calls for training. */
-  constructor(does, training) {
-    this.does = does;
+  /** `callbacks`: those of the player (lesson-player.js); `training`: server calls for training. */
+  constructor(callbacks, training) {
+    this.callbacks = callbacks;
     this.training = new TrainingView(training);
     this.base = ''; // phrase prefix of the displayed step
     this.framed = ''; // phrase prefix of the displayed or pending step
-    this.back = make('button', { type: 'button', class: 'link', onclick: () => does.back() });
+    this.back = make('button', { type: 'button', class: 'link', onclick: () => callbacks.back() });
     this.name = make('span', { class: 'where' });
     this.pickers = make('div', { class: 'pickers' });
     const navigation = make('div', { class: 'crumb' }, this.back, this.name, this.pickers);
     this.drawing = new ArchitectureDiagram();
-    const [previous, next] = stepButtons((by) => does.move(by));
+    const [previous, next] = stepButtons((by) => callbacks.move(by));
     this.previous = previous;
     this.next = next;
-    this.playing = make('button', { type: 'button', class: 'round', onclick: () => does.play() });
+    this.playing = make('button', { type: 'button', class: 'round', onclick: () => callbacks.play() });
     this.slider = make('input', { type: 'range', min: 0, step: 1 });
-    this.slider.addEventListener('input', () => does.step(Number(this.slider.value)));
+    this.slider.addEventListener('input', () => callbacks.step(Number(this.slider.value)));
     this.count = make('span', { class: 'count numeric' });
     const buttons = make('div', { class: 'ways' }, this.previous, this.next, this.playing, this.slider, this.count);
     this.title = make('h2', { 'aria-live': 'polite' });
     this.words = make('p', { class: 'words' });
     this.doing = make('p', { class: 'quiet doing', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.again = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => does.again() });
+    this.again = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => callbacks.again() });
     this.tokens = make('div', { class: 'lesson-row-of-tokens', role: 'group' });
     this.parts = make('div', { class: 'segments', role: 'group' });
-    this.controls = new Controls((control, value) => does.set(control, value));
+    this.controls = new Controls((control, value) => callbacks.set(control, value));
     this.figure = make('div', { class: 'figure' });
     this.long = make('p', { class: 'quiet', hidden: true });
     this.formulas = make('div', { class: 'formulas' });
-    this.question = new Question((choice) => does.answer(choice));
+    this.question = new Question((choice) => callbacks.answer(choice));
     this.source = make('div', {});
     this.more = make('button', { type: 'button', class: 'link more', hidden: true });
     this.see = make('button', { type: 'button', class: 'link more', hidden: true });
     const { controls, question } = this;
     const figures = [controls.element, this.long, this.figure, this.more, this.see, question.element];
     const left = make('div', { class: 'left' }, this.tokens, this.parts, ...figures);
-    this.body = make('div', { class: 'body' }, left, this.formulas, this.training.shows);
+    this.body = make('div', { class: 'body' }, left, this.formulas, this.training.pickers);
     const step = make(
       'div',
       { class: 'step' },
@@ -77,7 +77,7 @@ export class StepView {
   // ---------------------------------------------------------------- immediate content
 
   /** Draw what needs no tensors: the step in the diagram, the navigation and the title. */
-  frame({ lesson, place, part, playing, look, chosenOption }, translation) {
+  frame({ lesson, stepIndex, part, playing, look, chosenOption }, translation) {
     const { steps } = lesson;
     const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
     this.back.textContent = t('lesson_back');
@@ -87,7 +87,7 @@ export class StepView {
       const layers = { encoder: translation.layers('encoder'), decoder: translation.layers('decoder') };
       const { source, target } = translation.model;
       const languages = /** @type {[string, string]} */ ([source, target].map((code) => (code ? languageName(code) : '')));
-      this.drawing.draw({ steps, now: place, layers, sides: languages, go: (step) => this.does.step(step), titles }, isNarrow());
+      this.drawing.draw({ steps, now: stepIndex, layers, sides: languages, go: (step) => this.callbacks.step(step), titles }, isNarrow());
     }
     for (const [button, word] of [
       [this.previous, 'lesson_previous'],
@@ -95,21 +95,21 @@ export class StepView {
     ])
       for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
     const lastIndex = steps.length - 1;
-    this.previous.disabled = place === 0 && !part;
+    this.previous.disabled = stepIndex === 0 && !part;
     this.next.disabled = false;
     replace(this.playing, icon(18, [{ d: playing ? PAUSE : PLAY, fill: 'currentColor', stroke: 'none' }]));
     for (const attribute of ['aria-label', 'title']) this.playing.setAttribute(attribute, t(playing ? 'lesson_pause' : 'lesson_play'));
-    Object.assign(this.slider, { max: lastIndex, value: place });
-    this.slider.style.setProperty('--share', `${lastIndex ? (100 * place) / lastIndex : 0}%`);
+    Object.assign(this.slider, { max: lastIndex, value: stepIndex });
+    this.slider.style.setProperty('--share', `${lastIndex ? (100 * stepIndex) / lastIndex : 0}%`);
     this.slider.setAttribute('aria-label', t('lesson_step'));
-    this.count.textContent = `${place + 1} / ${steps.length}`;
-    const base = `lesson_${lesson.name}_${steps[place].name}`;
-    const isOpen = Boolean(steps[place].ask?.hides_answer) && chosenOption === undefined;
+    this.count.textContent = `${stepIndex + 1} / ${steps.length}`;
+    const base = `lesson_${lesson.name}_${steps[stepIndex].name}`;
+    const isOpen = Boolean(steps[stepIndex].ask?.hides_answer) && chosenOption === undefined;
     if (this.base !== base) this.setTitle(t(titleKey(base, [], isOpen))); // may depend on the result
     if (this.framed !== base && scrollY) scrollToTitle(this.title, this.drawing.element);
     this.framed = base;
     this.controls.showPending(look.set);
-    drawPickers(this.pickers, steps[place], { look, translation, pick: this.does.pick });
+    drawPickers(this.pickers, steps[stepIndex], { look, translation, pick: this.callbacks.pick });
   }
 
   setTitle(title) {
@@ -157,17 +157,17 @@ export class StepView {
   // ---------------------------------------------------------------- content from tensors
 
   /** @param {import('./step-scene.js').StepScene} scene */
-  draw(scene, about) {
-    const { lesson, place, part, whole, chosenOption } = about;
+  draw(scene, options) {
+    const { lesson, stepIndex, part, whole, chosenOption } = options;
     const { step, translation } = scene;
     const base = `lesson_${lesson.name}_${step.name}`;
     this.error.textContent = '';
     this.again.hidden = true;
-    this.previous.disabled = place === 0 && part === 0;
-    this.next.disabled = place === lesson.steps.length - 1 && part >= step.parts.length - 1;
+    this.previous.disabled = stepIndex === 0 && part === 0;
+    this.next.disabled = stepIndex === lesson.steps.length - 1 && part >= step.parts.length - 1;
     const numbers = stepNumbers(scene);
     const values = { ...numbers, ...phraseValues(scene) };
-    const question = makeQuestion(about.answeredScene ?? scene); // an answered question keeps its settings
+    const question = makeQuestion(options.answeredScene ?? scene); // an answered question keeps its settings
     const hidesAnswer = Boolean(question) && step.ask.hides_answer && chosenOption === undefined;
     this.base = base;
     this.setTitle(t(titleKey(base, scene.variants(), hidesAnswer)));
@@ -183,7 +183,7 @@ export class StepView {
     this.see.hidden = hidesAnswer || !step.see;
     if (step.see) this.see.textContent = t(`${base}_see`);
     this.see.onclick = () => set({ lesson: step.see });
-    this.question.draw(base, question, about, values);
+    this.question.draw(base, question, options, values);
     this.question.element.classList.toggle('first', hidesAnswer);
     replace(this.source, sourceBox(step.code, scene.variants()));
     const count = truncatedFrom(scene);
@@ -191,7 +191,7 @@ export class StepView {
     if (!this.long.hidden) {
       const button = make(
         'button',
-        { type: 'button', class: 'link', onclick: () => this.does.all() },
+        { type: 'button', class: 'link', onclick: () => this.callbacks.all() },
         t(whole ? 'lesson_show_some' : 'lesson_show_all'),
       );
       replace(this.long, whole ? '' : t('lesson_some_of', { count }), ' ', button);
@@ -226,7 +226,7 @@ export class StepView {
       };
       return make(
         'button',
-        { ...attributes, onclick: () => this.does.pick({ [name]: index }) },
+        { ...attributes, onclick: () => this.callbacks.pick({ [name]: index }) },
         make('bdi', {}, hidesRow && index === scene.row ? '?' : token.label),
       );
     });
@@ -239,7 +239,7 @@ export class StepView {
     if (this.parts.hidden) return;
     const focused = this.parts.contains(document.activeElement);
     const buttons = step.parts.map((name, index) => {
-      const attributes = { type: 'button', 'aria-pressed': String(index === part), onclick: () => this.does.part(index) };
+      const attributes = { type: 'button', 'aria-pressed': String(index === part), onclick: () => this.callbacks.part(index) };
       return make('button', attributes, `${index + 1} ${t(`${base}_part_${name}`)}`);
     });
     this.parts.setAttribute('aria-label', t('lesson_parts'));
@@ -263,7 +263,7 @@ export class StepView {
       return;
     }
     const width = Math.floor(this.figure.clientWidth) || 600;
-    replace(this.figure, ...drawFigures({ scene, width, pick: this.does.pick, all: whole, training: this.training }));
+    replace(this.figure, ...drawFigures({ scene, width, pick: this.callbacks.pick, all: whole, training: this.training }));
   }
 
   drawFormulas(base, scene, { numbers, values, part, hides }) {

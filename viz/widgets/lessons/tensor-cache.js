@@ -15,7 +15,7 @@ class SentenceTensors {
     /** @type {Map<string, Tensor>} */
     this.tensors = new Map();
     /** @type {Map<string, Promise<void>>} */
-    this.waiting = new Map();
+    this.pending = new Map(); // requests by tensor name
     this.model = null; // sizes and options of the model
     this.logits = null; // per row: the best tokens and a summary of all logits
   }
@@ -28,14 +28,14 @@ class SentenceTensors {
 export const LOGITS = 'decoder.output.logits';
 
 export class TensorCache {
-  /** `request(values)`: the server call for `{ request, names }`. */
+  /** `ask(values)`: the server call for `{ request, names }`. */
   constructor(ask) {
     this.ask = ask;
     this.sentences = new Map();
   }
 
   /** The cached tensors of a translation. */
-  of(translation) {
+  get(translation) {
     const key = JSON.stringify([translation.requestValues(), translation.target.map(({ id }) => id)]);
     const tensors = this.sentences.get(key) ?? new SentenceTensors();
     this.sentences.delete(key);
@@ -46,13 +46,13 @@ export class TensorCache {
 
   /** Load missing tensors and wait for pending ones. */
   async load(translation, names) {
-    const cached = this.of(translation);
-    const missing = names.filter((name) => !cached.has([name]) && !cached.waiting.has(name));
+    const cached = this.get(translation);
+    const missing = names.filter((name) => !cached.has([name]) && !cached.pending.has(name));
     if (missing.length) {
       const request = this.fetch(cached, translation, missing);
-      for (const name of missing) cached.waiting.set(name, request);
+      for (const name of missing) cached.pending.set(name, request);
     }
-    await Promise.all(names.map((name) => cached.waiting.get(name)));
+    await Promise.all(names.map((name) => cached.pending.get(name)));
     return cached;
   }
 
@@ -63,7 +63,7 @@ export class TensorCache {
       for (const [name, encoded] of Object.entries(answer.tensors)) cached.tensors.set(name, decodeArray(encoded));
       if (answer.logits) cached.logits = answer.logits;
     } finally {
-      for (const name of names) cached.waiting.delete(name);
+      for (const name of names) cached.pending.delete(name);
     }
   }
 }
@@ -91,23 +91,22 @@ export function standardDeviation(numbers) {
 }
 
 /** Apply a function to pairs of numbers. */
-export function elementwise(one, other, act) {
-  return { rows: one.rows, columns: one.columns, numbers: one.numbers.map((number, index) => act(number, other.numbers[index])) };
+export function elementwise(a, b, operation) {
+  return { rows: a.rows, columns: a.columns, numbers: a.numbers.map((number, index) => operation(number, b.numbers[index])) };
 }
 
 /** Dot products of all pairs of rows: `[rows, width]`, `[columns, width]` → `[rows, columns]`. */
-export function products(one, other) {
-  const numbers = new Float32Array(one.rows * other.rows);
-  for (let row = 0; row < one.rows; row++) {
-    for (let column = 0; column < other.rows; column++)
-      numbers[row * other.rows + column] = dot(rowNumbers(one, row), rowNumbers(other, column));
+export function products(a, b) {
+  const numbers = new Float32Array(a.rows * b.rows);
+  for (let row = 0; row < a.rows; row++) {
+    for (let column = 0; column < b.rows; column++) numbers[row * b.rows + column] = dot(rowNumbers(a, row), rowNumbers(b, column));
   }
-  return { rows: one.rows, columns: other.rows, numbers };
+  return { rows: a.rows, columns: b.rows, numbers };
 }
 
-function dot(one, other) {
+function dot(a, b) {
   let total = 0;
-  for (let index = 0; index < one.length; index++) total += one[index] * other[index];
+  for (let index = 0; index < a.length; index++) total += a[index] * b[index];
   return total;
 }
 

@@ -41,15 +41,15 @@ export class TrainingRun {
     return this.phase === 'waiting' || this.phase === 'running';
   }
 
-  /** Start runs and poll them until they end. `about`: the settings of the runs. */
-  async begin(about) {
+  /** Start runs and poll them until they end. `settings`: those of the runs. */
+  async begin(settings) {
     const turn = ++this.turn;
     this.name = '';
     this.phase = 'waiting'; // the view stays until the first snapshot arrives
     this.full = this.error = '';
     this.changed();
     try {
-      const run = await this.start(turn, about);
+      const run = await this.start(turn, settings);
       if (turn !== this.turn) {
         if (run) this.leave(run); // the visitor stopped the run while it started
         return;
@@ -77,14 +77,16 @@ export class TrainingRun {
   }
 
   /** Start a run after the previous start has settled, so that they arrive in order. Retries while the queue is full. */
-  start(turn, about) {
+  start(turn, settings) {
     const isCurrent = () => turn === this.turn;
     const onFull = (answer) => {
       if (!isCurrent()) return;
       this.full = errorText(answer);
       this.changed();
     };
-    const started = this.beginning.then(async () => (isCurrent() ? ((await this.calls.begin(about, isCurrent, onFull))?.run ?? '') : ''));
+    const started = this.beginning.then(async () =>
+      isCurrent() ? ((await this.calls.begin(settings, isCurrent, onFull))?.run ?? '') : '',
+    );
     this.beginning = started.catch(() => {});
     return started;
   }

@@ -17,7 +17,7 @@ export class TrainingView {
     this.settings = []; // settings of the runs
     this.key = '';
     this.isVisible = false;
-    this.place = 0; // index of the displayed snapshot
+    this.snapshotIndex = 0; // index of the displayed snapshot
     this.timer = 0;
     this.look = { sentence: 0, layer: -1, head: -1 };
     this.curve = new LossCurve((step) => this.toStep(step));
@@ -32,7 +32,7 @@ export class TrainingView {
     this.sentences = make('div', { class: 'lesson-row-of-tokens', role: 'group' });
     this.views = [0, 1].map(() => new RunView((layer, head) => this.pick({ layer, head })));
     this.pairs = make('div', { class: 'runs' }, ...this.views.map(({ element }) => element));
-    this.shows = make('div', { class: 'train-shows', hidden: true }, this.sentences, this.pairs);
+    this.pickers = make('div', { class: 'train-shows', hidden: true }, this.sentences, this.pairs);
     addEventListener('pagehide', () => this.run.stop());
   }
 
@@ -43,12 +43,12 @@ export class TrainingView {
       this.stop();
       this.key = key;
       this.settings = runs;
-      this.place = 0;
+      this.snapshotIndex = 0;
       this.look = { sentence, layer: -1, head: -1 };
       this.run.clear(messages);
     }
     this.isVisible = true;
-    this.shows.hidden = false;
+    this.pickers.hidden = false;
     requestAnimationFrame(() => this.draw()); // after layout, which sets the width
     return this.side;
   }
@@ -57,7 +57,7 @@ export class TrainingView {
   leave() {
     if (!this.isVisible) return;
     this.isVisible = false;
-    this.shows.hidden = true;
+    this.pickers.hidden = true;
     this.stop();
   }
 
@@ -75,7 +75,7 @@ export class TrainingView {
       this.draw();
       return;
     }
-    this.place = 0;
+    this.snapshotIndex = 0;
     this.run.begin({ runs: this.settings });
   }
 
@@ -97,18 +97,18 @@ export class TrainingView {
     this.timer = window.setTimeout(() => {
       this.timer = 0;
       const last = this.moments - 1;
-      if (this.place < last) this.place = prefersReducedMotion() && !this.run.isRunning ? last : this.place + 1;
-      if (this.run.isRunning || this.place < last) this.play();
+      if (this.snapshotIndex < last) this.snapshotIndex = prefersReducedMotion() && !this.run.isRunning ? last : this.snapshotIndex + 1;
+      if (this.run.isRunning || this.snapshotIndex < last) this.play();
       this.draw();
     }, FRAME_MS);
   }
 
-  showSnapshot(place) {
+  showSnapshot(index) {
     if (this.timer && !this.run.isRunning) {
       clearTimeout(this.timer); // the visitor controls playback; the run continues
       this.timer = 0;
     }
-    this.place = place;
+    this.snapshotIndex = index;
     this.draw();
   }
 
@@ -154,10 +154,10 @@ export class TrainingView {
     this.status.textContent = this.statusText();
     this.side.dataset.phase = this.plays ? 'runs' : this.run.phase;
     const last = Math.max(0, this.moments - 1);
-    this.place = Math.min(this.place, last);
-    const currentStep = runs[0]?.moments[Math.min(this.place, runs[0].moments.length - 1)]?.step ?? 0;
-    Object.assign(this.slider, { max: Math.max(1, last), value: this.place, disabled: last === 0 });
-    this.slider.style.setProperty('--share', `${last ? (100 * this.place) / last : 0}%`);
+    this.snapshotIndex = Math.min(this.snapshotIndex, last);
+    const currentStep = runs[0]?.moments[Math.min(this.snapshotIndex, runs[0].moments.length - 1)]?.step ?? 0;
+    Object.assign(this.slider, { max: Math.max(1, last), value: this.snapshotIndex, disabled: last === 0 });
+    this.slider.style.setProperty('--share', `${last ? (100 * this.snapshotIndex) / last : 0}%`);
     this.slider.setAttribute('aria-label', t('lesson_train_moment'));
     this.count.textContent = t('lesson_train_step', { step: currentStep });
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
@@ -172,7 +172,15 @@ export class TrainingView {
     for (const [number, view] of this.views.entries()) {
       view.element.hidden = number >= runs.length;
       if (number >= runs.length) continue;
-      view.draw({ run: runs[number], name: names[number], place: this.place, sentence: this.look.sentence, layer, head, width });
+      view.draw({
+        run: runs[number],
+        name: names[number],
+        snapshotIndex: this.snapshotIndex,
+        sentence: this.look.sentence,
+        layer,
+        head,
+        width,
+      });
     }
     this.pairs.classList.toggle('two', runs.length > 1);
   }
@@ -212,11 +220,11 @@ export class TrainingView {
 }
 
 /** Name of a run: the field in which two runs differ. */
-function runName(own, runs) {
+function runName(ownRun, runs) {
   const [first, second] = runs.map(({ beginning }) => beginning.run);
   const field = Object.keys(first).find((name) => first[name] !== second[name]);
   if (!field) return '';
-  const key = `lesson_train_${own[field] ? 'with' : 'without'}_${field}`;
+  const key = `lesson_train_${ownRun[field] ? 'with' : 'without'}_${field}`;
   const specificKey = `${key}_${first[field] || second[field]}`; // some mistakes have a specific phrase
   return t(hasPhrase(specificKey) ? specificKey : key);
 }

@@ -10,16 +10,16 @@ const count = (number) => number.toLocaleString(state.language);
 // ---------------------------------------------------------------- scores
 
 /** Bar with the share of plain sentences that a reader judged correct, or a dash if no sentences were judged. */
-export function plainSentencesBar(plain) {
-  if (!plain) return make('span', { class: 'quiet', 'aria-label': t('models_plain_unread') }, '–');
-  const share = plain.right / plain.read;
-  const description = t('models_plain_says', { right: plain.right, read: plain.read });
+export function plainSentencesBar(counts) {
+  if (!counts) return make('span', { class: 'quiet', 'aria-label': t('models_plain_unread') }, '–');
+  const share = counts.right / counts.read;
+  const description = t('models_plain_says', { right: counts.right, read: counts.read });
   return make(
     'span',
     { class: 'share', role: 'img', 'aria-label': description, title: description },
     make('span', { class: 'track' }, make('span', { class: 'bar', style: `width:${100 * share}%` })),
     make('span', { class: 'numeric' }, percent(share)),
-    make('span', { class: 'name quiet' }, t('models_column_plain')), // visible if the table has no headings
+    make('span', { class: 'name quiet' }, t('models_column_plain')), // visible in tables without headings
   );
 }
 

@@ -36,10 +36,10 @@ class ModelsTab {
     this.expandedCards = new Set();
     this.away = new HubAway();
     this.title = make('h2', { class: 'view-title' });
-    this.own = new OwnModels();
+    this.ownModels = new OwnModels();
     this.error = make('p', { class: 'error', role: 'alert' });
     this.list = make('div', { class: 'cards' });
-    root.append(this.title, this.error, make('div', { class: 'columns' }, this.list, this.own.element));
+    root.append(this.title, this.error, make('div', { class: 'columns' }, this.list, this.ownModels.element));
     on(['translation'], () => this.mark());
     on(['hubAway'], () => this.cards && state.tab === 'models' && this.draw());
     on(['tab', 'language', 'fetched'], (changed) => {
@@ -54,7 +54,7 @@ class ModelsTab {
   async open() {
     if (state.tab !== 'models') return;
     this.title.textContent = t('models_title');
-    this.own.draw();
+    this.ownModels.draw();
     try {
       if (!this.cards) this.list.textContent = t('models_loading');
       this.cards ??= await callWithRetry(this.getCards, {});
@@ -69,7 +69,7 @@ class ModelsTab {
   draw() {
     const cards = this.cards.map((card) => ({ ...card, source: card.languages[0] ?? '', target: card.languages[1] ?? '' }));
     const rank = (card) => (card.default ? 0 : card.kind === 'transformer' ? 1 : 2);
-    cards.sort((one, other) => rank(one) - rank(other) || byPair(one, other));
+    cards.sort((a, b) => rank(a) - rank(b) || byPair(a, b));
     const installed = cards.filter(({ downloaded }) => downloaded);
     const downloadable = cards.filter(({ downloaded }) => !downloaded);
     replace(this.list, installed.length ? this.table(installed) : null, downloadable.length ? this.hub(downloadable) : null);
@@ -121,8 +121,8 @@ class ModelsTab {
       make('td', { class: 'fails' }, card.failure ? failureText(card) : null),
       make('td', { class: 'numeric' }, formatSize(card.bytes)),
     ];
-    const acts = make('td', { class: 'acts' }, make('span', { class: 'in-use' }), this.button(card), cardButton);
-    const row = make('tr', { class: 'model', data: { model: card.name, kind: card.kind } }, name, ...facts, acts);
+    const actions = make('td', { class: 'acts' }, make('span', { class: 'in-use' }), this.button(card), cardButton);
+    const row = make('tr', { class: 'model', data: { model: card.name, kind: card.kind } }, name, ...facts, actions);
     return [row, cardRow];
   }
 

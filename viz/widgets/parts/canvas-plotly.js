@@ -20,7 +20,7 @@ function react(element, traces, layout, options) {
 
 function restyle(element, { z }, [place]) {
   const { traces, ...rest } = last.get(element);
-  show(element, { ...rest, traces: traces.map((trace, each) => (each === place ? { ...trace, z: z[0] } : trace)) });
+  show(element, { ...rest, traces: traces.map((trace, item) => (item === place ? { ...trace, z: z[0] } : trace)) });
 }
 
 function purge(element) {
@@ -79,9 +79,9 @@ async function handOver(element) {
 /** Draws all traces. Maps without gaps get one pixel per cell and are scaled up by the browser, as Plotly does. */
 export function draw({ canvas, traces, layout }) {
   const [width, height] = [Math.round(layout.width), Math.round(layout.height)];
-  const plain = traces.every(({ xgap, ygap }) => !xgap && !ygap);
-  [canvas.width, canvas.height] = plain ? [traces[0].z[0].length, traces[0].z.length] : [width, height];
-  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px`, imageRendering: plain ? 'pixelated' : 'auto' });
+  const hasNoGaps = traces.every(({ xgap, ygap }) => !xgap && !ygap);
+  [canvas.width, canvas.height] = hasNoGaps ? [traces[0].z[0].length, traces[0].z.length] : [width, height];
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px`, imageRendering: hasNoGaps ? 'pixelated' : 'auto' });
   if (!canvas.width || !canvas.height) return;
   const context = canvas.getContext('2d');
   const picture = context.createImageData(canvas.width, canvas.height);
@@ -118,12 +118,12 @@ export function colourLookup(scale) {
   const pixel = new Uint32Array(1);
   const bytes = new Uint8Array(pixel.buffer).fill(255);
   return (value) => {
-    const place = Math.max(0, Math.min(1, value));
+    const position = Math.max(0, Math.min(1, value));
     let above = 1;
-    while (above < places.length - 1 && places[above] < place) above++;
-    const part = (place - places[above - 1]) / (places[above] - places[above - 1]);
+    while (above < places.length - 1 && places[above] < position) above++;
+    const part = (position - places[above - 1]) / (places[above] - places[above - 1]);
     const [dark, light] = [channels[above - 1], channels[above]];
-    for (let each = 0; each < 3; each++) bytes[each] = Math.round(dark[each] + part * (light[each] - dark[each]));
+    for (let channel = 0; channel < 3; channel++) bytes[channel] = Math.round(dark[channel] + part * (light[channel] - dark[channel]));
     return pixel[0];
   };
 }

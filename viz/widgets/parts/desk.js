@@ -63,8 +63,8 @@ export function deskWordAt(event) {
   const { field, sentences } = desk();
   const target = /** @type {HTMLElement} */ (event.target);
   if (target !== field) return sentences.target?.contains(target) ? target.closest(WORDS) : null;
-  const inside = ({ left, right, top, bottom }) =>
+  const isInside = ({ left, right, top, bottom }) =>
     event.clientX >= left && event.clientX <= right && event.clientY >= top && event.clientY <= bottom;
   const words = /** @type {HTMLElement[]} */ ([...(sentences.source?.querySelectorAll(WORDS) ?? [])]);
-  return words.find((word) => [...word.getClientRects()].some(inside)) ?? null;
+  return words.find((word) => [...word.getClientRects()].some(isInside)) ?? null;
 }

@@ -16,9 +16,9 @@ export class FilePicker {
     this.element = make('div', { class: 'file-picker' }, this.button, this.input);
   }
 
-  /** `about`: purpose of the file, for the button's accessible name. */
-  draw(about) {
+  /** `text`: purpose of the file, for the button's accessible name. */
+  draw(text) {
     this.button.textContent = t('choose_file');
-    this.button.setAttribute('aria-label', `${t('choose_file')}: ${about}`);
+    this.button.setAttribute('aria-label', `${t('choose_file')}: ${text}`);
   }
 }

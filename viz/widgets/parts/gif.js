@@ -7,10 +7,10 @@ const MAX_CODES = 4096; // LZW codes; the dictionary is then reset
 /** Encodes frames of equal size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}, to the parts of a file. */
 export function encodeGif(frames, width, height) {
   const { colours, paletteIndex } = colourTable(frames);
-  const out = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
-  for (let place = 0; place < MAX_COLOURS; place++) out.push(...channels(colours[place] ?? 0));
-  out.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
-  const parts = [Uint8Array.from(out)];
+  const bytes = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
+  for (let index = 0; index < MAX_COLOURS; index++) bytes.push(...channels(colours[index] ?? 0));
+  bytes.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
+  const parts = [Uint8Array.from(bytes)];
   for (const { pixels, delay } of frames) {
     const head = [0x21, 0xf9, 4, 4, ...short(Math.round(delay / 10)), 0, 0, 0x2c, 0, 0, 0, 0, ...short(width), ...short(height), 0, 8];
     parts.push(Uint8Array.from(head), compress(indices(pixels, paletteIndex)));
@@ -22,38 +22,38 @@ export function encodeGif(frames, width, height) {
 const ascii = (text) => [...text].map((letter) => letter.charCodeAt(0));
 const short = (number) => [number & 255, number >> 8];
 const channels = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
-const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
+const colourAt = (pixels, offset) => (pixels[offset] << 16) | (pixels[offset + 1] << 8) | pixels[offset + 2];
 
 /** Table of the most frequent colours of all frames, and a function that returns the index of the nearest one. */
 function colourTable(frames) {
   const counts = new Map();
   for (const { pixels } of frames) {
-    for (let at = 0; at < pixels.length; at += 4) {
-      const colour = colourAt(pixels, at);
+    for (let position = 0; position < pixels.length; position += 4) {
+      const colour = colourAt(pixels, position);
       counts.set(colour, (counts.get(colour) ?? 0) + 1);
     }
   }
-  const colours = [...counts].sort((one, other) => other[1] - one[1]).slice(0, MAX_COLOURS);
+  const colours = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MAX_COLOURS);
   const table = colours.map(([colour]) => colour);
-  const known = new Map(table.map((colour, place) => [colour, place]));
+  const indexByColour = new Map(table.map((colour, index) => [colour, index]));
   const paletteIndex = (colour) => {
-    if (!known.has(colour)) known.set(colour, nearest(table, colour));
-    return known.get(colour);
+    if (!indexByColour.has(colour)) indexByColour.set(colour, nearest(table, colour));
+    return indexByColour.get(colour);
   };
   return { colours: table, paletteIndex };
 }
 
 function nearest(table, colour) {
   const [red, green, blue] = channels(colour);
-  const distances = table.map((each) => {
-    const [r, g, b] = channels(each);
+  const distances = table.map((entry) => {
+    const [r, g, b] = channels(entry);
     return (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2;
   });
   return distances.indexOf(Math.min(...distances));
 }
 
 function indices(pixels, paletteIndex) {
-  return Uint8Array.from({ length: pixels.length / 4 }, (_, place) => paletteIndex(colourAt(pixels, 4 * place)));
+  return Uint8Array.from({ length: pixels.length / 4 }, (_, index) => paletteIndex(colourAt(pixels, 4 * index)));
 }
 
 /** LZW compression with codes of 9 to 12 bits, in blocks of at most 255 bytes, terminated by an empty block. */
@@ -73,11 +73,11 @@ function compress(values) {
   let next = FIRST;
   write(CLEAR);
   let prefix = values[0];
-  for (let place = 1; place < values.length; place++) {
-    const key = (prefix << 8) | values[place];
-    const known = codes.get(key);
-    if (known !== undefined) {
-      prefix = known;
+  for (let position = 1; position < values.length; position++) {
+    const key = (prefix << 8) | values[position];
+    const knownCode = codes.get(key);
+    if (knownCode !== undefined) {
+      prefix = knownCode;
       continue;
     }
     write(prefix);
@@ -90,14 +90,14 @@ function compress(values) {
       codes = new Map();
       [next, size] = [FIRST, 9];
     }
-    prefix = values[place];
+    prefix = values[position];
   }
   write(prefix);
   write(END);
   if (filled) bytes.push(bits & 255);
   const blocks = [];
-  for (let at = 0; at < bytes.length; at += 255) {
-    const block = bytes.slice(at, at + 255);
+  for (let index = 0; index < bytes.length; index += 255) {
+    const block = bytes.slice(index, index + 255);
     blocks.push(block.length, ...block);
   }
   return Uint8Array.from([...blocks, 0]);

@@ -21,11 +21,11 @@ export class Glossary {
     this.byForm = new Map(); // form in lower case → term, or null
     for (const term of TERMS) {
       for (const form of words[`term_${term}_in`].split(', ')) {
-        const not = form.startsWith('-');
-        this.byForm.set((not ? form.slice(1) : form).toLowerCase(), not ? null : term);
+        const isExclusion = form.startsWith('-');
+        this.byForm.set((isExclusion ? form.slice(1) : form).toLowerCase(), isExclusion ? null : term);
       }
     }
-    const longestFirst = [...this.byForm.keys()].sort((one, other) => other.length - one.length);
+    const longestFirst = [...this.byForm.keys()].sort((a, b) => b.length - a.length);
     // A Latin form is a whole word; Chinese has no spaces.
     const bounded = (form) => (/^\p{Script=Latin}/u.test(form) ? `(?<!${LETTER})${escaped(form)}(?!${LETTER})` : escaped(form));
     this.form = new RegExp(longestFirst.map(bounded).join('|'), 'giu');
@@ -38,13 +38,13 @@ export class Glossary {
   learn(phrase) {
     const literals = phrase.split(VALUE);
     const explains = literals.map((literal) => this.matches(literal).length > 0);
-    const enough = literals.length > 1 ? MIN_CHARACTERS : 1;
+    const minLength = literals.length > 1 ? MIN_CHARACTERS : 1;
     for (const [first, literal] of literals.entries()) {
-      if (explains[first] && this.lettersOutsideTerms(literal) >= enough) this.whole.add(literal.trim());
+      if (explains[first] && this.lettersOutsideTerms(literal) >= minLength) this.whole.add(literal.trim());
       for (let end = first + 2; end <= literals.length; end++) {
         const run = literals.slice(first, end);
         if (!explains.slice(first, end).some(Boolean) || this.lettersOutsideTerms(run.join('')) < MIN_CHARACTERS) continue;
-        this.filled.push(new RegExp(`^${run.map((each) => `(${escaped(each)})`).join('.*?')}$`, 'dsu'));
+        this.filled.push(new RegExp(`^${run.map((item) => `(${escaped(item)})`).join('.*?')}$`, 'dsu'));
       }
     }
   }
@@ -69,9 +69,9 @@ export class Glossary {
   find(text) {
     const all = this.matches(text);
     if (!all.length || this.whole.has(text.trim())) return all;
-    const phrase = this.filled.map((each) => each.exec(text)).find(Boolean);
+    const phrase = this.filled.map((item) => item.exec(text)).find(Boolean);
     if (!phrase) return [];
-    const ours = /** @type {any} */ (phrase).indices.slice(1);
-    return all.filter(({ start, end }) => ours.some(([from, to]) => from <= start && end <= to));
+    const spans = /** @type {any} */ (phrase).indices.slice(1);
+    return all.filter(({ start, end }) => spans.some(([from, to]) => from <= start && end <= to));
   }
 }

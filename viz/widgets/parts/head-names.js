@@ -34,8 +34,8 @@ export function roleText(translation, kind, layer, head) {
   // Roles of averages follow those of the last layer and of the last head.
   const row = layer === 'mean' ? translation.layers(kind) : layer;
   const [name, share, spread] = translation.roles[kind][row][head === 'mean' ? translation.heads(kind) : head];
-  const plain = name === 'unclear' || name === 'spreads';
-  const phrase = plain ? 'role_plain' : name === 'behind' ? 'role_says_late' : 'role_says';
+  const hasNoRole = name === 'unclear' || name === 'spreads';
+  const phrase = hasNoRole ? 'role_plain' : name === 'behind' ? 'role_says_late' : 'role_says';
   const words = fillElements(t(phrase, { share: twoDecimals(share) }), { name: make('b', {}, t(`role_${name}`)) });
   // On a short line the second sentence is hidden as a whole.
   return [make('span', {}, ...words), ' ', make('span', {}, t('role_spread', { spread: spread.toFixed(1) }))];

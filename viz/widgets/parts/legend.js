@@ -19,10 +19,10 @@ export function mountLegend(element, { state, set }) {
 
   let key = ''; // of the colours on display, which most heads share
 
-  return function draw(view, other) {
+  return function draw(view, otherView) {
     const { theme, language } = pageState;
     const effects = Boolean(view.effects) && view.kind;
-    const colours = JSON.stringify([state.scale, state.palette, theme, language, Boolean(other), Boolean(view.masked), effects]);
+    const colours = JSON.stringify([state.scale, state.palette, theme, language, Boolean(otherView), Boolean(view.masked), effects]);
     const isColours = !['numbers', 'lines'].includes(state.view);
     if (isColours && colours === key) return element;
     key = isColours ? colours : '';
@@ -31,9 +31,9 @@ export function mountLegend(element, { state, set }) {
       sliderName.textContent = t('weakest_line');
       slider.value = state.threshold;
       reading.textContent = twoDecimals(state.threshold);
-      const names = other
+      const names = otherView
         ? [
-            ['first', other],
+            ['first', otherView],
             ['second', view],
           ]
         : [];
@@ -42,8 +42,8 @@ export function mountLegend(element, { state, set }) {
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
       return element;
     }
-    if (view.effects) return replace(element, ...effectLegend(view), other ? differenceKey(STRONG_EFFECT) : null);
-    return replace(element, ...colourLegend(view, state), other ? differenceKey() : null);
+    if (view.effects) return replace(element, ...effectLegend(view), otherView ? differenceKey(STRONG_EFFECT) : null);
+    return replace(element, ...colourLegend(view, state), otherView ? differenceKey() : null);
   };
 }
 

@@ -9,7 +9,7 @@ const TYPEAHEAD_MS = 800; // maximum pause between letters of one type-ahead que
 
 let count = 0;
 
-const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+const normalise = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
 export class ListBox {
   /** `choose(value)`: called on a selection; `opened()`: called on opening; `end`: element below the list. */
@@ -22,7 +22,7 @@ export class ListBox {
     this.end = end;
     this.groups = [];
     this.rows = [];
-    this.at = -1;
+    this.activeIndex = -1;
     this.typed = '';
     this.typedAt = 0;
     this.pressed = false;
@@ -63,7 +63,7 @@ export class ListBox {
     this.list.addEventListener('click', (event) => this.take(event.target.closest('[role=option]')));
     this.list.addEventListener('pointermove', (event) => {
       const row = event.target.closest('[role=option]');
-      if (row && this.rows.indexOf(row) !== this.at) this.go(this.rows.indexOf(row), false);
+      if (row && this.rows.indexOf(row) !== this.activeIndex) this.go(this.rows.indexOf(row), false);
     });
     this.list.addEventListener('pointerdown', () => (this.pressed = true));
     for (const end of ['pointerup', 'pointercancel']) document.addEventListener(end, () => setTimeout(() => this.release()));
@@ -84,9 +84,9 @@ export class ListBox {
     if (event.target !== this.list && event.target !== this.search) return;
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
     const edge = event.target === this.list && { Home: 0, End: this.rows.length - 1 }[event.key];
-    if (step) this.go(Math.min(this.rows.length - 1, Math.max(0, this.at + step)));
+    if (step) this.go(Math.min(this.rows.length - 1, Math.max(0, this.activeIndex + step)));
     else if (typeof edge === 'number') this.go(edge);
-    else if (event.key === 'Enter' || (event.key === ' ' && event.target === this.list)) this.take(this.rows[this.at]);
+    else if (event.key === 'Enter' || (event.key === ' ' && event.target === this.list)) this.take(this.rows[this.activeIndex]);
     else if (event.target === this.list && event.key.length === 1 && !event.ctrlKey && !event.metaKey) this.letter(event.key);
     else return;
     event.preventDefault();
@@ -95,16 +95,16 @@ export class ListBox {
   /** Type-ahead: activates the first item that starts with the typed letters. */
   letter(key) {
     const now = performance.now();
-    this.typed = (now - this.typedAt < TYPEAHEAD_MS ? this.typed : '') + plain(key);
+    this.typed = (now - this.typedAt < TYPEAHEAD_MS ? this.typed : '') + normalise(key);
     this.typedAt = now;
-    const place = this.rows.findIndex((row) => plain(row.textContent).startsWith(this.typed));
-    if (place >= 0) this.go(place);
+    const index = this.rows.findIndex((row) => normalise(row.textContent).startsWith(this.typed));
+    if (index >= 0) this.go(index);
   }
 
   /** Draws the update that was deferred while an item was pressed. */
   release() {
     this.pressed = false;
-    if (this.late && !this.panel.hidden) this.draw(this.rows[this.at]?.dataset.value);
+    if (this.late && !this.panel.hidden) this.draw(this.rows[this.activeIndex]?.dataset.value);
     this.late = false;
   }
 
@@ -114,10 +114,10 @@ export class ListBox {
     this.choose(row.dataset.value);
   }
 
-  go(place, scroll = true) {
-    this.rows[this.at]?.classList.remove('at');
-    this.at = place;
-    const row = this.rows[place];
+  go(index, scroll = true) {
+    this.rows[this.activeIndex]?.classList.remove('at');
+    this.activeIndex = index;
+    const row = this.rows[index];
     row?.classList.add('at');
     if (row && scroll) this.reveal(row);
     for (const element of [this.list, this.search]) {
@@ -128,9 +128,9 @@ export class ListBox {
 
   /** Scrolls the list without scrolling the page. */
   reveal(row) {
-    const [list, place] = [this.list.getBoundingClientRect(), row.getBoundingClientRect()];
-    if (place.top < list.top) this.list.scrollTop -= list.top - place.top;
-    if (place.bottom > list.bottom) this.list.scrollTop += place.bottom - list.bottom;
+    const [list, rowBox] = [this.list.getBoundingClientRect(), row.getBoundingClientRect()];
+    if (rowBox.top < list.top) this.list.scrollTop -= list.top - rowBox.top;
+    if (rowBox.bottom > list.bottom) this.list.scrollTop += rowBox.bottom - list.bottom;
   }
 
   open() {
@@ -138,9 +138,9 @@ export class ListBox {
     this.panel.hidden = false;
     this.panel.style.left = '0';
     this.button.setAttribute('aria-expanded', 'true');
-    const place = this.element.getBoundingClientRect();
-    const beyond = place.left + this.panel.offsetWidth + EDGE - document.documentElement.clientWidth;
-    this.panel.style.left = `${-Math.max(0, beyond)}px`;
+    const box = this.element.getBoundingClientRect();
+    const overflow = box.left + this.panel.offsetWidth + EDGE - document.documentElement.clientWidth;
+    this.panel.style.left = `${-Math.max(0, overflow)}px`;
     this.draw();
     (this.search.hidden ? this.list : this.search).focus({ preventScroll: true });
     this.opened();
@@ -166,16 +166,16 @@ export class ListBox {
     this.search.hidden = groups.reduce((sum, { items }) => sum + items.length, 0) <= SEARCH_FROM_ITEMS;
     if (!changed || this.panel.hidden) return;
     if (this.pressed) this.late = true;
-    else this.draw(this.rows[this.at]?.dataset.value);
+    else this.draw(this.rows[this.activeIndex]?.dataset.value);
   }
 
   /** `active`: value of the active item, which stays active if the list changes. */
   draw(active = null) {
-    const query = plain(this.search.value.trim());
+    const query = normalise(this.search.value.trim());
     this.rows = [];
     const groups = this.groups.map(({ name, items }) => {
-      const fits = items.filter(({ value, text, more = '' }) => plain(`${text} ${more} ${value}`).includes(query));
-      const rows = fits.map((item) => this.row(item));
+      const matches = items.filter(({ value, text, more = '' }) => normalise(`${text} ${more} ${value}`).includes(query));
+      const rows = matches.map((item) => this.row(item));
       if (!rows.length) return null;
       const caption = name && make('div', { class: 'caption', 'aria-hidden': 'true' }, name);
       return make('div', { role: 'group', 'aria-label': name || null }, caption || null, ...rows);
@@ -183,8 +183,8 @@ export class ListBox {
     replace(this.list, ...groups);
     this.none.textContent = this.rows.length ? '' : t('picker_none');
     this.list.hidden = !this.rows.length;
-    const place = (value) => this.rows.findIndex((row) => row.dataset.value === value);
-    const [before, chosen] = [place(active), place(this.chosen)];
+    const indexByValue = (value) => this.rows.findIndex((row) => row.dataset.value === value);
+    const [before, chosen] = [indexByValue(active), indexByValue(this.chosen)];
     if (before >= 0) this.go(before, false);
     else this.go(query ? 0 : Math.max(0, chosen));
   }

@@ -13,23 +13,23 @@ const decoded = new WeakMap();
 
 /** The measures of all heads of a kind, `[layer][head]`, each a record by name. Undefined measures are NaN. */
 export function listMeasures(translation, kind) {
-  const known = decoded.get(translation) ?? decoded.set(translation, {}).get(translation);
-  known[kind] ??= decodeMeasures(translation, kind);
-  return known[kind];
+  const cached = decoded.get(translation) ?? decoded.set(translation, {}).get(translation);
+  cached[kind] ??= decodeMeasures(translation, kind);
+  return cached[kind];
 }
 
 function decodeMeasures(translation, kind) {
   const entries = Object.entries(translation.measures?.[kind] ?? {});
   const columns = entries.map(([name, values]) => [name, decodeValues(values)]);
   const heads = translation.heads(kind);
-  const record = (place) => Object.fromEntries(columns.map(([name, values]) => [name, values[place]]));
+  const record = (index) => Object.fromEntries(columns.map(([name, values]) => [name, values[index]]));
   const layer = (row) => Array.from({ length: heads }, (_, head) => record(row * heads + head));
   return Array.from({ length: translation.layers(kind) }, (_, row) => layer(row));
 }
 
 /** The values of all heads; a space encodes NaN. */
 function decodeValues([, scale, letters]) {
-  const value = (number, place) => (letters[place] === ' ' ? NaN : (scale * number) / LEVEL_OF_ONE);
+  const value = (number, index) => (letters[index] === ' ' ? NaN : (scale * number) / LEVEL_OF_ONE);
   return Array.from(decodeWeights(letters), value);
 }
 

@@ -16,14 +16,13 @@ export const pairName = ({ source, target }) =>
   source && target ? t('model_languages', { source: languageName(source), target: languageName(target) }) : '';
 
 /** Sort order: models with a language pair by the name of the pair, then multilingual models by name. */
-export const byPair = (one, other) =>
-  Number(!pairName(one)) - Number(!pairName(other)) ||
-  (pairName(one) || kindName(one)).localeCompare(pairName(other) || kindName(other), state.language);
+export const byPair = (a, b) =>
+  Number(!pairName(a)) - Number(!pairName(b)) || (pairName(a) || kindName(a)).localeCompare(pairName(b) || kindName(b), state.language);
 
 /** "OPUS-MT" for well-known families, else the model's name. */
 export function kindName({ name, where }) {
-  const own = name.split('/').at(-1);
-  return (where === 'hub' && KINDS.find(([pattern]) => pattern.test(own))?.[1]) || own;
+  const shortName = name.split('/').at(-1);
+  return (where === 'hub' && KINDS.find(([pattern]) => pattern.test(shortName))?.[1]) || shortName;
 }
 
 export function formatSize(bytes) {

@@ -48,7 +48,7 @@ export class NotebookCode {
     Object.assign(this.picture, { width: columns * (tile + gap), height: rows * (tile + gap) });
     const context = this.picture.getContext('2d');
     context.imageSmoothingEnabled = false;
-    for (const [place, map] of maps.slice(0, columns * rows).entries())
-      context.drawImage(map, (place % columns) * (tile + gap), Math.floor(place / columns) * (tile + gap), tile, tile);
+    for (const [index, map] of maps.slice(0, columns * rows).entries())
+      context.drawImage(map, (index % columns) * (tile + gap), Math.floor(index / columns) * (tile + gap), tile, tile);
   }
 }

@@ -16,19 +16,19 @@ export function reliabilityLine(reliability, isPending) {
   if (!reliability?.grade) return [];
   const { grade, probability } = reliability;
   const measured = probability === null ? null : t('reliable_about', { right: Math.round(100 * probability) });
-  const about = isPending ? t('reliable_pending') : measured;
+  const text = isPending ? t('reliable_pending') : measured;
   const items = shownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...reasonElements(reason)));
-  const whole = !items.length && grade !== 'right' && probability !== null;
-  if (whole) items.push(make('span', { class: 'reason' }, t('reliable_whole')));
+  const coversText = !items.length && grade !== 'right' && probability !== null;
+  if (coversText) items.push(make('span', { class: 'reason' }, t('reliable_whole')));
   const verdict = make('b', { class: 'grade', data: { grade } }, t(GRADES[grade]));
-  return [verdict, ...(about ? [' ', make('span', { class: 'of-100' }, about)] : []), ...items.flatMap((reason) => [' · ', reason])];
+  return [verdict, ...(text ? [' ', make('span', { class: 'of-100' }, text)] : []), ...items.flatMap((reason) => [' · ', reason])];
 }
 
 /** Spans of the sentence that the reasons refer to, `[start, end]` each, in order. */
 export function shadedSpans(reliability) {
   if (!reliability?.grade || reliability.grade === 'right') return [];
   const spans = shownReasons(reliability).flatMap((reason) => (SHADED.includes(reason.kind) ? reason.source_spans : []));
-  return spans.sort(([one], [other]) => one - other);
+  return spans.sort(([firstStart], [secondStart]) => firstStart - secondStart);
 }
 
 function shownReasons({ grade, reasons }) {

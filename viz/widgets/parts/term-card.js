@@ -17,28 +17,28 @@ export class TermCard {
     this.element = make('div', { class: 'headlight term-card', 'aria-hidden': 'true', hidden: true });
     this.meanings = make('div', { hidden: true }); // the accessible description of a term
     document.querySelector('.gradio-container').append(this.element, this.meanings);
-    const term = (event) => event.target.closest?.('.term, [data-explains]');
-    const inside = (event) => this.element.contains(event.target);
+    const findTerm = (event) => event.target.closest?.('.term, [data-explains]');
+    const isInCard = (event) => this.element.contains(event.target);
     document.addEventListener('pointerover', (event) => {
       if (event.pointerType === 'touch') return;
-      const over = term(event);
-      if (over) this.schedule(() => this.open(over, false), this.term ? 0 : OPEN_DELAY_MS);
-      else if (inside(event)) clearTimeout(this.timer);
+      const term = findTerm(event);
+      if (term) this.schedule(() => this.open(term, false), this.term ? 0 : OPEN_DELAY_MS);
+      else if (isInCard(event)) clearTimeout(this.timer);
       else if (!this.isPinned) this.schedule(() => this.close(), CLOSE_DELAY_MS);
     });
     document.addEventListener('focusin', (event) => {
-      const over = term(event);
-      if (over?.matches(':focus-visible, .term')) this.open(over, false);
-      else if (!inside(event)) this.close();
+      const term = findTerm(event);
+      if (term?.matches(':focus-visible, .term')) this.open(term, false);
+      else if (!isInCard(event)) this.close();
     });
     document.addEventListener('click', (event) => {
-      const over = /** @type {any} */ (event.target).closest('.term'); // not `data-explains`: buttons keep their action
-      if (over) this.press(over, event);
-      else if (!inside(event)) this.close();
+      const term = /** @type {any} */ (event.target).closest('.term'); // not `data-explains`: buttons keep their action
+      if (term) this.press(term, event);
+      else if (!isInCard(event)) this.close();
     });
     window.addEventListener('keydown', (event) => this.key(event), { capture: true });
-    addEventListener('scroll', () => this.place(), { capture: true, passive: true });
-    addEventListener('resize', () => this.place());
+    addEventListener('scroll', () => this.updatePosition(), { capture: true, passive: true });
+    addEventListener('resize', () => this.updatePosition());
     on(['language'], () => {
       this.close();
       replace(this.meanings);
@@ -51,16 +51,16 @@ export class TermCard {
     if (!document.getElementById(id)) this.meanings.append(make('span', { id }, description));
   }
 
-  schedule(act, pause) {
+  schedule(callback, pause) {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(act, pause);
+    this.timer = window.setTimeout(callback, pause);
   }
 
-  press(over, event) {
+  press(target, event) {
     event.preventDefault();
     event.stopPropagation();
-    if (this.term === over && this.isPinned) this.close();
-    else this.open(over, true);
+    if (this.term === target && this.isPinned) this.close();
+    else this.open(target, true);
   }
 
   key(event) {
@@ -71,15 +71,15 @@ export class TermCard {
     event.stopImmediatePropagation();
   }
 
-  open(over, isPinned) {
+  open(target, isPinned) {
     clearTimeout(this.timer);
-    if (!over.isConnected) return;
-    this.term = over;
+    if (!target.isConnected) return;
+    this.term = target;
     this.isPinned = isPinned;
-    const term = over.dataset.term ?? over.dataset.explains;
+    const term = target.dataset.term ?? target.dataset.explains;
     replace(this.element, make('b', {}, t(`term_${term}`)), make('p', {}, t(`term_${term}_says`)));
     this.element.hidden = false;
-    this.place();
+    this.updatePosition();
   }
 
   close() {
@@ -90,24 +90,24 @@ export class TermCard {
   }
 
   /** Places the card below the term, or above it if the space below is too small. */
-  place() {
+  updatePosition() {
     if (!this.term) return;
     if (!this.term.isConnected) {
       this.close();
       return;
     }
     const box = this.term.getClientRects()[0] ?? { left: 0, top: -1, bottom: -1 };
-    const [left, top, bottom, room] = [box.left, box.top, box.bottom, innerHeight].map((each) => each / pageZoom());
-    if (bottom < 0 || top > room) {
+    const [left, top, bottom, windowHeight] = [box.left, box.top, box.bottom, innerHeight].map((item) => item / pageZoom());
+    if (bottom < 0 || top > windowHeight) {
       this.close();
       return;
     }
     const { offsetWidth: width, offsetHeight: height } = this.element;
-    const below = bottom + GAP + height <= room || top < height + GAP;
-    const at = {
+    const below = bottom + GAP + height <= windowHeight || top < height + GAP;
+    const position = {
       left: Math.max(GAP, Math.min(left, document.documentElement.clientWidth - width - GAP)),
       top: below ? bottom + GAP : top - GAP - height,
     };
-    Object.assign(this.element.style, { left: `${at.left}px`, top: `${at.top}px` });
+    Object.assign(this.element.style, { left: `${position.left}px`, top: `${position.top}px` });
   }
 }

@@ -78,8 +78,8 @@ class Terms {
     }
     const glossary = this.glossary();
     for (const node of texts(view)) {
-      const fresh = glossary.find(node.data).filter(({ term }, place, all) => {
-        return !seen.has(term) && all.findIndex((each) => each.term === term) === place;
+      const fresh = glossary.find(node.data).filter(({ term }, index, all) => {
+        return !seen.has(term) && all.findIndex((item) => item.term === term) === index;
       });
       if (!fresh.length || !node.parentElement.checkVisibility() || SPLIT.test(getComputedStyle(node.parentElement).display)) continue;
       for (const match of fresh.reverse()) this.wrap(node, match); // last match first, so that offsets stay valid

@@ -14,7 +14,7 @@ export function showTooltip(event, text) {
   tooltip.textContent = text;
   tooltip.hidden = false;
   const { offsetWidth: width, offsetHeight: height } = tooltip;
-  const [x, y, room] = [event.clientX, event.clientY, innerWidth].map((each) => each / pageZoom());
+  const [x, y, room] = [event.clientX, event.clientY, innerWidth].map((item) => item / pageZoom());
   tooltip.style.left = `${Math.max(4, Math.min(room - width - 8, x + TOOLTIP_OFFSET))}px`;
   tooltip.style.top = `${y - height - TOOLTIP_OFFSET < 4 ? y + TOOLTIP_OFFSET : y - height - TOOLTIP_OFFSET / 2}px`;
 }
@@ -24,5 +24,5 @@ export const hideTooltip = () => {
 };
 
 /** Colour of a value: diverging around zero if `scale` is 'signed', else sequential. */
-export const valueColour = (value, scale, most) =>
-  scale === 'signed' ? scaleColour('difference', 0.5 + value / most / 2) : scaleColour('headlight', value / most);
+export const valueColour = (value, scale, maximum) =>
+  scale === 'signed' ? scaleColour('difference', 0.5 + value / maximum / 2) : scaleColour('headlight', value / maximum);

@@ -39,21 +39,21 @@ export class TranslatedText {
     this.element.lang = language;
     const nodes = [];
     let end = 0;
-    for (const [place, token] of tokens.entries()) {
+    for (const [index, token] of tokens.entries()) {
       if (token.special || token.piece > 0) continue;
-      const last = token.pieces > 1 ? (tokens[place + token.pieces - 1] ?? token) : token;
+      const last = token.pieces > 1 ? (tokens[index + token.pieces - 1] ?? token) : token;
       const apart = token.start > end && nodes.length > 0;
       if (apart) nodes.push(text.slice(end, token.start));
       const joins = nodes.length > 0 && !apart; // pieces of one word share an edge
       if (joins) nodes.at(-1).classList.add('joined');
       end = Math.max(end, last.end);
-      const keys = tokens.slice(place, place + (token.pieces || 1)).map(({ key }) => key);
-      const data = { place, ...(token.key ? { keys: keys.join(' ') } : {}) };
+      const keys = tokens.slice(index, index + (token.pieces || 1)).map(({ key }) => key);
+      const data = { place: index, ...(token.key ? { keys: keys.join(' ') } : {}) };
       const word = make('span', { class: 'word', role: 'button', tabindex: nodes.length ? -1 : 0, data }, readsAs(token, text));
       word.style.setProperty('--doubt', doubtShade(token.probability) || 'transparent');
       word.classList.toggle('joins', joins);
-      word.classList.toggle('forced', forced === place);
-      if (!prefersReducedMotion() && before[place] !== token.id) word.classList.add('arrives');
+      word.classList.toggle('forced', forced === index);
+      if (!prefersReducedMotion() && before[index] !== token.id) word.classList.add('arrives');
       if (token.probability !== undefined)
         word.setAttribute(
           'aria-label',
@@ -101,8 +101,8 @@ export class TranslatedText {
   }
 
   open(word) {
-    const place = Number(word.dataset.place);
-    const token = this.tokens[place];
+    const index = Number(word.dataset.place);
+    const token = this.tokens[index];
     if (!token?.alternatives) return;
     if (this.opened !== word) this.opened?.removeAttribute('aria-expanded');
     this.opened = word;
@@ -118,7 +118,7 @@ export class TranslatedText {
         bar,
         make('span', { class: 'numeric', title: fourDecimals(probability) }, threeDecimals(probability)),
       );
-      if (id !== null) button.addEventListener('click', () => this.choose(place, id));
+      if (id !== null) button.addEventListener('click', () => this.choose(index, id));
       return button;
     };
     replace(

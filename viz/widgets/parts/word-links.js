@@ -5,14 +5,14 @@
 /** Words or tokens of one sentence, without special tokens. */
 export function linkUnits(tokens, text, byWords) {
   const units = [];
-  for (const [place, token] of tokens.entries()) {
+  for (const [index, token] of tokens.entries()) {
     if (token.special) continue;
     const last = units.at(-1);
     if (byWords && last && token.word != null && token.word === last.word) {
-      last.places.push(place);
+      last.places.push(index);
       last.end = token.end;
       last.label = text.slice(last.start, token.end).trim();
-    } else units.push({ word: token.word, start: token.start, end: token.end, places: [place], label: token.label });
+    } else units.push({ word: token.word, start: token.start, end: token.end, places: [index], label: token.label });
   }
   return units.map(({ places, label }) => ({ places, label }));
 }
@@ -21,16 +21,16 @@ export function linkUnits(tokens, text, byWords) {
 export function attentionLinks(map, targets, sources, shift) {
   if (!sources.length) return [];
   return targets.map((unit, target) => {
-    const own = sources.map((source) => linkWeight(map, unit, source, shift));
-    return [own.indexOf(Math.max(...own)), target];
+    const weights = sources.map((source) => linkWeight(map, unit, source, shift));
+    return [weights.indexOf(Math.max(...weights)), target];
   });
 }
 
 /** Sum of the weights from a target unit to a source unit. */
 function linkWeight({ weights, rows, columns }, { places }, source, shift) {
   let sum = 0;
-  for (const place of places) {
-    const row = Math.min(place + shift, rows - 1);
+  for (const index of places) {
+    const row = Math.min(index + shift, rows - 1);
     for (const column of source.places) sum += weights[row * columns + column] || 0;
   }
   return sum;
@@ -53,9 +53,9 @@ export function linkCounts(links, gold) {
   const sure = [...gold.values()].filter(Boolean).length;
   const right = links.filter(([source, target]) => gold.has(key(source, target))).length;
   const rightAndSure = links.filter(([source, target]) => gold.get(key(source, target))).length;
-  const most = links.length + sure;
+  const total = links.length + sure;
   return {
-    rate: most ? 1 - (right + rightAndSure) / most : 0,
+    rate: total ? 1 - (right + rightAndSure) / total : 0,
     precision: links.length ? right / links.length : 1,
     recall: sure ? rightAndSure / sure : 1,
   };
@@ -73,7 +73,7 @@ export function rankHeads(translation, sources, targets, gold) {
       }
     }
   }
-  return heads.sort((one, other) => one.rate - other.rate || other.weight - one.weight);
+  return heads.sort((a, b) => a.rate - b.rate || b.weight - a.weight);
 }
 
 const ENTRY = /^(\d+)([-?])(\d+)(p?)$/;
@@ -92,6 +92,6 @@ export function readPharaoh(text, sources, targets) {
 
 export function writePharaoh(gold) {
   const parts = [...gold].map(([name, sure]) => [...name.split('-').map(Number), sure]);
-  parts.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
+  parts.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   return parts.map(([source, target, sure]) => `${source}-${target}${sure ? '' : 'p'}`).join(' ');
 }

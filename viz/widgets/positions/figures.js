@@ -136,7 +136,7 @@ export class EncodingFigures {
     const names =
       heads.length > 1 ? heads.map((_, head) => t('positions_pick_head_number', { number: head + 1 })) : [t('positions_map_buckets')];
     const formatValue = (value) => (this.answer.form === 'buckets' ? value : signed(value, 4));
-    const rows = Array.from(distances, (distance, place) => [distance, ...values.map((headValues) => formatValue(headValues[place]))]);
+    const rows = Array.from(distances, (distance, index) => [distance, ...values.map((headValues) => formatValue(headValues[index]))]);
     this.second.table(t('positions_numbers'), [title, ...names], rows);
   }
 

@@ -17,9 +17,9 @@ const FORMULAS = {
 
 /** The formula of an encoding as lines of text; `offset`: table row of the first position. */
 export function listFormulas({ encoding, base, offset, closed }) {
-  const place = offset ? `(p + ${offset})` : 'p';
+  const position = offset ? `(p + ${offset})` : 'p';
   const lines = FORMULAS[closed ? 'closed_waves' : encoding] ?? [];
-  return lines.map((line) => line.replace('BASE', base).replace('PLACE', place));
+  return lines.map((line) => line.replace('BASE', base).replace('PLACE', position));
 }
 
 /** The formula of an encoding as elements. */

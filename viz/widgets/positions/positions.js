@@ -38,7 +38,7 @@ class PositionsTab {
     this.lesson = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'learn', lesson: 'positions..0' }) });
     this.list = make('div', { class: 'encodings', role: 'radiogroup' });
     this.title = make('h2', {});
-    this.own = make('span', { class: 'own' });
+    this.ownTag = make('span', { class: 'own' });
     this.description = make('p', { class: 'explains' });
     this.formula = make('div', { class: 'formula' });
     this.where = make('p', { class: 'quiet' });
@@ -51,7 +51,7 @@ class PositionsTab {
     const length = make('label', { class: 'picker' }, this.lengthName, this.slider, this.reading);
     this.controls = make('div', { class: 'controls' }, length, this.follow);
     this.figures = new EncodingFigures();
-    const head = make('div', { class: 'headline' }, this.title, this.own);
+    const head = make('div', { class: 'headline' }, this.title, this.ownTag);
     const texts = make('div', { class: 'told' }, head, this.description, this.formula, this.where);
     const detail = make('div', { class: 'detail' }, texts, this.controls, this.note, this.error, this.figures.element);
     this.root.append(make('div', { class: 'lead' }, this.lead, this.lesson), make('div', { class: 'two' }, this.list, detail));
@@ -127,7 +127,7 @@ class PositionsTab {
     this.lesson.textContent = t('positions_lesson');
     this.lesson.hidden = !document.getElementById('panel-learn');
     this.title.textContent = t(`positions_name_${encoding}`);
-    this.own.textContent = encoding === own ? t('positions_own', { model: this.model }) : '';
+    this.ownTag.textContent = encoding === own ? t('positions_own', { model: this.model }) : '';
     this.description.textContent = t(`positions_says_${encoding}`) + (answer.beside ? ` ${t('positions_beside')}` : '');
     const baseEncoding = encoding === 'sinusoidal_halves' ? 'sinusoidal' : encoding;
     replace(this.formula, ...formulaLines(answer));

@@ -21,7 +21,7 @@ const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
 
 /**
- * Inflates the files of a zip archive. Returns them by name, without files for which `wanted` returns false.
+ * Inflates the files of a zip archive. Returns them by name, without files for which `filter` returns false.
  * @param {Uint8Array<ArrayBuffer>} bytes
  * @param {(name: string) => boolean} filter
  */

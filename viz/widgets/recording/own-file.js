@@ -30,7 +30,7 @@ class OwnFile {
     this.turn = 0;
     this.description = make('p', { class: 'lead' });
     this.picker = new FilePicker(FILE_TYPES.join(), (file) => this.open(file));
-    const link = (act) => make('button', { type: 'button', class: 'link', onclick: act });
+    const link = (onClick) => make('button', { type: 'button', class: 'link', onclick: onClick });
     this.sample = link(() => this.open(sampleFile(state.translation)));
     this.save = link(() => {
       const file = sampleFile(state.translation);
@@ -75,7 +75,7 @@ class OwnFile {
     this.draw();
   }
 
-  /** No file is shown. */
+  /** Closes the file. */
   clear() {
     this.view?.destroy();
     this.view = null;
@@ -94,7 +94,7 @@ class OwnFile {
 }
 
 /**
- * Opens a file that is dropped anywhere on the page where nothing else takes it. Without this, the browser would leave the
+ * Opens a file that is dropped on the page outside of other drop targets. Without this, the browser would leave the
  * page for a file of an unknown type.
  */
 function mountDrop(open) {

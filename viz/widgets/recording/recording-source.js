@@ -11,7 +11,7 @@ export class RecordingSource extends TranslationSource {
     super(recording);
     this.recording = recording;
     this.kinds = recording.kinds;
-    this.merges = [recording.source, recording.target].some((tokens) => tokens.some(({ special }) => special) || joins(tokens));
+    this.merges = [recording.source, recording.target].some((tokens) => tokens.some(({ special }) => special) || hasSplitWords(tokens));
   }
 
   /** Layer numbers in the model, of the first kind. */
@@ -34,10 +34,15 @@ export class RecordingSource extends TranslationSource {
       ['source', source, source_text],
       ['target', labelsInputs ? target : [start, ...target], text],
     ];
-    const about = { language: '', named: false, idle: false };
+    const options = { language: '', named: false, idle: false };
     return sides
       .filter(([side]) => used.has(side))
-      .map(([side, tokens, own]) => ({ ...about, side, tokens: tokens.filter((token) => special || !token.special), text: own }));
+      .map(([side, tokens, sideText]) => ({
+        ...options,
+        side,
+        tokens: tokens.filter((token) => special || !token.special),
+        text: sideText,
+      }));
   }
 
   headName({ layer, head }) {
@@ -54,13 +59,13 @@ export class RecordingSource extends TranslationSource {
     if (head === 'max') return [t('maximum_note')];
     const { weights, rows, columns } = this.recording.map(kind, layer, head);
     if (weights.every((weight) => weight !== weight)) return [t('recorded_coming')];
-    let covered = 0;
+    let effectiveCount = 0;
     for (let row = 0; row < rows; row++) {
       let entropy = 0;
       for (const weight of weights.subarray(row * columns, (row + 1) * columns)) if (weight > 0) entropy -= weight * Math.log2(weight);
-      covered += 2 ** entropy / rows;
+      effectiveCount += 2 ** entropy / rows;
     }
-    return [t('recorded_covers', { spread: covered.toFixed(1) })];
+    return [t('recorded_covers', { spread: effectiveCount.toFixed(1) })];
   }
 
   rowVerb(view) {
@@ -70,4 +75,4 @@ export class RecordingSource extends TranslationSource {
 }
 
 /** Whether some words have several tokens. */
-const joins = (tokens) => tokens.some(({ word }, place) => word != null && word === tokens[place - 1]?.word);
+const hasSplitWords = (tokens) => tokens.some(({ word }, index) => word != null && word === tokens[index - 1]?.word);

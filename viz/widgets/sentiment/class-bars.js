@@ -24,17 +24,17 @@ export function directionName(review, about, sign) {
 /** Indices of the predicted classes: the most probable one if classes are exclusive, else all with p > 0.5. */
 export function predictedClasses({ probabilities, exclusive }) {
   const order = orderByProbability(probabilities);
-  return exclusive ? order.slice(0, 1) : order.filter((place) => probabilities[place] > 0.5);
+  return exclusive ? order.slice(0, 1) : order.filter((index) => probabilities[index] > 0.5);
 }
 
 /** Name of the verdict. */
 export function verdictName({ classes }, predicted) {
   if (predicted.length > NAMED_CLASSES) return t('sentiment_several', { count: predicted.length, all: classes.length });
-  return predicted.map((place) => className(classes[place])).join(t('sentiment_and')) || t('sentiment_none');
+  return predicted.map((index) => className(classes[index])).join(t('sentiment_and')) || t('sentiment_none');
 }
 
 function orderByProbability(probabilities) {
-  return probabilities.map((_, place) => place).sort((one, other) => probabilities[other] - probabilities[one] || one - other);
+  return probabilities.map((_, index) => index).sort((a, b) => probabilities[b] - probabilities[a] || a - b);
 }
 
 /** Initial class for word contributions: the second of two, else the most probable. */
@@ -50,9 +50,9 @@ export class ClassBars {
     this.choose = choose;
     this.description = make('p', { class: 'quiet' });
     this.first = make('div', { class: 'class-lines', role: 'group' });
-    this.rest = make('div', { class: 'class-lines', role: 'group' });
+    this.otherLines = make('div', { class: 'class-lines', role: 'group' });
     this.summary = make('summary', {});
-    this.others = make('details', {}, this.summary, this.rest);
+    this.others = make('details', {}, this.summary, this.otherLines);
     this.element = make('div', { class: 'classes', hidden: true }, this.first, this.others, this.description);
   }
 
@@ -61,11 +61,11 @@ export class ClassBars {
     if (this.element.hidden) return;
     const order = orderByProbability(review.probabilities);
     const visible = order.filter((place, rank) => rank < SHOWN_CLASSES || place === about);
-    const rest = order.filter((place) => !visible.includes(place));
-    for (const group of [this.first, this.rest]) group.setAttribute('aria-label', t('sentiment_classes'));
+    const rest = order.filter((classIndex) => !visible.includes(classIndex));
+    for (const group of [this.first, this.otherLines]) group.setAttribute('aria-label', t('sentiment_classes'));
     this.drawKeepingFocus(() => {
-      replace(this.first, ...visible.map((place) => this.line(review, place, about)));
-      replace(this.rest, ...rest.map((place) => this.line(review, place, about)));
+      replace(this.first, ...visible.map((position) => this.line(review, position, about)));
+      replace(this.otherLines, ...rest.map((index) => this.line(review, index, about)));
     });
     this.others.hidden = !rest.length;
     this.summary.textContent = t('sentiment_other_classes', { count: rest.length });
@@ -75,18 +75,18 @@ export class ClassBars {
   /** Rebuild the rows and restore the keyboard focus. */
   drawKeepingFocus(draw) {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement);
-    const at = this.element.contains(focused) ? focused?.dataset.place : null;
+    const focusedIndex = this.element.contains(focused) ? focused?.dataset.place : null;
     draw();
-    if (at != null) this.element.querySelector(`[data-place="${at}"]`)?.focus();
+    if (focusedIndex != null) this.element.querySelector(`[data-place="${focusedIndex}"]`)?.focus();
   }
 
-  line({ classes, probabilities }, place, about) {
-    const probability = probabilities[place];
+  line({ classes, probabilities }, index, selectedClass) {
+    const probability = probabilities[index];
     const bar = make('span', { class: 'bar', 'aria-hidden': 'true' }, make('i', { style: `width:${(100 * probability).toFixed(1)}%` }));
-    const name = className(classes[place]);
+    const name = className(classes[index]);
     return make(
       'button',
-      { type: 'button', 'aria-pressed': String(place === about), data: { place }, onclick: () => this.choose(place) },
+      { type: 'button', 'aria-pressed': String(index === selectedClass), data: { place: index }, onclick: () => this.choose(index) },
       make('span', { class: 'name', title: name }, name),
       bar,
       make('span', { class: 'numeric', title: fourDecimals(probability) }, threeDecimals(probability)),

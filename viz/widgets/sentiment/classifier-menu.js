@@ -43,7 +43,7 @@ export class ClassifierMenu {
   draw() {
     this.element.hidden = this.models.length < 2;
     this.element.setAttribute('aria-label', t('sentiment_model'));
-    replace(this.element, ...this.models.map((model, place) => make('option', { value: place }, kindName(model))));
+    replace(this.element, ...this.models.map((model, index) => make('option', { value: index }, kindName(model))));
     this.element.value = String(this.models.indexOf(this.model));
   }
 }

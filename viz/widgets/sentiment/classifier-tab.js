@@ -65,7 +65,7 @@ class ClassifierTab {
     this.verdictName = make('b', {});
     this.verdict = make('div', { class: 'verdict', role: 'status' });
     this.axis = make('div', { class: 'axis', 'aria-hidden': 'true' });
-    this.bars = new ClassBars((about) => this.selectClass(about));
+    this.bars = new ClassBars((classIndex) => this.selectClass(classIndex));
     this.sum = make('p', { class: 'quiet numeric sum' });
     this.unread = make('p', { class: 'quiet unread' });
     const answer = make(
@@ -106,10 +106,10 @@ class ClassifierTab {
   }
 
   /** Shows the word contributions for another class. */
-  selectClass(about) {
-    this.about = about;
+  selectClass(classIndex) {
+    this.classIndex = classIndex;
     this.drawVerdict();
-    this.shares.show(this.review, about);
+    this.shares.show(this.review, classIndex);
   }
 
   classifyExample(example) {
@@ -161,11 +161,11 @@ class ClassifierTab {
       const review = await callWithRetry(this.judgeOnServer, { text, model: model?.name ?? '' });
       if (turn !== this.turn) return undefined;
       this.error.textContent = '';
-      const own = Boolean(model?.linear);
-      const read = review.tokens.map((token, place) => ({ ...token, unknown: review.unknown.includes(place) }));
+      const isLinear = Boolean(model?.linear);
+      const read = review.tokens.map((token, index) => ({ ...token, unknown: review.unknown.includes(index) }));
       const tokens = withPositions(read, review.text);
-      this.review = { ...review, tokens, own, language: model?.source ?? '' };
-      this.about = defaultClass(this.review);
+      this.review = { ...review, tokens, own: isLinear, language: model?.source ?? '' };
+      this.classIndex = defaultClass(this.review);
       this.linked = reviewLink(text, this.config.examples[0]?.text, this.menu.name);
       this.review.unlinked = this.linked.long;
       set({ review: this.linked.review, classifier: this.linked.classifier });
@@ -227,7 +227,7 @@ class ClassifierTab {
     this.hint.textContent = isTouch() ? '' : t('sentiment_enter');
     this.verdictName.textContent = t('sentiment_verdict');
     this.examples.setAttribute('aria-label', t('sentiment_examples'));
-    const options = this.config.examples.map(({ name }, place) => make('option', { value: place }, t(`sentiment_example_${name}`)));
+    const options = this.config.examples.map(({ name }, index) => make('option', { value: index }, t(`sentiment_example_${name}`)));
     replace(this.examples, make('option', { value: -1, disabled: true, hidden: true }, t('sentiment_examples')), ...options);
     this.examples.value = this.config.examples.findIndex(({ text }) => text === this.text.value);
     const card = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'models' }) }, t('sentiment_card'));
@@ -248,7 +248,7 @@ class ClassifierTab {
       t('sentiment_probability', { probability: threeDecimals(probability) }),
     );
     replace(this.verdict, make('b', {}, verdictName(review, predicted)), predicted.length === 1 ? number : null);
-    this.bars.show(review, this.about);
+    this.bars.show(review, this.classIndex);
     this.axis.hidden = !isPair(review);
     const mark = make('i', { style: `left:${(100 * probabilities.at(-1)).toFixed(2)}%` });
     replace(
@@ -268,7 +268,7 @@ class ClassifierTab {
   async drawReview() {
     if (!this.review || state.tab !== 'sentiment') return;
     this.below.hidden = false;
-    this.shares.show(this.review, this.about);
+    this.shares.show(this.review, this.classIndex);
     this.heads.show(this.review);
   }
 

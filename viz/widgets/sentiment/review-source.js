@@ -23,18 +23,24 @@ export class ReviewSource {
     const { mapped, tokens } = this;
     const [layers, heads] = review.shape;
     const rows = mapped ? tokens : [{ ...tokens[0], key: 'mean', label: '', full: '' }];
-    const about = { kind: 'encoder', rows, columns: tokens };
+    const base = { kind: 'encoder', rows, columns: tokens };
     const numbers = mapped ? decodeWeights(review.attention.letters) : null;
     const size = tokens.length ** 2;
     const map = (place) => Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / LEVEL_OF_ONE);
-    const single = Array.from({ length: layers * heads }, (_, place) => {
-      const [layer, head] = [Math.floor(place / heads), place % heads];
+    const single = Array.from({ length: layers * heads }, (_, position) => {
+      const [layer, head] = [Math.floor(position / heads), position % heads];
       const average = Float32Array.from(review.received[layer][head]);
-      return { ...about, layer, head, weights: mapped ? map(place) : average, average };
+      return { ...base, layer, head, weights: mapped ? map(position) : average, average };
     });
     const averaged = (layer, head) => {
-      const those = single.filter((view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head));
-      return { ...about, layer, head, weights: mean(those.map((view) => view.weights)), average: mean(those.map((view) => view.average)) };
+      const selectedViews = single.filter((view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head));
+      return {
+        ...base,
+        layer,
+        head,
+        weights: mean(selectedViews.map((view) => view.weights)),
+        average: mean(selectedViews.map((view) => view.average)),
+      };
     };
     const ofLayers = this.layered ? [...Array(layers).keys()].map((layer) => averaged(layer, 'mean')) : [];
     const ofHeads = this.layered ? [...Array(heads).keys()].map((head) => averaged('mean', head)) : [];
@@ -65,8 +71,8 @@ export class ReviewSource {
   thumbnailMap(kind, head) {
     const view = this.view(kind, head);
     if (this.mapped) return view;
-    const greatest = maxWeight(view.weights);
-    return { ...view, weights: view.weights.map((weight) => weight / greatest) };
+    const maximum = maxWeight(view.weights);
+    return { ...view, weights: view.weights.map((weight) => weight / maximum) };
   }
 
   sentences() {
@@ -94,8 +100,8 @@ export class ReviewSource {
   shownCaption(view, { rows, columns }) {
     if (rows) {
       const strongest = maxWeight(rowWeights(view, rows[0]));
-      const most = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
-      return fillElements(t('sentiment_row', { most }), this.token(view, 'rows', rows));
+      const maximum = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
+      return fillElements(t('sentiment_row', { most: maximum }), this.token(view, 'rows', rows));
     }
     if (columns) return fillElements(t('sentiment_column'), this.token(view, 'columns', columns));
     return [t('sentiment_average', { most: fourDecimals(maxWeight(view.average)) })];
@@ -111,8 +117,8 @@ export class ReviewSource {
     return view.average;
   }
 
-  restText(view, place) {
-    return fillElements(t('sentiment_gets'), this.token(view, 'columns', [place]));
+  restText(view, index) {
+    return fillElements(t('sentiment_gets'), this.token(view, 'columns', [index]));
   }
 
   token(view, axis, places) {

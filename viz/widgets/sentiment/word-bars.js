@@ -9,16 +9,16 @@ const [HIGHEST, STRONG] = [56, 0.25]; // bar height in pixels; a word is bold fr
 /**
  * A cell per word. `data-keys` of its `.token` lists the positions of its tokens.
  * @param {{ label: string, places: number[], value: number, unknown?: boolean }[]} words
- * @param {number} most largest absolute value
+ * @param {number} maximum largest absolute value
  */
-export function wordBars(words, most) {
+export function wordBars(words, maximum) {
   return words.map(({ label, places, value, unknown }) => {
-    const part = value / most;
+    const part = value / maximum;
     const bar = make('i', {
       style: `height:${(HIGHEST * Math.abs(part)).toFixed(1)}px;background:${cssColour(scaleColour('difference', 0.5 + part / 2))}`,
     });
     const number = make('small', { class: 'numeric' }, signed(value, 2));
-    const keys = places.map((place) => `r${place}`).join(' ');
+    const keys = places.map((position) => `r${position}`).join(' ');
     const word = make('span', { class: `token${unknown ? ' unknown' : ''}`, data: { keys } }, label);
     const classes = `cell${Math.abs(part) >= STRONG ? ' strong' : ''}`;
     return make(

@@ -74,8 +74,8 @@ export class WordContributions {
 
   /** @param {number} about class that the contributions are for */
   show(review, about) {
-    const same = review.tokens === this.review?.tokens && about === this.about;
-    if (!same) this.pinned = null;
+    const isSame = review.tokens === this.review?.tokens && about === this.about;
+    if (!isSame) this.pinned = null;
     const pinnedIndex = this.pinned ? [...this.strip.querySelectorAll('.token')].indexOf(this.pinned) : -1;
     this.review = review;
     this.about = about;
@@ -84,7 +84,7 @@ export class WordContributions {
     this.values = this.getValues(account);
     this.whole = account === 'erased'; // values are per word and are not summed over its tokens
     const words = this.wordValues();
-    this.most = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
+    this.maxValue = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
     this.description.textContent = this.saysHow(account);
     this.note.textContent = [
@@ -97,17 +97,17 @@ export class WordContributions {
     this.summary.textContent = t('sentiment_all');
     this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
-    const tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}` }));
-    const few = Boolean(account) && words.length <= MOST_BARS;
-    this.strip.classList.toggle('bars', few);
-    if (few) replace(this.strip, ...wordBars(words, this.most));
+    const tokens = review.tokens.map((token, index) => ({ ...token, key: `r${index}` }));
+    const drawsBars = Boolean(account) && words.length <= MOST_BARS;
+    this.strip.classList.toggle('bars', drawsBars);
+    if (drawsBars) replace(this.strip, ...wordBars(words, this.maxValue));
     else replace(this.strip, ...spans(tokens, review.text));
-    if (!few) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
+    if (!drawsBars) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
     this.pinned = pinnedIndex < 0 ? null : this.strip.querySelectorAll('.token')[pinnedIndex];
-    const most = threeDecimals(this.most);
+    const maximum = threeDecimals(this.maxValue);
     const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[about])];
     for (const part of [this.legend, this.lists, this.readout, this.all]) part.hidden = !account;
-    replace(this.legend, colourRamp('difference', `${less} −${most}`.trim(), `+${most} ${more}`));
+    replace(this.legend, colourRamp('difference', `${less} −${maximum}`.trim(), `+${maximum} ${more}`));
     replace(this.lists, this.list(words, -1), this.list(words, 1));
     this.point(null);
     this.fill();
@@ -153,12 +153,12 @@ export class WordContributions {
   }
 
   sumContributions(places) {
-    return this.whole ? this.values[places[0]] : places.reduce((sum, place) => sum + this.values[place], 0);
+    return this.whole ? this.values[places[0]] : places.reduce((sum, index) => sum + this.values[index], 0);
   }
 
   paint(span) {
     const value = this.sumContributions(getPlaces(span));
-    const rgb = Math.abs(value) < MIN_SHADE * this.most ? null : scaleColour('difference', 0.5 + value / this.most / 2);
+    const rgb = Math.abs(value) < MIN_SHADE * this.maxValue ? null : scaleColour('difference', 0.5 + value / this.maxValue / 2);
     span.style.backgroundColor = rgb ? cssColour(rgb) : '';
     span.style.color = rgb ? textColourOn(rgb) : '';
   }
@@ -166,7 +166,7 @@ export class WordContributions {
   /** Highlights the token under the pointer, else the pinned one. */
   point(pointed) {
     const span = pointed ?? this.pinned;
-    for (const each of this.strip.querySelectorAll('.token.chosen')) each.classList.remove('chosen');
+    for (const item of this.strip.querySelectorAll('.token.chosen')) item.classList.remove('chosen');
     span?.classList.add('chosen');
     if (!span) {
       this.value.textContent = '';
@@ -189,10 +189,10 @@ export class WordContributions {
   /** Whole words with the positions and the value of their tokens. */
   wordValues() {
     const byWord = new Map();
-    for (const [place, token] of this.review.tokens.entries()) {
-      const key = token.word ?? `special ${place}`;
+    for (const [index, token] of this.review.tokens.entries()) {
+      const key = token.word ?? `special ${index}`;
       const word = byWord.get(key) ?? { places: [], start: token.start, label: token.label };
-      word.places.push(place);
+      word.places.push(index);
       word.unknown ||= token.unknown;
       if (!token.special) word.label = this.review.text.slice(word.start, token.end);
       byWord.set(key, word);
@@ -202,9 +202,9 @@ export class WordContributions {
   }
 
   list(words, sign) {
-    const best = words.filter(({ value }) => value * sign > 0).sort((one, other) => (other.value - one.value) * sign);
+    const best = words.filter(({ value }) => value * sign > 0).sort((a, b) => (b.value - a.value) * sign);
     const rows = best.slice(0, LISTED).map(({ label, value }) => {
-      const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.most).toFixed(1)}%` });
+      const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.maxValue).toFixed(1)}%` });
       return make(
         'div',
         {},
@@ -225,13 +225,13 @@ export class WordContributions {
   fill() {
     if (!this.all.open) return;
     const { shares, erased, language } = this.review;
-    const row = (token, place) =>
+    const row = (token, index) =>
       make(
         'tr',
         {},
         make('th', { scope: 'row', lang: language, class: token.unknown ? 'unknown' : null }, token.full ?? token.label),
-        shares ? make('td', {}, signed(shares[place], 4)) : null,
-        erased ? make('td', {}, token.special ? '–' : signed(erased[this.about][place], 4)) : null,
+        shares ? make('td', {}, signed(shares[index], 4)) : null,
+        erased ? make('td', {}, token.special ? '–' : signed(erased[this.about][index], 4)) : null,
       );
     const columns = ['sentiment_token', ...(shares ? ['sentiment_contribution'] : []), ...(erased ? ['sentiment_erased'] : [])];
     const names = columns.map((key) => make('th', { scope: 'col' }, t(key)));

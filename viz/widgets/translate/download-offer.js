@@ -37,7 +37,7 @@ export class DownloadOffer {
     this.description = make('p', { class: 'quiet' });
     this.bar = make('progress', {});
     this.progress = make('span', { class: 'quiet numeric far' });
-    this.button = make('button', { type: 'button', class: 'fetch', onclick: () => this.act() });
+    this.button = make('button', { type: 'button', class: 'fetch', onclick: () => this.run() });
     this.dismiss = make('button', { type: 'button', class: 'link', onclick: () => this.close() });
     this.status = make('p', { class: 'hidden-text', role: 'status' });
     this.error = make('p', { class: 'error', id: 'option-model-error', role: 'alert' });
@@ -97,7 +97,7 @@ export class DownloadOffer {
     }
   }
 
-  act() {
+  run() {
     if (this.phase === 'asking') return; // size and license are not loaded yet
     if (this.busy) {
       this.pause();
@@ -169,7 +169,7 @@ export class DownloadOffer {
   /** @param {import('messages').Downloaded} downloaded */
   onDownloaded({ name, models, kind }) {
     this.watchdog.stop();
-    const model = models.find((each) => each.name === name);
+    const model = models.find((item) => item.name === name);
     if (kind === 'classifier' && model) {
       this.showClassifierReady(model);
       return;
@@ -200,9 +200,9 @@ export class DownloadOffer {
     this.manual.textContent = t('hub_by_hand');
     this.panel.hidden = phase === 'away';
     if (phase === 'away') return;
-    const known = { ...model, ...(plan ?? {}), where: 'hub' };
-    const pair = pairName(known);
-    const name = make('b', {}, pair ? `${pair} · ${kindName(known)}` : model.name);
+    const plannedModel = { ...model, ...(plan ?? {}), where: 'hub' };
+    const pair = pairName(plannedModel);
+    const name = make('b', {}, pair ? `${pair} · ${kindName(plannedModel)}` : model.name);
     replace(this.title, name, pair ? make('span', { class: 'quiet', lang: 'en' }, model.name) : null);
     this.panel.setAttribute('aria-label', t('offer_label', { model: model.name }));
     this.facts.textContent = this.factsText(plan, model);

@@ -16,14 +16,14 @@ export class Examples {
 
   /** The first example of a model. */
   first(model) {
-    return this.examples.find((each) => each.model === model);
+    return this.examples.find((example) => example.model === model);
   }
 
   /** Select the example that matches `text`. */
   draw(text) {
     this.element.setAttribute('aria-label', t('examples'));
-    const options = this.examples.map(({ name }, place) => make('option', { value: place }, t(`example_${name}`)));
+    const options = this.examples.map(({ name }, index) => make('option', { value: index }, t(`example_${name}`)));
     replace(this.element, make('option', { value: -1, disabled: true, hidden: true }, t('examples')), ...options);
-    this.element.value = this.examples.findIndex((each) => each.text === text);
+    this.element.value = this.examples.findIndex((example) => example.text === text);
   }
 }

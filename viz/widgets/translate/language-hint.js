@@ -35,14 +35,14 @@ export class LanguageHint {
   /** The detected language, and buttons for models that translate from it. */
   offers(hint) {
     const detected = t('hint_looks', { name: languageName(hint.language) });
-    const buttons = hint.offers.slice(0, MAX_OFFERS).map((offer, place) => this.button(offer, place));
+    const buttons = hint.offers.slice(0, MAX_OFFERS).map((offer, index) => this.button(offer, index));
     const description = buttons.length ? detected : `${detected} ${t('hint_reads', { name: languageName(hint.reads) })}`;
     return [`${description} `, ...buttons];
   }
 
-  button(offer, place) {
+  button(offer, index) {
     const values = { source: languageName(offer.source), target: languageName(offer.target) };
-    const description = t(place ? 'model_languages' : 'hint_translate', values);
+    const description = t(index ? 'model_languages' : 'hint_translate', values);
     return make('button', { type: 'button', class: 'link', title: offer.model, onclick: () => this.onSelect(offer) }, description);
   }
 }

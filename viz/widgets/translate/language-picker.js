@@ -21,13 +21,18 @@ export class LanguagePicker {
   /** `model`: the model of the shown translation. */
   draw(model) {
     const codes = model?.[`${this.side}s`] ?? [];
-    const several = codes.length > 1;
-    this.name.classList.toggle('hidden-text', several);
-    this.picker.element.hidden = !several;
-    if (!several) return;
-    const used = state.translation?.request[`${this.side}_language`] || model[`default_${this.side}`];
+    const hasChoice = codes.length > 1;
+    this.name.classList.toggle('hidden-text', hasChoice);
+    this.picker.element.hidden = !hasChoice;
+    if (!hasChoice) return;
+    const current = state.translation?.request[`${this.side}_language`] || model[`default_${this.side}`];
     const items = codes.map((code) => ({ value: code, text: languageName(code), more: languageName(code) === code ? '' : code }));
-    items.sort((one, other) => one.text.localeCompare(other.text, state.language));
-    this.picker.fill({ label: t(`option_${this.side}_language`), shown: languageName(used), groups: [{ name: '', items }], chosen: used });
+    items.sort((a, b) => a.text.localeCompare(b.text, state.language));
+    this.picker.fill({
+      label: t(`option_${this.side}_language`),
+      shown: languageName(current),
+      groups: [{ name: '', items }],
+      chosen: current,
+    });
   }
 }

@@ -56,7 +56,7 @@ export class Live {
     this.timer = undefined;
     /** @type {Timer | undefined} of the full translation */
     this.restTimer = undefined;
-    /** @type {{ text: string, at: number, full: boolean } | null} the pending request */
+    /** @type {{ text: string, startTime: number, full: boolean } | null} the pending request */
     this.inFlight = null;
     this.hasChanged = false; // the sentence has changed since; check again after the answer
     this.isGreedy = false; // the last live answer was of one pass
@@ -144,7 +144,7 @@ export class Live {
 
   startRequest(text, full) {
     clearTimeout(this.restTimer);
-    this.inFlight = { text, at: performance.now(), full };
+    this.inFlight = { text, startTime: performance.now(), full };
     clearTimeout(this.timeoutTimer);
     this.timeoutTimer = setTimeout(() => this.onTimeout(text), TIMEOUT_MS);
     this.send({ full });
@@ -205,7 +205,7 @@ export class Live {
 
   /** The answer is shown: adapt the pause to the latency. */
   onAnswerShown(translation) {
-    const latency = this.inFlight && !this.inFlight.full ? performance.now() - this.inFlight.at : 0;
+    const latency = this.inFlight && !this.inFlight.full ? performance.now() - this.inFlight.startTime : 0;
     this.isGreedy = !this.inFlight?.full;
     if (latency > SLOW_ANSWER_MS) this.setPause(Math.max(this.pause, BACK_OFF_MS));
     else this.setPause(this.pause > 2 * DEBOUNCE_MS && this.word !== 'live_away' ? this.pause / 2 : DEBOUNCE_MS);

@@ -58,7 +58,7 @@ export class ModelChooser {
   /** Show the model and the languages of a request or an answer. */
   setCurrent({ model, source_language = '', target_language = '' }) {
     this.model = model;
-    [source_language, target_language].forEach((code, place) => (this.languages[place].chosen = code));
+    [source_language, target_language].forEach((code, index) => (this.languages[index].chosen = code));
     this.menu.draw(this.current());
   }
 
@@ -69,7 +69,7 @@ export class ModelChooser {
 
   find(name) {
     const { model } = state.translation ?? {};
-    return this.config.models.find((each) => each.name === name) ?? (model?.name === name ? model : undefined);
+    return this.config.models.find((item) => item.name === name) ?? (model?.name === name ? model : undefined);
   }
 
   /** The selected languages that this model supports. */
@@ -114,7 +114,7 @@ export class ModelChooser {
 
   draw() {
     this.menu.draw(this.current());
-    for (const each of this.languages) each.draw(state.translation?.model);
+    for (const language of this.languages) language.draw(state.translation?.model);
     this.rules.textContent = unsupportedText(state.translation?.model);
   }
 }

@@ -91,20 +91,20 @@ export class ModelMenu {
 
   /** `model`: the current model. Skips unchanged lists, because it is called on every request and answer. */
   draw(model) {
-    const listed = this.config.models;
-    const key = JSON.stringify([state.language, model, listed, state.hubAway]);
+    const listedModels = this.config.models;
+    const key = JSON.stringify([state.language, model, listedModels, state.hubAway]);
     if (key === this.drawnKey) return;
     this.drawnKey = key;
     for (const link of this.links) link.textContent = t(link.dataset.word ?? '');
-    const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
-    const here = all.filter(({ where }) => where === 'here');
-    const hub = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
+    const all = model && !listedModels.some(({ name }) => name === model.name) ? [...listedModels, model] : listedModels;
+    const bundledModels = all.filter(({ where }) => where === 'here');
+    const hubModels = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
     const duplicates = new Map();
-    for (const each of hub) duplicates.set(fullName(each), (duplicates.get(fullName(each)) ?? 0) + 1);
-    const items = (models) => models.map((each) => item(each, duplicates.get(fullName(each)) > 1));
+    for (const hubModel of hubModels) duplicates.set(fullName(hubModel), (duplicates.get(fullName(hubModel)) ?? 0) + 1);
+    const items = (models) => models.map((entry) => item(entry, duplicates.get(fullName(entry)) > 1));
     const groups = [
-      { name: t('models_here'), items: items(here) },
-      { name: t('models_hub'), items: items(hub) },
+      { name: t('models_here'), items: items(bundledModels) },
+      { name: t('models_hub'), items: items(hubModels) },
     ];
     this.picker.fill({
       label: t('option_model'),

@@ -32,11 +32,11 @@ export function mountOptions(config, submit) {
   const changed = new Set(); // set by the visitor; kept when the model changes
   // A shared line for all number errors; its height is fixed, so that the layout does not shift.
   const errors = make('div', { class: 'faults' });
-  const add = (name, input, wide = '') => {
+  const add = (name, input, className = '') => {
     const label = make('span', {});
     const error = make('span', { class: 'error', role: 'alert', id: `option-${name}-error` });
     input.setAttribute('aria-describedby', error.id);
-    element.append(make('label', { class: wide }, label, input));
+    element.append(make('label', { class: className }, label, input));
     errors.append(error);
     fields[name] = { input, label, error };
   };

@@ -66,7 +66,7 @@ function withInformativeRow(translation, chosen) {
 }
 
 const ids = (tokens) => tokens.map((token) => token.id).join();
-const sameShape = (one, other) => ids(one.source) === ids(other.source) && ids(one.target) === ids(other.target);
+const sameShape = (a, b) => ids(a.source) === ids(b.source) && ids(a.target) === ids(b.target);
 
 /**
  * The selection after a live answer: pins stay with their words unless the model has changed. If none is left, the

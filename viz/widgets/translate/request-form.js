@@ -13,19 +13,19 @@ export class RequestForm {
     this.hasAnswer = false; // whether an answer has been shown
   }
 
-  /** Build a request from the fields; values in `more` override them. `last` is the previous request, if any. */
-  request(more, last) {
+  /** Build a request from the fields; values in `changes` override them. `last` is the previous request, if any. */
+  request(changes, last) {
     const { text } = this.sentence;
-    const model = more.model ?? this.chooser.model;
+    const model = changes.model ?? this.chooser.model;
     const options = this.options.values(model);
     // A custom target belongs to the sentence that it was scored with.
     if (options.target && options.target === last?.target && text !== last.text) options.target = null;
-    return { ...options, ...this.chooser.forModel(model), text, ...more };
+    return { ...options, ...this.chooser.forModel(model), text, ...changes };
   }
 
   /** Apply values from a link or another tab as if the visitor had set them. */
-  change(more) {
-    this.options.change(more, state.modelDefaults[more.model ?? this.chooser.model]);
+  change(changes) {
+    this.options.change(changes, state.modelDefaults[changes.model ?? this.chooser.model]);
   }
 
   /** Show a request in the fields. */

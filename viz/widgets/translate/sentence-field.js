@@ -17,19 +17,19 @@ function overlayParts(text, spans, tokens) {
   }
   const between = (from, to) => {
     const parts = [];
-    let at = from;
+    let offset = from;
     for (const { start, end, keys, unknown } of words) {
-      const [first, last] = [Math.max(start, at), Math.min(end, to)];
+      const [first, last] = [Math.max(start, offset), Math.min(end, to)];
       if (first >= last) continue;
-      const own = text.slice(first, last);
-      const blank = own.length - own.trimStart().length; // a token may begin with the space before its word
+      const wordText = text.slice(first, last);
+      const blank = wordText.length - wordText.trimStart().length; // a token may begin with the space before its word
       parts.push(
-        text.slice(at, first + blank),
-        make('span', { class: unknown ? 'token unknown' : 'token', data: { keys } }, own.slice(blank)),
+        text.slice(offset, first + blank),
+        make('span', { class: unknown ? 'token unknown' : 'token', data: { keys } }, wordText.slice(blank)),
       );
-      at = last;
+      offset = last;
     }
-    return [...parts, text.slice(at, to)];
+    return [...parts, text.slice(offset, to)];
   };
   const parts = [];
   let done = 0;

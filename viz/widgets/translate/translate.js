@@ -81,13 +81,13 @@ class TranslateWidget {
     this.field.focus();
   }
 
-  translate(more = {}) {
+  translate(changes = {}) {
     this.fields.clear();
     const fault = this.field.validationError();
     if (fault?.word === 'blank_text') this.field.focus();
     if (fault) return this.fail(fault);
-    this.fields.change(more);
-    return this.sendRequest(this.fields.request(more, this.request));
+    this.fields.change(changes);
+    return this.sendRequest(this.fields.request(changes, this.request));
   }
 
   /**

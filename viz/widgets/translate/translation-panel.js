@@ -31,13 +31,13 @@ export class TranslationPanel {
    */
   constructor({ language, server, continueFrom, undo }) {
     this.noteKey = '';
-    this.sentence = new TranslatedText((place, id) => {
-      const before = this.sentence.tokens.slice(0, place).map((token) => token.id);
+    this.sentence = new TranslatedText((index, id) => {
+      const before = this.sentence.tokens.slice(0, index).map((token) => token.id);
       this.sentence.close();
       continueFrom([...before, id]);
     });
     this.name = make('b', {});
-    this.sure = make('span', {});
+    this.probabilityLabel = make('span', {});
     this.unsure = make('span', {});
     this.meta = make('span', { class: 'quiet numeric meta' });
     this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
@@ -49,7 +49,7 @@ export class TranslationPanel {
     const key = make(
       'span',
       { class: 'doubt-key', 'aria-hidden': 'true' },
-      this.sure,
+      this.probabilityLabel,
       make('i', {}),
       make('i', {}),
       make('i', {}),
@@ -63,9 +63,9 @@ export class TranslationPanel {
     const reasons = make('div', { class: 'reasons' }, this.measured, this.back, this.meta, key);
     this.reasons = make('details', { class: 'judgement' }, this.summary, reasons);
     reasons.append(new Findings(server, this.reasons).element);
-    this.under = make('div', { class: 'judged' }, this.reasons, this.undo);
+    this.judgement = make('div', { class: 'judged' }, this.reasons, this.undo);
     closeOutside(this.reasons);
-    this.element.append(language.element, make('div', { class: 'line' }, this.out, desk().player), this.under);
+    this.element.append(language.element, make('div', { class: 'line' }, this.out, desk().player), this.judgement);
   }
 
   get text() {
@@ -81,7 +81,7 @@ export class TranslationPanel {
   draw(model) {
     this.name.textContent = (model && languageName(model.target)) || t('side_target');
     this.undo.textContent = t('undo');
-    this.sure.textContent = t('sure');
+    this.probabilityLabel.textContent = t('sure');
     this.unsure.textContent = t('unsure');
   }
 
@@ -134,15 +134,15 @@ export class TranslationPanel {
   /** Show the score of the visitor's translation, next to that of the model's own if known. */
   showScore({ log_probability: log, target, request, model }) {
     const { ownTranslation } = this;
-    const own =
+    const ownScore =
       ownTranslation && ownTranslation.request.text === request.text && ownTranslation.model.name === model.name
         ? ownTranslation.log_probability
         : null;
     const leastLikely = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
     const status =
-      own === null
+      ownScore === null
         ? t('scored', { log: formatSigned(log, 2) })
-        : t('scored_against', { log: formatSigned(log, 2), own: formatSigned(own, 2) });
+        : t('scored_against', { log: formatSigned(log, 2), own: formatSigned(ownScore, 2) });
     replace(
       this.note,
       `${status} `,

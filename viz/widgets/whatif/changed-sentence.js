@@ -5,21 +5,21 @@ import { t } from '../core/i18n.js';
 import { desk } from '../parts/desk.js';
 import { changesLabel, changesText } from './interventions.js';
 
-const AS_LIKELY = 0.005; // nats; smaller changes are shown as equally likely
-const EXPONENT_FROM = 1e6; // larger factors are shown as powers of ten
+const MAX_EQUAL_CHANGE = 0.005; // nats; smaller changes are shown as equally likely
+const EXPONENT_FROM = 1e6; // factors from here on are shown as powers of ten
 const NO_SPACE_BEFORE = /^[.,!?;:…%)\]’'。，！？；：、）]/u;
-const WITHOUT_SPACES = /^(zh|ja|th)/;
+const LANGUAGES_WITHOUT_SPACES = /^(zh|ja|th)/;
 
-/** "52", "1.3" or "2 · 10^7": the factor by which a probability changed. */
-export function factorText(loss) {
-  const factor = Math.exp(Math.abs(loss));
+/** The factor of a change of log probability in nats: "52", "1.3" or "2 · 10^7". */
+export function factorText(change) {
+  const factor = Math.exp(Math.abs(change));
   if (factor >= EXPONENT_FROM) return factor.toExponential(0).replace('e+', ' · 10^');
   return factor < 10 ? factor.toFixed(1) : String(Math.round(factor));
 }
 
 export class ChangedSentence {
   /** Show the pending interventions; the previous result stays visible until the new one arrives. */
-  wait(changes, translation) {
+  showPending(changes, translation) {
     if (!changes.length) return this.clear();
     desk().change.textContent = changesLabel(changes, translation.source_text);
     desk().root?.classList.add('changing');
@@ -35,21 +35,24 @@ export class ChangedSentence {
   draw(result, translation, changes) {
     desk().root?.classList.remove('changing');
     if (!result || !changes.length) return this.clear();
-    const other = result.words.some((word) => word.before !== word.after);
-    // The old translation is wrong for a swapped sentence.
+    const sentenceChanged = result.words.some((word) => word.before !== word.after);
+    // A swap changes the source, so the probability of the old translation is not comparable.
     const swapped = changes.some(({ action }) => action === 'swap');
-    const loss = result.after - result.before;
-    const likely = Math.abs(loss) < AS_LIKELY ? 'as' : loss < 0 ? 'less' : 'more';
-    const values = { changes: changesText(changes, translation.source_text), sentence: t(other ? 'change_other' : 'change_same') };
-    const tail = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(loss) });
-    desk().change.textContent = t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: tail });
-    if (!other) return this.setLines([], []);
+    const change = result.after - result.before;
+    const likely = Math.abs(change) < MAX_EQUAL_CHANGE ? 'as' : change < 0 ? 'less' : 'more';
+    const values = {
+      changes: changesText(changes, translation.source_text),
+      sentence: t(sentenceChanged ? 'change_other' : 'change_same'),
+    };
+    const likelihood = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(change) });
+    desk().change.textContent = t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: likelihood });
+    if (!sentenceChanged) return this.setLines([], []);
     const { target } = translation.model;
-    const of = (side, rest, look) =>
+    const styledWords = (side, otherSide, look) =>
       result.words
         .filter((word) => word[side] !== null && !isEnd(word, translation))
-        .map((word) => [word[side], word[side] === word[rest] ? '' : look]);
-    return this.setLines(makeLine(of('before', 'after', 'gone'), target), makeLine(of('after', 'before', 'new'), target));
+        .map((word) => [word[side], word[side] === word[otherSide] ? '' : look]);
+    return this.setLines(makeLine(styledWords('before', 'after', 'gone'), target), makeLine(styledWords('after', 'before', 'new'), target));
   }
 
   setLines(before, after) {
@@ -61,13 +64,15 @@ export class ChangedSentence {
 
 /** Whether a word is the end token. */
 const isEnd = ({ places, before, after }, { target }) =>
-  places ? places.every((place) => target[place]?.special) : target.some(({ special, label }) => special && label === (after ?? before));
+  places
+    ? places.every((position) => target[position]?.special)
+    : target.some(({ special, label }) => special && label === (after ?? before));
 
 /** Join words with spaces if their language uses them. */
 function makeLine(words, language) {
-  const spaced = !WITHOUT_SPACES.test(language);
-  return words.flatMap(([word, look], place) => {
-    const space = spaced && place > 0 && !NO_SPACE_BEFORE.test(word) ? ' ' : '';
+  const hasSpaces = !LANGUAGES_WITHOUT_SPACES.test(language);
+  return words.flatMap(([word, look], index) => {
+    const space = hasSpaces && index > 0 && !NO_SPACE_BEFORE.test(word) ? ' ' : '';
     return [space, make('bdi', { lang: language || null, class: look }, word)];
   });
 }

@@ -19,7 +19,7 @@ import { factorText } from './changed-sentence.js';
 import { MinimalPair } from './minimal-pair.js';
 
 const SIDES = ['encoder', 'decoder'];
-const MIN_LOSS = 0.005; // nats; a smaller effect is not shown
+const MIN_CHANGE = 0.005; // nats; a smaller effect is not shown
 /** @type {[string, any][]} */
 const PLACES = [
   ['', null],
@@ -28,7 +28,8 @@ const PLACES = [
   ['shift', { action: 'shift', amount: 3 }],
 ];
 
-const button = (key, act, more = {}) => make('button', { type: 'button', class: 'link', onclick: act, ...more }, t(key));
+const button = (key, onClick, attributes = {}) =>
+  make('button', { type: 'button', class: 'link', onclick: onClick, ...attributes }, t(key));
 
 /** The interventions, each with a button that removes it; undo, redo and reset. */
 export class InterventionChips {
@@ -42,19 +43,19 @@ export class InterventionChips {
   draw(sentence) {
     const list = interventions();
     const focused = this.element.contains(document.activeElement);
-    const chip = (intervention, place) => {
+    const chip = (intervention, index) => {
       const description = interventionText(intervention, sentence);
-      const away = () => setInterventions(list.filter((_, other) => other !== place));
+      const remove = () => setInterventions(list.filter((_, number) => number !== index));
       return make(
         'button',
-        { type: 'button', class: 'chip', onclick: away, 'aria-label': t('whatif_take_away', { change: description }) },
+        { type: 'button', class: 'chip', onclick: remove, 'aria-label': t('whatif_take_away', { change: description }) },
         description,
         make('i', { 'aria-hidden': 'true' }, ' ×'),
       );
     };
     this.title.textContent = t('whatif_changed');
     reconcile(this.chips, ...(list.length ? list.map(chip) : [make('p', { class: 'quiet' }, t('whatif_changed_nothing'))]));
-    const step = (key, act, can) => button(key, act, { disabled: !can });
+    const step = (key, onClick, can) => button(key, onClick, { disabled: !can });
     reconcile(
       this.steps,
       step('whatif_undo', undo, canUndo()),
@@ -80,16 +81,16 @@ export class TryList {
   draw(result) {
     this.title.textContent = t('whatif_try');
     const now = JSON.stringify(interventions());
-    const loss = result && result.after - result.before;
+    const change = result && result.after - result.before;
     const row = ({ name, list }) => {
       const active = JSON.stringify(list) === now;
-      const effect = active && loss !== null && Math.abs(loss) > MIN_LOSS;
+      const effect = active && change !== null && Math.abs(change) > MIN_CHANGE;
       return make(
         'button',
         { type: 'button', class: 'try', 'aria-pressed': String(active), onclick: () => setInterventions(active ? [] : list) },
         make('span', {}, name),
         effect
-          ? make('span', { class: 'numeric' }, t(loss < 0 ? 'whatif_try_less' : 'whatif_try_more', { times: factorText(loss) }))
+          ? make('span', { class: 'numeric' }, t(change < 0 ? 'whatif_try_less' : 'whatif_try_more', { times: factorText(change) }))
           : null,
       );
     };
@@ -123,16 +124,16 @@ export class SourceWords {
     reconcile(
       this.words,
       ...listWords(translation).map((word) => {
-        const intervention = list.find((each) => each.start === word.first && each.end === word.last);
-        const act = () =>
-          intervention ? replaceIntervention((each) => each.start === word.first && each.end === word.last) : this.openMenu(word);
-        const about = {
+        const intervention = list.find((entry) => entry.start === word.first && entry.end === word.last);
+        const onClick = () =>
+          intervention ? replaceIntervention((item) => item.start === word.first && item.end === word.last) : this.openMenu(word);
+        const attributes = {
           type: 'button',
           class: intervention ? `source-word ${intervention.action}` : 'source-word',
-          onclick: act,
+          onclick: onClick,
           'aria-pressed': String(Boolean(intervention)),
         };
-        return make('button', about, intervention?.action === 'swap' ? intervention.text : word.text);
+        return make('button', attributes, intervention?.action === 'swap' ? intervention.text : word.text);
       }),
     );
   }
@@ -148,12 +149,12 @@ export class SourceWords {
       placeholder: t('whatif_swap_for', { word: word.text }),
       maxlength: 60,
     });
-    const act = (action) => () => this.addInputChange(action);
+    const adder = (action) => () => this.addInputChange(action);
     replace(
       this.asks,
       make('b', {}, word.text),
-      button('whatif_mask', act('mask')),
-      button('whatif_erase', act('erase')),
+      button('whatif_mask', adder('mask')),
+      button('whatif_erase', adder('erase')),
       this.field,
       make('button', { type: 'submit', class: 'link' }, t('whatif_swap')),
     );
@@ -165,10 +166,10 @@ export class SourceWords {
     if (this.field.value.trim()) this.addInputChange('swap', { text: this.field.value.trim() });
   }
 
-  addInputChange(action, more = {}) {
+  addInputChange(action, fields = {}) {
     const { first, last } = this.chosen;
     this.openMenu(null);
-    replaceIntervention((each) => each.start < last && each.end > first, { action, start: first, end: last, ...more });
+    replaceIntervention((item) => item.start < last && item.end > first, { action, start: first, end: last, ...fields });
   }
 }
 
@@ -182,10 +183,10 @@ function listWords({ source, source_text: text }) {
     else words.push({ word: token.word, start: token.start, end: token.end });
   }
   return words.map(({ start, end }) => {
-    const raw = text.slice(start, end);
-    const from = start + raw.length - raw.trimStart().length;
-    const to = from + raw.trim().length;
-    return { text: raw.trim(), first: characterOffset(text, from), last: characterOffset(text, to) };
+    const selectedText = text.slice(start, end);
+    const from = start + selectedText.length - selectedText.trimStart().length;
+    const to = from + selectedText.trim().length;
+    return { text: selectedText.trim(), first: characterOffset(text, from), last: characterOffset(text, to) };
   });
 }
 
@@ -204,10 +205,10 @@ export class LayerParts {
       ? [...this.menus.querySelectorAll('select, input')].indexOf(document.activeElement)
       : -1;
     const menus = SIDES.map((side) => {
-      const now = list.find((each) => each.side === side && each.action !== 'zero')?.action ?? '';
+      const now = list.find((intervention) => intervention.side === side && intervention.action !== 'zero')?.action ?? '';
       const pick = (event) => {
         const [, option] = PLACES.find(([name]) => name === event.target.value);
-        replaceIntervention((each) => each.side === side && each.action !== 'zero', option && { ...option, side });
+        replaceIntervention((entry) => entry.side === side && entry.action !== 'zero', option && { ...option, side });
       };
       const menu = make(
         'select',
@@ -220,10 +221,10 @@ export class LayerParts {
     const layer = typeof state.layer === 'number' ? state.layer : 0;
     const side = state.kind === 'encoder' ? 'encoder' : 'decoder';
     const checks = ['feed_forward', 'residual'].map((part) => {
-      const here = (each) => each.action === 'zero' && each.side === side && each.layer === layer && each.part === part;
-      const pick = (event) => replaceIntervention(here, event.target.checked ? { action: 'zero', side, layer, part } : null);
+      const isSame = (item) => item.action === 'zero' && item.side === side && item.layer === layer && item.part === part;
+      const pick = (event) => replaceIntervention(isSame, event.target.checked ? { action: 'zero', side, layer, part } : null);
       const box = make('input', { type: 'checkbox', onchange: pick });
-      box.checked = list.some(here);
+      box.checked = list.some(isSame);
       return make('label', { class: 'check' }, box, ` ${t(`whatif_without_${part}`, { side: t(`whatif_${side}`), layer: layer + 1 })}`);
     });
     reconcile(this.menus, ...menus, ...checks);

@@ -20,16 +20,16 @@ export class Difference {
     this.maps = new MapArea(canvasPlotly(), state, { options: { difference: true } });
     this.legend = make('div', { class: 'legend' });
     this.element = make('section', { class: 'difference-map', hidden: true }, this.title, this.description, this.maps.element, this.legend);
-    new ResizeObserver(() => this.both && this.maps.hasResized() && this.draw(this.both)).observe(this.element);
+    new ResizeObserver(() => this.translations && this.maps.hasResized() && this.draw(this.translations)).observe(this.element);
   }
 
-  /** `both`: the original translation, and the same tokens under the interventions; nothing without interventions. */
-  draw(both) {
-    this.both = both;
-    const above = this.getView();
-    this.element.hidden = !both || !above;
+  /** `translations`: the original translation, and the same tokens under the interventions; nothing without interventions. */
+  draw(translations) {
+    this.translations = translations;
+    const selectedView = this.getView();
+    this.element.hidden = !translations || !selectedView;
     if (this.element.hidden) return;
-    const pair = comparablePair(both, above, state, interventions());
+    const pair = comparablePair(translations, selectedView, state, interventions());
     this.title.textContent = t('whatif_difference');
     this.description.textContent = pair ? differenceText(pair) : t('whatif_difference_other');
     this.maps.element.hidden = this.legend.hidden = !pair;
@@ -43,46 +43,46 @@ export class Difference {
 /**
  * Both maps on the same axes, by tokens or else by whole words (a minimal pair keeps their number); null if neither
  * matches. Cells are compared only for equal words and for one-to-one swaps, which are returned as `swapped`.
- * @param {{ before: any, held: any }} both
- * @param {{ kind: any, layer: any, head: any }} place
+ * @param {{ before: any, held: any }} translations
+ * @param {{ kind: any, layer: any, head: any }} head
  * @param {any} options
  * @param {any[]} changes the interventions
  */
 export function comparablePair({ before, held }, { kind, layer, head }, options, changes) {
-  const views = (words) => [before, held].map((each) => view(each, kind, layer, head, { ...options, words }));
-  const [one, other] = views(true);
+  const views = (words) => [before, held].map((entry) => view(entry, kind, layer, head, { ...options, words }));
+  const [firstView, secondView] = views(true);
   const swaps = changes.filter(({ action }) => action === 'swap').length;
   const swapped = new Map(); // original word → its replacement
   for (const axis of ['rows', 'columns']) {
-    if (one[axis].length !== other[axis].length || changes.some(({ action }) => action === 'erase')) return null;
-    const apart = one[axis].filter((item, place) => item.label !== other[axis][place].label);
-    if (apart.length > swaps) return null; // the words have shifted, so positions do not match
-    for (const item of apart) swapped.set(item.label, other[axis][one[axis].indexOf(item)].label);
+    if (firstView[axis].length !== secondView[axis].length || changes.some(({ action }) => action === 'erase')) return null;
+    const different = firstView[axis].filter((item, position) => item.label !== secondView[axis][position].label);
+    if (different.length > swaps) return null; // the words have shifted, so positions do not match
+    for (const item of different) swapped.set(item.label, secondView[axis][firstView[axis].indexOf(item)].label);
   }
   const sameTokens = ['rows', 'columns'].every((axis) =>
-    one[axis].every(({ places }, at) => places.length === other[axis][at].places.length),
+    firstView[axis].every(({ places }, index) => places.length === secondView[axis][index].places.length),
   );
-  const [first, second] = options.words || !sameTokens ? [one, other] : views(false);
-  return { one: first, other: second, words: !sameTokens && !options.words, swapped: [...swapped] };
+  const [first, second] = options.words || !sameTokens ? [firstView, secondView] : views(false);
+  return { first, second, words: !sameTokens && !options.words, swapped: [...swapped] };
 }
 
 /** The changed map minus the original. A swapped word is labelled with both words. */
-function subtract({ one, other }) {
-  const both = (axis) =>
-    one[axis].map((item, place) => {
-      const { label } = other[axis][place];
+function subtract({ first, second }) {
+  const combine = (axis) =>
+    first[axis].map((item, index) => {
+      const { label } = second[axis][index];
       return label === item.label ? item : { ...item, label: `${item.label}→${label}`, full: `${item.full} → ${label}` };
     });
-  const weights = one.weights.map((weight, cell) => {
-    const now = other.weights[cell];
+  const weights = first.weights.map((weight, cell) => {
+    const now = second.weights[cell];
     // A word that is masked now has lost all its weight.
     return (now === now || weight !== weight ? now : 0) - weight;
   });
-  return { ...one, rows: both('rows'), columns: both('columns'), weights, maximum: true };
+  return { ...first, rows: combine('rows'), columns: combine('columns'), weights, maximum: true };
 }
 
 /** Caption that lists the swapped words. */
 function differenceText({ words, swapped }) {
-  const pairs = swapped.map(([was, is]) => `${was} → ${is}`).join(t('list_comma'));
+  const pairs = swapped.map(([original, replacement]) => `${original} → ${replacement}`).join(t('list_comma'));
   return t(words ? 'whatif_difference_words' : 'whatif_difference_says') + (pairs ? ` ${t('whatif_difference_swapped', { pairs })}` : '');
 }

@@ -25,26 +25,26 @@ export class Importance {
     /** @type {any} */
     this.translation = null;
     this.tiles = 'maps';
-    this.one = null; // the head whose interactions are shown: {kind, layer, head}
+    this.selectedHead = null; // the head whose interactions are shown: {kind, layer, head}
     const ask = async (call, values) => {
       const { all, losses } = await callWithRetry(call, { request: this.request, ...values });
-      return { all, entries: losses.map((each) => [headKey(each), each]) };
+      return { all, entries: losses.map((entry) => [headKey(entry), entry]) };
     };
     this.single = new Measurement(
       (first) => ask(server.measure_importance, { first }),
       () => this.drawControls(),
     );
-    this.both = new Measurement(
-      (first) => ask(server.measure_interactions, { first, part: this.one }),
+    this.pairs = new Measurement(
+      (first) => ask(server.measure_interactions, { first, part: this.selectedHead }),
       () => this.drawControls(),
     );
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
     this.measure = make('button', { type: 'button', class: 'link', onclick: () => this.press() });
-    this.together = make('button', { type: 'button', class: 'link', onclick: () => this.pressTogether() });
+    this.pairButton = make('button', { type: 'button', class: 'link', onclick: () => this.pressTogether() });
     this.choice = make('div', { class: 'segments', role: 'group' });
     this.progress = make('p', { class: 'quiet numeric', role: 'status' });
-    const line = make('div', { class: 'more' }, this.measure, this.choice, this.together);
+    const line = make('div', { class: 'more' }, this.measure, this.choice, this.pairButton);
     this.predicted = new PredictedHeads(server, headName);
     const parts = [this.title, this.description, line, this.progress, this.predicted.element];
     this.element = make('section', { class: 'importance' }, ...parts);
@@ -54,9 +54,9 @@ export class Importance {
   draw(translation) {
     const key = JSON.stringify(translation.requestValues());
     if (key !== this.key) {
-      [this.key, this.request, this.tiles, this.one] = [key, translation.requestValues(), 'maps', null];
+      [this.key, this.request, this.tiles, this.selectedHead] = [key, translation.requestValues(), 'maps', null];
       this.single.reset();
-      this.both.reset();
+      this.pairs.reset();
     }
     this.translation = translation;
     this.title.textContent = t('whatif_importance');
@@ -71,21 +71,21 @@ export class Importance {
 
   /** Measure the selected head's interactions, or stop. */
   pressTogether() {
-    if (this.both.running) return this.both.stop();
+    if (this.pairs.running) return this.pairs.stop();
     const { kind, layer, head } = state;
-    const one = { kind, layer, head };
-    if (!this.one || headKey(one) !== headKey(this.one)) {
-      this.both.reset();
-      this.one = one;
+    const selectedHead = { kind, layer, head };
+    if (!this.selectedHead || headKey(selectedHead) !== headKey(this.selectedHead)) {
+      this.pairs.reset();
+      this.selectedHead = selectedHead;
     }
     this.tiles = 'interactions';
-    this.both.start();
+    this.pairs.start();
   }
 
   drawControls() {
     const { single } = this;
     this.description.textContent = t(this.tiles === 'interactions' ? 'whatif_together_says' : 'whatif_importance_says');
-    this.measure.hidden = single.whole;
+    this.measure.hidden = single.isComplete;
     this.measure.textContent = t(single.running ? 'whatif_measure_stop' : 'whatif_measure');
     this.offerHead();
     this.choice.hidden = !single.known.size;
@@ -98,7 +98,7 @@ export class Importance {
       return make('button', { type: 'button', 'aria-pressed': String(name === this.tiles), onclick: pick }, caption);
     };
     const tiles = [tile('maps', t('whatif_maps')), tile('losses', t('whatif_losses'))];
-    if (this.one) tiles.push(tile('interactions', t('whatif_interactions', { head: headName(this.one) })));
+    if (this.selectedHead) tiles.push(tile('interactions', t('whatif_interactions', { head: headName(this.selectedHead) })));
     reconcile(this.choice, ...tiles);
     this.progress.textContent = this.progressText();
     if (this.translation) this.predicted.draw(this.translation, single.known, headKey);
@@ -108,61 +108,65 @@ export class Importance {
 
   /** Offer the interactions of the selected head once all single heads are measured. */
   offerHead() {
-    const { single, both } = this;
+    const { single, pairs } = this;
     const numbered = typeof state.layer === 'number' && typeof state.head === 'number';
-    const here = numbered ? { kind: state.kind, layer: state.layer, head: state.head } : null;
-    const known = here && this.one && headKey(here) === headKey(this.one) && both.whole;
-    this.together.hidden = !single.whole || (!both.running && (!here || known));
-    this.together.textContent = both.running
+    const currentHead = numbered ? { kind: state.kind, layer: state.layer, head: state.head } : null;
+    const isMeasured = currentHead && this.selectedHead && headKey(currentHead) === headKey(this.selectedHead) && pairs.isComplete;
+    this.pairButton.hidden = !single.isComplete || (!pairs.running && (!currentHead || isMeasured));
+    this.pairButton.textContent = pairs.running
       ? t('whatif_measure_stop')
-      : here
-        ? t('whatif_measure_together', { head: headName(here) })
+      : currentHead
+        ? t('whatif_measure_together', { head: headName(currentHead) })
         : '';
   }
 
   progressText() {
-    const { single, both, tiles } = this;
-    const measurement = tiles === 'interactions' ? both : single;
+    const { single, pairs, tiles } = this;
+    const measurement = tiles === 'interactions' ? pairs : single;
     if (measurement.fault) return measurement.fault;
     if (!measurement.known.size) return '';
     const numbers = { done: measurement.known.size, all: measurement.all, limit: MAX_SECONDS };
     if (measurement.late) return t('whatif_measured_late', numbers);
-    if (!measurement.whole) return t('whatif_measured', numbers);
-    if (measurement === both) {
-      const most = [...both.known.values()]
-        .filter((each) => headKey(each) !== headKey(this.one))
-        .reduce((one, other) => (Math.abs(this.interaction(other)) > Math.abs(this.interaction(one)) ? other : one));
-      return t('whatif_together_most', { head: headName(this.one), other: headName(most), loss: signed(this.interaction(most), 2) });
+    if (!measurement.isComplete) return t('whatif_measured', numbers);
+    if (measurement === pairs) {
+      const strongestPair = [...pairs.known.values()]
+        .filter((item) => headKey(item) !== headKey(this.selectedHead))
+        .reduce((a, b) => (Math.abs(this.interaction(b)) > Math.abs(this.interaction(a)) ? b : a));
+      return t('whatif_together_most', {
+        head: headName(this.selectedHead),
+        other: headName(strongestPair),
+        loss: signed(this.interaction(strongestPair), 2),
+      });
     }
-    const most = this.byLoss().at(-1);
-    return t('whatif_measured_all', { ...numbers, head: headName(most), loss: formatSigned(-most.loss, 2) });
+    const strongest = this.byLoss().at(-1);
+    return t('whatif_measured_all', { ...numbers, head: headName(strongest), loss: formatSigned(-strongest.loss, 2) });
   }
 
   /** Single heads by increasing importance. */
   byLoss() {
     const heads = [...this.single.known.values()].filter(({ head }) => head !== null);
-    return heads.sort((one, other) => one.loss - other.loss);
+    return heads.sort((a, b) => a.loss - b.loss);
   }
 
   /** Loss without both heads, minus the sum of their single losses. */
-  interaction(each) {
-    const alone = (part) => this.single.known.get(headKey(part)).loss;
-    return each.loss - alone(each) - alone(this.one);
+  interaction(head) {
+    const singleLoss = (part) => this.single.known.get(headKey(part)).loss;
+    return head.loss - singleLoss(head) - singleLoss(this.selectedHead);
   }
 
   /** Show losses or interactions on the wall, or restore the maps. */
   paint() {
     const { tiles } = this;
-    const measurements = tiles === 'interactions' ? this.both.known : this.single.known;
-    const own = this.one && headKey(this.one);
-    const most =
+    const measurements = tiles === 'interactions' ? this.pairs.known : this.single.known;
+    const ownKey = this.selectedHead && headKey(this.selectedHead);
+    const maximum =
       tiles === 'interactions'
-        ? Math.max(1e-9, ...[...measurements.values()].map((each) => (headKey(each) === own ? 0 : Math.abs(this.interaction(each)))))
+        ? Math.max(1e-9, ...[...measurements.values()].map((item) => (headKey(item) === ownKey ? 0 : Math.abs(this.interaction(item)))))
         : Math.max(1e-9, ...this.byLoss().map(({ loss }) => loss));
     for (const button of this.heads().grid.buttons()) {
-      const place = (text) => (text === 'mean' ? null : Number(text));
+      const toIndex = (text) => (text === 'mean' ? null : Number(text));
       const { layer, head } = button.dataset;
-      const key = headKey({ kind: state.kind, layer: place(layer), head: place(head) });
+      const key = headKey({ kind: state.kind, layer: toIndex(layer), head: toIndex(head) });
       const measurement = tiles === 'maps' || head === 'max' ? null : measurements.get(key);
       let sign = button.querySelector('.loss');
       if (!measurement) {
@@ -175,29 +179,29 @@ export class Importance {
         button.append(sign);
       }
       const name = button.getAttribute('aria-label');
-      if (tiles === 'losses') this.paintLoss(sign, measurement.loss, most);
-      else if (key === own) [sign.textContent, sign.style.cssText] = ['·', 'background:var(--tint)'];
-      else this.paintInteraction(sign, this.interaction(measurement), most);
+      if (tiles === 'losses') this.paintLoss(sign, measurement.loss, maximum);
+      else if (key === ownKey) [sign.textContent, sign.style.cssText] = ['·', 'background:var(--tint)'];
+      else this.paintInteraction(sign, this.interaction(measurement), maximum);
       button.title =
         tiles === 'losses'
           ? t('whatif_costs', { head: name, loss: formatSigned(measurement.loss, 2) })
           : t('whatif_interacts', {
               head: name,
-              other: headName(this.one),
-              loss: signed(key === own ? 0 : this.interaction(measurement), 2),
+              other: headName(this.selectedHead),
+              loss: signed(key === ownKey ? 0 : this.interaction(measurement), 2),
             });
     }
   }
 
-  paintLoss(sign, loss, most) {
-    const colour = scaleColour(state.palette, Math.sqrt(Math.min(1, Math.max(0, loss) / most)));
+  paintLoss(sign, loss, maximum) {
+    const colour = scaleColour(state.palette, Math.sqrt(Math.min(1, Math.max(0, loss) / maximum)));
     sign.textContent = rounded(loss);
     sign.style.cssText = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
   }
 
   /** Negative interactions are orange, positive ones blue. */
-  paintInteraction(sign, value, most) {
-    const colour = scaleColour('difference', 0.5 + (MAX_COLOUR_SHARE * value) / most / 2);
+  paintInteraction(sign, value, maximum) {
+    const colour = scaleColour('difference', 0.5 + (MAX_COLOUR_SHARE * value) / maximum / 2);
     sign.textContent = rounded(value);
     sign.style.cssText = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
   }

@@ -32,7 +32,7 @@ let redoStack = [];
 /** @returns {any[]} */
 export const interventions = () => parseInterventions(state.interventions);
 
-const here = () => ({ text: state.interventions, sentence: sentenceKey(state.translation) });
+const currentState = () => ({ text: state.interventions, sentence: sentenceKey(state.translation) });
 
 /** The step's interventions that fit the current sentence. */
 const fitting = ({ text, sentence }) => (sentence === sentenceKey(state.translation) ? text : transferable(state.translation, text));
@@ -41,7 +41,7 @@ const fitting = ({ text, sentence }) => (sentence === sentenceKey(state.translat
 export function setInterventions(list) {
   const text = formatInterventions(list);
   if (text === state.interventions) return;
-  undoStack = [...undoStack, here()].slice(-UNDO_LIMIT);
+  undoStack = [...undoStack, currentState()].slice(-UNDO_LIMIT);
   redoStack = [];
   set({ interventions: text });
 }
@@ -51,7 +51,7 @@ function step(from, to) {
   while (from.length) {
     const text = fitting(from.pop());
     if (text === state.interventions) continue;
-    to.push(here());
+    to.push(currentState());
     set({ interventions: text });
     return;
   }
@@ -60,40 +60,48 @@ function step(from, to) {
 export const undo = () => step(undoStack, redoStack);
 export const redo = () => step(redoStack, undoStack);
 
-const hasStep = (steps) => steps.some((each) => fitting(each) !== state.interventions);
+const hasStep = (steps) => steps.some((step) => fitting(step) !== state.interventions);
 
 export const canUndo = () => hasStep(undoStack);
 export const canRedo = () => hasStep(redoStack);
 
-const toIndex = (place) => (place === 'mean' || place === undefined ? null : place);
+const toIndex = (index) => (index === 'mean' || index === undefined ? null : index);
 const headIndices = ({ layer, head }) => [toIndex(layer), toIndex(head)];
 
 /** Whether an intervention is on a single head. */
 export const isHead = ({ layer, head }) => typeof layer === 'number' && typeof head === 'number';
 
 /** The intervention on this head, or on all heads of an average. */
-export function headIntervention(kind, place) {
-  const [layer, head] = headIndices(place);
+export function headIntervention(kind, index) {
+  const [layer, head] = headIndices(index);
   return interventions().find(
-    (each) => HEAD_ACTIONS.has(each.action) && each.kind === kind && toIndex(each.layer) === layer && toIndex(each.head) === head,
+    (intervention) =>
+      HEAD_ACTIONS.has(intervention.action) &&
+      intervention.kind === kind &&
+      toIndex(intervention.layer) === layer &&
+      toIndex(intervention.head) === head,
   );
 }
 
 /** The intervention that affects a head: on the head, its layer or its kind. */
 export function interventionAt(kind, { layer, head }) {
-  const covers = (scope, place) => scope === undefined || scope === null || scope === place;
+  const covers = (scope, index) => scope === undefined || scope === null || scope === index;
   return interventions().find(
-    (each) => HEAD_ACTIONS.has(each.action) && each.kind === kind && covers(each.layer, layer) && covers(each.head, head),
+    (intervention) =>
+      HEAD_ACTIONS.has(intervention.action) &&
+      intervention.kind === kind &&
+      covers(intervention.layer, layer) &&
+      covers(intervention.head, head),
   );
 }
 
 /** Apply an action to a head, layer or kind; applying it again removes it. */
-export function toggleHead(kind, place, brush) {
+export function toggleHead(kind, index, brush) {
   const { name, action = name, amount } = brush;
-  const [layer, head] = headIndices(place);
-  const old = headIntervention(kind, place);
-  const others = interventions().filter((each) => JSON.stringify(each) !== JSON.stringify(old));
-  if (old && old.action === action && old.amount === amount) return setInterventions(others);
+  const [layer, head] = headIndices(index);
+  const oldIntervention = headIntervention(kind, index);
+  const others = interventions().filter((item) => JSON.stringify(item) !== JSON.stringify(oldIntervention));
+  if (oldIntervention && oldIntervention.action === action && oldIntervention.amount === amount) return setInterventions(others);
   const intervention = { action, kind, ...(layer === null ? {} : { layer }), ...(head === null ? {} : { head }) };
   return setInterventions([...others, amount === undefined ? intervention : { ...intervention, amount }]);
 }
@@ -102,48 +110,56 @@ export function toggleHead(kind, place, brush) {
 export function copyHead(kind, { layer, head }, from) {
   const intervention = { action: 'copy', kind, layer, head, from_layer: from.layer, from_head: from.head };
   replaceIntervention(
-    (each) => HEAD_ACTIONS.has(each.action) && each.kind === kind && each.layer === layer && each.head === head,
+    (item) => HEAD_ACTIONS.has(item.action) && item.kind === kind && item.layer === layer && item.head === head,
     toggled(intervention),
   );
 }
 
 /** Use the maps of another sentence in one head, or in the whole layer without a head. */
-export function borrowMap(kind, place, text, layers) {
-  const [layer, head] = headIndices(place);
-  const list = (layer === null ? [...Array(layers).keys()] : [layer]).map((each) => ({
-    ...{ action: 'borrow', kind, layer: each, ...(head === null ? {} : { head }) },
+export function borrowMap(kind, index, text, layers) {
+  const [layer, head] = headIndices(index);
+  const list = (layer === null ? [...Array(layers).keys()] : [layer]).map((layerIndex) => ({
+    ...{ action: 'borrow', kind, layer: layerIndex, ...(head === null ? {} : { head }) },
     text,
   }));
-  const those = (each) =>
-    HEAD_ACTIONS.has(each.action) && each.kind === kind && (layer === null || each.layer === layer) && toIndex(each.head) === head;
-  const texts = list.map((each) => JSON.stringify(each));
-  const there = interventions().filter((each) => texts.includes(JSON.stringify(each)));
-  setInterventions([...interventions().filter((each) => !those(each)), ...(there.length === list.length ? [] : list)]);
+  const isOnHead = (candidate) =>
+    HEAD_ACTIONS.has(candidate.action) &&
+    candidate.kind === kind &&
+    (layer === null || candidate.layer === layer) &&
+    toIndex(candidate.head) === head;
+  const texts = list.map((entry) => JSON.stringify(entry));
+  const existing = interventions().filter((item) => texts.includes(JSON.stringify(item)));
+  setInterventions([
+    ...interventions().filter((intervention) => !isOnHead(intervention)),
+    ...(existing.length === list.length ? [] : list),
+  ]);
 }
 
 /** The intervention, or null if it is already set. */
 const toggled = (intervention) =>
-  interventions().some((each) => JSON.stringify(each) === JSON.stringify(intervention)) ? null : intervention;
+  interventions().some((item) => JSON.stringify(item) === JSON.stringify(intervention)) ? null : intervention;
 
 /** Switch off every head of a kind except one. */
 export function allButOne(kind, { layer, head }, layers, heads) {
-  const others = interventions().filter((each) => !(HEAD_ACTIONS.has(each.action) && each.kind === kind));
+  const others = interventions().filter((intervention) => !(HEAD_ACTIONS.has(intervention.action) && intervention.kind === kind));
   const list = [];
-  for (let each = 0; each < layers; each++) {
-    if (each !== layer) list.push({ action: 'remove', kind, layer: each });
-    else for (let one = 0; one < heads; one++) if (one !== head) list.push({ action: 'remove', kind, layer, head: one });
+  for (let layerIndex = 0; layerIndex < layers; layerIndex++) {
+    if (layerIndex !== layer) list.push({ action: 'remove', kind, layer: layerIndex });
+    else
+      for (let headIndex = 0; headIndex < heads; headIndex++)
+        if (headIndex !== head) list.push({ action: 'remove', kind, layer, head: headIndex });
   }
   setInterventions([...others, ...list]);
 }
 
 /** Replace the intervention that `matches`; without a new one, remove it. */
 export function replaceIntervention(matches, intervention = null) {
-  const others = interventions().filter((each) => !matches(each));
+  const others = interventions().filter((item) => !matches(item));
   setInterventions(intervention ? [...others, intervention] : others);
 }
 
 /** Offset in code points, as the server counts them. */
-export const characterOffset = (text, place) => [...text.slice(0, place)].length;
+export const characterOffset = (text, index) => [...text.slice(0, index)].length;
 
 /** The heads of an intervention as text: "Cross L1·H4"; after another one of its kind "L3·H3". */
 function placeText(intervention, sameKind = false) {
@@ -164,8 +180,13 @@ export function interventionText(intervention, sentence) {
     return t(`whatif_did_${intervention.action}`, { word, text: intervention.text ?? '' });
   }
   if (intervention.action === 'drag') {
-    const at = `${t(`kind_${intervention.kind}_short`)} ${t('whatif_head', { layer: intervention.layer + 1, head: intervention.head + 1 })}`;
-    return t('whatif_did_drag', { at, row: intervention.row + 1, column: intervention.column + 1, amount: intervention.amount.toFixed(2) });
+    const headText = `${t(`kind_${intervention.kind}_short`)} ${t('whatif_head', { layer: intervention.layer + 1, head: intervention.head + 1 })}`;
+    return t('whatif_did_drag', {
+      at: headText,
+      row: intervention.row + 1,
+      column: intervention.column + 1,
+      amount: intervention.amount.toFixed(2),
+    });
   }
   if (intervention.action === 'zero')
     return t(`whatif_did_${intervention.part}`, { side: t(`whatif_${intervention.side}`), layer: intervention.layer + 1 });
@@ -174,13 +195,13 @@ export function interventionText(intervention, sentence) {
 
 /** Text of the interventions: "without Cross L1·H4", or the chip texts; long lists are truncated. */
 export function changesLabel(list, sentence) {
-  const off = list.every((each) => each.action === 'remove');
+  const off = list.every((item) => item.action === 'remove');
   return t(off ? 'whatif_without' : 'whatif_with', { changes: headNames(list, sentence) });
 }
 
 /** The interventions as the subject of a headline: "Cross L1·H4, L3·H3 off", or their number if it would be long. */
 export function changesText(list, sentence) {
-  const off = list.every((each) => each.action === 'remove');
+  const off = list.every((item) => item.action === 'remove');
   const heads = off && list.every(isHead);
   const short = list.length <= MAX_IN_HEADLINE;
   const changes = short ? headNames(list, sentence) : t(heads ? 'change_heads' : 'change_several', { count: list.length });
@@ -189,11 +210,11 @@ export function changesText(list, sentence) {
 
 function headNames(list, sentence) {
   const named = list.slice(0, MAX_NAMED);
-  const off = list.every((each) => each.action === 'remove');
-  const name = (each, place) => (off ? placeText(each, each.kind === named[place - 1]?.kind) : interventionText(each, sentence));
+  const off = list.every((entry) => entry.action === 'remove');
+  const name = (item, index) => (off ? placeText(item, item.kind === named[index - 1]?.kind) : interventionText(item, sentence));
   const description = named.map(name).join(t('list_comma'));
-  const more = list.length - named.length;
-  return more ? t('whatif_and_more', { changes: description, count: more }) : description;
+  const restCount = list.length - named.length;
+  return restCount ? t('whatif_and_more', { changes: description, count: restCount }) : description;
 }
 
 /** The effect on a head in words. */

@@ -45,9 +45,11 @@ export class MapSource {
     const { layer, head } = state;
     const chosen = typeof layer === 'number' && typeof head === 'number' ? `${layer}.${head}` : '0.0';
     const options = [];
-    for (let each = 0; each < translation.layers(state.kind); each++) {
-      for (let one = 0; one < translation.heads(state.kind); one++) {
-        options.push(make('option', { value: `${each}.${one}` }, t('whatif_head', { layer: each + 1, head: one + 1 })));
+    for (let layerIndex = 0; layerIndex < translation.layers(state.kind); layerIndex++) {
+      for (let headIndex = 0; headIndex < translation.heads(state.kind); headIndex++) {
+        options.push(
+          make('option', { value: `${layerIndex}.${headIndex}` }, t('whatif_head', { layer: layerIndex + 1, head: headIndex + 1 })),
+        );
       }
     }
     replace(this.from, ...options);
@@ -72,15 +74,15 @@ export class MapSource {
       return text;
     }
     const [fromLayer, fromHead] = this.from.value.split('.').map(Number);
-    const one = typeof layer === 'number' && typeof head === 'number';
-    const why = !one
+    const isSingleHead = typeof layer === 'number' && typeof head === 'number';
+    const reason = !isSingleHead
       ? 'whatif_copy_one'
       : fromLayer > layer
         ? 'whatif_copy_later'
         : fromLayer === layer && fromHead === head
           ? 'whatif_copy_same'
           : '';
-    this.showError(why);
-    return why ? null : { layer: fromLayer, head: fromHead };
+    this.showError(reason);
+    return reason ? null : { layer: fromLayer, head: fromHead };
   }
 }

@@ -23,7 +23,7 @@ export class Measurement {
     [this.running, this.late, this.fault] = [false, false, ''];
   }
 
-  get whole() {
+  get isComplete() {
     return this.all > 0 && this.known.size >= this.all;
   }
 
@@ -40,12 +40,12 @@ export class Measurement {
     [this.running, this.late, this.fault] = [true, false, ''];
     this.changed();
     try {
-      while (turn === this.turn && !this.whole) {
+      while (turn === this.turn && !this.isComplete) {
         const answer = await this.ask(this.known.size);
         if (turn !== this.turn) return;
         this.all = answer.all;
         for (const [key, value] of answer.entries) this.known.set(key, value);
-        this.late = performance.now() - startTime > 1000 * MAX_SECONDS && !this.whole;
+        this.late = performance.now() - startTime > 1000 * MAX_SECONDS && !this.isComplete;
         if (this.late || state.tab !== 'whatif') break;
         this.changed();
       }

@@ -10,34 +10,34 @@ const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}'’-])+|[^\s
 const splitWords = (text) => [...text.matchAll(WORDS)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
 
 /** Longest common subsequence of two word lists, as pairs of indices. */
-function commonWords(one, other) {
-  const longest = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
-  for (let i = one.length - 1; i >= 0; i--) {
-    for (let j = other.length - 1; j >= 0; j--) {
-      longest[i][j] = one[i].word === other[j].word ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+function commonWords(first, second) {
+  const longest = Array.from({ length: first.length + 1 }, () => new Uint16Array(second.length + 1));
+  for (let i = first.length - 1; i >= 0; i--) {
+    for (let j = second.length - 1; j >= 0; j--) {
+      longest[i][j] = first[i].word === second[j].word ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
     }
   }
   const pairs = [];
-  for (let i = 0, j = 0; i < one.length && j < other.length; ) {
-    if (one[i].word === other[j].word) pairs.push([i++, j++]);
+  for (let i = 0, j = 0; i < first.length && j < second.length; ) {
+    if (first[i].word === second[j].word) pairs.push([i++, j++]);
     else if (longest[i + 1][j] >= longest[i][j + 1]) i++;
     else j++;
   }
   return pairs;
 }
 
-/** Swaps that turn `text` into `other`; inserted words are merged with an unchanged neighbour. */
-export function swapsBetween(text, other) {
-  const [old, words] = [splitWords(text), splitWords(other)];
-  const pairs = [...commonWords(old, words), [old.length, words.length]];
+/** Swaps that turn `text` into `otherText`; inserted words are merged with an unchanged neighbour. */
+export function swapsBetween(text, otherText) {
+  const [oldWords, words] = [splitWords(text), splitWords(otherText)];
+  const pairs = [...commonWords(oldWords, words), [oldWords.length, words.length]];
   const swaps = [];
   let [i, j] = [0, 0];
   for (const [nextOld, nextWord] of pairs) {
-    const several = nextOld - i === nextWord - j && nextOld - i > 1;
-    const runs = several
+    const isPairable = nextOld - i === nextWord - j && nextOld - i > 1;
+    const runs = isPairable
       ? Array.from({ length: nextOld - i }, (_, n) => [i + n, i + n + 1, j + n, j + n + 1])
       : [[i, nextOld, j, nextWord]];
-    for (const run of runs) swaps.push(...makeSwap(text, old, other, words, run));
+    for (const run of runs) swaps.push(...makeSwap(text, oldWords, otherText, words, run));
     [i, j] = [nextOld + 1, nextWord + 1];
   }
   return merged(swaps);
@@ -45,40 +45,44 @@ export function swapsBetween(text, other) {
 
 /** Merge insertions on both sides of a word into one swap, because swaps must not overlap. */
 function merged(swaps) {
-  const whole = [];
+  const mergedSwaps = [];
   for (const swap of swaps) {
-    const last = whole.at(-1);
-    if (!last || swap.start >= last.end) whole.push(swap);
+    const last = mergedSwaps.at(-1);
+    if (!last || swap.start >= last.end) mergedSwaps.push(swap);
     else {
-      const own = last.text.split(' ').at(-1); // the word that both swaps contain
-      whole[whole.length - 1] = { ...last, end: swap.end, text: last.text + swap.text.slice(swap.text.indexOf(own) + own.length) };
+      const sharedWord = last.text.split(' ').at(-1); // the word that both swaps contain
+      mergedSwaps[mergedSwaps.length - 1] = {
+        ...last,
+        end: swap.end,
+        text: last.text + swap.text.slice(swap.text.indexOf(sharedWord) + sharedWord.length),
+      };
     }
   }
-  return whole;
+  return mergedSwaps;
 }
 
 /**
  * Returns one swap, or none for an empty run. An inserted word is merged with its neighbour.
  * @param {number[]} run
  */
-function makeSwap(text, old, other, words, run) {
+function makeSwap(text, oldWords, newWords, words, run) {
   const [from, to, first, last] = run;
   if (from === to && first === last) return [];
-  if (from === to && !old.length) return [];
-  const before = from === to && from === old.length; // inserted at the end: merge with the word before
+  if (from === to && !oldWords.length) return [];
+  const before = from === to && from === oldWords.length; // inserted at the end: merge with the word before
   const [start, end] = from === to ? (before ? [from - 1, from] : [from, from + 1]) : [from, to];
   const [begin, stop] = from === to ? (before ? [first - 1, last] : [first, last + 1]) : [first, last];
-  const place = { start: characterOffset(text, old[start].start), end: characterOffset(text, old[end - 1].end) };
-  if (begin === stop) return [{ action: 'erase', ...place }];
-  return [{ action: 'swap', ...place, text: other.slice(words[begin].start, words[stop - 1].end) }];
+  const span = { start: characterOffset(text, oldWords[start].start), end: characterOffset(text, oldWords[end - 1].end) };
+  if (begin === stop) return [{ action: 'erase', ...span }];
+  return [{ action: 'swap', ...span, text: newWords.slice(words[begin].start, words[stop - 1].end) }];
 }
 
 /** The sentence with its current swaps applied. */
 export function applySwaps(text, list) {
-  const whole = [...text];
-  const swaps = list.filter(({ action }) => action === 'swap' || action === 'erase').sort((one, other) => other.start - one.start);
-  for (const { start, end, text: word = '' } of swaps) whole.splice(start, end - start, ...word);
-  return whole.join('').replace(/ {2,}/g, ' ').trim();
+  const characters = [...text];
+  const swaps = list.filter(({ action }) => action === 'swap' || action === 'erase').sort((a, b) => b.start - a.start);
+  for (const { start, end, text: word = '' } of swaps) characters.splice(start, end - start, ...word);
+  return characters.join('').replace(/ {2,}/g, ' ').trim();
 }
 
 /** The sentence as a field; Enter turns the edited text into swaps in one step. */

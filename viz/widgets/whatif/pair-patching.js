@@ -33,7 +33,7 @@ export class PairPatching {
     this.measurement = new Measurement(
       async (first) => {
         this.answer = await callWithRetry(server.patch_pair, { ...this.query, first });
-        return { all: this.answer.all, entries: this.answer.shares.map((share, place) => [first + place, share]) };
+        return { all: this.answer.all, entries: this.answer.shares.map((share, offset) => [first + offset, share]) };
       },
       () => this.drawResult(),
     );
@@ -80,7 +80,7 @@ export class PairPatching {
 
   drawResult() {
     const { measurement, answer } = this;
-    this.run.hidden = measurement.whole;
+    this.run.hidden = measurement.isComplete;
     this.run.textContent = t(measurement.running ? 'whatif_measure_stop' : 'patching_run');
     this.progress.textContent = this.progressText();
     for (const part of [this.result, this.states, this.heads]) part.hidden = !answer;
@@ -90,15 +90,15 @@ export class PairPatching {
     const layers = this.translation.layers('encoder') + 1; // and the embedding
     const states = Array.from({ length: layers }, (_, layer) => shares.slice(layer * count, (layer + 1) * count));
     const heads = this.listHeads(shares.slice(layers * count));
-    replace(this.result, ...(measurement.whole ? this.resultText(states, heads) : []));
+    replace(this.result, ...(measurement.isComplete ? this.resultText(states, heads) : []));
     this.drawStates(states);
-    replace(this.heads, ...heads.slice(0, MAX_LISTED).map((each) => this.bar(each, Math.abs(heads[0].share))));
+    replace(this.heads, ...heads.slice(0, MAX_LISTED).map((head) => this.bar(head, Math.abs(heads[0].share))));
   }
 
   progressText() {
     const { measurement } = this;
     if (measurement.fault) return measurement.fault;
-    if (!measurement.known.size || measurement.whole) return '';
+    if (!measurement.known.size || measurement.isComplete) return '';
     const numbers = { done: measurement.known.size, all: measurement.all, limit: MAX_SECONDS };
     return t(measurement.late ? 'whatif_measured_late' : 'whatif_measured', numbers);
   }
@@ -107,42 +107,42 @@ export class PairPatching {
   listHeads(shares) {
     const count = this.translation.heads('encoder');
     const places = KINDS.filter((kind) => this.translation.tensors[kind]).flatMap((kind) =>
-      Array.from({ length: this.translation.layers(kind) * count }, (_, place) => ({
+      Array.from({ length: this.translation.layers(kind) * count }, (_, position) => ({
         kind,
-        layer: Math.floor(place / count),
-        head: place % count,
+        layer: Math.floor(position / count),
+        head: position % count,
       })),
     );
-    return shares.map((share, place) => ({ ...places[place], share })).sort((one, other) => other.share - one.share);
+    return shares.map((share, index) => ({ ...places[index], share })).sort((a, b) => b.share - a.share);
   }
 
   /** Names the deepest layer in which one token's state brings the word back, and the best head. */
   resultText(states, heads) {
     const { word, other_word: other, tokens } = this.answer;
     const best = states.map((row) => Math.max(...row));
-    const deepest = best.findLastIndex((share) => share >= MOST);
-    const layer = deepest < 0 ? best.indexOf(Math.max(...best)) : deepest;
+    const lastLayer = best.findLastIndex((share) => share >= MOST);
+    const layer = lastLayer < 0 ? best.indexOf(Math.max(...best)) : lastLayer;
     const token = tokens[states[layer].indexOf(best[layer])];
     const values = { layer, share: formatShare(best[layer]), head: headName(heads[0]), head_share: formatShare(heads[0].share) };
     const bold = (text) => make('b', {}, make('bdi', {}, text));
-    const phrase = deepest < 0 ? 'patching_spread' : layer === 0 ? 'patching_embedding' : 'patching_layer';
+    const phrase = lastLayer < 0 ? 'patching_spread' : layer === 0 ? 'patching_embedding' : 'patching_layer';
     return fillElements(t(phrase, values), { token: bold(token), word: bold(word), other: bold(other) });
   }
 
   drawStates(states) {
     const { tokens, word, other_word: other } = this.answer;
     const isNumbered = tokens.length <= MAX_NUMBERED;
-    const cell = (share, layer, place) => {
+    const cell = (share, layer, column) => {
       if (share === undefined) return make('td', {});
       const colour = toColour(share);
-      const title = `${this.layerName(layer)}, ${tokens[place]}: ${formatShare(share)}`;
+      const title = `${this.layerName(layer)}, ${tokens[column]}: ${formatShare(share)}`;
       const style = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
       return make('td', { title, style }, isNumbered ? formatShare(share).replace(/^0\./, '.') : '');
     };
     const head = make('tr', {}, make('td', {}), ...tokens.map((token) => make('th', { scope: 'col' }, make('bdi', {}, token))));
     const rows = states.map((_, index) => {
       const layer = states.length - 1 - index; // the last layer is above, as the model is drawn
-      const cells = tokens.map((__, place) => cell(states[layer][place], layer, place));
+      const cells = tokens.map((__, position) => cell(states[layer][position], layer, position));
       return make('tr', {}, make('th', { scope: 'row' }, this.layerName(layer)), ...cells);
     });
     const caption = make('caption', {}, t('patching_caption', { word, other }));
@@ -153,12 +153,12 @@ export class PairPatching {
     return layer ? t('word_layer', { layer }) : t('word_embedding');
   }
 
-  bar({ kind, layer, head, share }, most) {
-    const width = `${((100 * Math.abs(share)) / Math.max(most, 1e-9)).toFixed(1)}%`;
-    const pressed = state.kind === kind && state.layer === layer && state.head === head;
+  bar({ kind, layer, head, share }, maximum) {
+    const width = `${((100 * Math.abs(share)) / Math.max(maximum, 1e-9)).toFixed(1)}%`;
+    const isPressed = state.kind === kind && state.layer === layer && state.head === head;
     return make(
       'button',
-      { type: 'button', 'aria-pressed': String(pressed), data: { kind, layer, head } },
+      { type: 'button', 'aria-pressed': String(isPressed), data: { kind, layer, head } },
       make('span', {}, headName({ kind, layer, head })),
       make('span', { class: 'track' }, make('i', { style: `width:${width};background:${cssColour(toColour(Math.sign(share)))}` })),
       make('span', { class: 'numeric' }, formatShare(share)),

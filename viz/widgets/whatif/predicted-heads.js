@@ -15,10 +15,10 @@ const [SIZE, MARGIN] = [190, 30]; // pixels: scatter plot and its margins
 
 /** Spearman's ρ: the correlation of two lists' ranks, with mean ranks for ties. */
 export function spearman(first, second) {
-  const [one, other] = [ranks(first), ranks(second)];
-  const mean = (one.length - 1) / 2;
-  const covariance = (a, b) => a.reduce((all, rank, place) => all + (rank - mean) * (b[place] - mean), 0);
-  return covariance(one, other) / Math.sqrt(covariance(one, one) * covariance(other, other));
+  const [firstRanks, secondRanks] = [ranks(first), ranks(second)];
+  const mean = (firstRanks.length - 1) / 2;
+  const covariance = (a, b) => a.reduce((all, rank, index) => all + (rank - mean) * (b[index] - mean), 0);
+  return covariance(firstRanks, secondRanks) / Math.sqrt(covariance(firstRanks, firstRanks) * covariance(secondRanks, secondRanks));
 }
 
 function ranks(values) {
@@ -26,7 +26,7 @@ function ranks(values) {
   const result = Array(values.length);
   for (let from = 0, to = 0; from < order.length; from = to) {
     while (to < order.length && values[order[to]] === values[order[from]]) to++;
-    for (let at = from; at < to; at++) result[order[at]] = (from + to - 1) / 2;
+    for (let index = from; index < to; index++) result[order[index]] = (from + to - 1) / 2;
   }
   return result;
 }
@@ -81,12 +81,12 @@ export class PredictedHeads {
     const all = this.heads.length > 0 && this.heads.every((head) => measured(head) !== undefined);
     const order = [...this.heads].sort(all ? (a, b) => size(b) - size(a) : (a, b) => Math.abs(b.predicted) - Math.abs(a.predicted));
     const best = order.slice(0, MAX_LISTED);
-    const most = Math.max(...best.map(size), 1e-9);
+    const maximum = Math.max(...best.map(size), 1e-9);
     const names = ['effects_head', '', 'effects_predicted', 'effects_measured'].map((name) => make('span', {}, name && t(name)));
     replace(
       this.list,
       ...(best.length ? [make('div', { class: 'names' }, ...names)] : []),
-      ...best.map((head) => this.bar(head, size(head) / most)),
+      ...best.map((head) => this.bar(head, size(head) / maximum)),
     );
     if (all) this.drawScatterPlot(this.heads.map((head) => [head.predicted, measured(head)]));
     else replace(this.cloud);
@@ -96,10 +96,10 @@ export class PredictedHeads {
     const loss = this.losses.get(this.toKey({ kind, layer, head }))?.loss;
     const number = (value) => make('span', { class: 'numeric' }, value === undefined ? '–' : formatEffect(value));
     const colour = cssColour(scaleColour('difference', effectLevel(Math.sign(loss ?? predicted))));
-    const pressed = state.kind === kind && state.layer === layer && state.head === head;
+    const isPressed = state.kind === kind && state.layer === layer && state.head === head;
     return make(
       'button',
-      { type: 'button', 'aria-pressed': String(pressed), data: { kind, layer, head } },
+      { type: 'button', 'aria-pressed': String(isPressed), data: { kind, layer, head } },
       make('span', {}, this.headName({ kind, layer, head })),
       make('span', { class: 'track' }, make('i', { style: `width:${(100 * Math.abs(share)).toFixed(1)}%;background:${colour}` })),
       number(predicted),
@@ -114,14 +114,14 @@ export class PredictedHeads {
       points.map(([, measured]) => measured),
     );
     const root = (value) => Math.sign(value) * Math.sqrt(Math.abs(value));
-    const most = Math.max(...points.flat().map((value) => Math.abs(root(value))), 1e-9);
-    const x = (value) => MARGIN + ((1 + root(value) / most) / 2) * (SIZE - MARGIN - 6);
+    const maximum = Math.max(...points.flat().map((value) => Math.abs(root(value))), 1e-9);
+    const x = (value) => MARGIN + ((1 + root(value) / maximum) / 2) * (SIZE - MARGIN - 6);
     const y = (value) => SIZE - x(value);
     const zero = SIZE - x(0);
     const lines = [
       svg('line', { class: 'level', x1: MARGIN, x2: SIZE, y1: zero, y2: zero }),
       svg('line', { class: 'level', x1: x(0), x2: x(0), y1: 0, y2: SIZE - MARGIN }),
-      svg('line', { class: 'diagonal', x1: x(-(most ** 2)), y1: y(-(most ** 2)), x2: x(most ** 2), y2: y(most ** 2) }),
+      svg('line', { class: 'diagonal', x1: x(-(maximum ** 2)), y1: y(-(maximum ** 2)), x2: x(maximum ** 2), y2: y(maximum ** 2) }),
     ];
     const dots = points.map(([predicted, measured]) => svg('circle', { cx: x(predicted), cy: y(measured), r: 3 }));
     const label = t('predicted_cloud', { count: points.length });

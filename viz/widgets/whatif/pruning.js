@@ -37,7 +37,7 @@ export class Pruning {
     this.searchStatus = make('p', { class: 'quiet numeric', role: 'status' });
     this.plot = make('div', { class: 'curve', onclick: (event) => this.pick(event) });
     this.source = make('p', { class: 'quiet' });
-    this.both = make(
+    this.orderSwitch = make(
       'div',
       { class: 'prune' },
       this.plot,
@@ -50,7 +50,7 @@ export class Pruning {
       this.searchStatus,
       this.source,
     );
-    this.element = make('section', { class: 'pruning' }, this.title, this.description, this.both);
+    this.element = make('section', { class: 'pruning' }, this.title, this.description, this.orderSwitch);
     new ResizeObserver(() => this.curve && this.drawCurve()).observe(this.plot);
   }
 
@@ -60,9 +60,9 @@ export class Pruning {
 
   /** Heads by increasing importance, over the corpus or in this sentence; undefined if neither is known. */
   order() {
-    const own = this.importance.single.whole ? this.importance.byLoss() : null;
+    const ownOrder = this.importance.single.isComplete ? this.importance.byLoss() : null;
     const corpus = this.curve?.order ?? null;
-    return (this.by === 'sentence' ? (own ?? corpus) : (corpus ?? own)) ?? [];
+    return (this.by === 'sentence' ? (ownOrder ?? corpus) : (corpus ?? ownOrder)) ?? [];
   }
 
   /** `result`: the server's result for the interventions. */
@@ -104,15 +104,15 @@ export class Pruning {
 
   drawControls() {
     const order = this.order();
-    this.both.hidden = !order.length;
+    this.orderSwitch.hidden = !order.length;
     const isUnknown = this.loading && !order.length;
     this.description.textContent = isUnknown ? '' : t(order.length ? 'whatif_needs_says' : 'whatif_needs_measure');
     if (!order.length) return;
-    const own = this.importance.single.whole;
+    const hasOwnOrder = this.importance.single.isComplete;
     this.slider.max = order.length;
     this.slider.setAttribute('aria-label', t('whatif_prune_slider'));
     if (document.activeElement !== this.slider) this.slider.value = this.off(order);
-    this.orders.hidden = !(own && this.curve);
+    this.orders.hidden = !(hasOwnOrder && this.curve);
     const one = (name) => {
       const pick = () => {
         this.by = name;
@@ -141,10 +141,10 @@ export class Pruning {
   off(order) {
     const off = new Set(
       interventions()
-        .filter((each) => each.action === 'remove' && isHead(each))
+        .filter((intervention) => intervention.action === 'remove' && isHead(intervention))
         .map(headKey),
     );
-    const first = order.findIndex((each) => !off.has(headKey(each)));
+    const first = order.findIndex((item) => !off.has(headKey(item)));
     return first < 0 ? order.length : first;
   }
 
@@ -153,24 +153,24 @@ export class Pruning {
     const count = Number(this.slider.value);
     const all = Number(this.slider.max);
     this.count.textContent = t('whatif_prune', { count, all });
-    const there = this.by === 'corpus' && this.curve ? this.at(count) : null;
+    const point = this.by === 'corpus' && this.curve ? this.pointAt(count) : null;
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
     const beside = Boolean(this.result) && interventions().length !== this.off(this.order());
     this.beside.textContent = beside ? t('whatif_prune_beside') : '';
     this.beside.hidden = !beside;
-    this.point.textContent = there
-      ? t(there.same === 1 ? 'whatif_point_same' : 'whatif_point', {
-          count: there.off,
-          chrf: there.chrf.toFixed(1),
-          same: Math.floor(100 * there.same),
+    this.point.textContent = point
+      ? t(point.same === 1 ? 'whatif_point_same' : 'whatif_point', {
+          count: point.off,
+          chrf: point.chrf.toFixed(1),
+          same: Math.floor(100 * point.same),
         })
       : t('whatif_prune_says');
     if (this.curve) this.drawCurve();
   }
 
   /** The measured point nearest to a number of heads. */
-  at(count) {
-    return this.curve.points.reduce((one, other) => (Math.abs(other.off - count) < Math.abs(one.off - count) ? other : one));
+  pointAt(count) {
+    return this.curve.points.reduce((a, b) => (Math.abs(b.off - count) < Math.abs(a.off - count) ? b : a));
   }
 
   /** Switch off the selected number of heads; keep other interventions. */
@@ -180,22 +180,23 @@ export class Pruning {
     const off = order.slice(0, Number(this.slider.value));
     const now = new Set(off.map(headKey));
     const others = interventions().filter(
-      (each) => each.action !== 'remove' || !isHead(each) || !(before.has(headKey(each)) || now.has(headKey(each))),
+      (intervention) =>
+        intervention.action !== 'remove' || !isHead(intervention) || !(before.has(headKey(intervention)) || now.has(headKey(intervention))),
     );
     setInterventions([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
   }
 
   drawCurve() {
     const { points, corpus, sentences, ranked_on } = this.curve;
-    const wide = this.plot.clientWidth;
-    if (!wide) return;
+    const plotWidth = this.plot.clientWidth;
+    if (!plotWidth) return;
     const all = points.at(-1).off;
     const high = Math.ceil(Math.max(...points.map(({ chrf }) => chrf)) / 20) * 20;
-    const x = (off) => LEFT + (off / all) * (wide - LEFT - RIGHT);
+    const x = (off) => LEFT + (off / all) * (plotWidth - LEFT - RIGHT);
     const y = (chrf) => TOP + (1 - chrf / high) * (TALL - TOP - BOTTOM);
-    const makeText = (text, more) => svg('text', { 'font-size': 12, ...more }, text);
+    const makeText = (text, attributes) => svg('text', { 'font-size': 12, ...attributes }, text);
     const levels = [0, high / 2, high].flatMap((level) => [
-      svg('line', { class: 'level', x1: LEFT, x2: wide - RIGHT, y1: y(level), y2: y(level) }),
+      svg('line', { class: 'level', x1: LEFT, x2: plotWidth - RIGHT, y1: y(level), y2: y(level) }),
       makeText(String(level), { x: LEFT - 8, y: y(level) + 4, 'text-anchor': 'end' }),
     ]);
     const marks = [0, 1, 2, 3, 4].map((part) => Math.round((part * all) / 4));
@@ -204,15 +205,15 @@ export class Pruning {
     );
     const line = svg('path', {
       class: 'line',
-      d: points.map(({ off, chrf }, place) => `${place ? 'L' : 'M'}${x(off)} ${y(chrf)}`).join(''),
+      d: points.map(({ off, chrf }, index) => `${index ? 'L' : 'M'}${x(off)} ${y(chrf)}`).join(''),
     });
     const count = Number(this.slider.value);
-    const here = interpolate(points, count);
+    const currentChrf = interpolate(points, count);
     const now =
       this.by === 'corpus'
         ? [
-            svg('line', { class: 'now', x1: x(count), x2: x(count), y1: y(here), y2: y(0) }),
-            svg('circle', { class: 'dot', cx: x(count), cy: y(here), r: 5 }),
+            svg('line', { class: 'now', x1: x(count), x2: x(count), y1: y(currentChrf), y2: y(0) }),
+            svg('circle', { class: 'dot', cx: x(count), cy: y(currentChrf), r: 5 }),
           ]
         : [];
     const first =
@@ -221,8 +222,8 @@ export class Pruning {
         : [];
     const name = t('whatif_curve', { sentences, all });
     const parts = [...levels, ...below, line, ...first, ...now, makeText('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
-    reconcile(this.plot, svg('svg', { width: wide, height: TALL, role: 'img', 'aria-label': name }, ...parts));
-    this.scale = { all, wide };
+    reconcile(this.plot, svg('svg', { width: plotWidth, height: TALL, role: 'img', 'aria-label': name }, ...parts));
+    this.scale = { all, wide: plotWidth };
     this.source.textContent = t('whatif_curve_says', { corpus, sentences, ranked: ranked_on });
   }
 
@@ -270,11 +271,11 @@ export class Pruning {
 function interpolate(points, off) {
   const after = Math.max(
     1,
-    points.findIndex((each) => each.off >= off),
+    points.findIndex((point) => point.off >= off),
   );
-  const [one, other] = [points[after - 1], points[after]];
-  const part = (off - one.off) / (other.off - one.off);
-  return one.chrf + part * (other.chrf - one.chrf);
+  const [left, right] = [points[after - 1], points[after]];
+  const part = (off - left.off) / (right.off - left.off);
+  return left.chrf + part * (right.chrf - left.chrf);
 }
 
 const headKey = ({ kind, layer, head }) => `${kind} ${layer} ${head}`;

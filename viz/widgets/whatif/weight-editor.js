@@ -14,11 +14,11 @@ const KEYS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.
 
 /** Set one weight of a row; distribute the remainder in proportion to the others, or evenly if they are zero. */
 export function rescaled(row, column, amount) {
-  const others = [...row.keys()].filter((place) => place !== column && row[place] === row[place]);
+  const others = [...row.keys()].filter((otherColumn) => otherColumn !== column && row[otherColumn] === row[otherColumn]);
   if (!others.length) return row.slice();
-  const sum = others.reduce((all, place) => all + row[place], 0);
-  return row.map((weight, place) => {
-    if (place === column) return amount;
+  const sum = others.reduce((all, position) => all + row[position], 0);
+  return row.map((weight, index) => {
+    if (index === column) return amount;
     if (weight !== weight) return weight; // masked
     return sum > 0 ? (weight * (1 - amount)) / sum : (1 - amount) / others.length;
   });
@@ -39,10 +39,10 @@ export class WeightEditor {
       onchange: () => this.set(Number(this.slider.value)),
     });
     this.reading = make('output', { class: 'numeric' });
-    this.rest = make('span', { class: 'quiet numeric', role: 'status' });
+    this.restText = make('span', { class: 'quiet numeric', role: 'status' });
     this.hint = make('p', { class: 'quiet' });
     this.label = make('label', { class: 'sample' }, this.description, this.slider, this.reading);
-    this.element = make('div', { class: 'one-weight' }, this.label, this.rest, this.hint);
+    this.element = make('div', { class: 'one-weight' }, this.label, this.restText, this.hint);
     this.knob = make('div', {
       class: 'knob',
       role: 'slider',
@@ -63,16 +63,16 @@ export class WeightEditor {
   /** `view`: the visible map. */
   draw(view) {
     const { row, column } = this.store.state;
-    const one = view && typeof view.layer === 'number' && typeof view.head === 'number';
-    const cell = one && !state.words && row !== null && column !== null && view.rows[row] && view.columns[column];
+    const isSingleHead = view && typeof view.layer === 'number' && typeof view.head === 'number';
+    const cell = isSingleHead && !state.words && row !== null && column !== null && view.rows[row] && view.columns[column];
     const weight = cell ? view.weights[row * view.columns.length + column] : NaN;
-    const alone =
-      cell && view.weights.subarray(row * view.columns.length, (row + 1) * view.columns.length).filter((each) => each === each).length < 2;
-    const possible = weight === weight && !alone;
-    this.label.hidden = this.rest.hidden = this.knob.hidden = !possible;
+    const isOnlyCell =
+      cell && view.weights.subarray(row * view.columns.length, (row + 1) * view.columns.length).filter((item) => item === item).length < 2;
+    const possible = weight === weight && !isOnlyCell;
+    this.label.hidden = this.restText.hidden = this.knob.hidden = !possible;
     this.hint.hidden = possible && !state.words;
     this.hint.textContent = t(
-      state.words ? 'whatif_drag_tokens' : !one ? 'whatif_drag_one' : alone ? 'whatif_drag_alone' : 'whatif_drag_hint',
+      state.words ? 'whatif_drag_tokens' : !isSingleHead ? 'whatif_drag_one' : isOnlyCell ? 'whatif_drag_alone' : 'whatif_drag_hint',
     );
     this.start = null;
     if (!possible) return;
@@ -89,11 +89,11 @@ export class WeightEditor {
     for (const element of [this.slider, this.knob]) element.setAttribute('aria-label', this.description.textContent);
     this.knob.title = t('whatif_drag_knob');
     this.showAmount(weight);
-    this.place();
+    this.updatePosition();
   }
 
   /** Place the handle on the pinned cell. */
-  place() {
+  updatePosition() {
     const [map] = this.heads().maps.maps;
     if (!map?.plane) return;
     const { cellWidth, cellHeight } = map;
@@ -108,7 +108,7 @@ export class WeightEditor {
     this.slider.value = amount;
     this.reading.textContent = twoDecimals(amount);
     this.knob.setAttribute('aria-valuenow', twoDecimals(amount));
-    this.rest.textContent = t('whatif_drag_rest', { rest: twoDecimals(1 - amount) });
+    this.restText.textContent = t('whatif_drag_rest', { rest: twoDecimals(1 - amount) });
   }
 
   /** Preview the row on the map; the model runs on release. */
@@ -128,8 +128,8 @@ export class WeightEditor {
 
   set(amount) {
     const { at } = this;
-    const same = (each) => each.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => each[name] === at[name]);
-    replaceIntervention(same, { action: 'drag', ...at, amount: Math.round(100 * amount) / 100 });
+    const isSame = (item) => item.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => item[name] === at[name]);
+    replaceIntervention(isSame, { action: 'drag', ...at, amount: Math.round(100 * amount) / 100 });
   }
 
   startDrag(event) {
@@ -146,7 +146,7 @@ export class WeightEditor {
     if (!this.pulled && Math.abs(up) < CLICK_PIXELS) return;
     this.pulled = true;
     this.knob.classList.add('pulled');
-    this.preview(within(this.start.amount + up / DRAG_PIXELS));
+    this.preview(clampAmount(this.start.amount + up / DRAG_PIXELS));
   }
 
   endDrag(event) {
@@ -175,9 +175,9 @@ export class WeightEditor {
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation(); // keep arrow keys from selecting another head
-    this.preview(within(this.amount + step));
+    this.preview(clampAmount(this.amount + step));
     this.set(this.amount);
   }
 }
 
-const within = (amount) => Math.max(0, Math.min(1, Math.round(100 * amount) / 100));
+const clampAmount = (amount) => Math.max(0, Math.min(1, Math.round(100 * amount) / 100));

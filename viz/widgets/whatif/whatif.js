@@ -56,7 +56,7 @@ class WhatIfTab {
     this.refused = false; // the server rejected the interventions
     this.result = null; // the server's result; null without interventions
     this.base = null; // the translation that the result belongs to
-    this.own = null; // the model's output without interventions and reranking, if reranking changed it
+    this.ownOutput = null; // the model's output without interventions and reranking, if reranking changed it
     root.classList.add('explorer', 'columns');
     on(['tab', 'translation', 'interventions'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -80,7 +80,7 @@ class WhatIfTab {
     this.heads = mountHeadView(this.root, {
       ...{ store: this.store, source: () => this.source(), open: () => this.open(), redraws: ['side', 'answer'] },
       ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], forms: ['matrix'] },
-      does: { choose: (head, event) => this.choose(head, event) },
+      callbacks: { choose: (head, event) => this.choose(head, event) },
       shortKinds: () => true,
       wallName: () => t('whatif_wall'),
     });
@@ -97,7 +97,7 @@ class WhatIfTab {
   buildWall() {
     this.description = make('p', { class: 'quiet' });
     this.brushes = new Brushes(this.store);
-    this.giver = new MapSource(this.store);
+    this.mapSource = new MapSource(this.store);
     this.more = make('div', { class: 'more' });
     this.parts = new LayerParts();
     this.importance = new Importance(
@@ -106,7 +106,7 @@ class WhatIfTab {
       () => this.pruning?.draw(state.translation, this.result),
     );
     const { wallElement, kindsElement } = this.heads;
-    wallElement.prepend(kindsElement, this.description, this.brushes.element, this.giver.element);
+    wallElement.prepend(kindsElement, this.description, this.brushes.element, this.mapSource.element);
     wallElement.append(this.more, this.parts.element, this.importance.element);
   }
 
@@ -120,29 +120,29 @@ class WhatIfTab {
     this.heads.maps.element.before(this.weight.element);
     this.heads.head.append(this.difference.element);
     const bar = make('div', { class: 'topline' }, this.board.title, make('div', { class: 'end' }, this.panes));
-    this.alone = make('p', { class: 'quiet' });
+    this.rerankingNote = make('p', { class: 'quiet' });
     this.patching = new PairPatching(this.server);
-    this.middle = make('div', { class: 'middle' }, bar, this.board.element, this.alone, this.patching.element, this.heads.head);
+    this.middle = make('div', { class: 'middle' }, bar, this.board.element, this.rerankingNote, this.patching.element, this.heads.head);
     this.heads.element.append(this.middle);
   }
 
   /** The result as one number, the list of interventions, and examples. */
   buildChanges() {
     this.chips = new InterventionChips();
-    this.tries = new TryList(() => exampleInterventions(state.translation, this.before));
+    this.examples = new TryList(() => exampleInterventions(state.translation, this.before));
     this.pruning = new Pruning(
       (values) => callWithRetry(this.server.pruning_curve, values),
       (values) => callWithRetry(this.server.find_change, values),
       this.importance,
     );
     this.words = new SourceWords();
-    const parts = [this.board.total, this.chips.element, this.refusal.home, this.tries.element];
+    const parts = [this.board.total, this.chips.element, this.refusal.home, this.examples.element];
     this.heads.element.append(make('div', { class: 'ask' }, ...parts, this.words.element, this.pruning.element));
   }
 
   /** The translation to compare with. */
   get before() {
-    return this.base === state.translation && this.own ? this.own : state.translation;
+    return this.base === state.translation && this.ownOutput ? this.ownOutput : state.translation;
   }
 
   /** Source of the shown maps: unchanged or under the interventions. */
@@ -166,8 +166,8 @@ class WhatIfTab {
       return;
     }
     this.drawControls();
-    this.board.wait(changes, translation);
-    this.sentence.wait(changes, translation);
+    this.board.showPending(changes, translation);
+    this.sentence.showPending(changes, translation);
     const key = JSON.stringify([request, changes]);
     this.latest.load(
       key,
@@ -203,7 +203,7 @@ class WhatIfTab {
   /** Show the result for a translation; `own`: the model's unreranked output, if it differs. */
   onAnswer(result, translation, own = null) {
     this.result = result;
-    if (own || this.base !== translation) this.own = own;
+    if (own || this.base !== translation) this.ownOutput = own;
     this.base = translation;
     this.store.set({ ...NO_SELECTION, answer: this.store.state.answer + 1 });
     this.heads.draw();
@@ -215,10 +215,10 @@ class WhatIfTab {
     this.board.draw(this.result, this.before, { changes: interventions(), refused: this.refused });
     this.sentence.draw(this.result, this.before, interventions());
     this.drawControls();
-    const choice = (field, pressed, name, phrase) => {
+    const choice = (field, selected, name, phrase) => {
       const onclick = () => this.store.set({ [field]: name, ...NO_SELECTION });
       const disabled = field === 'side' && !this.result;
-      return make('button', { type: 'button', 'aria-pressed': String(name === pressed), disabled, onclick }, t(phrase));
+      return make('button', { type: 'button', 'aria-pressed': String(name === selected), disabled, onclick }, t(phrase));
     };
     const { pane, side } = this.store.state;
     this.middle.dataset.pane = pane;
@@ -230,12 +230,12 @@ class WhatIfTab {
   }
 
   drawControls() {
-    this.alone.textContent = state.translation.isReadBack ? t('own_choice') : '';
+    this.rerankingNote.textContent = state.translation.isReadBack ? t('own_choice') : '';
     this.chips.draw(state.translation.source_text);
-    this.tries.draw(this.result);
+    this.examples.draw(this.result);
     this.description.textContent = t('whatif_says');
     this.brushes.draw();
-    this.giver.draw(state.translation);
+    this.mapSource.draw(state.translation);
     this.words.draw(state.translation);
     this.parts.draw();
     this.importance.draw(state.translation);
@@ -246,13 +246,13 @@ class WhatIfTab {
 
   drawHead() {
     const { kind, layer, head, translation } = state;
-    const one = typeof layer === 'number' && typeof head === 'number';
-    const link = (act, description, disabled = false) =>
-      make('button', { type: 'button', class: 'link', disabled, onclick: act }, description);
-    const others = t('whatif_all_but', { head: one ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
+    const isSingleHead = typeof layer === 'number' && typeof head === 'number';
+    const link = (onClick, description, disabled = false) =>
+      make('button', { type: 'button', class: 'link', disabled, onclick: onClick }, description);
+    const others = t('whatif_all_but', { head: isSingleHead ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
     const leave = () => allButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
     const all = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
-    reconcile(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !one));
+    reconcile(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !isSingleHead));
     this.importance.offerHead();
     this.weight.draw(this.heads.view);
     this.difference.draw(this.result && { before: this.before, held: this.result.held });
@@ -261,10 +261,10 @@ class WhatIfTab {
   /** Mark changed heads on the wall. */
   markWall() {
     for (const button of this.heads.grid.buttons()) {
-      const place = { layer: toIndex(button.dataset.layer), head: toIndex(button.dataset.head) };
-      const intervention = place.head === 'max' ? null : interventionAt(state.kind, place);
+      const buttonHead = { layer: toIndex(button.dataset.layer), head: toIndex(button.dataset.head) };
+      const intervention = buttonHead.head === 'max' ? null : interventionAt(state.kind, buttonHead);
       button.dataset.changed = intervention?.action ?? '';
-      const name = this.heads.source.headName(place);
+      const name = this.heads.source.headName(buttonHead);
       button.setAttribute('aria-label', intervention ? t('whatif_chip', { what: name, how: effectText(intervention) }) : name);
     }
   }
@@ -272,17 +272,17 @@ class WhatIfTab {
   /** A click selects a head and applies the brush, which may only show the head's map; keys only select. */
   choose(head, event) {
     const brush = BRUSHES.find(({ name }) => name === this.store.state.brush);
-    const shows = Boolean(event) && brush.name === 'look';
-    this.store.set({ ...head, preview: null, ...(shows ? { pane: 'map' } : {}) });
-    if (!event || shows) return;
-    if (this.giver.isOpenFor(brush.name)) this.applyMapSource(brush.name, head);
+    const showsHead = Boolean(event) && brush.name === 'look';
+    this.store.set({ ...head, preview: null, ...(showsHead ? { pane: 'map' } : {}) });
+    if (!event || showsHead) return;
+    if (this.mapSource.isOpenFor(brush.name)) this.applyMapSource(brush.name, head);
     else toggleHead(state.kind, head, brush);
   }
 
   /** Replace this head's map with another head's, or with its map for another sentence. */
   applyMapSource(name, head) {
     const { kind, translation } = state;
-    const source = this.giver.choice(head);
+    const source = this.mapSource.choice(head);
     if (!source) return; // the form shows the error
     if (name === 'copy') copyHead(kind, head, source);
     else borrowMap(kind, head, source, translation.layers(kind));
@@ -291,9 +291,9 @@ class WhatIfTab {
   press(event) {
     if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
     const { layer, head, kind } = state;
-    const act = { x: () => head !== 'max' && toggleHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
-    if (act) event.preventDefault();
-    act?.();
+    const action = { x: () => head !== 'max' && toggleHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
+    if (action) event.preventDefault();
+    action?.();
   }
 }
 

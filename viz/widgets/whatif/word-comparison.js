@@ -28,8 +28,8 @@ export class WordComparison {
     );
   }
 
-  /** Pending state while the model computes. */
-  wait(changes, translation) {
+  /** Shows the pending interventions while the model computes. */
+  showPending(changes, translation) {
     this.outcome.textContent = changes.length ? changesLabel(changes, translation.source_text) : '';
   }
 
@@ -37,9 +37,9 @@ export class WordComparison {
   draw(result, translation, { changes, refused }) {
     this.title.textContent = t('whatif_board');
     for (const part of [this.element, this.total]) part.classList.toggle('unchanged', !result);
-    // The original translation is wrong for a swapped sentence, so hide its probability.
+    // A swap changes the source, so the probability of the original translation is not comparable.
     const swapped = changes.some(({ action }) => action === 'swap');
-    const words = result?.words ?? plain(translation);
+    const words = result?.words ?? plainText(translation);
     this.caption.textContent = t(swapped ? 'whatif_other_sentence' : result ? 'whatif_board_old' : 'whatif_board_says');
     this.drawTotal(result, translation, swapped);
     this.outcome.textContent = result ? outcomeText(words, result.chrf, translation) : refused ? '' : t('whatif_nothing');
@@ -53,39 +53,39 @@ export class WordComparison {
   drawTotal(result, translation, swapped) {
     const before = result?.before ?? translation.log_probability;
     const after = result && !swapped ? result.after : null;
-    const most = Math.max(1e-9, ...[before, after ?? 0].map(Math.abs));
+    const maximum = Math.max(1e-9, ...[before, after ?? 0].map(Math.abs));
     const bar = (name, value, look) =>
       make(
         'div',
         { class: 'bar' },
         make('span', {}, t(name)),
-        make('span', { class: 'track' }, make('i', { class: look, style: `width:${((100 * Math.abs(value)) / most).toFixed(1)}%` })),
+        make('span', { class: 'track' }, make('i', { class: look, style: `width:${((100 * Math.abs(value)) / maximum).toFixed(1)}%` })),
         make('span', { class: 'numeric' }, formatSigned(value, 2)),
       );
     const title = make('span', { class: 'quiet' }, t(result ? 'whatif_log_old' : 'whatif_log'));
     const bars = [bar(result ? 'whatif_before' : 'whatif_as_is', before, 'was'), after === null ? null : bar('whatif_now', after, 'now')];
     replace(this.likelihoods, title, ...bars.filter(Boolean));
     this.sum.textContent = after === null ? '' : signed(after - before, 2);
-    this.times.textContent = after === null ? '' : lossText(after - before);
+    this.times.textContent = after === null ? '' : changeText(after - before);
   }
 }
 
-function lossText(loss) {
-  const key = Math.abs(loss) < 0.005 ? 'whatif_as_likely' : loss < 0 ? 'whatif_less_likely' : 'whatif_more_likely';
-  return t(key, { times: factorText(loss) });
+function changeText(change) {
+  const key = Math.abs(change) < 0.005 ? 'whatif_as_likely' : change < 0 ? 'whatif_less_likely' : 'whatif_more_likely';
+  return t(key, { times: factorText(change) });
 }
 
 /** Number of changed words, without punctuation and `</s>`. */
 function outcomeText(words, chrf, { target }) {
   if (words.every((word) => word.before === word.after)) return t('whatif_writes_same');
-  const special = ({ places }) => places?.every((place) => target[place].special);
-  const real = words.filter((word) => !special(word) && /[\p{L}\p{N}]/u.test(`${word.before ?? ''}${word.after ?? ''}`));
-  const changed = real.filter((word) => word.before !== word.after).length;
-  return t('whatif_writes', { changed, all: real.length, chrf: chrf.toFixed(1) });
+  const isSpecial = ({ places }) => places?.every((position) => target[position].special);
+  const lexical = words.filter((word) => !isSpecial(word) && /[\p{L}\p{N}]/u.test(`${word.before ?? ''}${word.after ?? ''}`));
+  const changed = lexical.filter((word) => word.before !== word.after).length;
+  return t('whatif_writes', { changed, all: lexical.length, chrf: chrf.toFixed(1) });
 }
 
 /** The words of an unchanged translation. */
-function plain({ target, text }) {
+function plainText({ target, text }) {
   const words = [];
   for (const token of target) {
     const last = words.at(-1);
@@ -123,19 +123,19 @@ function legend(changed) {
 function rows(words, translation, changed) {
   const original = words.filter(({ before }) => before !== null);
   const start = translation.previousToken('cross', 0).label;
-  return original.map((word, place) => row(word, place ? original[place - 1].before : start, changed));
+  return original.map((word, index) => row(word, index ? original[index - 1].before : start, changed));
 }
 
-function row({ before, after, log_before: was, log_after: now }, previous, changed) {
+function row({ before, after, log_before: logBefore, log_after: logAfter }, previous, changed) {
   const bar = (log, look) => make('i', { class: look, style: `width:${(100 * Math.exp(log)).toFixed(1)}%` });
-  const values = { word: before, before: twoDecimals(Math.exp(was)), after: twoDecimals(Math.exp(now)), now: after ?? '–' };
+  const values = { word: before, before: twoDecimals(Math.exp(logBefore)), after: twoDecimals(Math.exp(logAfter)), now: after ?? '–' };
   const label = changed ? t('whatif_word', values) : t('whatif_word_before', values);
-  const isLess = changed && now < was - MIN_DIFFERENCE;
+  const isLess = changed && logAfter < logBefore - MIN_DIFFERENCE;
   return make(
     'div',
     { class: isLess ? 'word less' : 'word', role: 'listitem', 'aria-label': label, title: label },
     make('span', { class: 'name' }, make('span', { class: 'read' }, previous, ' → '), make('bdi', {}, before)),
-    make('span', { class: 'track' }, bar(was, 'was'), changed ? bar(now, 'now') : null),
+    make('span', { class: 'track' }, bar(logBefore, 'was'), changed ? bar(logAfter, 'now') : null),
     make('span', { class: 'numeric' }, values.before),
     make('span', { class: 'numeric now' }, changed ? values.after : ''),
   );

@@ -29,7 +29,7 @@ export class DimensionTable {
     if (!this.element.open || !this.query) return;
     const lines = Array.from(this.query, (number, dimension) => {
       const numbers = [number, this.key[dimension], number * this.key[dimension]];
-      const cells = numbers.map((each) => make('td', { class: 'numeric' }, formatSigned(each)));
+      const cells = numbers.map((item) => make('td', { class: 'numeric' }, formatSigned(item)));
       return make('tr', {}, make('th', { scope: 'row', class: 'numeric' }, dimension), ...cells);
     });
     const sum = this.query.reduce((all, number, dimension) => all + number * this.key[dimension], 0);
@@ -42,6 +42,6 @@ export class DimensionTable {
       make('td', { class: 'numeric' }, formatSigned(sum)),
     );
     const names = ['why_dimension', 'figure_neurons_query', 'figure_neurons_key', 'figure_neurons_product'];
-    replace(this.table, tableHead(names.map((each) => t(each))), make('tbody', {}, ...lines), make('tfoot', {}, total));
+    replace(this.table, tableHead(names.map((name) => t(name))), make('tbody', {}, ...lines), make('tfoot', {}, total));
   }
 }

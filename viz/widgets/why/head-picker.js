@@ -15,8 +15,8 @@ export class HeadPicker {
     const [previous, next] = stepButtons(stepHead);
     this.previous = previous;
     this.next = next;
-    this.layer = make('select', { onchange: () => set({ layer: place(this.layer.value) }) });
-    this.head = make('select', { onchange: () => set({ head: place(this.head.value) }) });
+    this.layer = make('select', { onchange: () => set({ layer: toIndex(this.layer.value) }) });
+    this.head = make('select', { onchange: () => set({ head: toIndex(this.head.value) }) });
     this.layerName = make('span', {});
     this.headName = make('span', {});
     this.pickers = make('div', { class: 'which' }, previous, next);
@@ -26,7 +26,7 @@ export class HeadPicker {
   draw() {
     const { translation, kind, layer, head } = state;
     this.kinds.setAttribute('aria-label', t('kinds'));
-    replace(this.kinds, ...KINDS.map((each) => this.kindButton(each, each === kind)));
+    replace(this.kinds, ...KINDS.map((item) => this.kindButton(item, item === kind)));
     this.previous.setAttribute('aria-label', t('why_previous'));
     this.next.setAttribute('aria-label', t('why_next'));
     this.layerName.textContent = t('why_layer');
@@ -36,8 +36,8 @@ export class HeadPicker {
   }
 
   kindButton(kind, chosen) {
-    const about = { type: 'button', 'aria-pressed': String(chosen), data: { kind } };
-    return make('button', { ...about, onclick: () => this.pickKind(kind) }, t(`kind_${kind}_short`));
+    const attributes = { type: 'button', 'aria-pressed': String(chosen), data: { kind } };
+    return make('button', { ...attributes, onclick: () => this.pickKind(kind) }, t(`kind_${kind}_short`));
   }
 
   pickKind(kind) {
@@ -57,13 +57,13 @@ export class HeadPicker {
 function stepHead(step) {
   const { translation, kind } = state;
   const heads = translation.heads(kind);
-  const [layer, head] = [state.layer, state.head].map((each) => (typeof each === 'number' ? each : 0));
+  const [layer, head] = [state.layer, state.head].map((item) => (typeof item === 'number' ? item : 0));
   const count = heads * translation.layers(kind);
-  const at = (layer * heads + head + step + count) % count;
-  set({ layer: Math.floor(at / heads), head: at % heads, preview: null });
+  const index = (layer * heads + head + step + count) % count;
+  set({ layer: Math.floor(index / heads), head: index % heads, preview: null });
 }
 
-const place = (text) => (/^\d+$/.test(text) ? Number(text) : text);
+const toIndex = (text) => (/^\d+$/.test(text) ? Number(text) : text);
 
 /** Fill a menu. The average is an option only while it is selected. */
 function fill(select, count, chosen) {

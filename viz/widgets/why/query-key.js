@@ -13,10 +13,10 @@ function cellPlaces(translation, kind, selection, [row, column]) {
 /** Pins of two tokens; null for a hidden token. */
 function makeSelection(translation, kind, row, column) {
   const { rows, columns } = axes(translation, kind, state);
-  const pin = (items, place) => {
-    if (place === null) return null;
-    const at = items.findIndex((item) => item.places.includes(place));
-    return at < 0 ? null : at;
+  const pin = (items, index) => {
+    if (index === null) return null;
+    const itemIndex = items.findIndex((item) => item.places.includes(index));
+    return itemIndex < 0 ? null : itemIndex;
   };
   return { row: pin(rows, row), column: pin(columns, column), hoverRow: null, hoverColumn: null };
 }
@@ -40,9 +40,9 @@ export class QueryKeyPair {
     if (pinnedRow !== null || this.unpinned?.translation !== translation) this.unpinned = null;
     const row = pinnedRow ?? this.unpinned?.row ?? null;
     const column = pinnedColumn ?? this.unpinned?.column ?? null;
-    const [best, other] = strongestCell(translation.map(kind, layer, head), row, column);
+    const [best, second] = strongestCell(translation.map(kind, layer, head), row, column);
     this.row = row ?? best;
-    this.column = column ?? other;
+    this.column = column ?? second;
     return { row: this.row, column: this.column };
   }
 

@@ -22,21 +22,21 @@ export class RowTable {
   /** Show the server's answer for the row of `query`; `to` is the position of the selected key. */
   draw(answer, to, query, keys, queryText) {
     const { width } = answer;
-    const products = answer.own.map((_, at) => answer.query.map((each, dimension) => each * answer.keys[at * width + dimension]));
-    const most = colourLimit(products, 0.75);
+    const products = answer.own.map((_, key) => answer.query.map((value, dimension) => value * answer.keys[key * width + dimension]));
+    const limit = colourLimit(products, 0.75);
     const numbers = listColumns(answer);
     this.table.style.setProperty('--numbers', String(numbers.length));
     this.table.setAttribute('aria-label', t('why_table', { query: query.label }));
     const { own, rest } = splitKeys(answer.own, keys.length);
-    const lines = own.map((place, at) => {
-      const key = answer.keys.subarray(at * width, (at + 1) * width);
+    const lines = own.map((position, index) => {
+      const key = answer.keys.subarray(index * width, (index + 1) * width);
       const describe = (dimension) =>
-        `${formatSigned(answer.query[dimension])} × ${formatSigned(key[dimension])} = ${formatSigned(products[at][dimension])}`;
-      const strip = tableCell('strip', vectorStrip(products[at], { most, height: PRODUCTS, describe }));
-      const names = [place === to && 'chosen', !answer.allowed[place] && 'masked'].filter(Boolean).join(' ');
-      const row = tableRow(names, keyName(keys[place], place, place === to, this.choose), strip);
-      row.append(...numbers.map(({ of }) => of(place)), shareBar(answer.weights[place]));
-      row.addEventListener('click', (event) => event.target.closest('button') ?? this.choose(place));
+        `${formatSigned(answer.query[dimension])} × ${formatSigned(key[dimension])} = ${formatSigned(products[index][dimension])}`;
+      const strip = tableCell('strip', vectorStrip(products[index], { most: limit, height: PRODUCTS, describe }));
+      const names = [position === to && 'chosen', !answer.allowed[position] && 'masked'].filter(Boolean).join(' ');
+      const row = tableRow(names, keyName(keys[position], position, position === to, this.choose), strip);
+      row.append(...numbers.map(({ of }) => of(position)), shareBar(answer.weights[position]));
+      row.addEventListener('click', (event) => event.target.closest('button') ?? this.choose(position));
       return row;
     });
     if (rest.length) {
@@ -53,15 +53,15 @@ export class RowTable {
       make('tfoot', { role: 'rowgroup' }, total),
     );
     if (focused) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
-    const scale = make('span', {}, colourRamp('difference', formatSigned(-most, 1), `+${most.toFixed(1)}`));
+    const scale = make('span', {}, colourRamp('difference', formatSigned(-limit, 1), `+${limit.toFixed(1)}`));
     replace(this.legend, scale, make('span', {}, t('why_one_dimension')), make('span', {}, t('why_adds_up')));
   }
 }
 
 function queryLine(answer, query, describe, numbers) {
-  const most = colourLimit([answer.query], 1);
+  const limit = colourLimit([answer.query], 1);
   const strip = vectorStrip(answer.query, {
-    most,
+    most: limit,
     height: QUERY,
     describe: (dimension) => `${dimension}: ${formatSigned(answer.query[dimension])}`,
   });
@@ -83,40 +83,42 @@ function headLine(numbers) {
 function listColumns(answer) {
   /** @type {(places: number[] | null) => HTMLElement} */
   const empty = () => tableCell('');
-  const over = answer.divisor ? `√${answer.width}` : '';
-  const named = (values, digits) => (place) => numberCell(formatSigned(values[place], digits));
+  const divisor = answer.divisor ? `√${answer.width}` : '';
+  const makeCell = (values, digits) => (key) => numberCell(formatSigned(values[key], digits));
   const columns = [
     {
       head: columnHeader('', t('why_sum'), answer.divisor || answer.bias ? t('why_of_products') : t('why_is_score')),
-      of: named(answer.sums, 3),
+      of: makeCell(answer.sums, 3),
       all: empty,
     },
   ];
   if (answer.divisor) {
     const divided = answer.sums.map((sum) => sum / answer.divisor);
     const describe = answer.bias ? `÷ ${answer.divisor.toFixed(3)}` : t('why_is_score');
-    columns.push({ head: columnHeader('', `÷${over}`, describe), of: named(divided, 3), all: empty });
+    columns.push({ head: columnHeader('', `÷${divisor}`, describe), of: makeCell(divided, 3), all: empty });
   }
   if (answer.bias) {
-    columns.push({ head: columnHeader('', t('why_bias'), t('why_by_distance')), of: named(answer.bias, 3), all: empty });
-    columns.push({ head: columnHeader('', 's', t('why_is_score')), of: named(answer.scores, 3), all: empty });
+    columns.push({ head: columnHeader('', t('why_bias'), t('why_by_distance')), of: makeCell(answer.bias, 3), all: empty });
+    columns.push({ head: columnHeader('', 's', t('why_is_score')), of: makeCell(answer.scores, 3), all: empty });
   }
   const digits = answer.total >= 10 ? 3 : 4;
   const exponent = answer.shift ? `s ${answer.shift < 0 ? '+' : '−'} ${Math.abs(answer.shift).toFixed(3)}` : 's';
   const power = [document.createTextNode('e'), make('sup', {}, exponent)];
   columns.push({
     head: columnHeader('', power, answer.shift ? t('why_largest_is_one') : t('why_positive')),
-    of: (place) =>
-      answer.allowed[place] ? numberCell(answer.powers[place].toFixed(digits)) : tableCell('hatch', make('span', {}, t('why_may_not'))),
+    of: (position) =>
+      answer.allowed[position]
+        ? numberCell(answer.powers[position].toFixed(digits))
+        : tableCell('hatch', make('span', {}, t('why_may_not'))),
     all: (places) => numberCell((places ? sumAt(answer.powers, places) : answer.total).toFixed(digits)),
   });
   columns.push({
     head: columnHeader('', t('why_column_weight'), '÷ Σ'),
-    of: (place) => numberCell(fourDecimals(answer.weights[place])),
+    of: (index) => numberCell(fourDecimals(answer.weights[index])),
     all: (places) => numberCell(fourDecimals(sumAt(answer.weights, places))),
   });
   return columns;
 }
 
-const sumAt = (values, places) => (places ?? [...values.keys()]).reduce((all, place) => all + values[place], 0);
+const sumAt = (values, places) => (places ?? [...values.keys()]).reduce((all, index) => all + values[index], 0);
 const shareBar = (share) => tableCell('bar', make('i', { style: `width:${100 * Math.min(1, share)}%` }));

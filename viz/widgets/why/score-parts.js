@@ -17,8 +17,8 @@ const GROUP_OF = { word: 'word', position: 'place', distance: 'place', head: 'he
 /** Sums per group, in the order of `GROUPS`; groups without parts are omitted. */
 export function groupSums(parts) {
   return GROUPS.flatMap((group) => {
-    const own = parts.filter(({ writer }) => GROUP_OF[writer] === group);
-    return own.length ? [{ group, value: own.reduce((all, { value }) => all + value, 0) }] : [];
+    const groupParts = parts.filter(({ writer }) => GROUP_OF[writer] === group);
+    return groupParts.length ? [{ group, value: groupParts.reduce((all, { value }) => all + value, 0) }] : [];
   });
 }
 
@@ -30,8 +30,8 @@ const percent = (share) => `${Math.round(100 * share)}%`.replace('-', '−');
 /** "what L8·H3 wrote" */
 export function partName({ writer, kind, layer, head }, inDecoder) {
   if (writer !== 'head') return t(`score_${writer}`, { layer: (layer ?? 0) + 1 });
-  const place = t('whatif_head', { layer: layer + 1, head: head + 1 });
-  return t('score_head', { head: inDecoder ? `${t(`kind_${kind}_short`)} ${place}` : place });
+  const headText = t('whatif_head', { layer: layer + 1, head: head + 1 });
+  return t('score_head', { head: inDecoder ? `${t(`kind_${kind}_short`)} ${headText}` : headText });
 }
 
 export class ScoreParts {
@@ -65,8 +65,8 @@ export class ScoreParts {
     const { weights, columns } = translation.map(kind, cell.layer, cell.head);
     this.element.hidden = Number.isNaN(weights[row * columns + column]);
     if (this.element.hidden) return this.latest.cancel();
-    const same = this.cell && Object.entries(cell).every(([name, value]) => this.cell[name] === value);
-    if (!same) [this.answer, this.all] = [null, false];
+    const isSame = this.cell && Object.entries(cell).every(([name, value]) => this.cell[name] === value);
+    if (!isSame) [this.answer, this.all] = [null, false];
     this.cell = cell;
     this.drawSides();
     if (this.answer) this.draw(); // in the current language
@@ -79,8 +79,8 @@ export class ScoreParts {
   }
 
   values() {
-    const { translation, ...place } = this.cell;
-    return { request: translation.requestValues(), ...place, side: this.side };
+    const { translation, ...position } = this.cell;
+    return { request: translation.requestValues(), ...position, side: this.side };
   }
 
   load() {
@@ -164,12 +164,12 @@ export class ScoreParts {
     const first = parts.slice(0, MAX_NAMED);
     const share = shareOfFirst(parts, score);
     const isReason = share >= EXPLAINS_FROM && share <= 2 - EXPLAINS_FROM;
-    const named = isReason
+    const listedParts = isReason
       ? first.map((part) => [part.value, partName(part, this.inDecoder)])
       : [...groupSums(parts)]
-          .sort((one, other) => Math.abs(other.value) - Math.abs(one.value))
+          .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
           .map(({ group, value }) => [value, t(`score_group_${group}`)]);
-    const list = named.map(([value, name]) => t('score_share', { share: percent(value / score), name })).join(t('list_comma'));
+    const list = listedParts.map(([value, name]) => t('score_share', { share: percent(value / score), name })).join(t('list_comma'));
     const conclusion = t(isReason ? 'score_explain' : 'score_explain_little', {
       named: MAX_NAMED,
       count: parts.length,
@@ -198,10 +198,10 @@ export class ScoreParts {
 
   drawTable(shares) {
     const { score, parts } = this.answer;
-    const most = Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9);
+    const maximum = Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9);
     const visible = this.all ? parts : parts.slice(0, MAX_LISTED);
-    const rest = parts.slice(visible.length);
-    const sum = rest.reduce((all, { value }) => all + value, 0);
+    const otherParts = parts.slice(visible.length);
+    const sum = otherParts.reduce((all, { value }) => all + value, 0);
     const share = (value) => (shares ? percent(value / score) : '');
     const line = (name, value, bar, className = '') =>
       make(
@@ -212,8 +212,8 @@ export class ScoreParts {
         make('td', { class: 'numeric' }, formatEffect(value)),
         make('td', { class: 'numeric' }, share(value)),
       );
-    const rows = visible.map((part) => line(this.partCell(part), part.value, bar(part.value, most)));
-    const others = rest.length ? [line(t('score_others', { count: rest.length }), sum, null, 'quiet')] : [];
+    const rows = visible.map((part) => line(this.partCell(part), part.value, bar(part.value, maximum)));
+    const others = otherParts.length ? [line(t('score_others', { count: otherParts.length }), sum, null, 'quiet')] : [];
     const total = line(t('score_total'), score, null);
     this.table.setAttribute('aria-label', t('score_parts'));
     replace(this.table, make('tbody', {}, ...rows, ...others), make('tfoot', {}, total));
@@ -224,20 +224,20 @@ export class ScoreParts {
     const name = partName(part, this.inDecoder);
     if (!part.reads.length) return name;
     const { translation } = this.cell;
-    const token = (place) => make('bdi', {}, translation.columns(part.kind)[place].label);
-    const items = part.reads.map(([place, value]) =>
-      make('li', {}, token(place), ' ', make('span', { class: 'numeric' }, formatEffect(value))),
+    const token = (index) => make('bdi', {}, translation.columns(part.kind)[index].label);
+    const items = part.reads.map(([position, value]) =>
+      make('li', {}, token(position), ' ', make('span', { class: 'numeric' }, formatEffect(value))),
     );
-    const listed = part.reads.reduce((all, [, value]) => all + value, 0);
+    const listedSum = part.reads.reduce((all, [, value]) => all + value, 0);
     const rest =
-      Math.abs(part.value - listed) < 0.005
+      Math.abs(part.value - listedSum) < 0.005
         ? null
         : make(
             'li',
             { class: 'quiet' },
             t('score_reads_others'),
             ' ',
-            make('span', { class: 'numeric' }, formatEffect(part.value - listed)),
+            make('span', { class: 'numeric' }, formatEffect(part.value - listedSum)),
           );
     return make('details', {}, make('summary', {}, name), make('p', { class: 'quiet' }, t('score_reads')), make('ul', {}, ...items, rest));
   }
@@ -253,7 +253,7 @@ export class ScoreParts {
   }
 }
 
-function bar(value, most) {
-  const width = (50 * Math.abs(value)) / most;
+function bar(value, maximum) {
+  const width = (50 * Math.abs(value)) / maximum;
   return make('i', { class: value < 0 ? 'against' : 'for', style: `left:${value < 0 ? 50 - width : 50}%;width:${width}%` });
 }

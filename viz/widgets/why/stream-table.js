@@ -27,22 +27,22 @@ export class StreamTable {
   draw(answer, to, keys, word) {
     const { moved, width } = answer;
     const { own, rest } = splitKeys(answer.own, keys.length);
-    const vectors = own.map((_, at) => answer.written.subarray(at * width, (at + 1) * width));
-    const most = colourLimit([...vectors, answer.total], 0.7);
+    const vectors = own.map((_, number) => answer.written.subarray(number * width, (number + 1) * width));
+    const limit = colourLimit([...vectors, answer.total], 0.7);
     const reach = moved && Math.max(0.01, ...moved.map(Math.abs), Math.abs(answer.moved_by_all));
     const strip = (numbers, height) =>
       tableCell(
         'strip',
-        vectorStrip(numbers, { most, height, describe: (dimension) => `${dimension}: ${formatSigned(numbers[dimension])}` }),
+        vectorStrip(numbers, { most: limit, height, describe: (dimension) => `${dimension}: ${formatSigned(numbers[dimension])}` }),
       );
     const by = (value) => (moved ? [numberCell(by3(value)), shareBar(value / reach)] : []);
-    const lines = own.map((place, at) => {
-      const name = keyName(keys[place], place, place === to, this.choose);
-      return tableRow(place === to ? 'chosen' : '', name, strip(vectors[at], WRITTEN), ...by(moved?.[place]));
+    const lines = own.map((key, position) => {
+      const name = keyName(keys[key], key, key === to, this.choose);
+      return tableRow(key === to ? 'chosen' : '', name, strip(vectors[position], WRITTEN), ...by(moved?.[key]));
     });
     if (rest.length) {
-      const together = moved ? rest.reduce((all, place) => all + moved[place], 0) : null;
-      lines.push(tableRow('rest', restName(rest.length, this.open), strip(answer.rest, WRITTEN), ...by(together)));
+      const restEffect = moved ? rest.reduce((all, index) => all + moved[index], 0) : null;
+      lines.push(tableRow('rest', restName(rest.length, this.open), strip(answer.rest, WRITTEN), ...by(restEffect)));
     }
     const moves = moved ? [columnHeader('', word(), t('why_moved_by')), tableCell('bar')] : [];
     const heads = [columnHeader('', t('why_key')), columnHeader('strip', 'w · V · O', t('why_written', { count: width })), ...moves];
@@ -58,7 +58,7 @@ export class StreamTable {
     this.title.textContent = t('why_stream');
     this.table.setAttribute('aria-label', t('why_stream'));
     replace(this.description, ...(moved ? fillElements(t('why_stream_says'), { word: word() }) : [t('why_stream_encoder')]));
-    replace(this.legend, make('span', {}, colourRamp('difference', formatSigned(-most, 2), `+${most.toFixed(2)}`)));
+    replace(this.legend, make('span', {}, colourRamp('difference', formatSigned(-limit, 2), `+${limit.toFixed(2)}`)));
     replace(
       this.lifted,
       ...(moved
@@ -70,12 +70,12 @@ export class StreamTable {
 }
 
 function tokenList(lifted) {
-  const named = lifted.flatMap(([label_, by], place) => [
-    place ? t('list_comma') : '',
+  const promoted = lifted.flatMap(([label_, by], index) => [
+    index ? t('list_comma') : '',
     make('b', {}, make('bdi', {}, label_.trim() || '␣')),
     ` ${signed(by, 2)}`,
   ]);
-  return make('span', { class: 'numeric' }, ...named);
+  return make('span', { class: 'numeric' }, ...promoted);
 }
 
 /** Three decimals, without a negative zero. */

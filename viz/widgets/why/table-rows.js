@@ -5,25 +5,25 @@ import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
 export const tableRow = (name, ...cells) => make('tr', { role: 'row', class: name }, ...cells);
-export const tableCell = (name, ...inside) => make('td', { role: 'cell', class: name }, ...inside);
+export const tableCell = (name, ...children) => make('td', { role: 'cell', class: name }, ...children);
 export const numberCell = (content) => tableCell('numeric', content);
-export const label = (name, ...inside) => make('th', { role: 'rowheader', scope: 'row', class: name }, ...inside);
+export const label = (name, ...children) => make('th', { role: 'rowheader', scope: 'row', class: name }, ...children);
 
 /** A column header: its name, with its content below. */
-export const columnHeader = (name, above, below = '') =>
-  make('th', { role: 'columnheader', scope: 'col', class: name }, make('b', {}, ...[above].flat()), make('small', {}, below));
+export const columnHeader = (name, title, below = '') =>
+  make('th', { role: 'columnheader', scope: 'col', class: name }, make('b', {}, ...[title].flat()), make('small', {}, below));
 
 /** Keys with a separate row, and collapsed keys: `{ own: number[], rest: number[] }`. */
-export function splitKeys(own, count) {
-  const indices = new Set(own);
-  return { own, rest: Array.from({ length: count }, (_, place) => place).filter((place) => !indices.has(place)) };
+export function splitKeys(ownKeys, count) {
+  const indices = new Set(ownKeys);
+  return { own: ownKeys, rest: Array.from({ length: count }, (_, position) => position).filter((index) => !indices.has(index)) };
 }
 
 /** A key's name as a button that selects it. */
-export function keyName(token, place, chosen, choose) {
-  const about = { type: 'button', 'aria-pressed': String(chosen), title: token.full ?? token.label, data: { place } };
+export function keyName(token, index, chosen, choose) {
+  const attributes = { type: 'button', 'aria-pressed': String(chosen), title: token.full ?? token.label, data: { place: index } };
   const name = make('bdi', { class: token.special ? 'special' : '' }, token.label);
-  return label('', make('button', { ...about, onclick: () => choose(place) }, name));
+  return label('', make('button', { ...attributes, onclick: () => choose(index) }, name));
 }
 
 /** A button ("31 more") that expands the collapsed keys. */

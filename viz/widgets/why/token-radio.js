@@ -5,9 +5,9 @@ import { make, replace } from '../core/dom.js';
 export class TokenRadio {
   /** `choose(place)` is called when a token is selected. */
   constructor(choose) {
-    this.who = make('div', { class: 'who', id: 'why-row' });
-    this.tokens = make('div', { class: 'strip', role: 'radiogroup', 'aria-labelledby': this.who.id });
-    this.element = make('div', { class: 'pick' }, this.who, this.tokens);
+    this.rowLabel = make('div', { class: 'who', id: 'why-row' });
+    this.tokens = make('div', { class: 'strip', role: 'radiogroup', 'aria-labelledby': this.rowLabel.id });
+    this.element = make('div', { class: 'pick' }, this.rowLabel, this.tokens);
     this.tokens.addEventListener('click', (event) => {
       const token = event.target.closest('[data-place]');
       if (token) choose(Number(token.dataset.place));
@@ -25,17 +25,17 @@ export class TokenRadio {
   }
 
   name(label, language) {
-    this.who.textContent = label;
+    this.rowLabel.textContent = label;
     this.tokens.lang = language;
   }
 
   draw(tokens, chosen) {
     const { tokens: element } = this;
     const focused = element.contains(document.activeElement);
-    const buttons = tokens.map((token, place) => {
-      const about = { type: 'button', role: 'radio', 'aria-checked': String(place === chosen), tabindex: place === chosen ? 0 : -1 };
+    const buttons = tokens.map((token, index) => {
+      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(index === chosen), tabindex: index === chosen ? 0 : -1 };
       const name = make('bdi', {}, token.label);
-      return make('button', { ...about, class: token.special ? 'token special' : 'token', data: { place } }, name);
+      return make('button', { ...attributes, class: token.special ? 'token special' : 'token', data: { place: index } }, name);
     });
     replace(element, ...buttons);
     if (focused) buttons[chosen]?.focus({ preventScroll: true });

@@ -7,7 +7,7 @@ import { showTooltip, valueColour, hideTooltip } from '../parts/tooltip.js';
 const MAX_GAPS = 64; // maximum number of cells with a gap between them
 const MAX_WIDTH = 2048; // of the canvas, in pixels; CSS stretches it
 
-/** `most`: the value with the strongest colour; `says(dimension)`: the tooltip. */
+/** `most`: the value with the strongest colour; `describe(dimension)`: the text of the tooltip. */
 export function vectorStrip(numbers, { most, height, describe }) {
   const count = numbers.length;
   const cell = Math.max(1, Math.min(16, Math.floor(MAX_WIDTH / count)));
@@ -27,7 +27,7 @@ export function vectorStrip(numbers, { most, height, describe }) {
 
 /** Colour limit of several vectors: a `share` of the largest absolute value, because most values are much smaller. */
 export function colourLimit(vectors, share) {
-  let most = 0;
-  for (const numbers of vectors) for (const number of numbers) most = Math.max(most, Math.abs(number));
-  return share * most || 1;
+  let maximum = 0;
+  for (const numbers of vectors) for (const number of numbers) maximum = Math.max(maximum, Math.abs(number));
+  return share * maximum || 1;
 }

@@ -36,7 +36,7 @@ class WhyTab {
   }
 
   build() {
-    this.which = new HeadPicker(() => this.pair.reset());
+    this.headPicker = new HeadPicker(() => this.pair.reset());
     this.title = make('h2', { class: 'view-title' });
     this.description = make('p', { class: 'says' });
     this.note = make('p', { class: 'note' });
@@ -53,13 +53,13 @@ class WhyTab {
     this.score = new ScoreParts(this.server);
     this.streamError = make('p', { class: 'error', role: 'alert' });
     const answer = make('div', { class: 'answer', 'aria-live': 'polite' }, this.title, this.note);
-    const head = make('div', { class: 'head' }, answer, this.which.pickers);
-    const kinds = make('div', { class: 'bar' }, this.which.kinds, this.description);
+    const head = make('div', { class: 'head' }, answer, this.headPicker.pickers);
+    const kinds = make('div', { class: 'bar' }, this.headPicker.kinds, this.description);
     this.weights = make('div', {}, this.table.element, this.dimensions.element);
-    this.adds = make('div', {}, this.stream.element);
-    this.content = make('div', {}, this.score.element, this.error, this.weights, this.streamError, this.adds);
+    this.streamBox = make('div', {}, this.stream.element);
+    this.content = make('div', {}, this.score.element, this.error, this.weights, this.streamError, this.streamBox);
     this.row = new LatestRequest(this.weights, this.error, 'why_failed');
-    this.streamRequest = new LatestRequest(this.adds, this.streamError, 'why_failed');
+    this.streamRequest = new LatestRequest(this.streamBox, this.streamError, 'why_failed');
     this.root.append(head, kinds, this.queries.element, this.none, this.content);
   }
 
@@ -93,16 +93,16 @@ class WhyTab {
     this.score.show({ translation, kind, layer, head, row, column });
     const query = { request: translation.requestValues(), kind, layer, head, row, column, every: this.every };
     const key = JSON.stringify([query, state.theme, state.language]);
-    const at = { translation, kind, row, column };
+    const cell = { translation, kind, row, column };
     this.row.load(
       key,
       (signal) => callWithRetry(this.server.explain_row, query, null, null, signal),
-      (answer) => this.drawRow(answer, at),
+      (answer) => this.drawRow(answer, cell),
     );
     this.streamRequest.load(
       key,
       (signal) => callWithRetry(this.server.explain_stream, query, null, null, signal),
-      (answer) => this.drawStream(answer, at),
+      (answer) => this.drawStream(answer, cell),
     );
   }
 
@@ -110,7 +110,7 @@ class WhyTab {
 
   drawChoice(row) {
     const { translation, kind } = state;
-    this.which.draw();
+    this.headPicker.draw();
     this.description.textContent = kindText(translation, kind);
     const { source, target } = translation.model;
     this.queries.name(t(kind === 'encoder' ? 'why_query' : 'why_writing'), kind === 'encoder' ? source : target);
@@ -126,7 +126,7 @@ class WhyTab {
     this.nearest.textContent = t('why_nearest', { head: headName(nearest.layer, nearest.head) });
     this.nearest.onclick = () => {
       set(nearest);
-      this.which.focus();
+      this.headPicker.focus();
     };
   }
 
@@ -148,8 +148,8 @@ class WhyTab {
     const explanation = { ...answer, query, keys, width };
     const caption = t(kind === 'encoder' ? 'why_query_says' : 'why_query_written', { width });
     this.table.draw(explanation, column, translation.rows(kind)[row], translation.columns(kind), caption);
-    const at = answer.own.indexOf(column);
-    this.dimensions.draw(query, keys.subarray(at * width, (at + 1) * width), translation.columns(kind)[column].label);
+    const index = answer.own.indexOf(column);
+    this.dimensions.draw(query, keys.subarray(index * width, (index + 1) * width), translation.columns(kind)[column].label);
   }
 
   drawStream(answer, { translation, kind, row, column }) {

@@ -22,7 +22,7 @@ def convert(model: Transformer, folder: Path) -> None:
 
     config = model.config
     if config.norm != "layer" or config.activation not in ACTIVATIONS or config.scale_output:
-        raise ValueError("CTranslate2 gets no model of this kind from here.")
+        raise ValueError("This model cannot be converted to CTranslate2.")
     spec = TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
         config.heads,

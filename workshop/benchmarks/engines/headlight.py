@@ -48,15 +48,15 @@ def model_level(translator: Translator, work: Workload) -> Job:
     requests = [translator.request(text, max_length=work.length) for text in work.texts]
     job = translator.checker.prepare(requests)
     if job.source_ids.tolist() != work.ids:
-        raise RuntimeError("The translator reads other tokens than the other engines get.")
+        raise RuntimeError("The translator's token ids differ from those of the other engines.")
 
-    def ids_alone(job: Any, sentence: int, result: SearchResult, *others: Any) -> Any:
+    def best_ids(job: Any, sentence: int, result: SearchResult, *others: Any) -> Any:
         return result.candidates[0].ids
 
     reduced = copy.copy(translator)
     reduced.checker = copy.copy(translator.checker)
     reduced.checker.prepare = lambda requests: job  # type: ignore[method-assign]
-    reduced._make_translation = ids_alone  # type: ignore[assignment, method-assign]
+    reduced._make_translation = best_ids  # type: ignore[assignment, method-assign]
     return lambda: reduced._translate_batch(requests)  # type: ignore[return-value]
 
 

@@ -49,7 +49,7 @@ class Marian:
             with torch.inference_mode():
                 result = self.model.generate(ids, **options)
             if not (result.encoder_attentions and result.decoder_attentions and result.cross_attentions):
-                raise RuntimeError("generate returned no attentions, so its time says nothing.")
+                raise RuntimeError("generate returned no attention maps, so its time is not comparable.")
             new_ids: list[list[int]] = result.sequences[:, 1:].tolist()
             return new_ids
 
@@ -88,7 +88,7 @@ def load(folder: Path, *, device: str = "cpu", dtype: str = "float32", threads: 
     loaded = model.load_state_dict(marian_state(transformer), strict=False)
     missing_names = [name for name in loaded.missing_keys if "embed_" not in name and name != "lm_head.weight"]
     if missing_names or loaded.unexpected_keys:
-        raise RuntimeError(f"Marian's weights have other names now: {missing_names or loaded.unexpected_keys}")
+        raise RuntimeError(f"The names of Marian's weights have changed: {missing_names or loaded.unexpected_keys}")
     model.tie_weights()
     return Marian(model.to(device, getattr(torch, dtype)).eval())
 

@@ -78,7 +78,7 @@ SIGNS = read_table(
 )
 
 
-def _digits(number: int) -> Value:
+def _format_digits(number: int) -> Value:
     grouped = f"{number:,}"
     if number < 10_000:  # the thousands separator is optional up to four digits
         return {"de": (grouped.replace(",", "."), str(number)), "en": (grouped, str(number)), "zh": (str(number),)}
@@ -122,7 +122,7 @@ def _size(random: Random) -> int:
 
 def number_digits(random: Random, languages: Languages) -> Value:
     """Draw a number in digits: `3.521`, `3,521`, `3521`."""
-    return _digits(random.randint(2, random.choice((100, 1000, 10_000, 100_000, 10_000_000))))
+    return _format_digits(random.randint(2, random.choice((100, 1000, 10_000, 100_000, 10_000_000))))
 
 
 def number_words(random: Random, languages: Languages) -> Value:
@@ -132,9 +132,9 @@ def number_words(random: Random, languages: Languages) -> Value:
 
 def _equation(random: Random, numbers: tuple[int, int, int], signs: Value) -> Value:
     """Format an equation with numbers in words or digits: `zwölf plus drei ist fünfzehn`."""
-    values = [_words(number) if random.random() < 0.5 else _digits(number) for number in numbers]
+    values = [_words(number) if random.random() < 0.5 else _format_digits(number) for number in numbers]
     if random.random() < 0.8:  # usually all three numbers have the same format
-        values = [_words(number) if numbers[2] % 2 else _digits(number) for number in numbers]
+        values = [_words(number) if numbers[2] % 2 else _format_digits(number) for number in numbers]
     result = {}
     for language in ("de", "en", "zh"):
         first, second, third = (value[language][0] for value in values)
@@ -156,7 +156,7 @@ def product(random: Random, languages: Languages) -> Value:
 
 def small_digits(random: Random, languages: Languages) -> Value:
     """Draw a number from 2 to 999, for rooms, lines and platforms."""
-    return _digits(random.randint(2, random.choice((20, 99, 999))))
+    return _format_digits(random.randint(2, random.choice((20, 99, 999))))
 
 
 def decimal(random: Random, languages: Languages) -> Value:
@@ -167,22 +167,22 @@ def decimal(random: Random, languages: Languages) -> Value:
     return {"de": (text.replace(".", ","),), "en": (text,), "zh": (text,)}
 
 
-def _counted(random: Random, units: tuple[Value, ...], languages: Languages) -> Value:
+def _draw_amount(random: Random, units: tuple[Value, ...], languages: Languages) -> Value:
     number = _size(random)
     unit = pick_from(units)(random, languages)
     if random.random() < 0.5:
-        return _join(_digits(number), unit)
+        return _join(_format_digits(number), unit)
     return _join(_words(random.randint(2, random.choice((12, 12, 100, 999))), counting=True), unit)
 
 
 def things(random: Random, languages: Languages) -> Value:
     """Draw counted things: `sieben Stühle`, `seven chairs`, `七把椅子`."""
-    return _counted(random, THINGS, languages)
+    return _draw_amount(random, THINGS, languages)
 
 
 def span(random: Random, languages: Languages) -> Value:
     """Draw a duration: `drei Wochen`, `three weeks`, `三个星期`."""
-    return _counted(random, SPANS, languages)
+    return _draw_amount(random, SPANS, languages)
 
 
 def _measure(units: tuple[Value, ...]) -> Draw:
@@ -191,7 +191,7 @@ def _measure(units: tuple[Value, ...]) -> Draw:
     def draw(random: Random, languages: Languages) -> Value:
         if random.random() < 0.3:
             return _join(decimal(random, languages), random.choice(units))
-        return _counted(random, units, languages)
+        return _draw_amount(random, units, languages)
 
     return draw
 
@@ -201,7 +201,7 @@ def _symbol_measure(*symbols: str) -> Draw:
 
     def draw(random: Random, languages: Languages) -> Value:
         unit = random.choice(symbols)
-        value = decimal(random, languages) if random.random() < 0.4 else _digits(random.randint(2, 999))
+        value = decimal(random, languages) if random.random() < 0.4 else _format_digits(random.randint(2, 999))
         return _join(value, dict.fromkeys(("de", "en", "zh"), (unit,)))
 
     return draw
@@ -214,7 +214,7 @@ def price(random: Random, languages: Languages) -> Value:
     if variant < 0.35:
         return _join(_words(max(2, number), counting=True), coin)
     if variant < 0.55:
-        return _join(_digits(max(2, number)), coin)
+        return _join(_format_digits(max(2, number)), coin)
     cents = random.choice((50, 99, 95, 20, random.randint(1, 99)))
     if variant < 0.75:
         text = f"{number}.{cents:02}"
@@ -244,7 +244,7 @@ def share(random: Random, languages: Languages) -> Value:
 def degrees(random: Random, languages: Languages) -> Value:
     """Draw a temperature: `minus fünf Grad`, `minus five degrees`, `零下五度`."""
     number = random.randint(2, 39)
-    value = _digits(number) if random.random() < 0.5 else _words(number, counting=True)
+    value = _format_digits(number) if random.random() < 0.5 else _words(number, counting=True)
     zh = "两" if value["zh"] == ("两",) else value["zh"][0]
     is_negative = random.random() < 0.4
     sign = "minus " if is_negative else ""
@@ -268,7 +268,7 @@ def telephone(random: Random, languages: Languages) -> Value:
 def age(random: Random, languages: Languages) -> Value:
     """Draw a number of years in digits or words, for `34 Jahre alt`."""
     number = random.randint(2, 99)
-    value = _digits(number) if random.random() < 0.5 else _words(number, counting=True)
+    value = _format_digits(number) if random.random() < 0.5 else _words(number, counting=True)
     return {**value, "zh": (value["zh"][0],)}
 
 

@@ -238,7 +238,7 @@ COUNTRIES = read_table(
 )
 
 
-def _same(name: str) -> Value:
+def _same_in_both(name: str) -> Value:
     return {"de": (name,), "en": (name,)}
 
 
@@ -258,7 +258,7 @@ def first_name(random: Random, languages: Languages) -> Value:
     """Draw a first name."""
     if "zh" in languages:
         return random.choice(TRANSCRIBED)
-    return _same(random.choice(GIVEN))
+    return _same_in_both(random.choice(GIVEN))
 
 
 def surname(random: Random, languages: Languages) -> Value:
@@ -266,8 +266,8 @@ def surname(random: Random, languages: Languages) -> Value:
     if "zh" in languages:
         return _han(random, whole=False)
     if random.random() < 0.5:
-        return _same(random.choice(FIRST_PARTS) + random.choice(SURNAME_ENDS))
-    return _same(random.choice(SURNAMES))
+        return _same_in_both(random.choice(FIRST_PARTS) + random.choice(SURNAME_ENDS))
+    return _same_in_both(random.choice(SURNAMES))
 
 
 def full(random: Random, languages: Languages) -> Value:
@@ -278,14 +278,14 @@ def full(random: Random, languages: Languages) -> Value:
         return _han(random, whole=True) if random.random() < 0.8 else random.choice(TRANSCRIBED)
     if random.random() < 0.1:
         return _han(random, whole=True)
-    return _same(f"{random.choice(GIVEN)} {surname(random, languages)['en'][0]}")
+    return _same_in_both(f"{random.choice(GIVEN)} {surname(random, languages)['en'][0]}")
 
 
 def town(random: Random, languages: Languages) -> Value:
     """Draw a city, or a German town that may not exist."""
     if "zh" in languages or random.random() < 0.5:
         return random.choice(CITIES)
-    return _same(random.choice(FIRST_PARTS) + random.choice(TOWN_ENDS))
+    return _same_in_both(random.choice(FIRST_PARTS) + random.choice(TOWN_ENDS))
 
 
 def street(random: Random, languages: Languages) -> Value:
@@ -294,7 +294,7 @@ def street(random: Random, languages: Languages) -> Value:
         (*FIRST_PARTS, *SURNAMES[:60], "Goethe", "Schiller", "Beethoven", "Bahnhof", "Garten", "Haupt")
     )
     name = f"{stem}{random.choice(STREET_ENDS)} {random.randint(1, 199)}{random.choice(('', '', '', 'a', 'b'))}"
-    return _same(name)
+    return _same_in_both(name)
 
 
 SLOTS: dict[str, Draw] = {
