@@ -1,6 +1,6 @@
 """Numbers in a text, in digits or in words (German, English, French, Chinese), and their comparison between texts.
 
-A number has a value and a position in the text. Words that are only sometimes numbers ("ein", "second", 一) are unsure:
+A number has a value and a position in the text. A month is its number in the year. Words that are only sometimes numbers ("ein", "second", 一) are unsure:
 they may match a number on the other side, but they do not need a match. A clock time is one number.
 """
 
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from headlight.model.text.calendar_dates import date_parts
 from headlight.model.text.clock_times import HALF_DAY, clock_times
 from headlight.model.text.number_words import (
     HAN,
@@ -25,7 +26,7 @@ from headlight.model.text.number_words import (
 )
 
 LANGUAGES = ("de", "en", "fr", "zh")
-HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: weekdays, months, idioms
+HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: weekdays, two months, idioms
     f"(?:星期|周|礼拜)[一二三四五六]|百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分)(?![{HAN}])|三明治|四川|四周|百货"
 )
 HAN_DECIMAL = re.compile(f"[{HAN}]+点[一二三四五六七八九][零〇一二三四五六七八九]*(?![{HAN}分刻半个位名人])")
@@ -64,7 +65,7 @@ def find_numbers(text: str, language: str) -> list[Number]:
     """Find all numbers of a text, in order. In languages other than `LANGUAGES`, only digits are found."""
     text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(digit) - 0xFEE0) for digit in match.group()), text)
     results = list(_han_decimals(text)) if language == "zh" else []
-    for finder in (_clocks, _digits, _han if language == "zh" else _words):
+    for finder in (_dates, _clocks, _digits, _han if language == "zh" else _words):
         occupied = [(earlier.start, earlier.end) for earlier in results]
         for number in finder(text, language):
             if not any(start < number.end and number.start < end for start, end in occupied):
@@ -96,6 +97,11 @@ def _same_number(one: Number, other: Number) -> bool:
         return one.value == other.value
     clock, plain = (one, other) if one.clock else (other, one)
     return clock.value == (plain.value * 60) % HALF_DAY and plain.value <= 24  # "um sieben", "at 7:00"
+
+
+def _dates(text: str, language: str) -> Iterator[Number]:
+    for part in date_parts(text, language):
+        yield Number(part.value, part.start, part.end, part.sure)
 
 
 def _clocks(text: str, language: str) -> Iterator[Number]:

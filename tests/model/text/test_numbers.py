@@ -56,9 +56,15 @@ def test_french_number_words_are_parsed_with_or_without_hyphens() -> None:
         ("en", "It costs 7.80 euros.", [7.8]),
         ("de", "Es kostet 3 Euro 20.", [3.2]),
         ("zh", "只剩百分之十五的电了。", [15]),
-        ("zh", "从六月二十二日开始，星期三关门。", [22]),  # neither the month nor the weekday
-        ("de", "am zweiundzwanzigsten Juni", [22]),
-        ("en", "on the twenty-second of June", [22]),
+        ("zh", "从六月二十二日开始，星期三关门。", [6, 22]),  # not the weekday
+        ("de", "am zweiundzwanzigsten Juni", [22, 6]),
+        ("en", "on the twenty-second of June", [22, 6]),
+        ("zh", "十一月，11月，１１月，12 月，三个月，二三月，月亮", [11, 11, 11, 12, 3]),
+        ("en", "May I march to the Mars bar, June?", [5, 6]),  # both are unsure
+        ("en", "in may, on March 3, Nov. 11, 2024", [5, 3, 3, 11, 11, 2024]),
+        ("fr", "le 2 août et le 3 mars", [2, 8, 3, 3]),
+        ("de", "am 3.11., am 3.11.2024, am 03.11.24", [3, 11, 3, 11, 2024, 3, 11, 2024]),
+        ("en", "It costs 3.11. Version 1.2.3", [3.11, 1.2, 3]),
         ("en", "It ended two to one.", [2, 1]),
         ("fr", "Le premier des trois mille deux cents.", [1, 3200]),
         ("fr", "le vingt-deuxième, le troisième, la neuvième, la cinquième", [22, 3, 9, 5]),
@@ -110,6 +116,13 @@ def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
         (("zh", "请说慢一点。"), ("en", "Please speak a little slower.")),
         (("zh", "这一点也不难。"), ("en", "This is not difficult at all.")),
         (("zh", "会议一点开始。"), ("en", "The meeting begins at one o'clock.")),
+        (("zh", "我的生日是11月3日。"), ("en", "My birthday is November 3.")),
+        (("zh", "十一月很冷。"), ("de", "Der November ist kalt.")),
+        (("de", "am 3.11.2024"), ("en", "on November 3, 2024")),
+        (("fr", "le 11 novembre"), ("zh", "11月11日")),
+        (("en", "He may come."), ("zh", "他可能来。")),
+        (("en", "June called me."), ("zh", "琼给我打了电话。")),
+        (("fr", "Mars est une planète."), ("en", "Mars is a planet.")),
     ],
 )
 def test_equal_numbers_match(source: tuple[str, str], target: tuple[str, str]) -> None:
@@ -133,6 +146,8 @@ def test_one_oclock_is_a_time_if_the_context_is(text: str) -> None:
         (("zh", "3万人"), ("en", "3,000 people")),
         (("de", "3 Millionen"), ("en", "3 billion")),
         (("fr", "à huit heures et demie"), ("en", "at eight")),
+        (("zh", "11月很冷。"), ("en", "December is cold.")),
+        (("de", "im Mai"), ("en", "in June")),
     ],
 )
 def test_different_numbers_do_not_match(source: tuple[str, str], target: tuple[str, str]) -> None:
