@@ -14,7 +14,9 @@ MONTHS = {  # names in order; alternatives are separated by |
 HAN_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
 AMBIGUOUS = {"de": {"august"}, "en": {"march", "april", "may", "june", "august"}}  # also names, or other words
 BEFORE = {  # what stands before an ambiguous name if it is a month
-    "de": re.compile(r"(?:\b(?:im|anfang|mitte|ende|bis|seit|letzten|nächsten|diesen|diesem|jeden)\s+|\d\.?\s*)$", re.I),
+    "de": re.compile(
+        r"(?:\b(?:im|anfang|mitte|ende|bis|seit|letzten|nächsten|diesen|diesem|jeden)\s+|\d\.?\s*)$", re.I
+    ),
     "en": re.compile(
         r"(?:\b(?:in|of|since|until|till|during|last|next|early|late|mid)[\s-]+|\d(?:st|nd|rd|th)?\s+)$", re.I
     ),
@@ -25,7 +27,9 @@ NAMES = {
 }
 SHORT_NAMES = re.compile(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?(?=\s+\d)")
 # Not 二三月, which is February or March, and not the months of 3个月, which are a duration.
-HAN_MONTH = re.compile(r"(?<![\d.一二三四五六七八九十])(?P<digits>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s?月(?![亮饼球薪])")
+HAN_MONTH = re.compile(
+    r"(?<![\d.一二三四五六七八九十])(?P<digits>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s?月(?![亮饼球薪])"
+)
 SHORT_DATE = re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.(?:\s?(\d{4}|\d\d)\b)?(?!\d)")
 
 
@@ -60,9 +64,7 @@ def _names(text: str, language: str) -> Iterator[DatePart]:
     for match in NAMES[language].finditer(text):
         word = match.group()
         value = next(
-            index
-            for index, names in enumerate(MONTHS[language].lower().split(), 1)
-            if word.lower() in names.split("|")
+            index for index, names in enumerate(MONTHS[language].lower().split(), 1) if word.lower() in names.split("|")
         )
         before, after = text[: match.start()], text[match.end() :]
         sure = word.islower() if language == "fr" else True  # "Mars" is a planet, "Avril" a first name

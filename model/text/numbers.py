@@ -29,6 +29,11 @@ LANGUAGES = ("de", "en", "fr", "zh")
 HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: weekdays, two months, idioms
     f"(?:星期|周|礼拜)[一二三四五六]|百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分)(?![{HAN}])|三明治|四川|四周|百货"
 )
+# 一点 as "a little", and words with 一, where a numeral would otherwise continue: 大一点三岁, 一点一点, 两点一起.
+HAN_IDIOM = re.compile(
+    f"一点(?=一点)|(?<=[大小早晚快慢多少好高低长短远近轻重冷热])一点(?=[{HAN}])"
+    f"|(?<![{HAN}第])一(?:起|定|样|直|共|般|些|切|下|会儿|旦|边)"
+)
 HAN_DECIMAL = re.compile(f"[{HAN}]+点[一二三四五六七八九][零〇一二三四五六七八九]*(?![{HAN}分刻半个位名人])")
 DIGITS = re.compile(
     r"\d+ (?:Euro|euros?|Dollars?|dollars?) \d\d(?!\d)|\d{1,2}:\d{2}"
@@ -64,6 +69,8 @@ class Number(NamedTuple):
 def find_numbers(text: str, language: str) -> list[Number]:
     """Find all numbers of a text, in order. In languages other than `LANGUAGES`, only digits are found."""
     text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(digit) - 0xFEE0) for digit in match.group()), text)
+    if language == "zh":
+        text = HAN_IDIOM.sub(lambda match: "·" * len(match.group()), text)
     results = list(_han_decimals(text)) if language == "zh" else []
     for finder in (_dates, _clocks, _digits, _han if language == "zh" else _words):
         occupied = [(earlier.start, earlier.end) for earlier in results]

@@ -59,6 +59,8 @@ def test_french_number_words_are_parsed_with_or_without_hyphens() -> None:
         ("zh", "从六月二十二日开始，星期三关门。", [6, 22]),  # not the weekday
         ("de", "am zweiundzwanzigsten Juni", [22, 6]),
         ("en", "on the twenty-second of June", [22, 6]),
+        ("zh", "大一点三岁，我一点一点地学，两点一起去，十一起事故，一点五个人", [3, 60, 120, 11, 60, 5]),
+        ("fr", "en mil neuf cent vingt", [1920]),
         ("zh", "十一月，11月，１１月，12 月，三个月，二三月，月亮", [11, 11, 11, 12, 3]),
         ("en", "May I march to the Mars bar, June?", [5, 6]),  # both are unsure
         ("en", "in may, on March 3, Nov. 11, 2024", [5, 3, 3, 11, 11, 2024]),
@@ -115,6 +117,8 @@ def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
         (("fr", "un vélo neuf"), ("en", "a new bike")),
         (("zh", "请说慢一点。"), ("en", "Please speak a little slower.")),
         (("zh", "这一点也不难。"), ("en", "This is not difficult at all.")),
+        (("zh", "晚上一点胃口也没有。"), ("en", "No appetite at all tonight.")),
+        (("zh", "今天下午一点空都没有。"), ("en", "There is no free minute this afternoon.")),
         (("zh", "会议一点开始。"), ("en", "The meeting begins at one o'clock.")),
         (("zh", "我的生日是11月3日。"), ("en", "My birthday is November 3.")),
         (("zh", "十一月很冷。"), ("de", "Der November ist kalt.")),
