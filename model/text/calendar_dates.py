@@ -11,7 +11,7 @@ MONTHS = {  # names in order; alternatives are separated by |
     "en": "January February March April May June July August September October November December",
     "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
 }
-HAN_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
+HAN_MONTHS = ["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"]
 AMBIGUOUS = {"de": {"august"}, "en": {"march", "april", "may", "june", "august"}}  # also names, or other words
 BEFORE = {  # what stands before an ambiguous name if it is a month
     "de": re.compile(

@@ -1,7 +1,8 @@
 """Numbers in a text, in digits or in words (German, English, French, Chinese), and their comparison between texts.
 
-A number has a value and a position in the text. A month is its number in the year. Words that are only sometimes numbers ("ein", "second", 一) are unsure:
-they may match a number on the other side, but they do not need a match. A clock time is one number.
+A number has a value and a position in the text. Words that are only sometimes numbers ("ein", "second", 一) are unsure:
+they may match a number on the other side, but they do not need a match. A clock time is one number, and a month has its
+number in the year.
 """
 
 from __future__ import annotations
