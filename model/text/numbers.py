@@ -27,11 +27,13 @@ from headlight.model.text.number_words import (
 )
 
 LANGUAGES = ("de", "en", "fr", "zh")
-HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: weekdays, two months, idioms
-    f"(?:星期|周|礼拜)[一二三四五六]|百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分)(?![{HAN}])|三明治|四川|四周|百货"
+HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: two months, names
+    f"百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分)(?![{HAN}])|三明治|四川|四周|百货"
 )
-# 一点 as "a little", and words with 一, where a numeral would otherwise continue: 大一点三岁, 一点一点, 两点一起.
+# Words with numerals that would otherwise continue a number: 大一点三岁, 一点一点, 两点一起, 星期一九点; and idioms.
 HAN_IDIOM = re.compile(
+    "(?<!一)(?:星期|周|礼拜)[一二三四五六]|零下|七手八脚|乱七八糟|三心二意|一心一意|五颜六色|七上八下|四面八方|五花八门|三番五次"
+    "|十全十美|千方百计|成千上万|四通八达|丢三落四|说三道四|不三不四|三三两两|"
     f"一点(?=一点)|(?<=[大小早晚快慢多少好高低长短远近轻重冷热])一点(?=[{HAN}])"
     f"|(?<![{HAN}第])一(?:起|定|样|直|共|般|些|切|下|会儿|旦|边)"
 )
@@ -54,6 +56,9 @@ SCALE = {
 }
 HAN_SCALE = re.compile("[百千万亿]+")
 AND = {"en": ("and",), "fr": ("et",)}
+# The currency between whole units and hundredths: 23欧元40欧分, "zwölf Euro fünfzig", 三块五.
+CURRENCY = re.compile(r"\s*(?:euros?|dollars?|francs?|franken|欧元|美元|元|块)\s*(?:(?:and|und|et)\s+)?", re.IGNORECASE)
+CENTS = re.compile(r"\s*(?:cents?\b|centimes?\b|rappen\b|欧分|美分|分钱)", re.IGNORECASE)
 FULL_WIDTH = re.compile("[０-９](?:[０-９，．：]*[０-９])?")
 
 
@@ -78,7 +83,32 @@ def find_numbers(text: str, language: str) -> list[Number]:
         for number in finder(text, language):
             if not any(start < number.end and number.start < end for start, end in occupied):
                 results.append(number)
-    return sorted(results, key=lambda number: number.start)
+    return _join_money(sorted(results, key=lambda number: number.start), text)
+
+
+def _join_money(numbers: Sequence[Number], text: str) -> list[Number]:
+    """Join whole units of a currency and their hundredths to one number."""
+    results: list[Number] = []
+    for number in numbers:
+        last = results[-1] if results else None
+        hundredths = _hundredths(number, text)
+        if last and hundredths and not last.clock and CURRENCY.fullmatch(text, last.end, number.start):
+            results[-1] = Number(round(last.value + hundredths / 100, 2), last.start, number.end)
+        else:
+            results.append(number)
+    return results
+
+
+def _hundredths(number: Number, text: str) -> float:
+    """Return the hundredths of a currency that a number after it means, or 0 if it is another number."""
+    if number.clock or not 0 < number.value < 100 or number.value % 1:
+        return 0.0
+    if CENTS.match(text, number.end) or (number.value >= 10 and not text[number.end : number.end + 1].isalnum()):
+        return number.value
+    # 三块五 is 3.50, but 三块五个 is not.
+    return (
+        number.value * 10 if text[number.start - 1] == "块" and not text[number.end : number.end + 1].isalnum() else 0.0
+    )
 
 
 def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tuple[list[Number], list[Number]]:

@@ -60,6 +60,9 @@ def test_french_number_words_are_parsed_with_or_without_hyphens() -> None:
         ("de", "am zweiundzwanzigsten Juni", [22, 6]),
         ("en", "on the twenty-second of June", [22, 6]),
         ("zh", "大一点三岁，我一点一点地学，两点一起去，十一起事故，一点五个人", [3, 60, 120, 11, 60, 5]),
+        ("zh", "周六九点，零下九度，七手八脚", [540, 9]),
+        ("zh", "23欧元40欧分，十二欧元五十欧分，三块五，三块五个人", [23.4, 12.5, 3.5, 3, 5]),
+        ("en", "23 euros and 40 cents, two dollars fifty, in 3 dollars 20 people", [23.4, 2.5, 3.2]),
         ("fr", "en mil neuf cent vingt", [1920]),
         ("zh", "十一月，11月，１１月，12 月，三个月，二三月，月亮", [11, 11, 11, 12, 3]),
         ("en", "May I march to the Mars bar, June?", [5, 6]),  # both are unsure
@@ -119,6 +122,8 @@ def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
         (("zh", "这一点也不难。"), ("en", "This is not difficult at all.")),
         (("zh", "晚上一点胃口也没有。"), ("en", "No appetite at all tonight.")),
         (("zh", "今天下午一点空都没有。"), ("en", "There is no free minute this afternoon.")),
+        (("zh", "课程星期一九点开始。"), ("en", "The course starts on Monday at nine o'clock.")),
+        (("de", "12,50 Euro"), ("en", "twelve euros fifty")),
         (("zh", "会议一点开始。"), ("en", "The meeting begins at one o'clock.")),
         (("zh", "我的生日是11月3日。"), ("en", "My birthday is November 3.")),
         (("zh", "十一月很冷。"), ("de", "Der November ist kalt.")),
