@@ -28,7 +28,7 @@ from headlight.model.text.number_words import (
 
 LANGUAGES = ("de", "en", "fr", "zh")
 HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: two months, names
-    f"百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分)(?![{HAN}])|三明治|四川|四周|百货"
+    f"百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分(?![钟之]))(?![{HAN}])|三明治|四川|四周|百货|二手"
 )
 # Words with numerals that would otherwise continue a number: 大一点三岁, 一点一点, 两点一起, 星期一九点; and idioms.
 HAN_IDIOM = re.compile(
@@ -284,11 +284,15 @@ def _han_decimals(text: str) -> Iterator[Number]:
 
 def _han(text: str, language: str) -> Iterator[Number]:
     masked = HAN_OTHER.sub(lambda match: "·" * len(match.group()), text)
+    for match in re.finditer("[俩仨]", masked):
+        yield Number(2 if match.group() == "俩" else 3, *match.span(), required=False)
     for match in re.finditer(f"[{HAN}]+", masked):
         value = han_value(match.group())
         if value is not None:
             # A single numeral, above all 一, often belongs to a word or a name.
             next_character = masked[match.end() : match.end() + 1]
             sure = match.group() not in "一万千百十" and next_character not in {"些", "边"}
+            if masked[match.start() - 1 : match.start()] == "第" and next_character in {"天", "年", "日"}:
+                sure = False  # "the next day"
             value, end = _followed(masked, match.end(), value, language)
             yield Number(value, match.start(), end, required=sure)
