@@ -57,7 +57,9 @@ SCALE = {
 HAN_SCALE = re.compile("[百千万亿]+")
 AND = {"en": ("and",), "fr": ("et",)}
 # The currency between whole units and hundredths: 23欧元40欧分, "zwölf Euro fünfzig", 三块五.
-CURRENCY = re.compile(r"\s*(?:euros?|dollars?|francs?|franken|欧元|美元|元|块)\s*(?:(?:and|und|et)\s+)?", re.IGNORECASE)
+CURRENCY = re.compile(
+    r"\s*(?:euros?|dollars?|francs?|franken|欧元|美元|元|块)\s*(?:(?:and|und|et)\s+|和)?", re.IGNORECASE
+)
 CENTS = re.compile(r"\s*(?:cents?\b|centimes?\b|rappen\b|欧分|美分|分钱)", re.IGNORECASE)
 FULL_WIDTH = re.compile("[０-９](?:[０-９，．：]*[０-９])?")
 

@@ -18,6 +18,7 @@ from headlight.model.measures.chrf import chrf
 from headlight.model.records import BackTranslation, FloatArray, Reason, Span, Token, Translation
 from headlight.model.text.identification import FREQUENT, identify
 from headlight.model.text.numbers import find_numbers, unmatched_numbers
+from headlight.model.translate.chinese_omissions import ChineseWord, omitted_chinese_words
 
 FEATURES = (  # in the order of a rule's weights
     "mean",  # mean log probability of the tokens
@@ -148,8 +149,7 @@ def collect_evidence(
         features["left_out"] = float(min(3, sum(map(len, omitted))))
     names = _by_spelling(answer, misspelt)
     explained = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
-    omitted = [group for group in omitted if not all(_is_within(word, explained) for word in group)]
-    reasons += [_reason(answer, "left_out", (Span(group[0].start, group[-1].end),)) for group in omitted]
+    reasons += _left_out(answer, _omitted_spans(answer, source_words, omitted, source, back), explained)
     reasons += names
     reasons += [_reason(answer, "copied", (), (word.span,)) for word in copied]
     reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated]
@@ -223,6 +223,32 @@ def _omitted_words(words: Sequence[Word], coverage: Sequence[float], language: s
         last = index
     common = set(FREQUENT.get(language, "").split())
     return [group for group in groups if any(word.text.lower() not in common for word in group)]
+
+
+def _omitted_spans(
+    answer: Translation,
+    words: Sequence[Word],
+    omitted: Sequence[Sequence[Word]],
+    language: str,
+    back: BackTranslation | None,
+) -> list[list[Span]]:
+    """Return the positions of each group of words that the translation leaves out."""
+    if language != "zh":
+        return [[word.span for word in group] for group in omitted]
+    pieces = [ChineseWord(word.start, word.end, word.tokens) for word in words]
+    cross = answer.attention.cross
+    spans = omitted_chinese_words(answer.source_text, pieces, cross, back, attended_from=ATTENDED_FROM)
+    return [[span] for span in spans]
+
+
+def _left_out(answer: Translation, omitted: Sequence[Sequence[Span]], explained: Sequence[Span]) -> list[Reason]:
+    """Return one reason per omitted group of words, with all its occurrences, unless another reason explains it."""
+    occurrences: dict[str, list[Span]] = {}
+    for group in omitted:
+        if not all(any(word.start < span.end and span.start < word.end for span in explained) for word in group):
+            span = Span(group[0].start, group[-1].end)
+            occurrences.setdefault(answer.source_text[span.start : span.end], []).append(span)
+    return [_reason(answer, "left_out", tuple(spans)) for spans in occurrences.values()]
 
 
 def _in_back_translation(group: Sequence[Word], again: set[str], language: str) -> bool:

@@ -121,6 +121,60 @@ def test_unattended_words_are_reported_as_left_out(german: Translator) -> None:
     assert "left_out" not in {reason.kind for reason in collect_evidence(answer, "de", "en", 0.0, back).reasons}
 
 
+@pytest.fixture(scope="module")
+def chinese() -> Translator:
+    return Translator.load(MODELS / "zh-en", "cpu")
+
+
+def chinese_back(answer: Translation, text: str, surprising: str = "") -> BackTranslation:
+    """A back-translation to which all tokens are likely, except those of `surprising`."""
+    start = answer.source_text.find(surprising) if surprising else -1
+    inside = [start <= token.start < start + len(surprising) for token in answer.source_tokens]
+    tokens = (
+        replace(token, probability=0.001 if surprising and is_inside else 0.9)
+        for token, is_inside in zip(answer.source_tokens, inside, strict=True)
+    )
+    return BackTranslation(text, tuple(tokens))
+
+
+def chinese_left_out(answer: Translation, back: BackTranslation | None) -> list[str]:
+    reasons = collect_evidence(answer, "zh", "en", 0.0, back).reasons
+    return [reason.source for reason in reasons if reason.kind == "left_out"]
+
+
+def test_left_out_chinese_words_are_absent_words(chinese: Translator) -> None:
+    text = "后天下午两点十五分我要去看牙医。"
+    answer = forced(chinese, text, "The day after tomorrow at a quarter past two I'm going to the dentist.")
+    back = chinese_back(answer, "后天两点一刻我去看牙医。", surprising="下午")
+    assert chinese_left_out(answer, back) == ["下午"]
+    assert chinese_left_out(answer, None) == []  # attention alone does not tell
+    assert chinese_left_out(answer, chinese_back(answer, text, surprising="下午")) == []
+    assert chinese_left_out(answer, chinese_back(answer, back.text)) == []
+
+
+def test_particles_and_parts_of_chinese_words_are_not_left_out(chinese: Translator) -> None:
+    for text, target, surprising in (
+        ("对不起，我不是故意要打扰您的。", "Sorry, I didn't mean to disturb you.", "要"),
+        ("这座城市大约住着三百万人。", "About three million people live in the city.", "这座"),
+        ("我们祝你们旅途愉快。", "We wish you a good trip.", "途"),
+    ):
+        answer = forced(chinese, text, target)
+        unseen = replace(answer, attention=replace(answer.attention, cross=np.zeros_like(answer.attention.cross)))
+        assert surprising not in chinese_left_out(unseen, chinese_back(unseen, "x", surprising))
+        assert chinese_left_out(answer, None) == []
+
+
+def test_equal_left_out_words_are_one_reason(german: Translator) -> None:
+    text = "Leim und nochmals Leim und Wasser."
+    answer = forced(german, text, "Nothing at all.")
+    cross = np.zeros_like(answer.attention.cross)
+    for index, token in enumerate(answer.source_tokens):
+        cross[..., index] = not any(0 <= token.start - start < 4 for start in (0, text.rfind("Leim")))
+    seen = replace(answer, attention=replace(answer.attention, cross=cross))
+    reasons = [each for each in collect_evidence(seen, "de", "en", 0.0).reasons if each.kind == "left_out"]
+    assert [(each.source, len(each.source_spans)) for each in reasons] == [("Leim", 2)]
+
+
 def test_features_are_finite_for_every_answer(german: Translator) -> None:
     for text, target in (("Hallo", "Hello"), ("😀 1", "1"), ("Ja.", "。")):
         answer = forced(german, text, target)
