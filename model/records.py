@@ -239,8 +239,8 @@ class Reason:
     """A reason to doubt a translation, with the words concerned.
 
     Kinds: `language` (the sentence is in another language, whose code is `source`), `unfinished`, `numbers`,
-    `left_out`, `name` (spelled differently in the translation), `copied` (not translated), `repeated`, `unsure` (the
-    model guessed).
+    `left_out`, `name` (spelled differently in the translation), `copied` (not translated), `repeated` (a
+    word), `loop` (a run of words that the translation repeats at once), `unsure` (the model guessed).
     """
 
     kind: str

@@ -19,6 +19,7 @@ from headlight.model.records import BackTranslation, FloatArray, Reason, Span, T
 from headlight.model.text.identification import FREQUENT, identify
 from headlight.model.text.numbers import find_numbers, unmatched_numbers
 from headlight.model.translate.chinese_omissions import ChineseWord, omitted_chinese_words
+from headlight.model.translate.repetition import WordPosition, repeated_runs, repeats_itself
 
 FEATURES = (  # in the order of a rule's weights
     "mean",  # mean log probability of the tokens
@@ -130,7 +131,9 @@ def collect_evidence(
         "repeated": float(min(3, len(repeated))),
         "words": math.log(max(1, len(source_words))),
     }
+    loops = _loops(source_words, target_words, answer.text)
     reasons = [*_language(answer, source), *_unfinished(answer)]
+    reasons += [_reason(answer, "loop", (), (span,)) for span in loops]
     if source_only or target_only:
         spans = (
             tuple(Span(number.start, number.end) for number in source_only),
@@ -152,7 +155,7 @@ def collect_evidence(
     reasons += _left_out(answer, _omitted_spans(answer, source_words, omitted, source, back), explained)
     reasons += names
     reasons += [_reason(answer, "copied", (), (word.span,)) for word in copied]
-    reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated]
+    reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated if not _is_within(word, loops)]
     # A number on both sides can be written in several ways, so a low probability does not make it a guess.
     explained = [span for reason in reasons for span in reason.target_spans]
     explained += [
@@ -314,6 +317,14 @@ def _repeated(source: Sequence[Word], target: Sequence[Word]) -> list[Word]:
             if counts[stem] > allowed:
                 results.append(word)
     return results
+
+
+def _loops(source: Sequence[Word], target: Sequence[Word], text: str) -> list[Span]:
+    """Return the positions of runs that the translation repeats at once, unless the source repeats a word, too."""
+    source_positions, target_positions = (
+        [WordPosition(word.text.casefold(), word.start, word.end) for word in words] for words in (source, target)
+    )
+    return [] if repeats_itself(source_positions) else [Span(*run) for run in repeated_runs(target_positions, text)]
 
 
 def _stem(word: str) -> str:

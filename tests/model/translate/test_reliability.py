@@ -29,6 +29,7 @@ from headlight.model.translate.reliability import (
     UnfittedRule,
     load_rule,
 )
+from headlight.model.translate.repetition import WordPosition, repeated_runs
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, tiny_translator
 
@@ -162,6 +163,40 @@ def test_particles_and_parts_of_chinese_words_are_not_left_out(chinese: Translat
         unseen = replace(answer, attention=replace(answer.attention, cross=np.zeros_like(answer.attention.cross)))
         assert surprising not in chinese_left_out(unseen, chinese_back(unseen, "x", surprising))
         assert chinese_left_out(answer, None) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "loops"),
+    [
+        ("Das Haus steht am See.", "The house stands by the by the by the lake.", ["by the by the by the"]),
+        ("Das Haus ist alt.", "The house is very very old.", []),
+        ("Der Fluss ist gestiegen.", "By the river, the river has gone up.", []),
+        ("Das Haus ist alt.", "The house is old, old, old.", ["old, old, old"]),
+        ("Meine Nummer ist 030 55 55.", "My number is 030 55 55 55.", []),
+        ("Es wurde tiefer und tiefer.", "It got deeper and deeper and deeper and deeper.", []),
+    ],
+)
+def test_a_repeated_run_is_a_reason_of_its_own(german: Translator, text: str, target: str, loops: list[str]) -> None:
+    reasons = collect_evidence(forced(german, text, target), "de", "en", 0.0).reasons
+    assert [each.target for each in reasons if each.kind == "loop"] == loops
+    assert not loops or not [each for each in reasons if each.kind == "repeated"]  # reported once
+    sure = replace(RULE, alone=replace(ALONE, features=(), weights=(), means=(), scales=(), bias=9.0))
+    judged = sure.judge(forced(german, text, target))
+    assert judged is not None
+    assert (judged.grade == "check") >= bool(loops)
+
+
+def test_repeated_runs_of_chinese_are_counted_in_characters() -> None:
+    def runs(*words: str) -> list[str]:
+        positions, text = [], "".join(words)
+        for word in words:
+            start = positions[-1].end if positions else 0
+            positions.append(WordPosition(word, start, start + len(word)))
+        return [text[start:end] for start, end in repeated_runs(positions, text)]
+
+    assert runs("请", "把", "带带", "带", "给", "我") == ["带带带"]
+    assert runs("我们", "休息", "休息", "看看") == []
+    assert runs("小", "孩子", "小孩", "子", "担心") == ["小孩子小孩子"]
 
 
 def test_equal_left_out_words_are_one_reason(german: Translator) -> None:
