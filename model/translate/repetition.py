@@ -21,8 +21,8 @@ def repeated_runs(words: Sequence[WordPosition], text: str) -> list[tuple[int, i
     """Return the positions, start and end, of words that are repeated at once, with all their repetitions.
 
     A single word counts from the third time on, several words from the second, or after a punctuation mark from the
-    third ("the river, the river has risen"). Chinese repeats one or two characters on purpose (看看, 休息休息), so a unit
-    of two characters counts from the third time on. Words without letters do not count: telephone numbers repeat.
+    third ("the river, the river has risen"). Chinese repeats one or two characters on purpose (看看, 休息休息), so two
+    characters count from the third time on. Words without letters do not count: telephone numbers repeat.
     """
     units = [unit for word in words for unit in _split(word)]
     texts = [unit.text for unit in units]

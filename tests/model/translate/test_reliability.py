@@ -20,7 +20,7 @@ from headlight.model.errors import CheckpointError
 from headlight.model.families.loading import load_checkpoint
 from headlight.model.records import BackTranslation, Span, Translation
 from headlight.model.translate import reliability
-from headlight.model.translate.back_translation import back_translate, back_translate_batch
+from headlight.model.translate.back_translation import back_translate, back_translate_batch, is_word_for_word
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, collect_evidence
 from headlight.model.translate.reliability import (
     RELIABILITY_FILE,
@@ -197,6 +197,13 @@ def test_repeated_runs_of_chinese_are_counted_in_characters() -> None:
     assert runs("请", "把", "带带", "带", "给", "我") == ["带带带"]
     assert runs("我们", "休息", "休息", "看看") == []
     assert runs("小", "孩子", "小孩", "子", "担心") == ["小孩子小孩子"]
+
+
+def test_a_back_translation_is_compared_by_words() -> None:
+    assert is_word_for_word("Ich trinke Tee.", "ich trinke Tee")
+    assert is_word_for_word("你好，世界！", "你好，世界。")
+    assert not is_word_for_word("Ich trinke Tee.", "Ich trinke einen Tee.")
+    assert not is_word_for_word("…", "!")
 
 
 def test_equal_left_out_words_are_one_reason(german: Translator) -> None:

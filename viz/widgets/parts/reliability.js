@@ -31,6 +31,12 @@ export function shadedSpans(reliability) {
   return spans.sort(([one], [other]) => one - other);
 }
 
+/** Whether a back-translation has the words of the sentence, in order, as `is_word_for_word` in Python compares them. */
+export function isWordForWord(sentence, back) {
+  const [one, other] = [sentence, back].map((text) => (text.normalize('NFKC').toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' '));
+  return one !== '' && one === other;
+}
+
 function shownReasons({ grade, reasons }) {
   const grave = reasons.filter(({ kind }) => !QUIET_WHEN_RIGHT.includes(kind));
   if (grade === 'right') return [];
