@@ -33,8 +33,9 @@ export function shadedSpans(reliability) {
 
 /** Whether a back-translation has the words of the sentence, in order, as `is_word_for_word` in Python compares them. */
 export function isWordForWord(sentence, back) {
-  const [one, other] = [sentence, back].map((text) => (text.normalize('NFKC').toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' '));
-  return one !== '' && one === other;
+  const words = (text) => (text.normalize('NFKC').toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ');
+  const one = words(sentence);
+  return one !== '' && one === words(back);
 }
 
 function shownReasons({ grade, reasons }) {
