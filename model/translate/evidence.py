@@ -9,13 +9,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
 import numpy as np
 
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import BackTranslation, FloatArray, Reason, Span, Token, Translation
+from headlight.model.text.adaptation import adapt_text
 from headlight.model.text.identification import FREQUENT, identify
 from headlight.model.text.numbers import find_numbers, unmatched_numbers
 from headlight.model.translate.chinese_omissions import ChineseWord, omitted_chinese_words
@@ -96,6 +97,8 @@ def collect_evidence(
         usual_length: Usual log ratio of characters, target to source, in right answers.
         back: The back-translation, if a reverse model is available.
     """
+    original = answer
+    answer = replace(answer, source_text=adapt_text(answer.source_text, source).read)
     source_words, target_words = (
         content_words(answer.source_tokens, answer.source_text),
         content_words(answer.target_tokens, answer.text),
@@ -163,7 +166,14 @@ def collect_evidence(
     ]
     guessed = [word for word in doubtful if not _is_within(word, explained)]
     reasons += [_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MAX_UNSURE_WORDS]]
-    return Evidence(features, tuple(reasons))
+    return Evidence(features, tuple(_as_typed(reason, original.source_text) for reason in reasons))
+
+
+def _as_typed(reason: Reason, text: str) -> Reason:
+    """Return the reason with the words of the sentence as they were typed."""
+    if reason.kind == "language" or not reason.source_spans:
+        return reason
+    return replace(reason, source=_joined(text, reason.source_spans))
 
 
 def content_words(tokens: Sequence[Token], text: str) -> list[Word]:
@@ -343,7 +353,8 @@ def _unfinished(answer: Translation) -> list[Reason]:
 
 
 def _reason(answer: Translation, kind: str, source: tuple[Span, ...] = (), target: tuple[Span, ...] = ()) -> Reason:
-    def words(text: str, spans: Sequence[Span]) -> str:
-        return ", ".join(dict.fromkeys(text[span.start : span.end] for span in spans))
+    return Reason(kind, source, target, _joined(answer.source_text, source), _joined(answer.text, target))
 
-    return Reason(kind, source, target, words(answer.source_text, source), words(answer.text, target))
+
+def _joined(text: str, spans: Sequence[Span]) -> str:
+    return ", ".join(dict.fromkeys(text[span.start : span.end] for span in spans))

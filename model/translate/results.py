@@ -47,6 +47,7 @@ def make_translation(
     source_text: str,
     source_tokens: tuple[Token, ...],
     hidden: tuple[int, ...],
+    adaptations: tuple[str, ...],
     unknown: tuple[int, ...],
     sentence: int,
     search: SearchResult,
@@ -98,6 +99,7 @@ def make_translation(
         device=device,
         rule=rule,
         unknown=unknown,
+        adaptations=adaptations,
     )
 
 
