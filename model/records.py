@@ -239,8 +239,8 @@ class Reason:
     """A reason to doubt a translation, with the words concerned.
 
     Kinds: `language` (the sentence is in another language, whose code is `source`), `unfinished`, `numbers`,
-    `left_out`, `name` (spelled differently in the translation), `copied` (not translated), `repeated`, `unsure` (the
-    model guessed).
+    `left_out`, `name` (spelled differently in the translation), `copied` (not translated), `repeated` (a
+    word), `loop` (a run of words that the translation repeats at once), `unsure` (the model guessed).
     """
 
     kind: str
@@ -288,7 +288,7 @@ class Translation:
     """A translation with all attention maps. The NumPy arrays are read-only and have no padding."""
 
     request: TranslationRequest
-    source_text: str  # the sentence as the model read it (NFC); source tokens count its characters
+    source_text: str  # the sentence as typed (NFC), without emoji; source tokens count its characters
     text: str
     source_tokens: tuple[Token, ...]  # the end token last
     target_tokens: tuple[Token, ...]  # as written; the end token last, if it was reached
@@ -306,6 +306,8 @@ class Translation:
     device: str = "cpu"
     rule: ReliabilityRule | None = None  # the model's rule, if it has one
     unknown: tuple[int, ...] = ()  # indices of unknown source tokens
+    # How the model read the sentence: "simplified" characters, "capitals" as small letters, without "emoji".
+    adaptations: tuple[str, ...] = ()
 
     @cached_property
     def reliability(self) -> Reliability | None:

@@ -26,7 +26,11 @@ from headlight.model.training.evaluate import read_test
 from headlight.model.training.human_verdicts import read_verdicts
 from headlight.model.training.reliability_fit import min_chrf
 from headlight.model.training.reliability_rule import MIN_REVIEWED_ANSWERS, Answer, fit_rule, measure
-from headlight.model.translate.back_translation import BACK_TRANSLATION_OPTIONS, back_translate_batch
+from headlight.model.translate.back_translation import (
+    BACK_TRANSLATION_OPTIONS,
+    back_translate_batch,
+    is_word_for_word,
+)
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES
 from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule
 from headlight.model.translate.requests import batches_by_length
@@ -96,6 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         _write_unread(arguments.unread, f"{source}-{target}", plain, verdicts)
         print(_plain_rows(_measure_plain(stored_rule, plain, verdicts)))
+        print(_word_for_word_line(plain, verdicts))
         return 0
     pair_groups = (
         [] if arguments.texts else list(_everyday_pairs(source, target)),
@@ -128,6 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
     rule = replace(rule, measured=measured, weights=weights_digest(folder))
     section = card_section(rule, arguments)
     print(section)
+    print(_word_for_word_line([*plain, *typed, *answers], verdicts))
     if arguments.write:
         write_file(folder / RELIABILITY_FILE, rule.to_json())
         (folder / "confidence.json").unlink(missing_ok=True)  # the file of an earlier version
@@ -216,6 +222,19 @@ def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mappin
         probabilities = [item.probability if item and item.probability is not None else 0.0 for item in judgements]
         results[name] = measure(probabilities, right, [item.grade if item else None for item in judgements])
     return results
+
+
+def _word_for_word_line(answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> str:
+    """Return how many answers with a verdict are wrong although their back-translation matches word for word."""
+    read_answers = [item for item in answers if item.back and item.fingerprint in verdicts]
+    matches = [
+        item for item in read_answers if item.back and is_word_for_word(item.translation.source_text, item.back.text)
+    ]
+    wrong = sum(not verdicts[item.fingerprint] for item in matches)
+    return (
+        f"Of {len(read_answers):,} answers with a verdict, {len(matches):,} have a back-translation that matches word "
+        f"for word; {wrong:,} of them are wrong."
+    )
 
 
 def _write_unread(path: Path | None, direction: str, answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> None:

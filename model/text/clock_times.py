@@ -28,12 +28,14 @@ CLOCK = {
         re.IGNORECASE,
     ),
     "zh": re.compile(
-        rf"(?P<whole>[\d{HAN}]+)点(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<rest>[\d{HAN}]+)分?)?(?!儿|心)"
+        rf"(?P<whole>[\d{HAN}]+)点(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<rest>[\d{HAN}]+)(?![\d{HAN}个位名人])分?)?(?!儿|心)"
     ),
 }
 SPOKEN = (5, 10, 15, 20, 25, 30)  # minutes before or after an hour in spoken times
 QUARTERS = {"viertel": 15, "quarter": 15, "a quarter": 15, "half": 30, "quart": 15, "demi": 30, "demie": 30}
 TIMES_OF_DAY = frozenset(["上午", "中午", "下午", "早上", "晚上", "凌晨", "清晨", "夜里", "半夜", "午夜", "深夜"])
+# After 一点: "not at all", as in 晚上一点胃口也没有.
+NOT_AT_ALL = re.compile("[都也不没]|[^，。！？；、,.!?;]{1,5}[都也][没不]")
 
 
 class ClockTime(NamedTuple):
@@ -59,8 +61,8 @@ def clock_times(text: str, language: str) -> Iterator[ClockTime]:
 
 def _is_a_little(match: re.Match[str], text: str) -> bool:
     """Whether 一点 probably means "a little", because its context does not indicate one o'clock."""
-    preceding, following = text[max(0, match.start() - 2) : match.start()], text[match.end() : match.end() + 1]
-    is_time = following in ("钟", "整") or (preceding in TIMES_OF_DAY and following not in ("都", "也", "不"))
+    preceding, following = text[max(0, match.start() - 2) : match.start()], text[match.end() :]
+    is_time = following.startswith(("钟", "整")) or (preceding in TIMES_OF_DAY and not NOT_AT_ALL.match(following))
     return match.group() == "一点" and not is_time
 
 

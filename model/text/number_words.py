@@ -39,8 +39,8 @@ SCALES = {  # words that multiply the preceding number
     "de": {"mio": 10**6, "million": 10**6, "millionen": 10**6, "mrd": 10**9, "milliarde": 10**9, "milliarden": 10**9,
            "billion": 10**12, "billionen": 10**12},
     "en": {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12},
-    "fr": {"cent": 100, "cents": 100, "mille": 1000, "million": 10**6, "millions": 10**6, "milliard": 10**9,
-           "milliards": 10**9},
+    "fr": {"cent": 100, "cents": 100, "mille": 1000, "mil": 1000, "million": 10**6, "millions": 10**6,
+           "milliard": 10**9, "milliards": 10**9},
 }  # fmt: skip
 HAN = "零〇一二两三四五六七八九十百千万亿"
 HAN_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}

@@ -1,7 +1,8 @@
 """Numbers in a text, in digits or in words (German, English, French, Chinese), and their comparison between texts.
 
 A number has a value and a position in the text. Words that are only sometimes numbers ("ein", "second", 一) are unsure:
-they may match a number on the other side, but they do not need a match. A clock time is one number.
+they may match a number on the other side, but they do not need a match. A clock time is one number, and a month has its
+number in the year.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from headlight.model.text.calendar_dates import date_parts
 from headlight.model.text.clock_times import HALF_DAY, clock_times
 from headlight.model.text.number_words import (
     HAN,
@@ -25,8 +27,15 @@ from headlight.model.text.number_words import (
 )
 
 LANGUAGES = ("de", "en", "fr", "zh")
-HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: weekdays, months, idioms
-    f"(?:星期|周|礼拜)[一二三四五六]|百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分)(?![{HAN}])|三明治|四川|四周|百货"
+HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: two months, names
+    f"百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分(?![钟之]))(?![{HAN}])|三明治|四川|四周|百货|二手"
+)
+# Words with numerals that would otherwise continue a number: 大一点三岁, 一点一点, 两点一起, 星期一九点; and idioms.
+HAN_IDIOM = re.compile(
+    "(?<!一)(?:星期|周|礼拜)[一二三四五六]|零下|七手八脚|乱七八糟|三心二意|一心一意|五颜六色|七上八下|四面八方|五花八门|三番五次"
+    "|十全十美|千方百计|成千上万|四通八达|丢三落四|说三道四|不三不四|三三两两|"
+    f"一点(?=一点)|(?<=[大小早晚快慢多少好高低长短远近轻重冷热])一点(?=[{HAN}])"
+    f"|(?<![{HAN}第])一(?:起|定|样|直|共|般|些|切|下|会儿|旦|边)"
 )
 HAN_DECIMAL = re.compile(f"[{HAN}]+点[一二三四五六七八九][零〇一二三四五六七八九]*(?![{HAN}分刻半个位名人])")
 DIGITS = re.compile(
@@ -47,6 +56,11 @@ SCALE = {
 }
 HAN_SCALE = re.compile("[百千万亿]+")
 AND = {"en": ("and",), "fr": ("et",)}
+# The currency between whole units and hundredths: 23欧元40欧分, "zwölf Euro fünfzig", 三块五.
+CURRENCY = re.compile(
+    r"\s*(?:euros?|dollars?|francs?|franken|欧元|美元|元|块)\s*(?:(?:and|und|et)\s+|和)?", re.IGNORECASE
+)
+CENTS = re.compile(r"\s*(?:cents?\b|centimes?\b|rappen\b|欧分|美分|分钱)", re.IGNORECASE)
 FULL_WIDTH = re.compile("[０-９](?:[０-９，．：]*[０-９])?")
 
 
@@ -63,13 +77,40 @@ class Number(NamedTuple):
 def find_numbers(text: str, language: str) -> list[Number]:
     """Find all numbers of a text, in order. In languages other than `LANGUAGES`, only digits are found."""
     text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(digit) - 0xFEE0) for digit in match.group()), text)
+    if language == "zh":
+        text = HAN_IDIOM.sub(lambda match: "·" * len(match.group()), text)
     results = list(_han_decimals(text)) if language == "zh" else []
-    for finder in (_clocks, _find_digits, _han if language == "zh" else _words):
+    for finder in (_dates, _clocks, _find_digits, _han if language == "zh" else _words):
         occupied = [(earlier.start, earlier.end) for earlier in results]
         for number in finder(text, language):
             if not any(start < number.end and number.start < end for start, end in occupied):
                 results.append(number)
-    return sorted(results, key=lambda number: number.start)
+    return _join_money(sorted(results, key=lambda number: number.start), text)
+
+
+def _join_money(numbers: Sequence[Number], text: str) -> list[Number]:
+    """Join whole units of a currency and their hundredths to one number."""
+    results: list[Number] = []
+    for number in numbers:
+        last = results[-1] if results else None
+        hundredths = _hundredths(number, text)
+        if last and hundredths and not last.clock and CURRENCY.fullmatch(text, last.end, number.start):
+            results[-1] = Number(round(last.value + hundredths / 100, 2), last.start, number.end)
+        else:
+            results.append(number)
+    return results
+
+
+def _hundredths(number: Number, text: str) -> float:
+    """Return the hundredths of a currency that a number after it means, or 0 if it is another number."""
+    if number.clock or not 0 < number.value < 100 or number.value % 1:
+        return 0.0
+    if CENTS.match(text, number.end) or (number.value >= 10 and not text[number.end : number.end + 1].isalnum()):
+        return number.value
+    # 三块五 is 3.50, but 三块五个 is not.
+    return (
+        number.value * 10 if text[number.start - 1] == "块" and not text[number.end : number.end + 1].isalnum() else 0.0
+    )
 
 
 def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tuple[list[Number], list[Number]]:
@@ -96,6 +137,11 @@ def _same_number(first: Number, second: Number) -> bool:
         return first.value == second.value
     clock, plain = (first, second) if first.clock else (second, first)
     return clock.value == (plain.value * 60) % HALF_DAY and plain.value <= 24  # "um sieben", "at 7:00"
+
+
+def _dates(text: str, language: str) -> Iterator[Number]:
+    for part in date_parts(text, language):
+        yield Number(part.value, part.start, part.end, part.sure)
 
 
 def _clocks(text: str, language: str) -> Iterator[Number]:
@@ -240,11 +286,15 @@ def _han_decimals(text: str) -> Iterator[Number]:
 
 def _han(text: str, language: str) -> Iterator[Number]:
     masked = HAN_OTHER.sub(lambda match: "·" * len(match.group()), text)
+    for match in re.finditer("[俩仨]", masked):
+        yield Number(2 if match.group() == "俩" else 3, *match.span(), required=False)
     for match in re.finditer(f"[{HAN}]+", masked):
         value = han_value(match.group())
         if value is not None:
             # A single numeral, above all 一, often belongs to a word or a name.
             next_character = masked[match.end() : match.end() + 1]
             sure = match.group() not in "一万千百十" and next_character not in {"些", "边"}
+            if masked[match.start() - 1 : match.start()] == "第" and next_character in {"天", "年", "日"}:
+                sure = False  # "the next day"
             value, end = _continue_number(masked, match.end(), value, language)
             yield Number(value, match.start(), end, required=sure)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +14,7 @@ from headlight.model.translate.reranking import reverse_request
 from headlight.model.translate.translator import Translator
 
 BACK_TRANSLATION_OPTIONS: dict[str, Any] = {"beam_size": 4, "no_repeat": 4}  # as on the page
+WORD = re.compile(r"[^\W_]+")
 
 
 def back_translate(reverse: Translator, translation: Translation) -> BackTranslation | None:
@@ -41,3 +44,12 @@ def back_translate_batch(reverse: Translator, translations: Sequence[Translation
     for index, text, score in zip(indices, texts, scores, strict=True):
         results[index] = BackTranslation(text, score.target_tokens)
     return results
+
+
+def is_word_for_word(sentence: str, back: str) -> bool:
+    """Whether a back-translation has the words of the sentence, in order; case and punctuation may differ.
+
+    It is no proof: both directions may make the same mistake. `translation-panel.js` compares in the same way.
+    """
+    one, other = (WORD.findall(unicodedata.normalize("NFKC", text).lower()) for text in (sentence, back))
+    return bool(one) and one == other

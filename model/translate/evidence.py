@@ -9,15 +9,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
 import numpy as np
 
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import BackTranslation, FloatArray, Reason, Span, Token, Translation
+from headlight.model.text.adaptation import adapt_text
 from headlight.model.text.identification import FREQUENT, identify
 from headlight.model.text.numbers import find_numbers, unmatched_numbers
+from headlight.model.translate.chinese_omissions import ChineseWord, omitted_chinese_words
+from headlight.model.translate.repetition import WordPosition, repeated_runs, repeats_itself
 
 FEATURES = (  # in the order of a rule's weights
     "mean",  # mean log probability of the tokens
@@ -94,6 +97,8 @@ def collect_evidence(
         usual_length: Usual log ratio of characters, target to source, in right answers.
         back: The back-translation, if a reverse model is available.
     """
+    original = answer
+    answer = replace(answer, source_text=adapt_text(answer.source_text, source).read)
     source_words, target_words = (
         content_words(answer.source_tokens, answer.source_text),
         content_words(answer.target_tokens, answer.text),
@@ -129,7 +134,9 @@ def collect_evidence(
         "repeated": float(min(3, len(repeated))),
         "words": math.log(max(1, len(source_words))),
     }
+    loops = _loops(source_words, target_words, answer.text)
     reasons = [*_language(answer, source), *_unfinished_reasons(answer)]
+    reasons += [_reason(answer, "loop", (), (span,)) for span in loops]
     if source_only or target_only:
         spans = (
             tuple(Span(number.start, number.end) for number in source_only),
@@ -148,11 +155,10 @@ def collect_evidence(
         features["left_out"] = float(min(3, sum(map(len, omitted))))
     names = _spelling_reasons(answer, misspelt)
     explained = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
-    omitted = [group for group in omitted if not all(_is_within(word, explained) for word in group)]
-    reasons += [_reason(answer, "left_out", (Span(group[0].start, group[-1].end),)) for group in omitted]
+    reasons += _left_out(answer, _omitted_spans(answer, source_words, omitted, source, back), explained)
     reasons += names
     reasons += [_reason(answer, "copied", (), (word.span,)) for word in copied]
-    reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated]
+    reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated if not _is_within(word, loops)]
     # A number on both sides can be written in several ways, so a low probability does not make it a guess.
     explained = [span for reason in reasons for span in reason.target_spans]
     explained += [
@@ -160,7 +166,14 @@ def collect_evidence(
     ]
     guessed = [word for word in doubtful if not _is_within(word, explained)]
     reasons += [_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MAX_UNSURE_WORDS]]
-    return Evidence(features, tuple(reasons))
+    return Evidence(features, tuple(_as_typed(reason, original.source_text) for reason in reasons))
+
+
+def _as_typed(reason: Reason, text: str) -> Reason:
+    """Return the reason with the words of the sentence as they were typed."""
+    if reason.kind == "language" or not reason.source_spans:
+        return reason
+    return replace(reason, source=_joined(text, reason.source_spans))
 
 
 def content_words(tokens: Sequence[Token], text: str) -> list[Word]:
@@ -223,6 +236,32 @@ def _omitted_words(words: Sequence[Word], coverage: Sequence[float], language: s
         last = index
     common = set(FREQUENT.get(language, "").split())
     return [group for group in groups if any(word.text.lower() not in common for word in group)]
+
+
+def _omitted_spans(
+    answer: Translation,
+    words: Sequence[Word],
+    omitted: Sequence[Sequence[Word]],
+    language: str,
+    back: BackTranslation | None,
+) -> list[list[Span]]:
+    """Return the positions of each group of words that the translation leaves out."""
+    if language != "zh":
+        return [[word.span for word in group] for group in omitted]
+    pieces = [ChineseWord(word.start, word.end, word.tokens) for word in words]
+    cross = answer.attention.cross
+    spans = omitted_chinese_words(answer.source_text, pieces, cross, back, attended_from=ATTENDED_FROM)
+    return [[span] for span in spans]
+
+
+def _left_out(answer: Translation, omitted: Sequence[Sequence[Span]], explained: Sequence[Span]) -> list[Reason]:
+    """Return one reason per omitted group of words, with all its occurrences, unless another reason explains it."""
+    occurrences: dict[str, list[Span]] = {}
+    for group in omitted:
+        if not all(any(word.start < span.end and span.start < word.end for span in explained) for word in group):
+            span = Span(group[0].start, group[-1].end)
+            occurrences.setdefault(answer.source_text[span.start : span.end], []).append(span)
+    return [_reason(answer, "left_out", tuple(spans)) for spans in occurrences.values()]
 
 
 def _is_in_back_translation(group: Sequence[Word], back_words: set[str], language: str) -> bool:
@@ -290,6 +329,14 @@ def _repeated_words(source: Sequence[Word], target: Sequence[Word]) -> list[Word
     return results
 
 
+def _loops(source: Sequence[Word], target: Sequence[Word], text: str) -> list[Span]:
+    """Return the positions of runs that the translation repeats at once, unless the source repeats a word, too."""
+    source_positions, target_positions = (
+        [WordPosition(word.text.casefold(), word.start, word.end) for word in words] for words in (source, target)
+    )
+    return [] if repeats_itself(source_positions) else [Span(*run) for run in repeated_runs(target_positions, text)]
+
+
 def _stem(word: str) -> str:
     return word.casefold()[:5]
 
@@ -306,7 +353,8 @@ def _unfinished_reasons(answer: Translation) -> list[Reason]:
 
 
 def _reason(answer: Translation, kind: str, source: tuple[Span, ...] = (), target: tuple[Span, ...] = ()) -> Reason:
-    def words(text: str, spans: Sequence[Span]) -> str:
-        return ", ".join(dict.fromkeys(text[span.start : span.end] for span in spans))
+    return Reason(kind, source, target, _joined(answer.source_text, source), _joined(answer.text, target))
 
-    return Reason(kind, source, target, words(answer.source_text, source), words(answer.text, target))
+
+def _joined(text: str, spans: Sequence[Span]) -> str:
+    return ", ".join(dict.fromkeys(text[span.start : span.end] for span in spans))

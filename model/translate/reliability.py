@@ -28,7 +28,8 @@ from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATUR
 RELIABILITY_FILE = RELIABILITY
 # Test files have no sentences in another language and no unfinished translations, so their weights cannot be learned.
 MAX_PROBABILITY_BY_REASON = {"language": 0.05, "unfinished": 0.05}  # maximum probability of an answer with this reason
-UNFITTED_REASONS = {"unfinished", "copied", "repeated"}  # reasons that need no fitting
+NEVER_RIGHT = {"numbers", "loop"}  # an answer with one of these reasons is not "right", whatever its probability
+UNFITTED_REASONS = {"unfinished", "copied", "repeated", "loop"}  # reasons that need no fitting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class ReliabilityWeights:
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
 
     def grade(self, probability: float, *, differs: bool = False) -> Grade:
-        """Return the grade that the page shows. A number mismatch prevents the grade "right"."""
+        """Return the grade that the page shows. `differs` prevents the grade "right"."""
         return (
             "right" if probability >= self.right and not differs else "check" if probability >= self.doubt else "doubt"
         )
@@ -94,7 +95,10 @@ class FittedRule:
             ]
         )
         return Reliability(
-            probability, weights.grade(probability, differs="numbers" in kinds), evidence.reasons, back and back.text
+            probability,
+            weights.grade(probability, differs=bool(kinds & NEVER_RIGHT)),
+            evidence.reasons,
+            back and back.text,
         )
 
     def to_json(self) -> str:

@@ -24,8 +24,10 @@ from headlight.model.intervention_records import (
     parse_change,
 )
 from headlight.model.records import DecodingOptions, TextOrIds, Token, TranslationRequest
+from headlight.model.text.adaptation import AdaptedText, adapt_text, remove_emoji
 from headlight.model.text.cleaning import clean_text, is_blank
-from headlight.model.text.languages import Languages, LanguageTokens, source_with_tokens
+from headlight.model.text.languages import Languages, LanguageTokens, languages_from_name, source_with_tokens
+from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.input_changes import apply_input_changes, masked_token_positions
 
@@ -42,6 +44,7 @@ class PreparedBatch:
     requests: Sequence[TranslationRequest]
     sources: list[tuple[Token, ...]]  # empty for lines, which show no tokens
     texts: list[str]
+    adaptations: list[tuple[str, ...]]  # per sentence: what the model reads otherwise than it is shown
     source_ids: Tensor  # [batch, source]
     source_mask: Tensor | None  # [batch, 1, 1, source]: False at padding and hidden tokens; None: no hidden tokens
     hidden: list[tuple[int, ...]]  # per sentence: indices of its hidden tokens
@@ -133,35 +136,63 @@ class RequestChecker:
 
     def prepare(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
         """Convert requests with equal options to a batch of ids, with their source tokens."""
-        changed = [apply_input_changes(clean_text(request.text), request.interventions) for request in requests]
-        texts = [edited.text for edited in changed]
-        sources = [self._source(text, route) for text, route in zip(texts, self._routes(requests, texts), strict=True)]
+        cleaned = [self._clean(request.text) for request in requests]
+        changed = [
+            apply_input_changes(text, request.interventions) for text, request in zip(cleaned, requests, strict=True)
+        ]
+        texts = [self.adapted(edited.text) for edited in changed]
+        routes = self._routes(requests, [text.read for text in texts])
+        sources = [self._source(text, route) for text, route in zip(texts, routes, strict=True)]
         hidden = [
             masked_token_positions(source, edited.hidden) for source, edited in zip(sources, changed, strict=True)
         ]
         for request, source in zip(requests, sources, strict=True):
             _check_set_weights(request, len(source))
-        return self._prepare(requests, texts, [[token.id for token in source] for source in sources], sources, hidden)
+        adaptations = [
+            (*text.changes, *(["emoji"] if shorter != clean_text(request.text) else []))
+            for request, shorter, text in zip(requests, cleaned, texts, strict=True)
+        ]
+        ids = [[token.id for token in source] for source in sources]
+        return self._prepare(requests, [text.original for text in texts], ids, sources, hidden, adaptations)
 
     def prepare_lines(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
         """Convert requests to a batch of ids without source tokens, if only the text of the translation is needed."""
-        texts = [clean_text(request.text) for request in requests]
+        texts = [self._read(request.text) for request in requests]
         routes = self._routes(requests, texts)
         lines = self.source_tokenizer.encode_batch(
             [route.text + text for route, text in zip(routes, texts, strict=True)]
         )
         end = self.source_tokenizer.end_id
         ids = [[*route.before, *line, end, *route.after] for route, line in zip(routes, lines, strict=True)]
-        return self._prepare(requests, texts, ids, [], [()] * len(texts))
+        return self._prepare(requests, texts, ids, [], [()] * len(texts), [()] * len(texts))
+
+    @property
+    def _adapts(self) -> bool:
+        """Whether texts are adapted. Third-party models read every text as their own code does."""
+        return isinstance(self.source_tokenizer, Tokenizer)
+
+    def _clean(self, text: str) -> str:
+        return remove_emoji(clean_text(text)) if self._adapts else clean_text(text)
+
+    def adapted(self, text: str, *, side: int = 0) -> AdaptedText:
+        """Return a text as the model reads it. `side`: 0, a sentence; 1, a translation."""
+        if not self._adapts:
+            return AdaptedText(text, text, ())
+        return adapt_text(text, "".join(languages_from_name(self.name)[side : side + 1]))
+
+    def _read(self, text: str) -> str:
+        return self.adapted(self._clean(text)).read
 
     def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[LanguageTokens]:
         """Return the language tokens of each text, without those that the text contains."""
         pairs = zip(requests, texts, strict=True)
         return [self.languages.missing_tokens(self.language_route(request), text) for request, text in pairs]
 
-    def _source(self, text: str, route: LanguageTokens) -> tuple[Token, ...]:
-        tokens = self.source_tokenizer.source_tokens(route.text + text)
-        return tokens if route == LanguageTokens() else source_with_tokens(tokens, route, self.source_tokenizer.label)
+    def _source(self, text: AdaptedText, route: LanguageTokens) -> tuple[Token, ...]:
+        tokens = self.source_tokenizer.source_tokens(route.text + text.read)
+        if route != LanguageTokens():
+            tokens = source_with_tokens(tokens, route, self.source_tokenizer.label)
+        return tokens if text.original == text.read else tuple(_as_typed(token, text) for token in tokens)
 
     def _prepare(
         self,
@@ -170,6 +201,7 @@ class RequestChecker:
         ids: list[list[int]],
         sources: list[tuple[Token, ...]],
         hidden: list[tuple[int, ...]],
+        adaptations: list[tuple[str, ...]],
     ) -> PreparedBatch:
         for source in ids:
             self.check_length(len(source), "text")
@@ -184,6 +216,7 @@ class RequestChecker:
             requests=requests,
             sources=sources,
             texts=texts,
+            adaptations=adaptations,
             source_ids=source_ids,
             source_mask=self._mask(source_ids, hidden) if any(hidden) else None,
             hidden=hidden,
@@ -217,7 +250,10 @@ class RequestChecker:
             return None
         end = self.config.end_id
         if isinstance(words, str):
-            ids = [*first, *self.target_tokenizer.encode(clean_text(words, field=field))]
+            text = clean_text(words, field=field)
+            if self._adapts and "zh" in languages_from_name(self.name)[1:]:
+                text = self.adapted(text, side=1).read
+            ids = [*first, *self.target_tokenizer.encode(text)]
             ids += [end] if add_end else []
         else:
             size = self.config.target_vocabulary
@@ -253,8 +289,9 @@ class RequestChecker:
             except RequestError as error:
                 self._refuse(index, error, on_refused)
         route = self.languages.tokens_for(*languages)
-        routes = [self.languages.missing_tokens(route, text) for text in cleaned.values()]
-        texts = [line_route.text + text for line_route, text in zip(routes, cleaned.values(), strict=True)]
+        read_texts = list(map(self._read, cleaned.values()))
+        routes = [self.languages.missing_tokens(route, text) for text in read_texts]
+        texts = [line_route.text + text for line_route, text in zip(routes, read_texts, strict=True)]
         lengths = {
             index: len(line_route.before) + len(ids) + 1 + len(line_route.after)
             for index, line_route, ids in zip(cleaned, routes, self.source_tokenizer.encode_batch(texts), strict=True)
@@ -308,6 +345,12 @@ def batches_by_length(lengths: dict[int, int], most_tokens: int) -> Iterator[lis
         batch.append(index)
     if batch:
         yield batch
+
+
+def _as_typed(token: Token, text: AdaptedText) -> Token:
+    """Return the token with the characters that were typed."""
+    read, typed = text.read[token.start : token.end], text.original[token.start : token.end]
+    return replace(token, text=token.text.replace(read, typed)) if read else token
 
 
 def _borrowed_texts(request: TranslationRequest) -> list[str]:

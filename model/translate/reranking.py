@@ -71,6 +71,7 @@ def reverse_request(reverse: BatchTranslator, sentence: str, text: str) -> tuple
     Raises:
         RequestError: the translation is empty or too long for the model.
     """
+    sentence = reverse.checker.adapted(sentence, side=1).read  # as the other model read it
     request = reverse.checker.request(TranslationRequest(text=text, target=sentence))
     batch = reverse.checker.prepare_lines([request])
     return request, max(batch.source_ids.shape[1], len(batch.targets[0] or ()))

@@ -47,6 +47,7 @@ def make_translation(
     source_text: str,
     source_tokens: tuple[Token, ...],
     hidden: tuple[int, ...],
+    adaptations: tuple[str, ...],
     unknown: tuple[int, ...],
     sentence: int,
     search: SearchResult,
@@ -96,6 +97,7 @@ def make_translation(
         device=device,
         rule=rule,
         unknown=unknown,
+        adaptations=adaptations,
     )
 
 

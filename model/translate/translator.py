@@ -424,6 +424,7 @@ class Translator(ModelInfo):
             source_text=batch.texts[sentence],
             source_tokens=batch.sources[sentence],
             hidden=batch.hidden[sentence],
+            adaptations=batch.adaptations[sentence],
             unknown=unknown_positions(self.source_tokenizer, batch.sources[sentence]),
             sentence=sentence,
             search=search,

@@ -18,6 +18,7 @@ declare module 'messages' {
     attention: Record<Kind, EncodedTensor>;
     hidden?: number[];
     unknown?: number[];
+    adaptations?: string[];
     roles: Record<Kind, RoleValues[][]>;
     measures: Record<Kind, Record<string, MeasureValues>>;
     opening: OpeningValues | null;

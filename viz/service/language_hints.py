@@ -53,11 +53,17 @@ def language_hint(service: Service, translation: Translation) -> LanguageHint | 
 
 
 def hint_for_programs(service: Service, translation: Translation) -> str | None:
-    """Return an English hint for API clients if all words are masked or the sentence is in another language."""
+    """Return an English hint for API clients: masked words, another language, or an adapted text."""
     masked, tokens = translation.attention.masked_source, translation.source_tokens
     if all(position in masked for position, token in enumerate(tokens) if not token.special):
         return phrase("hint_all_hidden")
-    return hint_in_words(language_hint(service, translation))
+    hints = [hint_in_words(language_hint(service, translation)), *adaptation_phrases(translation)]
+    return " ".join(filter(None, hints)) or None
+
+
+def adaptation_phrases(translation: Translation) -> list[str]:
+    """Return how the model read the sentence if not as it was typed."""
+    return [phrase(f"adaptation_{name}") for name in translation.adaptations]
 
 
 def hint_in_words(hint: LanguageHint | None) -> str | None:

@@ -174,6 +174,7 @@ class Answer(Message):
     attention: dict[Kind, EncodedTensor]
     hidden: NotRequired[list[int]]  # masked source positions
     unknown: NotRequired[list[int]]  # positions of unknown source tokens
+    adaptations: NotRequired[list[str]]  # how the model read the sentence: simplified, capitals, emoji
     roles: dict[Kind, list[list[RoleValues]]]  # [layer][head], averages last
     measures: dict[Kind, dict[str, MeasureValues]]
     opening: OpeningValues | None

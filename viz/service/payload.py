@@ -99,6 +99,8 @@ def answer_dict(translation: Translation, model: AnswerModel, cross_heads: Cross
         answer["hidden"] = list(translation.attention.masked_source)
     if translation.unknown:
         answer["unknown"] = list(translation.unknown)
+    if translation.adaptations:
+        answer["adaptations"] = list(translation.adaptations)
     return answer
 
 

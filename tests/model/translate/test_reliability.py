@@ -20,7 +20,7 @@ from headlight.model.errors import CheckpointError
 from headlight.model.families.loading import load_checkpoint
 from headlight.model.records import BackTranslation, Span, Translation
 from headlight.model.translate import reliability
-from headlight.model.translate.back_translation import back_translate, back_translate_batch
+from headlight.model.translate.back_translation import back_translate, back_translate_batch, is_word_for_word
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, collect_evidence
 from headlight.model.translate.reliability import (
     RELIABILITY_FILE,
@@ -29,6 +29,7 @@ from headlight.model.translate.reliability import (
     UnfittedRule,
     load_rule,
 )
+from headlight.model.translate.repetition import WordPosition, repeated_runs
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, tiny_translator
 
@@ -119,6 +120,101 @@ def test_unattended_words_are_reported_as_left_out(german: Translator) -> None:
     assert "left_out" not in {reason.kind for reason in collect_evidence(whole, "de", "en", 0.0).reasons}
     back = BackTranslation("Hält dieser Bus am Krankenhaus?", whole.source_tokens)
     assert "left_out" not in {reason.kind for reason in collect_evidence(answer, "de", "en", 0.0, back).reasons}
+
+
+@pytest.fixture(scope="module")
+def chinese() -> Translator:
+    return Translator.load(MODELS / "zh-en", "cpu")
+
+
+def chinese_back(answer: Translation, text: str, surprising: str = "") -> BackTranslation:
+    """A back-translation to which all tokens are likely, except those of `surprising`."""
+    start = answer.source_text.find(surprising) if surprising else -1
+    inside = [start <= token.start < start + len(surprising) for token in answer.source_tokens]
+    tokens = (
+        replace(token, probability=0.001 if surprising and is_inside else 0.9)
+        for token, is_inside in zip(answer.source_tokens, inside, strict=True)
+    )
+    return BackTranslation(text, tuple(tokens))
+
+
+def chinese_left_out(answer: Translation, back: BackTranslation | None) -> list[str]:
+    reasons = collect_evidence(answer, "zh", "en", 0.0, back).reasons
+    return [reason.source for reason in reasons if reason.kind == "left_out"]
+
+
+def test_left_out_chinese_words_are_absent_words(chinese: Translator) -> None:
+    text = "后天下午两点十五分我要去看牙医。"
+    answer = forced(chinese, text, "The day after tomorrow at a quarter past two I'm going to the dentist.")
+    back = chinese_back(answer, "后天两点一刻我去看牙医。", surprising="下午")
+    assert chinese_left_out(answer, back) == ["下午"]
+    assert chinese_left_out(answer, None) == []  # attention alone does not tell
+    assert chinese_left_out(answer, chinese_back(answer, text, surprising="下午")) == []
+    assert chinese_left_out(answer, chinese_back(answer, back.text)) == []
+
+
+def test_particles_and_parts_of_chinese_words_are_not_left_out(chinese: Translator) -> None:
+    for text, target, surprising in (
+        ("对不起，我不是故意要打扰您的。", "Sorry, I didn't mean to disturb you.", "要"),
+        ("这座城市大约住着三百万人。", "About three million people live in the city.", "这座"),
+        ("我们祝你们旅途愉快。", "We wish you a good trip.", "途"),
+    ):
+        answer = forced(chinese, text, target)
+        unseen = replace(answer, attention=replace(answer.attention, cross=np.zeros_like(answer.attention.cross)))
+        assert surprising not in chinese_left_out(unseen, chinese_back(unseen, "x", surprising))
+        assert chinese_left_out(answer, None) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "loops"),
+    [
+        ("Das Haus steht am See.", "The house stands by the by the by the lake.", ["by the by the by the"]),
+        ("Das Haus ist alt.", "The house is very very old.", []),
+        ("Der Fluss ist gestiegen.", "By the river, the river has gone up.", []),
+        ("Das Haus ist alt.", "The house is old, old, old.", ["old, old, old"]),
+        ("Meine Nummer ist 030 55 55.", "My number is 030 55 55 55.", []),
+        ("Es wurde tiefer und tiefer.", "It got deeper and deeper and deeper and deeper.", []),
+    ],
+)
+def test_a_repeated_run_is_a_reason_of_its_own(german: Translator, text: str, target: str, loops: list[str]) -> None:
+    reasons = collect_evidence(forced(german, text, target), "de", "en", 0.0).reasons
+    assert [each.target for each in reasons if each.kind == "loop"] == loops
+    assert not loops or not [each for each in reasons if each.kind == "repeated"]  # reported once
+    sure = replace(RULE, alone=replace(ALONE, features=(), weights=(), means=(), scales=(), bias=9.0))
+    judged = sure.judge(forced(german, text, target))
+    assert judged is not None
+    assert (judged.grade == "check") >= bool(loops)
+
+
+def test_repeated_runs_of_chinese_are_counted_in_characters() -> None:
+    def runs(*words: str) -> list[str]:
+        positions, text = [], "".join(words)
+        for word in words:
+            start = positions[-1].end if positions else 0
+            positions.append(WordPosition(word, start, start + len(word)))
+        return [text[start:end] for start, end in repeated_runs(positions, text)]
+
+    assert runs("请", "把", "带带", "带", "给", "我") == ["带带带"]
+    assert runs("我们", "休息", "休息", "看看") == []
+    assert runs("小", "孩子", "小孩", "子", "担心") == ["小孩子小孩子"]
+
+
+def test_a_back_translation_is_compared_by_words() -> None:
+    assert is_word_for_word("Ich trinke Tee.", "ich trinke Tee")
+    assert is_word_for_word("你好，世界！", "你好，世界。")
+    assert not is_word_for_word("Ich trinke Tee.", "Ich trinke einen Tee.")
+    assert not is_word_for_word("…", "!")
+
+
+def test_equal_left_out_words_are_one_reason(german: Translator) -> None:
+    text = "Leim und nochmals Leim und Wasser."
+    answer = forced(german, text, "Nothing at all.")
+    cross = np.zeros_like(answer.attention.cross)
+    for index, token in enumerate(answer.source_tokens):
+        cross[..., index] = not any(0 <= token.start - start < 4 for start in (0, text.rfind("Leim")))
+    seen = replace(answer, attention=replace(answer.attention, cross=cross))
+    reasons = [each for each in collect_evidence(seen, "de", "en", 0.0).reasons if each.kind == "left_out"]
+    assert [(each.source, len(each.source_spans)) for each in reasons] == [("Leim", 2)]
 
 
 def test_features_are_finite_for_every_answer(german: Translator) -> None:

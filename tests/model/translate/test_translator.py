@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from headlight.model.checkpoints.checkpoint import save_checkpoint
+from headlight.model.checkpoints.shipped import MODELS
 from headlight.model.core.probes import watch
 from headlight.model.errors import CheckpointError, DeviceError, RequestError
 from headlight.model.records import KINDS, DecodingOptions, Intervention, Timing, Translation, TranslationRequest
@@ -559,3 +560,23 @@ def test_request_is_validated_for_this_model(translator: Translator) -> None:
             translator.request(nothing)  # type: ignore[arg-type]
     with pytest.raises(RequestError, match='The request is for the model "another"'):
         translator.translate(TranslationRequest(text=TEXT, model="another"))
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "plain", "adaptation"),
+    [
+        ("zh-en", "我們明天去臺北吃飯。", "我们明天去台北吃饭。", "simplified"),
+        ("de-en", "WO IST DER BAHNHOF?", "Wo ist der bahnhof?", "capitals"),
+        ("zh-en", "我很累😀。", "我很累。", "emoji"),
+    ],
+)
+def test_texts_are_adapted_and_labels_stay_as_typed(model: str, text: str, plain: str, adaptation: str) -> None:
+    translator = Translator.load(MODELS / model, "cpu")
+    adapted, expected = translator.translate(text), translator.translate(plain)
+    assert adapted.text == expected.text == translator.translate_lines([text])[0]
+    assert [token.id for token in adapted.source_tokens] == [token.id for token in expected.source_tokens]
+    assert (adapted.adaptations, expected.adaptations) == ((adaptation,), ())
+    typed = text if adaptation != "emoji" else plain
+    assert adapted.source_text == typed
+    words = [token.text for token in adapted.source_tokens if not token.special]
+    assert "".join(words).replace(" ", "") == typed.replace(" ", "")

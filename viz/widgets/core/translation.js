@@ -61,6 +61,8 @@ export class Translation {
   cached;
   /** @type {boolean} its back-translation was requested and has not arrived */
   isReadingBack = false;
+  /** @type {string[]} how the model read the sentence if not as typed */
+  adaptations = [];
   log_probability = 0;
   seconds = 0;
   device = '';

@@ -31,6 +31,19 @@ export function shadedSpans(reliability) {
   return spans.sort(([firstStart], [secondStart]) => firstStart - secondStart);
 }
 
+/** Whether a back-translation has the words of the sentence, in order, as `is_word_for_word` in Python compares them. */
+export function isWordForWord(sentence, back) {
+  const words = (text) =>
+    (
+      text
+        .normalize('NFKC')
+        .toLowerCase()
+        .match(/[\p{L}\p{N}]+/gu) ?? []
+    ).join(' ');
+  const one = words(sentence);
+  return one !== '' && one === words(back);
+}
+
 function shownReasons({ grade, reasons }) {
   const grave = reasons.filter(({ kind }) => !QUIET_WHEN_RIGHT.includes(kind));
   if (grade === 'right') return [];

@@ -1,9 +1,9 @@
-// "This looks like English. Translate English → German?": the detected language with suggested models, and the words
-// that the model does not know.
+// "This looks like English. Translate English → German?": the detected language with suggested models, how the model read
+// the sentence if not as typed, and the words that it does not know.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
-import { languageName, t } from '../core/i18n.js';
+import { languageName, sentenceGap, t } from '../core/i18n.js';
 import { unknownNote } from '../parts/unknown-words.js';
 
 const MAX_OFFERS = 3; // maximum number of suggestions
@@ -22,12 +22,14 @@ export class LanguageHint {
     const current = !busy && translation?.request.text === this.text() ? translation : null;
     const hint = current?.hint;
     const unknownWords = current ? unknownNote(current.source, current.source_text, current.model.source) : [];
-    const key = JSON.stringify([hint, unknownWords.map((part) => part.textContent ?? part), state.language]);
+    const adaptations = current?.adaptations ?? [];
+    const key = JSON.stringify([hint, adaptations, unknownWords.map((part) => part.textContent ?? part), state.language]);
     if (key === this.key) return;
     this.key = key;
     replace(
       this.element,
       ...(hint ? this.offers(hint) : []),
+      adaptations.length ? make('span', { class: 'unread' }, adaptations.map((name) => t(`adaptation_${name}`)).join(sentenceGap())) : null,
       unknownWords.length ? make('span', { class: 'unread' }, ...unknownWords) : null,
     );
   }

@@ -4,7 +4,7 @@ import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, threeDecimals } from '../core/map-view.js';
 import { languageName, sentenceGap, t } from '../core/i18n.js';
 import { desk } from '../parts/desk.js';
-import { reliabilityLine } from '../parts/reliability.js';
+import { isWordForWord, reliabilityLine } from '../parts/reliability.js';
 import { Findings } from './findings.js';
 import { TranslatedText } from '../parts/translated-text.js';
 
@@ -184,6 +184,8 @@ export class TranslationPanel {
     const back = reliability?.back;
     this.back.hidden = !back && !wayBack; // show the line before its text arrives
     this.back.title = back ?? '';
-    replace(this.back, ...(back ? fillElements(t('read_back'), { words: make('bdi', { lang: translation.model.source }, back) }) : []));
+    const words = back ? fillElements(t('read_back'), { words: make('bdi', { lang: translation.model.source }, back) }) : [];
+    const isSame = back && isWordForWord(translation.request.text, back);
+    replace(this.back, ...words, ...(isSame ? [sentenceGap(), t('read_back_same')] : []));
   }
 }

@@ -1,0 +1,71 @@
+"""Adaptation of a text to what our models learned from: simplified characters, sentences with small letters, no emoji.
+
+Emoji are removed. The other changes replace one character by one, so positions stay valid and labels can show the text
+as it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from headlight.model.text.simplified_characters import SIMPLIFIED, TRADITIONAL
+
+_TO_SIMPLIFIED = str.maketrans(TRADITIONAL, SIMPLIFIED)
+_ALSO_SIMPLIFIED = frozenset("乾吒夥徵拚捱摺薹袷醣麴")  # traditional characters that simplified texts have, too
+_TRADITIONAL = frozenset(TRADITIONAL) - _ALSO_SIMPLIFIED
+# 著 is 着 except in words such as 著名, 顯著, 名著.
+_PARTICLE = re.compile("(?<![名顯显原專专土卓昭編编巨論论譯译遺遗合所])著(?![名作者稱称述錄录])")
+_PICTURE = "[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf\u2b50\u2b55\u231a\u231b\u23e9-\u23f3]"
+_EMOJI = re.compile(f"{_PICTURE}(?:[\ufe0e\ufe0f\u200d\u20e3\U000e0020-\U000e007f]|{_PICTURE})*")
+_EMOJI_RUN = re.compile(rf"\s*{_EMOJI.pattern}(?:\s*{_EMOJI.pattern})*\s*")
+_SENTENCE_START = re.compile(r"(?:^|[.!?…]\s+)[\W\d_]*(\w)")
+MIN_CAPITAL_WORDS, MIN_CAPITAL_LETTERS = 2, 7  # of a text in capitals: "UNESCO" and "US NAVY" are names
+
+
+class AdaptedText(NamedTuple):
+    """A text as it is shown and, with equally many characters, as the model reads it."""
+
+    original: str
+    read: str
+    changes: tuple[str, ...]  # of `simplified`, `capitals`
+
+
+def remove_emoji(text: str) -> str:
+    """Return a cleaned text without emoji, or the text itself if it has nothing else."""
+
+    def gap(match: re.Match[str]) -> str:
+        before, after = text[: match.start()][-1:], text[match.end() :][:1]
+        is_spaced = match.group() != match.group().strip() or (before.isascii() and after.isascii())
+        return " " if before and is_spaced and after.isalnum() else ""
+
+    without = _EMOJI_RUN.sub(gap, text).strip()
+    return without if any(map(str.isalnum, without)) else text
+
+
+def adapt_text(text: str, language: str) -> AdaptedText:
+    """Return the text as a model of this language, a two-letter code, reads it."""
+    changes, read = [], text
+    if language == "zh" and _TRADITIONAL.intersection(text):
+        read = _PARTICLE.sub("着", read).translate(_TO_SIMPLIFIED)
+        changes.append("simplified")
+    elif is_in_capitals(text):
+        read = _to_sentence(read, language)
+        changes.append("capitals")
+    return AdaptedText(text, read, tuple(changes))
+
+
+def is_in_capitals(text: str) -> bool:
+    """Whether a text of several words has capital letters only."""
+    if not all(letter.isupper() for letter in text if letter.isalpha()):  # Chinese letters have no case
+        return False
+    words = re.findall(r"[^\W\d_]{2,}", text)
+    return len(words) >= MIN_CAPITAL_WORDS and sum(map(len, words)) >= MIN_CAPITAL_LETTERS
+
+
+def _to_sentence(text: str, language: str) -> str:
+    lowered = "".join(lower if len(lower := letter.lower()) == 1 else letter for letter in text)
+    starts = {match.start(1) for match in _SENTENCE_START.finditer(text)}
+    if language == "en":
+        starts |= {match.start() for match in re.finditer(r"\bI\b", text)}
+    return "".join(text[place] if place in starts else letter for place, letter in enumerate(lowered))
