@@ -34,6 +34,10 @@ MIN_PROGRESS_LINES = 20  # lines; up to this number, progress is not printed
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    parser.description = (
+        "Translate a sentence, or every line of standard input: greedily, unlike the page, which follows a beam of 4, "
+        "never repeats 4 tokens and reranks by back-translation. --way-back MODEL --no-repeat 4 does as the page."
+    )
     parser.add_argument("text", nargs="*", metavar="TEXT", help="sentences (default: one per line from standard input)")
     parser.add_argument(
         "--batch-tokens", type=int, default=3000, metavar="N", help="padded source tokens per batch (default: 3000)"

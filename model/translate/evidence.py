@@ -56,6 +56,7 @@ POSITIVE_FEATURES = frozenset(  # higher values indicate a right answer; for all
 ATTENDED_FROM = 0.25  # minimum attention of an attended source word
 UNSURE_BELOW = math.log(0.25)  # log probability below which a word is unlikely
 MAX_UNSURE_WORDS = 2  # maximum number of reasons of the kind "unsure"
+IN_ANY_LANGUAGE = ("language", "unfinished", "loop", "unsure")  # reasons that do not depend on the source language
 SHORT_WORD_LETTERS = 4  # words with fewer letters may be equal by chance
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 MIN_LOG_PROBABILITY = -12.0  # lower log probabilities are clamped
@@ -166,6 +167,8 @@ def collect_evidence(
     ]
     guessed = [word for word in doubtful if not _is_within(word, explained)]
     reasons += [_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MAX_UNSURE_WORDS]]
+    if any(reason.kind == "language" for reason in reasons):  # the others follow from it
+        reasons = [reason for reason in reasons if reason.kind in IN_ANY_LANGUAGE]
     return Evidence(features, tuple(_as_typed(reason, original.source_text) for reason in reasons))
 
 

@@ -194,9 +194,15 @@ def translate_lines(
 def best_of_lines(
     reverse: BatchTranslator | None, translator: BatchTranslator, lines: Sequence[str], **options: Any
 ) -> list[Hypothesis | None]:
-    """Return the best hypothesis of each line, or None for a blank line. Without a reverse model, do not rerank."""
-    beams = translator.hypotheses_of_lines(lines, **options)
+    """Return the best hypothesis of each line, or None for a blank line.
+
+    Raises:
+        RequestError: the options have a `back_weight`, but there is no reverse model.
+    """
     weight = options.get("back_weight", 0.0)
+    if reverse is None and weight:
+        raise RequestError("no_way_back", field="back_weight", given=f"{weight:g}")
+    beams = translator.hypotheses_of_lines(lines, **options)
     if reverse is None or not weight:
         return [hypotheses[0] if hypotheses else None for hypotheses in beams]
     pairs = [

@@ -166,7 +166,8 @@ class Translator(ModelInfo):
     ) -> Translation:
         """Translate one sentence and record all attention. Options are those of `DecodingOptions` and of the request.
 
-        `way_back`: a translator of the opposite direction, which reranks the hypotheses of the beam.
+        `way_back`: a translator of the opposite direction, which reranks the hypotheses of the beam. A `back_weight`
+        without it raises a `RequestError`; in a `TranslationRequest` it only keeps all hypotheses for a later `rerank`.
         `cancelled` is polled between tokens; if it returns true, the result is the text so far.
         """
         answer = self._translate_batch([self._request(text, way_back, options)], cancelled)[0]

@@ -9,6 +9,9 @@ import pytest
 
 from headlight.model.commands.main import main
 from headlight.model.commands.reliability import translate_pairs
+from headlight.model.phrases import phrases
+from headlight.model.translate.back_translation import BACK_TRANSLATION_OPTIONS
+from headlight.model.translate.reranking import REVERSE_WEIGHT
 from headlight.model.translate.translator import Translator
 from tests.chosen import CHOSEN, SENTENCE
 
@@ -55,3 +58,14 @@ def test_reliability_translates_pairs_with_reverse_model() -> None:
     assert [each.back is not None for each in reranked] == [True, True]
     plain = translate_pairs(pairs, forward_model, None)
     assert CHOSEN not in plain[0].translation.text
+
+
+def test_help_begins_with_what_differs_from_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["translate", "--help"])
+    description = " ".join(capsys.readouterr().out.split("\n\n")[1].split())
+    assert "unlike the page" in description
+    beam = BACK_TRANSLATION_OPTIONS["beam_size"]
+    assert f"a beam of {beam}" in description
+    assert f"beam of {beam}" in phrases("en")["api_translate"]
+    assert f"{REVERSE_WEIGHT:g}" in phrases("en")["api_translate"]

@@ -15,6 +15,7 @@ from headlight.model.records import Hypothesis, Translation, TranslationRequest
 from headlight.model.translate.back_translation import BACK_TRANSLATION_OPTIONS
 from headlight.model.translate.reranking import (
     REVERSE_WEIGHT,
+    best_of_lines,
     can_rerank,
     rank_hypotheses,
     rerank,
@@ -182,6 +183,8 @@ def test_ineffective_back_weight_is_rejected() -> None:
     for several in (forth.translate_batch, forth.translate_lines):
         with pytest.raises(RequestError, match="way_back="):
             several(["Ja."], beam_size=4, back_weight=REVERSE_WEIGHT)
+    with pytest.raises(RequestError, match="way_back="):
+        best_of_lines(None, forth, ["Ja."], beam_size=4, back_weight=REVERSE_WEIGHT)
     for options in ({"beam_size": 1}, {"target": "Yes."}):
         with pytest.raises(RequestError, match="Set beam_size to 2 or more"):
             forth.translate("Ja.", way_back=back, **options)

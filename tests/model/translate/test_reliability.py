@@ -243,6 +243,14 @@ def test_wrong_language_and_unfinished_output_are_doubtful(german: Translator) -
     assert whole.reliability.grade == "right"
 
 
+def test_a_sentence_in_another_language_has_no_reasons_that_follow_from_it(chinese: Translator) -> None:
+    answer = forced(chinese, "I have two cats and nothing else.", "I have two cats and cats.")
+    judged = replace(answer, rule=chinese.rule).reliability
+    assert judged is not None
+    assert (judged.grade, judged.reasons[0].kind, judged.reasons[0].source) == ("doubt", "language", "en")
+    assert {reason.kind for reason in judged.reasons} <= {"language", "unsure"}
+
+
 def test_reliability_is_computed_lazily_and_once(german: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     monkeypatch.setattr(reliability, "collect_evidence", lambda *args: calls.append(args) or collect_evidence(*args))
