@@ -456,7 +456,7 @@ def test_account_sums_to_logit_difference_and_names_rival(
     for rival in rivals[:2]:
         page.click(f".account .segments button:has-text('{rival.text.strip()}')")
         wait_until_idle(page)
-        expect(page.locator(".account h3")).to_have_text(f"Why sleeping and not {rival.text.strip()}?")
+        expect(page.locator(".account h2")).to_have_text(f"Why sleeping and not {rival.text.strip()}?")
         account = word_account(translator, example, place, rival.id)
         sums = [
             float(text.replace("−", "-").lstrip("+= ")) for text in page.locator(".account .sums b").all_inner_texts()

@@ -52,8 +52,8 @@ def upload(
 
     if get_token() is None:
         raise CommandError(
-            f"There is no Hub token on this machine. Create one with write access at {TOKENS}, run `hf auth login`, "
-            "or set HF_TOKEN."
+            f"There is no Hub token on this machine. Create one with write access at {TOKENS}, then run "
+            "`hf auth login`, or set HF_TOKEN."
         )
     api: Any = HfApi(endpoint=endpoint(), user_agent=AGENT)
     with hub_errors(name, api), quiet_library():

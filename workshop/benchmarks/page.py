@@ -57,7 +57,8 @@ SWITCH = f"""async (count) => {{
   const times = [];
   for (let turn = 0; turn < count; turn++) {{
     await waitForPaint();
-    await new Promise((done) => setTimeout(done, (turn * 7) % 17)); // spread clicks over the time between two frames
+    // Clicks are spread over the time between two frames.
+    await new Promise((done) => setTimeout(done, (turn * 7) % 17));
     const start = performance.now();
     thumbs[(turn * 5) % thumbs.length].click();
     times.push(await waitForPaint() - start);

@@ -78,7 +78,7 @@ def test_names_from_ids_works_for_both_tokenizer_libraries() -> None:
     plain.pre_tokenizer = pre_tokenizers.Whitespace()
     plain.add_special_tokens(["<s>"])
     assert [token.special for token in names_from_ids(plain, [0, 1])[0]] == [True, False]
-    with pytest.raises(RecordingError, match="no tokenizer"):
+    with pytest.raises(RecordingError, match="not a supported tokenizer"):
         names_from_ids(object(), [1])
 
 

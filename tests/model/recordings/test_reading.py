@@ -131,7 +131,7 @@ def test_select_returns_means_and_maxima() -> None:
 INVALID: dict[str, tuple[Any, str]] = {
     "scores": (np.full((1, 1, 2, 2), -3.0), "after the softmax"),
     "too large": (np.full((1, 1, 2, 2), 8.0), "after the softmax"),
-    "no numbers": (np.full((1, 1, 2, 2), np.nan), "no numbers"),
+    "no numbers": (np.full((1, 1, 2, 2), np.nan), "NaN or infinite"),
     "texts": (np.array([[["a"]]]), "real numbers"),
     "nothing": ([], "empty list"),
     "fused": ([None, None], "attn_implementation='eager'"),
@@ -139,7 +139,7 @@ INVALID: dict[str, tuple[Any, str]] = {
     "empty": ([np.ones((2, 0, 0))], "shape (2, 0, 0)"),
     "different layers": ([softmax((2, 3, 3)), softmax((4, 2, 2))], "such as layers=[0]"),
     "an object": (object(), "type object is no array of numbers"),
-    "ragged": ([[[0.5, 0.5], [1.0]]], "no array of numbers"),
+    "ragged": ([[[0.5, 0.5], [1.0]]], "array of numbers"),
 }
 
 

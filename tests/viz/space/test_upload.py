@@ -52,14 +52,14 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 def refused(files: dict[str, Path], name: str = NAME, **more: bool) -> str:
     """What is said where nothing is sent."""
     with pytest.raises(CommandError) as caught:
-        upload(name, files, say=lambda text: None, **more)
+        upload(name, files, log=lambda text: None, **more)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def test_space_is_created_with_exactly_these_files(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
     said: list[str] = []
-    assert upload(NAME, files, private=True, hardware="zero-a10g", say=said.append)
+    assert upload(NAME, files, private=True, hardware="zero-a10g", log=said.append)
     space = hub.spaces[NAME]
     assert set(space.files) == {*files, ".gitattributes"}
     assert (space.private, space.hardware, len(space.commits)) == (True, "zero-a10g", 2)
@@ -72,13 +72,13 @@ def test_space_is_created_with_exactly_these_files(hub: SpaceHub, files: dict[st
 
 
 def test_update_uploads_changes_and_deletes_removed_files(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
-    upload(NAME, files, say=lambda text: None)
+    upload(NAME, files, log=lambda text: None)
     stored, space = hub.stored, hub.spaces[NAME]
-    assert not upload(NAME, files, say=lambda text: None)  # nothing changed: no commit, so no build
+    assert not upload(NAME, files, log=lambda text: None)  # nothing changed: no commit, so no build
     assert len(space.commits) == 2
     files["headlight.py"].write_bytes(b"2\n")
     less = {name: path for name, path in files.items() if name != "app.py"}
-    assert upload(NAME, less, say=lambda text: None)
+    assert upload(NAME, less, log=lambda text: None)
     assert set(space.files) == {*less, ".gitattributes"}
     assert space.files["headlight.py"] == b"2\n"
     assert hub.stored == stored  # the weights were not sent again
@@ -92,7 +92,7 @@ def test_interrupted_upload_resumes(hub: SpaceHub, files: dict[str, Path], way: 
     stored = hub.stored
     assert stored > 0
     assert set(hub.spaces[NAME].files) == set(NEW)  # no half of the files
-    assert upload(NAME, files, say=lambda text: None)
+    assert upload(NAME, files, log=lambda text: None)
     assert hub.stored == stored
     assert set(hub.spaces[NAME].files) == {*files, ".gitattributes"}
 
@@ -101,7 +101,7 @@ def test_files_of_other_apps_are_not_deleted(hub: SpaceHub, files: dict[str, Pat
     hub.spaces[NAME] = Space(files={**NEW, "main.py": b"another app"})
     assert "contains another app, whose files would be deleted. Choose another name, or add --replace" in refused(files)
     assert hub.spaces[NAME].files["main.py"] == b"another app"
-    upload(NAME, files, replace=True, say=lambda text: None)
+    upload(NAME, files, replace=True, log=lambda text: None)
     assert "main.py" not in hub.spaces[NAME].files
 
 
@@ -122,7 +122,7 @@ def test_read_only_token_is_reported(hub: SpaceHub, files: dict[str, Path]) -> N
     assert "The token of ada may not write to bob/headlight" in refused(files, "bob/headlight")
     assert 'under the namespace "bob"' in refused(files, "bob/headlight")
     assert "Check the spelling of bob, or join it" in refused(files, "bob/headlight")
-    upload("school/headlight", files, say=lambda text: None)  # of an organisation that she is in
+    upload("school/headlight", files, log=lambda text: None)  # of an organisation that she is in
     hub.accounts["hf_ada"] = Account("ada", role="read")
     hub.spaces[NAME] = Space()
     assert refused(files) == (
@@ -138,7 +138,7 @@ def test_free_account_error_suggests_zerogpu(hub: SpaceHub, files: dict[str, Pat
     told = refused(files)
     assert "requires a PRO subscription" in told
     assert "add --hardware zero-a10g" in told
-    assert upload(NAME, files, hardware="zero-a10g", say=lambda text: None)
+    assert upload(NAME, files, hardware="zero-a10g", log=lambda text: None)
 
 
 def test_network_errors_are_one_sentence(

@@ -184,8 +184,8 @@ export class Account {
     const count = this.groups.reduce((all, { steps }) => all + steps.length, 0) + GAP * (this.groups.length - 1);
     const step = width / count;
     let [level, x] = [0, 0];
-    const places = this.groups.flatMap(({ steps }) => {
-      const own = steps.map((part) => {
+    const positionedSteps = this.groups.flatMap(({ steps }) => {
+      const placed = steps.map((part) => {
         const from = part.total ? 0 : level;
         if (!part.total) level += part.value;
         const bar = { ...part, from, to: part.total ? part.value : level, x };
@@ -193,13 +193,13 @@ export class Account {
         return bar;
       });
       x += GAP * step;
-      return own;
+      return placed;
     });
-    const levels = [0, ...places.flatMap(({ from, to }) => [from, to])];
+    const levels = [0, ...positionedSteps.flatMap(({ from, to }) => [from, to])];
     const [low, high] = [Math.min(...levels), Math.max(...levels)];
     const y = (value) => TOP + ((high - value) / Math.max(high - low, 1e-9)) * (HEIGHT - 2 * TOP);
-    const isRotated = Math.max(...places.map(({ label }) => label.length)) * LETTER_WIDTH > step;
-    const bars = places.flatMap((position, index) => this.bar(position, step, y, { next: places[index + 1], turned: isRotated }));
+    const isRotated = Math.max(...positionedSteps.map(({ label }) => label.length)) * LETTER_WIDTH > step;
+    const bars = positionedSteps.flatMap((part, index) => this.bar(part, step, y, { next: positionedSteps[index + 1], turned: isRotated }));
     const axis = svg('line', { class: 'axis', x1: 0, x2: width, y1: y(0), y2: y(0) });
     const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatEffect(sum)}`).join(t('list_comma'));
     replace(this.picture, svg('svg', { width, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));
