@@ -1,5 +1,4 @@
-// Attribution methods as rows over the source words, with their agreement and their faithfulness to this word:
-// how its probability falls when source words are hidden in each method's order.
+// Attribution methods as rows over the source words, with their agreement and their faithfulness to this word.
 
 import { callWithRetry } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
@@ -13,7 +12,6 @@ import { ErasureCurves, area } from './erasure-curves.js';
 import { completenessText, faithfulnessBar, faithfulnessText, methodGroups } from './faithfulness.js';
 
 const SIGNED = new Set(['input_gradient', 'integrated', 'erasure']);
-
 const NO_HEAD = { layer: null, head: null };
 
 export class MethodTable {

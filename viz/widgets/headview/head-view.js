@@ -1,5 +1,4 @@
-// The attention view: head wall, large map and linked highlighting. It does not depend on the page: its data come from
-// a source and its selection from a store, so that a page can have several views.
+// The attention view: head wall, large map and linked highlighting. Its data come from a source, its selection from a store.
 
 import { make, replace, iconToggle } from '../core/dom.js';
 import { on as onPage, state as pageState } from '../core/state.js';
