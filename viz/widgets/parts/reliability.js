@@ -33,7 +33,13 @@ export function shadedSpans(reliability) {
 
 /** Whether a back-translation has the words of the sentence, in order, as `is_word_for_word` in Python compares them. */
 export function isWordForWord(sentence, back) {
-  const words = (text) => (text.normalize('NFKC').toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ');
+  const words = (text) =>
+    (
+      text
+        .normalize('NFKC')
+        .toLowerCase()
+        .match(/[\p{L}\p{N}]+/gu) ?? []
+    ).join(' ');
   const one = words(sentence);
   return one !== '' && one === words(back);
 }
