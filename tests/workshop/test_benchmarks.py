@@ -602,7 +602,7 @@ def test_about_names_machine_and_versions() -> None:
 
 def test_missing_gpu_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert report.on_gpu(gpu.measure([], 1, 1, print)).endswith("There was no GPU on this machine.\n")
+    assert report.render_gpu_decoding(gpu.measure([], 1, 1, print)).endswith("There was no GPU on this machine.\n")
 
 
 def test_command_keeps_earlier_sections(

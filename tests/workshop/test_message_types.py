@@ -66,6 +66,6 @@ def test_typed_dict_becomes_interface_with_its_dependencies() -> None:
     assert declarations.texts["Inner"].endswith("{\n    number: number;\n  }\n")
 
 
-def test_type_without_counterpart_raises() -> None:
-    with pytest.raises(TypeError, match="has no counterpart"):
+def test_type_without_typescript_type_raises() -> None:
+    with pytest.raises(TypeError, match="has no TypeScript type"):
         Declarations({}).type_text(set[int])

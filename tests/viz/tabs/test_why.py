@@ -161,14 +161,14 @@ def test_exponentials_are_shifted_by_maximum_if_extreme() -> None:
 
 def test_all_keys_are_listed_if_few_or_requested() -> None:
     weights = np.linspace(0, 1, MAX_LINES + 3).astype(np.float32)
-    assert visible_keys(weights[:MAX_LINES], None, every=False) == list(range(MAX_LINES))
-    assert visible_keys(weights, 1, every=True) == list(range(MAX_LINES + 3))
+    assert visible_keys(weights[:MAX_LINES], None, all_keys=False) == list(range(MAX_LINES))
+    assert visible_keys(weights, 1, all_keys=True) == list(range(MAX_LINES + 3))
 
 
 def test_selected_and_strongest_of_many_keys_are_listed() -> None:
     weights = np.linspace(0, 1, MAX_LINES + 3).astype(np.float32)
-    assert visible_keys(weights, None, every=False) == list(range(3, MAX_LINES + 3))
-    assert visible_keys(weights, 1, every=False) == [1, *range(4, MAX_LINES + 3)]
+    assert visible_keys(weights, None, all_keys=False) == list(range(3, MAX_LINES + 3))
+    assert visible_keys(weights, 1, all_keys=False) == [1, *range(4, MAX_LINES + 3)]
 
 
 # ---------------------------------------------------------------- responses
