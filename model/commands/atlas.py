@@ -8,13 +8,12 @@ from pathlib import Path
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.checkpoints.reports import WEIGHTS_KEY
 from headlight.model.commands.common import ProgressLine, add_device, model_folder
-from headlight.model.commands.steadiness import TEXTS, sample_sentences
+from headlight.model.commands.steadiness import add_texts, read_texts
 from headlight.model.experiments.atlas import head_atlas
 from headlight.model.experiments.findings import head_name
 from headlight.model.experiments.head_roles import to_json
 from headlight.model.files import write_file
 from headlight.model.records import KINDS
-from headlight.model.text.languages import languages_from_name
 from headlight.model.translate.translator import Translator
 
 SENTENCES = 100
@@ -23,17 +22,7 @@ MAX_LISTED = 10  # heads
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
-    parser.add_argument(
-        "--texts", type=Path, default=TEXTS, help="table of sentences with one column per language (default: mini.tsv)"
-    )
-    parser.add_argument("--column", help="column of the table (default: the model's source language)")
-    parser.add_argument(
-        "--sentences",
-        type=int,
-        default=SENTENCES,
-        help=f"number of sentences, evenly spaced in the table (default: {SENTENCES})",
-    )
+    add_texts(parser, SENTENCES)
     parser.add_argument("--output", type=Path, help="output file, e.g. assets/atlas/de-en.json")
     add_device(parser)
 
@@ -41,8 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the heads with the largest effects; with `--output`, write the atlas."""
     folder = model_folder(arguments.model)
-    column = arguments.column or (*languages_from_name(folder.resolve().name), "")[0]
-    texts = sample_sentences(arguments.texts, column, arguments.sentences)
+    texts = read_texts(arguments, folder)
     progress = ProgressLine(len(texts))
     result = head_atlas(Translator.load(folder, arguments.device), texts, arguments.texts.name, progress.add)
     heads = [

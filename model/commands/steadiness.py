@@ -30,17 +30,7 @@ SENTENCES = 200
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
-    parser.add_argument(
-        "--texts", type=Path, default=TEXTS, help="table of sentences with one column per language (default: mini.tsv)"
-    )
-    parser.add_argument("--column", help="column of the table (default: the model's source language)")
-    parser.add_argument(
-        "--sentences",
-        type=int,
-        default=SENTENCES,
-        help=f"number of sentences, evenly spaced in the table (default: {SENTENCES})",
-    )
+    add_texts(parser, SENTENCES)
     parser.add_argument("--write", action="store_true", help="store the roles in the model's folder")
     add_device(parser)
 
@@ -48,8 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure the roles, and print how many heads have each; with `--write`, store them."""
     folder = model_folder(arguments.model)
-    column = arguments.column or (*languages_from_name(folder.resolve().name), "")[0]
-    texts = sample_sentences(arguments.texts, column, arguments.sentences)
+    texts = read_texts(arguments, folder)
     progress = ProgressLine(len(texts))
     result = head_roles(Translator.load(folder, arguments.device), texts, arguments.texts.name, progress.add)
     section = card_section(result)
@@ -59,6 +48,27 @@ def run(arguments: argparse.Namespace) -> int:
         replace_section(folder, "Roles of heads", section)
         refresh_checksums(folder)
     return 0
+
+
+def add_texts(parser: argparse.ArgumentParser, count: int) -> None:
+    """Add the arguments of a measurement over sentences, by default `count`."""
+    parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
+    parser.add_argument(
+        "--texts", type=Path, default=TEXTS, help="table of sentences with one column per language (default: mini.tsv)"
+    )
+    parser.add_argument("--column", help="column of the table (default: the model's source language)")
+    parser.add_argument(
+        "--sentences",
+        type=int,
+        default=count,
+        help=f"number of sentences, evenly spaced in the table (default: {count})",
+    )
+
+
+def read_texts(arguments: argparse.Namespace, folder: Path) -> list[str]:
+    """Return the sentences that `add_texts` describes, for the model in a folder."""
+    column = arguments.column or (*languages_from_name(folder.resolve().name), "")[0]
+    return sample_sentences(arguments.texts, column, arguments.sentences)
 
 
 def sample_sentences(path: Path, column: str, count: int = SENTENCES) -> list[str]:

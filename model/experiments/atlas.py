@@ -20,9 +20,9 @@ import numpy as np
 
 from headlight.model.errors import CommandError
 from headlight.model.experiments.effects import sentence_head_effects
-from headlight.model.measures.map_reduction import Groups, group_tokens
+from headlight.model.measures.map_reduction import word_groups
 from headlight.model.measures.trace_records import Float64Array
-from headlight.model.records import KINDS, Kind, Token, Translation
+from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
 
 MIN_OCCURRENCES = 4  # sentences with the word; rarer words have a large lift by chance
@@ -70,7 +70,7 @@ class WordWeights:
         even = allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1)
         columns = translation.attention_map(kind, 0, 0).columns
         words = set()
-        for group in _words(columns):
+        for group in word_groups(columns):
             word = "".join(columns[index].text for index in group).strip()
             places = list(group)
             self.weights[word] = self.weights[word] + maps[..., places].sum(axis=(2, 3))
@@ -88,11 +88,6 @@ class WordWeights:
         ]
         largest = sorted(lifts, key=lambda lift: (-lift[0], lift[1]))[:MAX_WORDS]
         return [[word, round(lift, 1)] for lift, word in largest if lift > 1]
-
-
-def _words(columns: Sequence[Token]) -> Groups:
-    groups = group_tokens(columns, lambda left, right: left.word is not None and left.word == right.word)
-    return tuple(group for group in groups if not columns[group.start].special)
 
 
 def _heads(effects: Float64Array, readings: WordWeights) -> list[list[dict[str, Any]]]:

@@ -24,7 +24,7 @@ def merge_words(map: AttentionMap, *, sum_rows: bool = False) -> AttentionMap:  
 
     `sum_rows`: also sum over queries, for values that add up, such as effects.
     """
-    return _merge(map, lambda left, right: left.word is not None and left.word == right.word, sum_rows=sum_rows)
+    return _merge(map, _is_same_word, sum_rows=sum_rows)
 
 
 def merge_characters(map: AttentionMap) -> AttentionMap:  # noqa: A002
@@ -74,6 +74,11 @@ def group_tokens(tokens: Sequence[Token], belong_together: Callable[[Token, Toke
     return tuple(range(start, end) for start, end in pairwise([*starts, len(tokens)]))
 
 
+def word_groups(tokens: Sequence[Token]) -> Groups:
+    """Split tokens into words, and leave special tokens out."""
+    return tuple(group for group in group_tokens(tokens, _is_same_word) if not tokens[group.start].special)
+
+
 def join_tokens(tokens: Sequence[Token]) -> Token:
     """Merge tokens into one token that spans them. Its probability is the product of theirs."""
     if len(tokens) == 1:
@@ -92,6 +97,10 @@ def join_tokens(tokens: Sequence[Token]) -> Token:
         special=tokens[0].special,
         probability=float(np.prod(probabilities)) if len(probabilities) == len(tokens) else None,
     )
+
+
+def _is_same_word(left: Token, right: Token) -> bool:
+    return left.word is not None and left.word == right.word
 
 
 def _merge(

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headlight.model.measures.map_reduction import group_tokens
+from headlight.model.measures.map_reduction import word_groups
 from headlight.model.records import Token
 
 Positions = tuple[int, ...]  # indices of tokens in their sentence
@@ -82,9 +82,7 @@ def _words(tokens: Sequence[Token]) -> list[_WordSpan]:
     """Group tokens into words. A token without characters joins the next word, or at the end the last word."""
     results: list[_WordSpan] = []
     pending: Positions = ()
-    for run in group_tokens(tokens, lambda left, right: left.word is not None and left.word == right.word):
-        if tokens[run.start].special:
-            continue
+    for run in word_groups(tokens):
         start = min(tokens[index].start for index in run)
         end = max(tokens[index].end for index in run)
         if start == end:

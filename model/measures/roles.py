@@ -26,7 +26,7 @@ from typing import Literal
 
 import numpy as np
 
-from headlight.model.measures.map_reduction import group_tokens
+from headlight.model.measures.map_reduction import word_groups
 from headlight.model.measures.statistics import MAX_DIAGONAL_DISTANCE, MapGeometry, map_geometry, row_entropy
 from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Token, Translation
 
@@ -198,22 +198,17 @@ def aligned_cells(translation: Translation) -> BoolArray:
     """
     mean = translation.attention.cross.mean(axis=(0, 1))  # [row, column]
     cells = np.zeros(mean.shape, dtype=np.bool_)
-    sources = _words(translation.source_tokens)
+    sources = word_groups(translation.source_tokens)
     if not sources or not mean.size:
         return cells
     members = np.zeros((mean.shape[1], len(sources)), dtype=np.float32)  # [column, word]
     for word, run in enumerate(sources):
         members[run.start : run.stop, word] = 1
-    for run in _words(translation.target_tokens):
+    for run in word_groups(translation.target_tokens):
         rows = slice(run.start, run.stop)
         best = int((mean[rows].mean(axis=0) @ members).argmax())
         cells[rows, sources[best].start : sources[best].stop] = True
     return cells
-
-
-def _words(tokens: Sequence[Token]) -> list[range]:
-    runs = group_tokens(tokens, lambda left, right: left.word is not None and left.word == right.word)
-    return [run for run in runs if not tokens[run.start].special]
 
 
 def _attention_sinks(columns: Sequence[Token]) -> tuple[BoolArray, BoolArray]:

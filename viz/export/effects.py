@@ -10,7 +10,8 @@ from headlight.model.experiments.effects import effect_maps
 from headlight.model.measures.map_reduction import drop_special, mean_map, merge_words
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import AttentionMap, Translation, read_only
-from headlight.viz.request_fields import Selection
+from headlight.viz.errors import PageError
+from headlight.viz.request_fields import IndexOrReduction, Selection
 from headlight.viz.service.service import Service
 
 
@@ -21,16 +22,27 @@ def shows_effects(selection: Selection) -> bool:
 
 def effect_map(service: Service, translation: Translation, selection: Selection) -> AttentionMap:
     """Return the effects of the selected heads on the words of the rows, summed over heads and over merged tokens."""
+    layers, heads = selected_heads(translation, selection)
     maps: Float64Array = service.run_on_translator(translation.request.model, effect_maps, translation, selection.kind)
-    layers, heads = (
-        range(count) if isinstance(index, str) else [index]
-        for index, count in zip((selection.layer, selection.head), maps.shape[:2], strict=True)
-    )
     single = [translation.attention_map(selection.kind, layer, head) for layer in layers for head in heads]
-    weights = maps[np.ix_(list(layers), list(heads))].sum(axis=(0, 1)).astype(np.float32)
+    weights = maps[layers.start : layers.stop, heads.start : heads.stop].sum(axis=(0, 1)).astype(np.float32)
     result = replace(single[0] if len(single) == 1 else mean_map(single), weights=read_only(weights))
     if selection.words:
         result = merge_words(result, sum_rows=True)
     if not selection.special:
         result, _ = drop_special(result, rescale=False)
     return result
+
+
+def selected_heads(translation: Translation, selection: Selection) -> tuple[range, range]:
+    """Return the layers and the heads of a selection: one, or all that a reduction covers."""
+    layers, heads = translation.attention.of(selection.kind).shape[:2]
+    return _index_range("layer", selection.layer, layers), _index_range("head", selection.head, heads)
+
+
+def _index_range(name: str, index: IndexOrReduction, count: int) -> range:
+    if isinstance(index, str):
+        return range(count)
+    if index >= count:
+        raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": index})
+    return range(index, index + 1)

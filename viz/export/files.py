@@ -13,13 +13,12 @@ import pandas as pd
 from headlight.model.checkpoints.formats import escape_formula, to_json, to_npz
 from headlight.model.measures.map_reduction import drop_special, maximum, mean_map, merge_words
 from headlight.model.records import AttentionMap, Translation
-from headlight.viz.errors import PageError
-from headlight.viz.export.effects import effect_map, shows_effects
+from headlight.viz.export.effects import effect_map, selected_heads, shows_effects
 from headlight.viz.export.pictures import map_figure, wall_figure
 from headlight.viz.export.standalone import standalone_page
 from headlight.viz.field_values import check_choice
 from headlight.viz.figure_phrases import LANGUAGES
-from headlight.viz.request_fields import IndexOrReduction, Selection, parse_selection
+from headlight.viz.request_fields import Selection, parse_selection
 from headlight.viz.service.model_json import answer_json
 from headlight.viz.service.service import Service
 from headlight.viz.theme import THEMES
@@ -32,10 +31,8 @@ BYTE_ORDER_MARK = "\ufeff"  # makes spreadsheets read a CSV as UTF-8
 
 def selected_map(translation: Translation, selection: Selection) -> AttentionMap:
     """Return the selected head, average or maximum, with the page's options for words and special tokens."""
-    layers, heads = translation.attention.of(selection.kind).shape[:2]
-    layer_range = _index_range("layer", selection.layer, layers)
-    head_range = _index_range("head", selection.head, heads)
-    maps = [translation.attention_map(selection.kind, layer, head) for layer in layer_range for head in head_range]
+    layers, heads = selected_heads(translation, selection)
+    maps = [translation.attention_map(selection.kind, layer, head) for layer in layers for head in heads]
     combine = maximum if selection.head == "max" else mean_map
     result = maps[0] if len(maps) == 1 else combine(maps)
     if selection.words:
@@ -43,14 +40,6 @@ def selected_map(translation: Translation, selection: Selection) -> AttentionMap
     if not selection.special:
         result, _ = drop_special(result, rescale=selection.rescale and selection.head != "max")
     return result
-
-
-def _index_range(name: str, index: IndexOrReduction, count: int) -> range:
-    if isinstance(index, str):
-        return range(count)
-    if index >= count:
-        raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": index})
-    return range(index, index + 1)
 
 
 def to_data_frame(attention_map: AttentionMap) -> pd.DataFrame:

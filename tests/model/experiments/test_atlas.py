@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from headlight.model.checkpoints.shipped import ASSETS
-from headlight.model.commands.atlas import SENTENCES, TEXTS
-from headlight.model.commands.steadiness import sample_sentences
+from headlight.model.commands.atlas import SENTENCES
+from headlight.model.commands.steadiness import TEXTS, sample_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.atlas import MIN_OCCURRENCES, head_atlas
 from headlight.model.experiments.effects import sentence_head_effects
