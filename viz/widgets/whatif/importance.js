@@ -8,6 +8,7 @@ import { state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { formatSigned, signed } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
+import { headName } from './head-bars.js';
 import { MAX_SECONDS, Measurement } from './measurement.js';
 import { PredictedHeads } from './predicted-heads.js';
 
@@ -45,7 +46,7 @@ export class Importance {
     this.choice = make('div', { class: 'segments', role: 'group' });
     this.progress = make('p', { class: 'quiet numeric', role: 'status' });
     const line = make('div', { class: 'more' }, this.measure, this.choice, this.pairButton);
-    this.predicted = new PredictedHeads(server, headName);
+    this.predicted = new PredictedHeads(server);
     const parts = [this.title, this.description, line, this.progress, this.predicted.element];
     this.element = make('section', { class: 'importance' }, ...parts);
   }
@@ -212,7 +213,5 @@ function rounded(number) {
   const text = formatSigned(number, Math.abs(number) < 9.95 ? 1 : 0);
   return text === '−0.0' ? '0.0' : text;
 }
-
-export const headName = ({ kind, layer, head }) => `${t(`kind_${kind}_short`)} ${t('whatif_head', { layer: layer + 1, head: head + 1 })}`;
 
 const headKey = ({ kind, layer, head }) => `${kind} ${layer} ${head}`;

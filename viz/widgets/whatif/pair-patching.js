@@ -4,11 +4,10 @@
 import { callWithRetry } from '../core/boot.js';
 import { fillElements, make, replace } from '../core/dom.js';
 import { formatSigned } from '../core/map-view.js';
-import { pageStore, state } from '../core/state.js';
 import { KINDS } from '../core/translation.js';
 import { cssColour, scaleColour, textColourOn } from '../core/theme.js';
 import { t } from '../core/i18n.js';
-import { headName } from './importance.js';
+import { HeadBars, headName } from './head-bars.js';
 import { interventions } from './interventions.js';
 import { MAX_SECONDS, Measurement } from './measurement.js';
 import { applySwaps } from './minimal-pair.js';
@@ -18,7 +17,7 @@ const MAX_NUMBERED = 16; // tokens; in a wider table the numbers are only titles
 const MOST = 0.9; // share that counts as the whole lead
 
 const formatShare = (share) => formatSigned(share, 2);
-const toColour = (share) => scaleColour('difference', (1 + Math.max(-1, Math.min(1, share))) / 2);
+const toLevel = (share) => (1 + Math.max(-1, Math.min(1, share))) / 2; // on the difference scale
 
 export class PairPatching {
   /** @param {import('../core/server.js').Server} server */
@@ -43,16 +42,12 @@ export class PairPatching {
     this.progress = make('span', { class: 'quiet numeric', role: 'status' });
     this.result = make('p', {});
     this.states = make('div', { class: 'states' });
-    this.heads = make('div', { class: 'bars' });
-    this.heads.addEventListener('click', ({ target }) => {
-      const { kind, layer, head } = /** @type {HTMLElement} */ (target).closest('button')?.dataset ?? {};
-      if (kind) pageStore.set({ kind, layer: Number(layer), head: Number(head), row: null, column: null });
-    });
+    this.heads = new HeadBars();
     const line = make('div', { class: 'more' }, this.run, this.progress);
     this.element = make(
       'section',
       { class: 'patching', hidden: true },
-      ...[this.title, this.description, line, this.result, this.states, this.heads],
+      ...[this.title, this.description, line, this.result, this.states, this.heads.element],
     );
   }
 
@@ -83,7 +78,7 @@ export class PairPatching {
     this.run.hidden = measurement.isComplete;
     this.run.textContent = t(measurement.running ? 'whatif_measure_stop' : 'patching_run');
     this.progress.textContent = this.progressText();
-    for (const part of [this.result, this.states, this.heads]) part.hidden = !answer;
+    for (const part of [this.result, this.states, this.heads.element]) part.hidden = !answer;
     if (!answer) return;
     const shares = [...measurement.known.values()];
     const count = answer.tokens.length;
@@ -92,7 +87,14 @@ export class PairPatching {
     const heads = this.listHeads(shares.slice(layers * count));
     replace(this.result, ...(measurement.isComplete ? this.resultText(states, heads) : []));
     this.drawStates(states);
-    replace(this.heads, ...heads.slice(0, MAX_LISTED).map((head) => this.bar(head, Math.abs(heads[0].share))));
+    const maximum = Math.max(Math.abs(heads[0]?.share ?? 0), 1e-9);
+    const items = heads.slice(0, MAX_LISTED).map((each) => ({
+      ...each,
+      share: each.share / maximum,
+      level: toLevel(Math.sign(each.share)),
+      numbers: [formatShare(each.share)],
+    }));
+    this.heads.draw(items);
   }
 
   progressText() {
@@ -134,7 +136,7 @@ export class PairPatching {
     const isNumbered = tokens.length <= MAX_NUMBERED;
     const cell = (share, layer, column) => {
       if (share === undefined) return make('td', {});
-      const colour = toColour(share);
+      const colour = scaleColour('difference', toLevel(share));
       const title = `${this.layerName(layer)}, ${tokens[column]}: ${formatShare(share)}`;
       const style = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
       return make('td', { title, style }, isNumbered ? formatShare(share).replace(/^0\./, '.') : '');
@@ -151,17 +153,5 @@ export class PairPatching {
 
   layerName(layer) {
     return layer ? t('word_layer', { layer }) : t('word_embedding');
-  }
-
-  bar({ kind, layer, head, share }, maximum) {
-    const width = `${((100 * Math.abs(share)) / Math.max(maximum, 1e-9)).toFixed(1)}%`;
-    const isPressed = state.kind === kind && state.layer === layer && state.head === head;
-    return make(
-      'button',
-      { type: 'button', 'aria-pressed': String(isPressed), data: { kind, layer, head } },
-      make('span', {}, headName({ kind, layer, head })),
-      make('span', { class: 'track' }, make('i', { style: `width:${width};background:${cssColour(toColour(Math.sign(share)))}` })),
-      make('span', { class: 'numeric' }, formatShare(share)),
-    );
   }
 }

@@ -6,9 +6,8 @@ import { make, replace, svg } from '../core/dom.js';
 import { effectLevel } from '../core/effect-scale.js';
 import { formatEffect } from '../core/map-view.js';
 import { LatestRequest } from '../core/latest-request.js';
-import { pageStore, state } from '../core/state.js';
-import { cssColour, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
+import { HeadBars } from './head-bars.js';
 
 const MAX_LISTED = 5;
 const [SIZE, MARGIN] = [190, 30]; // pixels: scatter plot and its margins
@@ -32,27 +31,19 @@ function ranks(values) {
 }
 
 export class PredictedHeads {
-  /**
-   * @param {import('../core/server.js').Server} server
-   * @param {(head: { kind: string, layer: number, head: number }) => string} headName
-   */
-  constructor(server, headName) {
+  /** @param {import('../core/server.js').Server} server */
+  constructor(server) {
     this.server = server;
-    this.headName = headName;
     this.key = '';
     /** @type {{ kind: string, layer: number, head: number, predicted: number }[]} */
     this.heads = [];
     /** @type {Map<string, { loss: number }>} */
     this.losses = new Map();
     this.toKey = (_head) => '';
-    this.list = make('div', { class: 'bars' });
-    this.list.addEventListener('click', ({ target }) => {
-      const { kind, layer, head } = /** @type {HTMLElement} */ (target).closest('button')?.dataset ?? {};
-      if (kind) pageStore.set({ kind, layer: Number(layer), head: Number(head), row: null, column: null });
-    });
+    this.list = new HeadBars();
     this.cloud = make('div', { class: 'cloud' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.element = make('div', { class: 'predicted-heads' }, this.list, this.error, this.cloud);
+    this.element = make('div', { class: 'predicted-heads' }, this.list.element, this.error, this.cloud);
     this.latest = new LatestRequest(this.element, this.error, 'error_our_fault');
   }
 
@@ -82,29 +73,16 @@ export class PredictedHeads {
     const order = [...this.heads].sort(all ? (a, b) => size(b) - size(a) : (a, b) => Math.abs(b.predicted) - Math.abs(a.predicted));
     const best = order.slice(0, MAX_LISTED);
     const maximum = Math.max(...best.map(size), 1e-9);
-    const names = ['effects_head', '', 'effects_predicted', 'effects_measured'].map((name) => make('span', {}, name && t(name)));
-    replace(
-      this.list,
-      ...(best.length ? [make('div', { class: 'names' }, ...names)] : []),
-      ...best.map((head) => this.bar(head, size(head) / maximum)),
-    );
+    const format = (value) => (value === undefined ? '–' : formatEffect(value));
+    const items = best.map((head) => ({
+      ...head,
+      share: size(head) / maximum,
+      level: effectLevel(Math.sign(measured(head) ?? head.predicted)),
+      numbers: [format(head.predicted), format(measured(head))],
+    }));
+    this.list.draw(items, [t('effects_head'), '', t('effects_predicted'), t('effects_measured')]);
     if (all) this.drawScatterPlot(this.heads.map((head) => [head.predicted, measured(head)]));
     else replace(this.cloud);
-  }
-
-  bar({ kind, layer, head, predicted }, share) {
-    const loss = this.losses.get(this.toKey({ kind, layer, head }))?.loss;
-    const number = (value) => make('span', { class: 'numeric' }, value === undefined ? '–' : formatEffect(value));
-    const colour = cssColour(scaleColour('difference', effectLevel(Math.sign(loss ?? predicted))));
-    const isPressed = state.kind === kind && state.layer === layer && state.head === head;
-    return make(
-      'button',
-      { type: 'button', 'aria-pressed': String(isPressed), data: { kind, layer, head } },
-      make('span', {}, this.headName({ kind, layer, head })),
-      make('span', { class: 'track' }, make('i', { style: `width:${(100 * Math.abs(share)).toFixed(1)}%;background:${colour}` })),
-      number(predicted),
-      number(loss),
-    );
   }
 
   /** Scatter plot of the heads: predicted (x) and measured (y) losses on square-root axes, with the diagonal. */
