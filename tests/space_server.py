@@ -78,7 +78,7 @@ class SpaceHub(ThreadingHTTPServer):
         self.stored = 0  # bytes of contents that arrived
         self.breaks: list[str] = []
         self.statuses: dict[str, int] = {}  # of whatever holds this part in its path
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     @property
     def address(self) -> str:
@@ -117,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         body = self._body()
         hub = self.server
-        hub.asked.append(f"{self.command} {path}")
+        hub.requests.append(f"{self.command} {path}")
         if hub.breaks and hub.breaks[0] in path:
             hub.breaks.pop(0)
             self.close_connection = True

@@ -21,7 +21,7 @@ from headlight.model.errors import ModelError
 from headlight.viz import run_command as run_command
 from headlight.viz import serve_command
 from headlight.viz.settings import SETTINGS, read_settings
-from tests.hub_server import Repository, hub_of_our_own
+from tests.hub_server import Repository, local_hub
 from tests.model.families.classifier_folders import distilbert
 from tests.model.families.folders import marian, nllb
 from workshop.data.__main__ import main as workshop
@@ -101,7 +101,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "Helsinki-NLP/opus-mt-de-en": marian(tmp_path / "opus"),
         "distilbert/distilbert-base-uncased-finetuned-sst-2-english": distilbert(tmp_path / "sst-2"),
     }
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+    with local_hub(monkeypatch, tmp_path / "home") as hub:
         for name, model_folder in models.items():
             hub.repositories[name] = Repository()
             hub.repositories[name].push({path.name: path.read_bytes() for path in model_folder.iterdir()})

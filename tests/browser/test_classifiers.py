@@ -20,7 +20,7 @@ from tests.browser.acting import choose_panel, open_tab, traces, wait_until_idle
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
 from tests.browser.test_deployment import free_port
-from tests.hub_server import Repository, hub_of_our_own
+from tests.hub_server import Repository, local_hub
 from tests.model.families.classifier_folders import bert, distilbert, roberta
 
 TEXT = "The quiet film was dull, but the old cats were lovely."
@@ -46,7 +46,7 @@ def address(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """Serve a page with these models and a Hub with one more."""
     home = tmp_path_factory.mktemp("hub")
     hub_folder = distilbert(home / "judge", id2label={0: "NEGATIVE", 1: "POSITIVE"})
-    with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
+    with pytest.MonkeyPatch.context() as patch, local_hub(patch, home / "cache") as hub:
         hub.repositories[ON_THE_HUB] = Repository(config={"model_type": "distilbert"})
         hub.repositories[ON_THE_HUB].push({path.name: path.read_bytes() for path in hub_folder.iterdir()})
         settings = Settings(port=free_port(), models_folder=folder, models=(ON_THE_HUB, LISTED))

@@ -31,7 +31,7 @@ from tests.browser.acting import (
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Answered, Visit, visiting
 from tests.browser.test_deployment import free_port
-from tests.hub_server import Hub, Repository, hub_of_our_own
+from tests.hub_server import Hub, Repository, local_hub
 from tests.model.families import folders
 
 FIRST = EXAMPLES[0].text
@@ -75,7 +75,7 @@ def hub_and_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
     rules = many / "generation_config.json"
     said = json.loads(rules.read_text(encoding="utf-8")) | {"repetition_penalty": 1.5}  # which nobody applies here
     rules.write_text(json.dumps(said), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
+    with pytest.MonkeyPatch.context() as patch, local_hub(patch, home / "cache") as hub:
         for name in (*LISTED, MANY):
             if name != MISSING:
                 hub.repositories[name] = Repository()
@@ -114,9 +114,9 @@ def strict(hub_and_folders: tuple[Hub, Path, Path]) -> Iterator[str]:
 def visit(browser: Browser, place: Place) -> Iterator[Visit]:
     with visiting(browser, place.address) as open_page:
         yield open_page
-    place.hub.going.set()
-    place.hub.halted.clear()
-    place.hub.cuts.clear()
+    place.hub.resumed.set()
+    place.hub.paused.clear()
+    place.hub.cut_after.clear()
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def page(visit: Visit) -> Page:
 
 @pytest.fixture
 def hub(place: Place) -> Hub:
-    place.hub.asked.clear()
+    place.hub.requests.clear()
     return place.hub
 
 
@@ -164,7 +164,7 @@ def wait_until_downloaded(page: Page, name: str) -> None:
 
 
 def files_asked(hub: Hub) -> list[str]:
-    return [each.path for each in hub.asked if "/resolve/" in each.path]
+    return [each.path for each in hub.requests if "/resolve/" in each.path]
 
 
 def assert_shows(page: Page, expected: Translation) -> None:
@@ -196,7 +196,7 @@ def test_menu_lists_local_models_then_hub_pairs_by_language(page: Page, hub: Hub
     page.keyboard.press("Escape")
     expect(button).to_be_focused()
     expect(button).to_have_attribute("aria-expanded", "false")
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_hub_models_are_hidden_while_hub_is_unreachable(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +277,7 @@ def test_selecting_local_model_translates_current_sentence(page: Page, hub: Hub)
     wait_until_downloaded(page, "toy")
     assert page.input_value("#sentence") == HELLO
     expect(page.locator(".models-picker .opens")).to_have_text("toy")
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_model_can_be_selected_by_keyboard(page: Page) -> None:
@@ -372,14 +372,14 @@ def test_offered_model_downloads_with_progress_and_translates(page: Page, place:
     expect(panel.get_by_role("button", name="Download")).to_be_focused()
     assert files_asked(hub) == []
     assert page.input_value("#sentence") == FIRST
-    hub.going.clear()
+    hub.resumed.clear()
     panel.get_by_role("button", name="Download").click()
-    assert hub.halted.wait(60)
+    assert hub.paused.wait(60)
     expect(panel.get_by_role("progressbar")).to_be_visible()
     expect(panel.locator(".far")).to_contain_text(f"of {size:.1f} MB")
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
     assert translate(page, HELLO)  # nobody's translation waits for a download
-    hub.going.set()
+    hub.resumed.set()
     wait_until_downloaded(page, PROGRESS)
     assert page.input_value("#sentence") == HELLO
     expected = Translator.load(place.one, device="cpu").translate(HELLO)
@@ -402,25 +402,32 @@ def test_offered_model_downloads_with_progress_and_translates(page: Page, place:
 def test_interrupted_download_resumes(page: Page, place: Place, hub: Hub) -> None:
     choose(page, BROKEN)
     panel = download_offer(page)
-    hub.cuts = [10**9, 10**9, 40_009, 0, 0, 0]  # of the vocabularies nothing is lost; then of the weights nearly all
+    hub.cut_after = [
+        10**9,
+        10**9,
+        40_009,
+        0,
+        0,
+        0,
+    ]  # of the vocabularies nothing is lost; then of the weights nearly all
     panel.get_by_role("button", name="Download").click()
     expect(page.locator("#option-model-error")).to_contain_text("The connection broke after 40,009 of")
     panel.get_by_role("button", name="Continue").click()
     wait_until_downloaded(page, BROKEN)
-    assert hub.bodies(WEIGHTS) == [None, *["bytes=40009-"] * 4]
+    assert hub.body_ranges(WEIGHTS) == [None, *["bytes=40009-"] * 4]
     assert_shows(page, Translator.load(place.one, device="cpu").translate(FIRST))
 
 
 def test_stopped_download_keeps_partial_files(page: Page, place: Place, hub: Hub) -> None:
-    hub.going.clear()
+    hub.resumed.clear()
     choose(page, STOPPED)
     panel = download_offer(page)
     panel.get_by_role("button", name="Download").click()
-    assert hub.halted.wait(60)
+    assert hub.paused.wait(60)
     ((stop, _),) = place.downloads._running.values()
     panel.get_by_role("button", name="Stop").click()
     until(page, stop.is_set)  # the server has heard of it, before the few bytes that are left may come
-    hub.going.set()
+    hub.resumed.set()
     expect(panel).to_contain_text("kept; the download resumes from there.")
     panel.get_by_role("button", name="Not now").click()
     expect(panel).to_be_hidden()
@@ -432,14 +439,14 @@ def test_stopped_download_keeps_partial_files(page: Page, place: Place, hub: Hub
 
 
 def test_model_selected_during_download_is_kept(page: Page, hub: Hub) -> None:
-    hub.going.clear()
+    hub.resumed.clear()
     choose(page, LATER)
     download_offer(page).get_by_role("button", name="Download").click()
-    assert hub.halted.wait(60)
+    assert hub.paused.wait(60)
     choose(page, "toy")
     expose_state(page)
     page.wait_for_function("!window.headlight.busy && window.headlight.translation.request.model === 'toy'")
-    hub.going.set()
+    hub.resumed.set()
     expect(page.locator(".offer")).to_contain_text(f"{LATER} is installed now.")
     expect(page.locator(".models-picker .opens")).to_have_text("toy")
     page.locator(".offer").get_by_role("button", name="Use this model").click()
@@ -483,7 +490,7 @@ def test_invalid_model_id_is_rejected_without_hub_request(page: Page, hub: Hub) 
     )
     expect(page.locator("#hub-id")).to_be_focused()
     expect(page.locator("#hub-id")).to_have_attribute("aria-invalid", "true")
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 @pytest.mark.parametrize(
@@ -546,7 +553,7 @@ def test_allowlist_restricts_requested_models(browser: Browser, strict: str, hub
         wait_for_translation(page, HELLO)
         page.click(".models-picker .opens")
         expect(page.locator(".models-picker .by-id")).to_be_hidden()
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 # ---------------------------------------------------------------- several languages

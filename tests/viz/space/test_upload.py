@@ -113,7 +113,7 @@ def test_missing_token_error_explains_how_to_get_one(
     told = refused(files)
     assert "There is no Hub token" in told
     assert "hf auth login" in told
-    assert hub.asked == []
+    assert hub.requests == []
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
     assert "does not know the token. Create a new one" in refused(files)
 
