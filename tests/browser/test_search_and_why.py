@@ -161,18 +161,11 @@ def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) ->
 
 
 def test_back_weight_option_is_shown_only_if_effective(visit: Visit) -> None:
-    page = visit("#" + urlencode({"text": "Je bois de l'eau.", "model": "fr-en"}))
-    page.click("[aria-controls=options]")
-    weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
-    expect(weight).to_be_disabled()  # no model translates back into French
-    reason = phrases("en")["option_back_weight_off"]
-    expect(weight).to_have_accessible_description(reason)
-    expect(page.get_by_text(reason)).to_be_visible()
     page = visit("#" + urlencode({"text": "Ich trinke ein Bier.", "model": "de-en"}))
     page.click("[aria-controls=options]")
     weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
+    reason = phrases("en")["option_back_weight_off"]
     expect(weight).to_be_enabled()
-    expect(page.get_by_text(reason)).to_have_count(0)
     beam.fill("1")
     expect(weight).to_be_disabled()  # of one translation nothing is chosen
     beam.fill("3")

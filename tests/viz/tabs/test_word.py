@@ -171,7 +171,7 @@ def test_reports_of_other_weights_are_ignored(service: Service, monkeypatch: pyt
     assert call_function(faithfulness_function(service))["report"] is None
 
 
-@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh", "fr-en"])
+@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh"])
 def test_bundled_model_report_is_returned(name: str) -> None:
     report = stored_reports.stored_report(Service(Settings()), FAITHFULNESS, name)
     assert report is not None
