@@ -20,7 +20,7 @@ from headlight.viz.tabs import classifier
 from tests.browser.acting import choose_panel, open_tab, traces, wait_until_idle
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
-from tests.browser.test_places import free_port
+from tests.browser.test_deployment import free_port
 from tests.hub_server import Repository, hub_of_our_own
 from tests.model.families.classifier_folders import bert, distilbert, roberta
 

@@ -37,7 +37,7 @@ from headlight.viz.tabs.attribution import (
     method_function,
 )
 from tests.viz.loaded import translator_of
-from tests.viz.tabs.test_beside import FIRST
+from tests.viz.tabs.test_compare import FIRST
 
 
 @pytest.fixture(scope="module")
