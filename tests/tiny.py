@@ -107,9 +107,9 @@ class Toy:
         self.seed = seed
         self.rows: list[int] = []  # number of rows of each step
 
-    def log_probabilities(self, sentence: int, written: Sequence[int]) -> list[float]:
+    def log_probabilities(self, sentence: int, prefix: Sequence[int]) -> list[float]:
         """`log p` of each next token."""
-        generator = random.Random(f"{self.seed} {sentence} {list(written)}")  # noqa: S311 - the same in every run
+        generator = random.Random(f"{self.seed} {sentence} {list(prefix)}")  # noqa: S311 - the same in every run
         weights = [generator.expovariate(1.0) + 0.01 for _ in range(self.vocabulary)]
         return [math.log(weight / sum(weights)) for weight in weights]
 

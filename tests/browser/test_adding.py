@@ -112,7 +112,7 @@ def test_page_language_needs_table_and_two_lines(folder: Path, browser: Browser)
         "  eo: { name: 'Esperanto', tag: 'eo', gap: ' ' },\n  en: { name",
     )
     with served_at(folder, "python", "app.py") as url:
-        page = browser.new_page(locale="eo")  # the browser's own language is chosen
+        page = browser.new_page(locale="eo")  # the browser's language is selected
         page.set_default_timeout(PATIENCE)
         page.goto(url)
         expect(page.get_by_role("tab", name="Kapoj")).to_be_visible()

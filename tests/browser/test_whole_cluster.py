@@ -22,13 +22,13 @@ LONG = "Meine Mutter kauft morgen auf dem Markt frisches Brot und einen großen 
 @pytest.fixture
 def whole() -> Iterator[WholeCluster]:
     with ExitStack() as stack:
-        found = WholeCluster(stack)
+        cluster = WholeCluster(stack)
         try:
-            found.start()
-            yield found
+            cluster.start()
+            yield cluster
         except BaseException:
-            for name in found.running:
-                print(name, found.log(name)[-3000:])  # noqa: T201 - pytest shows it
+            for name in cluster.running:
+                print(name, cluster.log(name)[-3000:])  # noqa: T201 - pytest shows it
             raise
 
 

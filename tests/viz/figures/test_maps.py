@@ -27,7 +27,7 @@ def cells(figure: go.Figure) -> list[Any]:
 
 
 def shades(figure: go.Figure) -> list[Any]:
-    """The traces that hold lines, without those that stand in the legend alone."""
+    """The traces with lines, except those that are only in the legend."""
     return [trace for trace in figure.data if len(trace.x) > 1]
 
 
@@ -59,7 +59,7 @@ def test_only_masked_cells_are_hatched() -> None:
     assert (hatch.fill, hatch.fillpattern.shape, hatch.hoverinfo) == ("toself", "/", "skip")
     assert (hatch.fillpattern.fgcolor, hatch.fillpattern.bgcolor) == (LIGHT.hatch, LIGHT.masked)
     covered = np.zeros(DECODER.allowed.shape, dtype=int)
-    for start in range(0, len(hatch.x), 6):  # each outline: four corners, back to the first, a break
+    for start in range(0, len(hatch.x), 6):  # each outline: four corners, the first again, a gap
         left, right = hatch.x[start], hatch.x[start + 1]
         top, bottom = hatch.y[start], hatch.y[start + 2]
         covered[int(top + 0.5) : int(bottom + 0.5), int(left + 0.5) : int(right + 0.5)] += 1
@@ -115,15 +115,15 @@ def test_map_of_any_length_fits_page(count: int) -> None:
 
 @pytest.mark.parametrize(("rows", "columns"), [(3, 7), (23, 19), (31, 83)])
 def test_cells_are_square(rows: int, columns: int) -> None:
-    given = map_of(rows=words_of_length(rows), columns=words_of_length(columns))
-    alone, beside = heatmap(given, theme=LIGHT).layout, compare(given, given, theme=LIGHT).layout
+    arguments = map_of(rows=words_of_length(rows), columns=words_of_length(columns))
+    alone, beside = heatmap(arguments, theme=LIGHT).layout, compare(arguments, arguments, theme=LIGHT).layout
     for layout, maps in ((alone, 1), (beside, 3)):
         inside = layout.width - layout.margin.l - layout.margin.r
         low, high = layout.xaxis.domain or (0, 1)
         width = (high - low) * inside
         assert width * maps <= inside + 1
         height = layout.height - layout.margin.t - layout.margin.b
-        assert width / len(given.columns) == pytest.approx(height / len(given.rows), abs=1 / rows)
+        assert width / len(arguments.columns) == pytest.approx(height / len(arguments.rows), abs=1 / rows)
 
 
 def test_labels_fit_next_to_map() -> None:
@@ -134,20 +134,20 @@ def test_labels_fit_next_to_map() -> None:
 
 
 def test_log_scale_ranges_from_a_thousandth_to_one() -> None:
-    given = replace(CROSS, weights=np.array([[1, 0.1, 0.01, 0.001, 0.0001, 0]] * 3, dtype=np.float32))
-    figure = heatmap(given, theme=LIGHT, scale="log")
+    arguments = replace(CROSS, weights=np.array([[1, 0.1, 0.01, 0.001, 0.0001, 0]] * 3, dtype=np.float32))
+    figure = heatmap(arguments, theme=LIGHT, scale="log")
     np.testing.assert_allclose(figure.data[0].z[0], [1, 2 / 3, 1 / 3, 0, 0, 0], atol=1e-6)
     assert figure.data[0].hovertext[0][1] == "&lt;s&gt; → der attends to two: 0.1000"
     assert list(figure.data[0].colorbar.ticktext) == ["≤0.001", "0.01", "0.1", "1"]
 
 
 def test_row_scale_normalises_by_row_maximum() -> None:
-    given = replace(
+    arguments = replace(
         CROSS, weights=np.array([[0.2, 0.4], [0, 0]], dtype=np.float32), allowed=np.ones((2, 2), dtype=bool)
     )
-    short = {name: getattr(given, name)[:2] for name in ("rows", "columns", "previous_tokens")}
-    given = replace(given, **short)
-    np.testing.assert_allclose(heatmap(given, theme=LIGHT, scale="row").data[0].z, [[0.5, 1], [0, 0]])
+    short = {name: getattr(arguments, name)[:2] for name in ("rows", "columns", "previous_tokens")}
+    arguments = replace(arguments, **short)
+    np.testing.assert_allclose(heatmap(arguments, theme=LIGHT, scale="row").data[0].z, [[0.5, 1], [0, 0]])
 
 
 def test_unknown_scale_raises() -> None:
@@ -170,7 +170,7 @@ def test_labels_can_be_omitted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("arguments", "name"),
     [
         (CROSS, "Layer 2 · Head 4"),
         (map_of(head=None), "Layer 2 · Mean of heads"),
@@ -179,8 +179,8 @@ def test_labels_can_be_omitted() -> None:
         (maximum([map_of(head=1), map_of()]), "Layer 2 · Maximum of heads"),
     ],
 )
-def test_title_names_heads(given: Any, name: str) -> None:
-    assert heatmap(given, theme=LIGHT).layout.title.text == name
+def test_title_names_heads(arguments: Any, name: str) -> None:
+    assert heatmap(arguments, theme=LIGHT).layout.title.text == name
 
 
 @pytest.mark.parametrize(
@@ -203,9 +203,9 @@ def test_maximum_caption_notes_row_sums() -> None:
 
 
 def test_merged_and_cropped_maps_are_drawn_unchanged() -> None:
-    words, (kept, _) = merge_words(DECODER), drop_special(DECODER, rescale=True)
+    words, (visible_rows, _) = merge_words(DECODER), drop_special(DECODER, rescale=True)
     np.testing.assert_array_equal(np.nan_to_num(heatmap(words, theme=LIGHT).data[0].z), words.weights)
-    np.testing.assert_array_equal(np.isnan(heatmap(kept, theme=LIGHT).data[0].z), ~kept.allowed)
+    np.testing.assert_array_equal(np.isnan(heatmap(visible_rows, theme=LIGHT).data[0].z), ~visible_rows.allowed)
 
 
 def test_figure_has_metadata() -> None:
@@ -309,7 +309,7 @@ def test_mean_difference_ignores_masked_cells() -> None:
     figure = compare(DECODER, other, theme=LIGHT)
     assert f"mean absolute difference is {apart:.4f}" in figure.layout.title.subtitle.text.replace("<br>", " ")
     assert all(np.isnan(trace.z[0, 1]) for trace in cells(figure))
-    assert sum(trace.type == "scatter" for trace in figure.data) == 3  # a hatch in each
+    assert sum(trace.type == "scatter" for trace in figure.data) == 3  # hatched cells in each
 
 
 def test_compared_maps_share_axes_without_overlap() -> None:
@@ -330,13 +330,13 @@ def test_comparison_of_different_kinds_raises() -> None:
 
 def test_line_opacity_follows_weight() -> None:
     figure = lines([(CROSS, head_colour(LIGHT, 3))], theme=LIGHT, threshold=0)
-    drawn = {}
+    traces_of_lines = {}
     for trace in shades(figure):
         for start in range(0, len(trace.x), 3):
             assert list(trace.x[start : start + 2]) == [0, 1]
-            drawn[trace.y[start], trace.y[start + 1]] = trace.opacity
-    assert len(drawn) == CROSS.weights.size
-    for (row, column), opacity in drawn.items():
+            traces_of_lines[trace.y[start], trace.y[start + 1]] = trace.opacity
+    assert len(traces_of_lines) == CROSS.weights.size
+    for (row, column), opacity in traces_of_lines.items():
         assert opacity == pytest.approx(max(0.05, CROSS.weights[row, column]), abs=0.025 + 1e-6)
 
 
@@ -380,7 +380,7 @@ def test_tokens_are_ordered_on_both_sides() -> None:
             sides[note.x].append((note.y, re.sub("[\u2068\u2069]", "", note.text)))
     assert [text for _, text in sorted(sides[1])] == [*LONG, "&lt;/s&gt;"]
     read_and_written = zip(["&lt;s&gt;", *SCRIPTS], SCRIPTS[:5], strict=False)
-    assert [text for _, text in sorted(sides[0])][:5] == [f"{read} → {written}" for read, written in read_and_written]
+    assert [text for _, text in sorted(sides[0])][:5] == [f"{read} → {target}" for read, target in read_and_written]
     assert figure.layout.yaxis.range == (len(SCRIPTS) + 0.5, -0.5)
 
 

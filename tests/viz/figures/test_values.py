@@ -104,7 +104,7 @@ def test_bar_labels_list_alternatives_without_chosen_word() -> None:
     assert [(note.y, note.text) for note in beside] == [
         (row, text) for row in range(3) for text in ("other 0.250", "·ing 0.100")
     ]
-    assert len({note.xshift for note in beside if note.text == "·ing 0.100"}) == 1  # a column of their own
+    assert len({note.xshift for note in beside if note.text == "·ing 0.100"}) == 1  # a separate column
     assert figure.data[0].hovertext[1] == "b: 0.5000<br>other 0.2500<br>·ing 0.1000"
 
 
@@ -126,8 +126,8 @@ def test_long_translation_shows_alternatives_on_hover() -> None:
 
 
 def traces(figure: Any, name: str) -> Any:
-    (found,) = [trace for trace in figure.data if trace.name == name]
-    return found
+    (values,) = [trace for trace in figure.data if trace.name == name]
+    return values
 
 
 def test_every_search_node_is_drawn_once_by_outcome() -> None:
