@@ -179,14 +179,14 @@ class Handler(BaseHTTPRequestHandler):
             self._body(hub, content, headers)
 
     def _body(self, hub: Hub, content: bytes, headers: dict[str, str]) -> None:
-        wanted = self.headers.get("range")
+        range_header = self.headers.get("range")
         if hub.body_status and self.command == "GET":
             self._send_error(hub.body_status, "")
             return
         if hub.login_pages and self.command == "GET" and len(content) > 100:
             self._send_login_page(hub.login_pages.pop(0))
             return
-        start = int(wanted.removeprefix("bytes=").split("-")[0]) if wanted and hub.ranges else 0
+        start = int(range_header.removeprefix("bytes=").split("-")[0]) if range_header and hub.ranges else 0
         if start and start >= len(content):
             self._send_error(416, "")
             return

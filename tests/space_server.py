@@ -133,8 +133,8 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(404)
         except RefusedError as refusal:
             headers = {"X-Error-Code": refusal.code, "X-Error-Message": refusal.message.replace("\n", " ")}
-            body_of = {"error": refusal.message} | refusal.body
-            self._send(refusal.status, body_of, {name: value for name, value in headers.items() if value})
+            error_body = {"error": refusal.message} | refusal.body
+            self._send(refusal.status, error_body, {name: value for name, value in headers.items() if value})
 
     def _body(self) -> bytes:
         if self.headers.get("transfer-encoding") != "chunked":

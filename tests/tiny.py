@@ -126,8 +126,8 @@ class Toy:
         state.written = [[*row, token] for row, token in zip(state.written, ids[:, 0].tolist(), strict=True)]
         self.rows.append(len(ids))
         rows = [
-            self.log_probabilities(sentence, written[1:])
-            for sentence, written in zip(state.sentences, state.written, strict=True)
+            self.log_probabilities(sentence, prefix[1:])
+            for sentence, prefix in zip(state.sentences, state.written, strict=True)
         ]
         return torch.tensor(rows)[:, None]
 

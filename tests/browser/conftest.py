@@ -75,7 +75,7 @@ def address(served: HeadlightPage) -> str:
 @pytest.fixture(scope="package")
 def translate_widget(served: HeadlightPage) -> TranslateWidget:
     """Return the translate widget of the served page."""
-    return translate_widget_of(served)
+    return find_translate_widget(served)
 
 
 @pytest.fixture(scope="package")
@@ -112,10 +112,10 @@ class Watch:
     def follow(self, page: Page) -> Callable[[], None]:
         """Record errors of a page until the returned function is called."""
         listeners: dict[Any, Callable[[Any], None]] = {
-            "console": self._said,
+            "console": self._on_console,
             "pageerror": lambda error: self.faults.append(f"uncaught: {error}"),
             "requestfailed": self._failed,
-            "request": self._asked,
+            "request": self._on_request,
             "response": self._answered,
         }
         for event, listener in listeners.items():
@@ -127,7 +127,7 @@ class Watch:
 
         return leave
 
-    def _said(self, message: ConsoleMessage) -> None:
+    def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.faults.append(f"console: {message.text}")
 
@@ -138,7 +138,7 @@ class Watch:
         if not dropped and "queue/data" not in request.url and "heartbeat" not in request.url:
             self.faults.append(f"failed: {request.url} {request.failure}")
 
-    def _asked(self, request: Request) -> None:
+    def _on_request(self, request: Request) -> None:
         if not request.url.startswith((self.address, "data:", "blob:", "file:")):
             self.faults.append(f"another host: {request.url}")
 
@@ -151,7 +151,7 @@ Visit = Callable[..., Page]
 SPARE = 4  # contexts that later visits reuse
 
 
-def translate_widget_of(page: HeadlightPage) -> TranslateWidget:
+def find_translate_widget(page: HeadlightPage) -> TranslateWidget:
     widget: TranslateWidget = page.calls.streams["stream_messages"].__self__  # type: ignore[attr-defined]
     return widget
 

@@ -17,7 +17,7 @@ from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import expose_state, page_weights, state, translation, wait_for_translation
 from tests.browser.conftest import PATIENCE, Answered, Visit
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 
 LONG = (
     "Als wir gestern Abend nach einer langen Fahrt endlich nach Hause kamen, stand die Tür offen, und in der Küche saß "
@@ -51,7 +51,7 @@ def happens(event: Event | None) -> bool:
 def run(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Control the next request for the long sentence, independent of the machine's speed."""
     run = Run()
-    translator, tell = translator_of(translate_widget.service), translate_widget.service.stream
+    translator, tell = local_translator(translate_widget.service), translate_widget.service.stream
     step = translator.stream
 
     def stepping(request: TranslationRequest, **more: Any) -> Iterator[Progress]:

@@ -30,7 +30,7 @@ from tests.browser.acting import (
     until,
     wait_for_translation,
 )
-from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer, translate_widget_of, visiting
+from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, find_translate_widget, newcomer, visiting
 from tests.browser.test_exporting import save
 
 FIRST = EXAMPLES[0].text
@@ -261,7 +261,7 @@ def test_response_before_job_id_is_not_an_error(
     browser: Browser, served_on_zero_gpu: HeadlightPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visiting(browser, str(served_on_zero_gpu.local_url)) as open_page:
-        let = hold_stream(translate_widget_of(served_on_zero_gpu).service, monkeypatch)
+        let = hold_stream(find_translate_widget(served_on_zero_gpu).service, monkeypatch)
         answer_overtakes(open_page(), let)
         let.set()
 

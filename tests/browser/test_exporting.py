@@ -115,7 +115,7 @@ def test_csv_npz_and_json_match_model(page: Page, folder: Path, example: Transla
         np.testing.assert_allclose(content[kind], example.attention.of(kind), atol=1e-7)
 
 
-def grounds_of(vector: str) -> list[tuple[float, ...]]:
+def map_boxes(vector: str) -> list[tuple[float, ...]]:
     """Return left, top, width and height of each map in an SVG."""
     layer = re.search(r'<g class="bglayer">(.*?)</g>', vector)
     assert layer is not None
@@ -123,7 +123,7 @@ def grounds_of(vector: str) -> list[tuple[float, ...]]:
     return [tuple(map(float, numbers)) for numbers in boxes]
 
 
-def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...]) -> FloatArray:
+def cell_colours(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...]) -> FloatArray:
     """Return the colour at the centre of each cell, `[rows, columns, rgb]`, of a map in a box of an image."""
     left, top, width, height = box
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float64)
@@ -133,7 +133,7 @@ def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...
     return pixels[np.ix_(down, across)]
 
 
-def colours_of(weights: FloatArray) -> FloatArray:
+def expected_colours(weights: FloatArray) -> FloatArray:
     """Return the colour of each weight in the light theme, `[rows, columns, rgb]`."""
     scale = colour_scale("headlight", THEMES["light"])
     stops = np.array([[int(colour[place : place + 2], 16) for place in (1, 3, 5)] for _, colour in scale])
@@ -147,27 +147,27 @@ def test_exported_images_show_same_numbers_at_print_size(page: Page, folder: Pat
     weights = example.attention.cross[1, 2]
     vector = save(page, "SVG", folder).read_text(encoding="utf-8")
     image = re.search(r'<image[^>]+href="data:image/png;base64,([^"]+)"', vector)
-    (ground,) = grounds_of(vector)
+    (ground,) = map_boxes(vector)
     assert image is not None
     cells = Image.open(io.BytesIO(base64.b64decode(image[1])))
     whole = (0, 0, *cells.size)
-    np.testing.assert_allclose(cells_of(cells, whole, weights.shape), colours_of(weights), atol=2)
+    np.testing.assert_allclose(cell_colours(cells, whole, weights.shape), expected_colours(weights), atol=2)
     labels = {word.strip() for name in re.findall(r">([^<>]+)</text>", vector) for word in name.split("→")}
     tokens = (*example.source_tokens, *example.target_tokens)
     assert {token.text.strip() for token in tokens if not token.special} <= labels
     picture = Image.open(save(page, "PNG", folder))
     assert picture.width >= 1800  # three times the size on the screen
     box = tuple(3 * number for number in ground)
-    np.testing.assert_allclose(cells_of(picture, box, weights.shape), colours_of(weights), atol=2)
+    np.testing.assert_allclose(cell_colours(picture, box, weights.shape), expected_colours(weights), atol=2)
 
 
 def test_exported_cells_are_square_for_one_and_two_heads(page: Page, folder: Path, example: Translation) -> None:
     rows, columns = example.attention.cross.shape[2:]
     assert rows != columns
-    (alone,) = grounds_of(save(page, "SVG", folder).read_text(encoding="utf-8"))
+    (alone,) = map_boxes(save(page, "SVG", folder).read_text(encoding="utf-8"))
     page.keyboard.press("p")
     page.keyboard.press("ArrowRight")
-    three = grounds_of(save(page, "SVG", folder).read_text(encoding="utf-8"))
+    three = map_boxes(save(page, "SVG", folder).read_text(encoding="utf-8"))
     assert len(three) == 3
     for _, _, width, height in (alone, *three):
         assert abs(width / columns - height / rows) < 0.05

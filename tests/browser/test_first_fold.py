@@ -65,14 +65,14 @@ def test_initial_selection_is_aligned_word_pair(page: Page, example: Translation
     assert re.fullmatch(rf"\S+ → {target_word} looks at row sums to 1.00", listed)
 
 
-@pytest.mark.parametrize("example_of", [each for each in EXAMPLES if each.model in ("zh-en", "en-zh", "en-de")])
-def test_initial_selection_is_aligned_in_other_languages(visit: Visit, example_of: Example) -> None:
-    page = visit(f"#{urlencode({'text': example_of.text, 'model': example_of.model})}")
-    wait_for_translation(page, example_of.text)
+@pytest.mark.parametrize("case", [each for each in EXAMPLES if each.model in ("zh-en", "en-zh", "en-de")])
+def test_initial_selection_is_aligned_in_other_languages(visit: Visit, case: Example) -> None:
+    page = visit(f"#{urlencode({'text': case.text, 'model': case.model})}")
+    wait_for_translation(page, case.text)
     target, read = (state(page, "translation")[side] for side in ("target", "source"))
     layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
     column = int(page_weights(page, "cross")[layer, head, row].argmax())
-    assert f"{target[row]['label']} {read[column]['label']}" in PAIRS[example_of.name]
+    assert f"{target[row]['label']} {read[column]['label']}" in PAIRS[case.name]
 
 
 def test_shifted_head_is_labelled(page: Page) -> None:

@@ -100,7 +100,7 @@ def wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
         time.sleep(0.1)
 
 
-def kernel_of(lab: tuple[str, Path]) -> BlockingKernelClient:
+def connect_to_kernel(lab: tuple[str, Path]) -> BlockingKernelClient:
     """Connect a second client to the running kernel."""
     address, work = lab
     with urllib.request.urlopen(f"{address}api/kernels?token={TOKEN}") as answer:  # noqa: S310
@@ -157,7 +157,7 @@ def test_jupyterlab_widget_shows_inputs_and_syncs_selection(browser: Browser, la
         page.keyboard.press("Shift+Enter")
         frame = page.frame_locator(".jp-OutputArea-output iframe").first
         expect(frame.locator(".recorded .strips .token")).to_have_text(WORDS)
-        client = kernel_of(lab)
+        client = connect_to_kernel(lab)
         weights = softmax((2, 3, 7, 7), mask=np.tri(7))
         np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[0, 0]))
         # Python reads a click in the view.

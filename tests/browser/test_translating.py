@@ -23,7 +23,7 @@ from tests.browser.acting import (
     translation,
     wait_for_translation,
 )
-from tests.browser.conftest import Visit, translate_widget_of, visiting
+from tests.browser.conftest import Visit, find_translate_widget, visiting
 
 USUAL = DecodingOptions(beam_size=4, no_repeat=4)
 SENTENCE = "Meine Schwester möchte morgen mit dem Zug nach Berlin fahren."
@@ -257,7 +257,7 @@ def test_zerogpu_requests_use_gradio_queue(
     browser: Browser, served_on_zero_gpu: HeadlightPage, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visiting(browser, str(served_on_zero_gpu.local_url)) as visit:
-        asks_through_queue(visit(), translator, translate_widget_of(served_on_zero_gpu), monkeypatch)
+        asks_through_queue(visit(), translator, find_translate_widget(served_on_zero_gpu), monkeypatch)
 
 
 def asks_through_queue(

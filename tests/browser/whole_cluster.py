@@ -71,10 +71,10 @@ class WholeCluster:
         for name in ("valkey", "ray", *PAGES):
             self.start_one(name)
         self._start_balancer()
-        soon(lambda: self._kept() and all(self.ready(name) for name in PAGES), "the pages are not ready")
+        soon(lambda: self._restart_ended() and all(self.ready(name) for name in PAGES), "the pages are not ready")
         soon(lambda: _status(self.address) == 200, "the balancer finds no page")
 
-    def _kept(self) -> bool:
+    def _restart_ended(self) -> bool:
         """Restart ended services, like `restart: unless-stopped`. On a busy machine Ray may exit."""
         for name, process in list(self.running.items()):
             if process.poll() is not None:

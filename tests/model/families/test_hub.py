@@ -61,7 +61,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         yield running
 
 
-def kind_of(ask: Callable[[], Any]) -> str:
+def error_kind(ask: Callable[[], Any]) -> str:
     """Return the kind of the raised error, and check that its message contains no URL and no token."""
     with pytest.raises(HubError) as caught:
         ask()
@@ -108,7 +108,7 @@ def test_refused_plan_is_not_downloaded(hub: Hub) -> None:
         plans.append(plan)
         return False
 
-    assert kind_of(lambda: fetch(NAME, confirm=refuse)) == "refused"
+    assert error_kind(lambda: fetch(NAME, confirm=refuse)) == "refused"
     assert [plan.missing for plan in plans] == [make_plan(NAME).bytes]
     assert not any("/resolve/" in each.path for each in hub.requests)
     fetch(NAME, confirm=lambda plan: True)
@@ -207,7 +207,7 @@ def test_interrupted_file_resumes(hub: Hub) -> None:
 
 def test_partial_file_is_resumed_by_later_download(hub: Hub) -> None:
     hub.cut_after = [10**6, 10**6, 10_007, 0, 0, 0]
-    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    assert error_kind(lambda: fetch(NAME)) == "broken_off"
     assert find_folder(read_id(NAME)) is None
     assert hub.body_ranges(WEIGHTS) == [None, *["bytes=10007-"] * 3]
     hub.requests.clear()
@@ -237,7 +237,7 @@ def test_stopped_download_keeps_received_bytes(hub: Hub, monkeypatch: pytest.Mon
         if progress.file == WEIGHTS:
             stop.set()
 
-    assert kind_of(lambda: fetch(NAME, on_progress=watch, stop=stop)) == "stopped"
+    assert error_kind(lambda: fetch(NAME, on_progress=watch, stop=stop)) == "stopped"
     hub.requests.clear()
     fetch(NAME)
     (rest,) = hub.body_ranges(WEIGHTS)
@@ -253,7 +253,7 @@ def test_concurrent_downloads_of_a_model_are_shared(hub: Hub) -> None:
         second = pool.submit(fetch, NAME)
         stop = Event()
         Timer(0.3, stop.set).start()
-        assert kind_of(lambda: fetch(NAME, stop=stop)) == "stopped"  # a waiting download can be stopped, too
+        assert error_kind(lambda: fetch(NAME, stop=stop)) == "stopped"  # a waiting download can be stopped, too
         hub.resumed.set()
         assert first.result(60) == second.result(60)
     assert hub.body_ranges(WEIGHTS) == [None]
@@ -278,12 +278,12 @@ def test_concurrent_downloads_of_a_model_are_shared(hub: Hub) -> None:
 )
 def test_hub_errors_are_reported(hub: Hub, error: tuple[int, str], kind: str) -> None:
     hub.repositories[NAME].error = error
-    assert kind_of(lambda: fetch(NAME)) == kind
+    assert error_kind(lambda: fetch(NAME)) == kind
 
 
 def test_unknown_model_is_not_found(hub: Hub) -> None:
-    assert kind_of(lambda: fetch("no/such")) == "not_found"
-    assert kind_of(lambda: fetch(f"{NAME}@v7")) == "not_found"
+    assert error_kind(lambda: fetch("no/such")) == "not_found"
+    assert error_kind(lambda: fetch(f"{NAME}@v7")) == "not_found"
 
 
 @pytest.mark.parametrize("token", ["", "hf_secret"])
@@ -299,7 +299,7 @@ def test_gated_model_error_mentions_licence_and_token(hub: Hub, monkeypatch: pyt
 def test_password_in_url_is_not_revealed(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", hub.address.replace("//", "//me:secret@"))
     hub.repositories[NAME].error = (503, "")
-    assert kind_of(lambda: fetch(NAME)) == "busy"
+    assert error_kind(lambda: fetch(NAME)) == "busy"
 
 
 def test_too_large_model_is_rejected_before_download(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,26 +311,26 @@ def test_too_large_model_is_rejected_before_download(hub: Hub, monkeypatch: pyte
     monkeypatch.setenv("HEADLIGHT_MAX_DOWNLOAD_MB", "4000")
     assert make_plan(NAME).bytes > 3_000_000_000
     monkeypatch.setenv("HEADLIGHT_MAX_DOWNLOAD_MB", "many")
-    assert kind_of(lambda: make_plan(NAME)) == "bad_limit"
+    assert error_kind(lambda: make_plan(NAME)) == "bad_limit"
 
 
 def test_download_needs_free_disk_space(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = download.shutil.disk_usage("/")._replace(free=31_000)
     monkeypatch.setattr(download.shutil, "disk_usage", lambda place: usage)
-    assert kind_of(lambda: fetch(NAME)) == "no_room"
+    assert error_kind(lambda: fetch(NAME)) == "no_room"
 
 
 def test_unwritable_cache_is_reported(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "file"))
-    assert kind_of(lambda: fetch(NAME)) == "not_writable"
+    assert error_kind(lambda: fetch(NAME)) == "not_writable"
 
 
 @pytest.mark.parametrize("missing", ["config.json", "weights"])
 def test_repository_without_model_is_rejected(hub: Hub, missing: str) -> None:
     gone = (WEIGHTS, "pytorch_model.bin") if missing == "weights" else (missing,)
     hub.repositories[NAME].push({name: content for name, content in marian_files().items() if name not in gone})
-    assert kind_of(lambda: fetch(NAME)) == "not_a_model"
+    assert error_kind(lambda: fetch(NAME)) == "not_a_model"
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_repository_without_model_is_rejected(hub: Hub, missing: str) -> None:
 )
 def test_file_list_needs_sizes_and_checksums(hub: Hub, stated: dict[str, Any]) -> None:
     hub.repositories[NAME].false_listing[WEIGHTS] = stated
-    assert kind_of(lambda: fetch(NAME)) == "odd_answer"
+    assert error_kind(lambda: fetch(NAME)) == "odd_answer"
 
 
 # ---------------------------------------------------------------- unexpected content
@@ -385,7 +385,7 @@ def test_pickle_must_be_a_pytorch_file(hub: Hub, content: bytes) -> None:
     files = marian_files(pytorch_model__bin=content)
     del files[WEIGHTS]
     hub.repositories[NAME].push(files)
-    assert kind_of(lambda: fetch(NAME)) == "wrong_file"
+    assert error_kind(lambda: fetch(NAME)) == "wrong_file"
 
 
 def test_files_of_older_pytorch_are_accepted(tmp_path: Path) -> None:
@@ -412,7 +412,7 @@ def test_downloaded_file_must_match_list(hub: Hub, stated: dict[str, Any], fault
 
 def test_incomplete_responses_exhaust_retries(hub: Hub) -> None:
     hub.ranges, hub.repositories[NAME].false_listing[WEIGHTS] = False, {"size": 50_021}
-    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    assert error_kind(lambda: fetch(NAME)) == "broken_off"
 
 
 # ---------------------------------------------------------------- proxies and login pages
@@ -429,9 +429,9 @@ def test_login_page_is_reported_and_discarded(hub: Hub) -> None:
 
 def test_login_page_keeps_partial_file(hub: Hub) -> None:
     hub.cut_after = [10**6, 10**6, 10_007, 0, 0, 0]
-    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    assert error_kind(lambda: fetch(NAME)) == "broken_off"
     hub.login_pages = ["text/html"]
-    assert kind_of(lambda: fetch(NAME)) == "web_page"
+    assert error_kind(lambda: fetch(NAME)) == "web_page"
     hub.requests.clear()
     fetch(NAME)
     assert hub.body_ranges(WEIGHTS) == ["bytes=10007-"]
@@ -474,13 +474,13 @@ def test_redirect_loop_or_invalid_target_is_reported(hub: Hub, away: str) -> Non
 
 def test_invalid_hub_url_is_reported(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "gopher://127.0.0.1")
-    assert kind_of(lambda: fetch(NAME)) == "astray"
+    assert error_kind(lambda: fetch(NAME)) == "astray"
 
 
 @pytest.mark.parametrize("metadata", [b"[" * 100_000, b'{"a":' * 100_000, b"<html>Log in</html>", b"[]", b"null"])
 def test_malformed_metadata_is_one_clear_error(hub: Hub, metadata: bytes) -> None:
     hub.metadata = metadata
-    assert kind_of(lambda: fetch(NAME)) == "odd_answer"
+    assert error_kind(lambda: fetch(NAME)) == "odd_answer"
 
 
 # ---------------------------------------------------------------- offline
@@ -528,9 +528,9 @@ def test_reachability_check_names_no_model(hub: Hub, monkeypatch: pytest.MonkeyP
 
 def test_partial_download_does_not_count_as_cached(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.cut_after = [10**6, 10**6, 10_007, 0, 0, 0]
-    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    assert error_kind(lambda: fetch(NAME)) == "broken_off"
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert kind_of(lambda: fetch(NAME)) == "offline"
+    assert error_kind(lambda: fetch(NAME)) == "offline"
 
 
 # ---------------------------------------------------------------- revisions
@@ -692,7 +692,7 @@ def test_least_recently_used_own_models_are_deleted(hub: Hub) -> None:
     mark_used("a/one")
     assert make_room("a/four", 1_000_000, 3_000_000, ()) == ["a/two"]
     assert make_room("a/three", 1_000_000, 3_000_000, ()) == []  # nothing is deleted
-    assert kind_of(lambda: make_room("a/four", 2_000_000, 2_000_000, {"a/one"})) == "full"
+    assert error_kind(lambda: make_room("a/four", 2_000_000, 2_000_000, {"a/one"})) == "full"
     assert list(claimed_sizes()) == ["a/one"]
 
 

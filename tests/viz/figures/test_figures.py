@@ -19,7 +19,7 @@ from headlight.viz.figure_phrases import figure_words
 from headlight.viz.figures import FIGURES
 from headlight.viz.theme import STOPS, THEMES, Theme, colour_scale, css_custom_properties, head_colour
 from headlight.viz.token_labels import make_visible
-from tests.viz.figures_examples import HOSTILE, SCRIPTS, translation_of, tree_of, weights_of, words_of_length
+from tests.viz.figures_examples import HOSTILE, SCRIPTS, make_translation, make_tree, make_weights, words_of_length
 
 ROOT = Path(__file__).parents[3]
 GREEK = ("αβγ", "δεζ", "ηθι", "κλμ", "νξο")
@@ -60,7 +60,7 @@ def draw(name: str, translation: Translation, theme: Theme, words: dict[str, str
 
 def example(sentence: str) -> Translation:
     source, target = SENTENCES[sentence]
-    return translation_of(source, target, tree_of(4, (*target, " a", " b", "c")[:3]))
+    return make_translation(source, target, make_tree(4, (*target, " a", " b", "c")[:3]))
 
 
 def strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -147,7 +147,7 @@ def test_colours_come_only_from_theme(name: str, theme: Theme) -> None:
 def test_figure_texts_come_from_phrases(name: str) -> None:
     english = figure_words(name)
     silent = {key: " ".join(re.findall(r"\{\w+\}", text)) + " 词" for key, text in english.items()}
-    translation = translation_of(GREEK, GREEK[:3], tree_of(3, GREEK[:3]))
+    translation = make_translation(GREEK, GREEK[:3], make_tree(3, GREEK[:3]))
     for text in read_texts(draw(name, translation, THEMES["dark"], silent)):
         left = text.replace("&lt;/s&gt;", "").replace("&lt;s&gt;", "").replace("other", "").replace("·ing", "")
         left = re.sub(r"%\{\w+(:\.4f)?\}|<extra></extra>|<br>", "", left)
@@ -188,5 +188,5 @@ def test_drawing_imports_neither_torch_nor_gradio() -> None:
 
 
 def test_random_weights_are_normalised() -> None:
-    np.testing.assert_allclose(weights_of((3, 5, 7)).sum(axis=-1), 1, atol=1e-6)
-    assert (np.triu(weights_of((7, 7), causal=True), 1) == 0).all()
+    np.testing.assert_allclose(make_weights((3, 5, 7)).sum(axis=-1), 1, atol=1e-6)
+    assert (np.triu(make_weights((7, 7), causal=True), 1) == 0).all()

@@ -22,7 +22,7 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import ANY_MODEL, MODELS, Settings, SettingsError, load_hub_list
 from headlight.viz.tabs.models import cards_json
 from tests.hub_server import Hub, Repository, local_hub, pieces, safetensors
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 from tests.waiting import until
 
 BEER = "ich mochte ein bier"
@@ -421,7 +421,7 @@ def cached_names(service: Service) -> list[str]:
 
 
 def test_excess_models_are_evicted_from_memory(toys: Service) -> None:
-    assert 250_000 < translator_of(toys, "a").weight_bytes < 333_000
+    assert 250_000 < local_translator(toys, "a").weight_bytes < 333_000
     for name in "abcad":
         toys.check({"text": BEER, "model": name})
     assert cached_names(toys) == ["c", "a", "d"]

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def faults_of(tmp_path: Path, before: str, after: str, hardware: str | None = None) -> list[str]:
+def find_faults(tmp_path: Path, before: str, after: str, hardware: str | None = None) -> list[str]:
     """The faults of the README after one replacement."""
     assert before in README
     (tmp_path / "README.md").write_text(README.replace(before, after, 1), encoding="utf-8")
@@ -38,7 +38,7 @@ def test_repository_follows_hub_rules() -> None:
     ],
 )
 def test_hub_rule_violations_are_reported_before_upload(tmp_path: Path, before: str, after: str, fault: str) -> None:
-    (error_info,) = faults_of(tmp_path, before, after)
+    (error_info,) = find_faults(tmp_path, before, after)
     assert fault in error_info
     assert card_errors((tmp_path / "README.md").read_text(encoding="utf-8"))
 
@@ -65,12 +65,12 @@ def test_startup_problems_are_reported(tmp_path: Path, before: str, after: str, 
         files = {**space_files(ROOT), "docs/images/none.webp": ROOT / "docs" / "images" / "none.webp"}
         assert list(rules.faults(files)) == ["docs/images/none.webp is missing."]
     else:
-        assert any(fault in error_info for error_info in faults_of(tmp_path, before, after))
+        assert any(fault in error_info for error_info in find_faults(tmp_path, before, after))
 
 
 def test_zerogpu_python_versions_are_checked(tmp_path: Path) -> None:
-    assert faults_of(tmp_path, '"3.12"', '"3.11"') == []
-    (error_info,) = faults_of(tmp_path, '"3.12"', '"3.11"', "zero-a10g")
+    assert find_faults(tmp_path, '"3.12"', '"3.11"') == []
+    (error_info,) = find_faults(tmp_path, '"3.12"', '"3.11"', "zero-a10g")
     assert "python_version is 3.11, but ZeroGPU has 3.10, 3.12" in error_info
 
 

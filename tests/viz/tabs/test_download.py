@@ -41,7 +41,7 @@ def fetching(hub: Hub, tmp_path: Path) -> Downloads:
     return Downloads(Service(Settings(models_folder=tmp_path / "models", models=(TOY,))))
 
 
-def messages_of(
+def download_messages(
     fetching: Downloads, visitor: str = "one", stop: Event | None = None, **values: Any
 ) -> Iterator[dict[str, Any]]:
     before = VISITOR.set(VISITOR.get()._replace(session=visitor))
@@ -96,7 +96,7 @@ def test_offer_describes_download_without_starting_it(fetching: Downloads, hub: 
     expected = {"bytes": size, "missing": size, "licence": "cc-by-4.0", "revision": commit, "here": False}
     assert response == expected | {"name": TOY, "source": "de", "target": "en"}
     assert not [each for each in hub.requests if "/resolve/" in each.path]
-    list(messages_of(fetching, name=TOY))
+    list(download_messages(fetching, name=TOY))
     response = offer(fetching, TOY)
     assert (response["here"], [each["name"] for each in response["models"]]) == (True, ["toy", TOY])
 
@@ -107,7 +107,7 @@ def test_offer_describes_download_without_starting_it(fetching: Downloads, hub: 
 def test_disallowed_model_is_rejected(fetching: Downloads, hub: Hub, name: Any, word: str) -> None:
     response = offer(fetching, name)
     assert (response["what"], response["field"], response["word"]) == ("error", "model", word)
-    (message,) = messages_of(fetching, name=name)
+    (message,) = download_messages(fetching, name=name)
     assert message["word"] == word
     assert hub.requests == []
 
@@ -117,7 +117,7 @@ def test_open_page_can_list_downloads_of_others(fetching: Downloads) -> None:
         return [(each["name"], each["downloaded"]) for each in fetching.list_models({})]
 
     assert listed_downloads() == [("toy", True), (TOY, False)]
-    list(messages_of(fetching, name=TOY))
+    list(download_messages(fetching, name=TOY))
     assert listed_downloads() == [("toy", True), (TOY, True)]
 
 
@@ -126,12 +126,12 @@ def test_tab_request_for_missing_model_is_rejected(fetching: Downloads, hub: Hub
     with pytest.raises(PageError) as caught:
         encoding_json(fetching.service, values)
     assert caught.value.word == "model_not_here"
-    list(messages_of(fetching, name=TOY))
+    list(download_messages(fetching, name=TOY))
     assert encoding_json(fetching.service, values)["length"] == 7
 
 
 def test_download_streams_progress_then_models(fetching: Downloads) -> None:
-    messages = list(messages_of(fetching, name=TOY))
+    messages = list(download_messages(fetching, name=TOY))
     *progress, last = messages
     assert {each["what"] for each in progress} == {"fetching"}
     done = [each["done"] for each in progress]
@@ -145,7 +145,7 @@ def test_cancelled_download_keeps_partial_files(fetching: Downloads, hub: Hub) -
     messages: list[dict[str, Any]] = []
     stop = Event()
     hub.resumed.clear()
-    thread = Thread(target=lambda: messages.extend(messages_of(fetching, stop=stop, name=TOY)))
+    thread = Thread(target=lambda: messages.extend(download_messages(fetching, stop=stop, name=TOY)))
     thread.start()
     assert hub.paused.wait(60)
     stop.set()
@@ -154,12 +154,12 @@ def test_cancelled_download_keeps_partial_files(fetching: Downloads, hub: Hub) -
     assert (messages[-1]["what"], messages[-1]["word"]) == ("error", "hub_stopped")
     assert fetching._running == {}
     assert 0 < offer(fetching, TOY)["missing"] < offer(fetching, TOY)["bytes"]
-    assert list(messages_of(fetching, name=TOY))[-1]["what"] == "fetched"
+    assert list(download_messages(fetching, name=TOY))[-1]["what"] == "fetched"
 
 
 def test_disconnect_cancels_download(fetching: Downloads, hub: Hub) -> None:
     hub.cut_after = [11]  # of the weights; messages arrive before the download ends
-    listening = messages_of(fetching, name=TOY)
+    listening = download_messages(fetching, name=TOY)
     next(listening)
     stop = fetching._running["one"][0]
     listening.close()  # type: ignore[attr-defined]
@@ -171,7 +171,7 @@ def test_two_visitors_share_one_download(fetching: Downloads, hub: Hub) -> None:
     received: dict[str, list[dict[str, Any]]] = {"one": [], "two": []}
     hub.resumed.clear()
     threads = [
-        Thread(target=lambda visitor=visitor: received[visitor].extend(messages_of(fetching, visitor, name=TOY)))
+        Thread(target=lambda visitor=visitor: received[visitor].extend(download_messages(fetching, visitor, name=TOY)))
         for visitor in received
     ]
     threads[0].start()
@@ -193,7 +193,7 @@ def test_internal_errors_are_reported_without_details(
         raise RuntimeError("/secret/path")
 
     monkeypatch.setattr(fetching.service, "fetch", fail)
-    (message,) = messages_of(fetching, name=TOY)
+    (message,) = download_messages(fetching, name=TOY)
     assert (message["what"], message["word"]) == ("error", "our_fault")
     assert "secret" not in json.dumps(message)
     assert "secret" in caplog.text
@@ -210,7 +210,7 @@ def test_one_download_per_address(fetching: Downloads) -> None:
             pass
         assert caught.value.word == "one_download"
         token = VISITOR.set(two)
-        (message,) = messages_of(fetching, "two", name="me/another")
+        (message,) = download_messages(fetching, "two", name="me/another")
         VISITOR.reset(token)
         assert message["word"] == "one_download"
     with fetching._claim_download(two, "me/another"):

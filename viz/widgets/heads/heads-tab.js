@@ -140,9 +140,9 @@ export async function mount({ element, server }) {
   on(['view', 'kind', 'lead', 'translation', 'tab'], () => {
     if (!open()) return;
     effects?.draw();
-    const shown = state.view === 'effect' ? `effect ${state.lead}` : '';
-    if (coloured === shown) return;
-    coloured = shown;
+    const colouring = state.view === 'effect' ? `effect ${state.lead}` : '';
+    if (coloured === colouring) return;
+    coloured = colouring;
     redrawAll(); // the wall's colours change
   });
   on(['busy'], () => element.classList.toggle('busy', state.busy));
