@@ -19,7 +19,7 @@ from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import open_tab, translate, wait_for_translation, wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit, saved_page
 from tests.browser.test_exporting import save
-from tests.viz.api.test_nasty_inputs import INPUTS, may_be_refused, may_be_translated, build_text
+from tests.viz.api.test_nasty_inputs import INPUTS, build_text, may_be_refused, may_be_translated
 
 TYPED = 100_000  # characters; tests of the endpoints send a megabyte
 MORE = (
