@@ -51,6 +51,7 @@ ROOMS = {
     "model/commands/*": "",
     "model/training/*": "jieba numpy sacrebleu safetensors torch",
     "model/experiments/*": "numpy polars ray torch",
+    "model/external/*": "torch",
     "model/translate/*": "numpy torch",
     "model/families/*": "httpx2 huggingface_hub torch",
     "model/recordings/*": "numpy",
