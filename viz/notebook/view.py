@@ -53,6 +53,7 @@ class View:
             raise RecordingError(f"language must be one of {', '.join(LANGUAGES)}, but {language!r} was given.")
         self.sources = tuple(sources)
         self.language = language
+        self.pinned: dict[str, Any] | None = None  # a second head, compared with the selected one
         self._selection = selection
         kinds = _kinds(sources[0])
         if selection["kind"] is None:
@@ -104,6 +105,12 @@ class View:
                 )
         return number
 
+    def pin(self, head: int) -> None:
+        """Compare a head of the selected layer with the selected head, in the map and as lines."""
+        kind, layer = self.kind, self.layer
+        index = layer if isinstance(layer, str) else list(_numbers(self.sources[0], kind, "layer")).index(layer)
+        self.pinned = {"layer": index, "head": self._validate("head", head)}
+
     @cached_property
     def widget(self) -> Any:
         """The anywidget of this view, with `observe`. Requires `headlight-attention[notebook]`."""
@@ -117,7 +124,8 @@ class View:
     # ------------------------------------------------------------ display
 
     def _page_data(self) -> dict[str, Any]:
-        return {"views": [_view_values(source) for source in self.sources], "language": self.language}
+        views = [_view_values(source) for source in self.sources]
+        return {"views": views, "language": self.language, "pinned": self.pinned}
 
     @property
     def too_large(self) -> bool:
