@@ -36,7 +36,7 @@ ROOMS = {
     "viz/widgets/*": "",
     "viz/api/*": "anyio fastapi gradio numpy starlette",
     "viz/notebook/*": "anywidget numpy plotly traitlets",
-    "viz/export/*": "numpy pandas plotly",
+    "viz/export/*": "PIL numpy pandas plotly",
     "viz/server/*": "anyio gradio plotly prometheus_client starlette",
     "viz/backends/*": "ray spaces starlette",
     "viz/service/*": "markdown_it numpy valkey",

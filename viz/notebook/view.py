@@ -23,6 +23,7 @@ from headlight.viz.figure_phrases import LANGUAGES, phrase
 from headlight.viz.notebook.iframe import frame_page
 from headlight.viz.notebook.recording_json import MAX_EMBEDDED_WEIGHTS, count_weights, embedded_maps, recording_values
 from headlight.viz.notebook.thumbnail import wall_pixels
+from headlight.viz.notebook.view_pictures import write_picture
 from headlight.viz.service.messages import Answer, AnswerModel, ModelEntry
 from headlight.viz.service.payload import answer_dict
 
@@ -196,6 +197,22 @@ class View:
             write_file(path, formats.to_json(first) if isinstance(first, Translation) else to_json(first))
         else:
             raise RecordingError(f"{path} has none of the endings .html, .npz and .json.")
+
+    def export(
+        self,
+        path: str | Path,
+        what: str = "wall",
+        *,
+        heads: Sequence[int] | None = None,
+        caption: str | None = None,
+        theme: str = "light",
+    ) -> None:
+        """Write a picture as `.svg`, `.pdf` or `.png`, without a browser.
+
+        `what` is "wall", all heads of the selected kind; "head", the selected head as a matrix; or "lines", the `heads`
+        of the selected layer, by default the selected head. The default caption says what is drawn.
+        """
+        write_picture(self, path, what, heads=heads, caption=caption, theme=theme)
 
 
 def _kinds(source: Translation | Recording) -> tuple[MapKind, ...]:
