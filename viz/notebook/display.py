@@ -53,9 +53,9 @@ def show(
 ) -> View:
     """Show the attention of a model: `show(model, tokenizer, "a sentence")`. `attention` is any input of `record`.
 
-    Both halves of a model such as CLIP are shown side by side. `options` are passed to `record`. `kind`, `layer` (its
-    number in the model), `head`, `row` and `column` are the initial selection, which `model/translate/opening.py`
-    chooses by default for translations. The default language is that of the browser.
+    Both halves of a model such as CLIP are shown, one below the other. `options` are passed to `record`. `kind`,
+    `layer` (its number in the model), `head`, `row` and `column` are the initial selection, which
+    `model/translate/opening.py` chooses by default for translations. The default language is that of the browser.
     """
     options |= {name: value for name, value in (("tokenizer", tokenizer), ("text", text)) if value is not None}
     selection = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
