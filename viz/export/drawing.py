@@ -187,11 +187,11 @@ def to_png(drawing: Drawing) -> bytes:
             if not shape.vertical:
                 canvas.text(place, shape.text, fill=shape.colour, font=font, anchor=anchor)
                 continue
-            left, top, right, bottom = font.getbbox(shape.text)
-            word = Image.new("L", (int(right) + 1, int(bottom) + 1))
+            _, word_top, word_right, word_bottom = font.getbbox(shape.text)
+            word = Image.new("L", (int(word_right) + 1, int(word_bottom) + 1))
             ImageDraw.Draw(word).text((0, 0), shape.text, fill=255, font=font)
             word = word.rotate(90, expand=True)
-            corner = (round(place[0] - (top + bottom) / 2), round(place[1] - word.height))
+            corner = (round(place[0] - (word_top + word_bottom) / 2), round(place[1] - word.height))
             image.paste(shape.colour, corner, word)
     content = io.BytesIO()
     image.save(content, "PNG")
