@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import numpy as np
 import pytest
@@ -13,13 +13,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from headlight.model.records import Judgement
 from headlight.model.translate.judge import Judge
+from headlight.viz.figure_phrases import phrases
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import classifier
 from tests.browser.acting import choose_panel, open_tab, traces, wait_until_idle
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
-from tests.browser.test_places import free_port
+from tests.browser.test_deployment import free_port
 from tests.hub_server import Repository, hub_of_our_own
 from tests.model.families.classifier_folders import bert, distilbert, roberta
 
@@ -193,3 +194,12 @@ def test_downloaded_classifier_is_usable_immediately(visit: Visit) -> None:
     wait_until_idle(page)
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("feelings")
     expect(page.locator(f"{TAB} .class-lines button")).to_have_count(3)
+
+
+def test_back_weight_needs_a_reverse_model(visit: Visit) -> None:
+    page = visit("#" + urlencode({"text": "ich mochte ein bier", "model": "toy"}))
+    page.click("[aria-controls=options]")
+    weight, reason = page.locator("#options [data-field=back_weight]"), phrases("en")["option_back_weight_off"]
+    expect(weight).to_be_disabled()
+    expect(weight).to_have_accessible_description(reason)
+    expect(page.get_by_text(reason)).to_be_visible()

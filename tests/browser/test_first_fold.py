@@ -62,9 +62,7 @@ def test_initial_selection_is_aligned_word_pair(page: Page, example: Translation
     assert re.fullmatch(rf"\S+ → {written} looks at row sums to 1.00", listed)
 
 
-@pytest.mark.parametrize(
-    "example_of", [each for each in EXAMPLES if each.model in ("zh-en", "en-zh", "en-de", "fr-en")]
-)
+@pytest.mark.parametrize("example_of", [each for each in EXAMPLES if each.model in ("zh-en", "en-zh", "en-de")])
 def test_initial_selection_is_aligned_in_other_languages(visit: Visit, example_of: Example) -> None:
     page = visit(f"#{urlencode({'text': example_of.text, 'model': example_of.model})}")
     wait_for_translation(page, example_of.text)

@@ -30,7 +30,7 @@ from tests.browser.acting import (
 )
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Answered, Visit, visiting
-from tests.browser.test_places import free_port
+from tests.browser.test_deployment import free_port
 from tests.hub_server import Hub, Repository, hub_of_our_own
 from tests.model.families import folders
 

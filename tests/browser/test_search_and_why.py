@@ -11,8 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.account import word_account
+from headlight.model.experiments.account import account_by_head, word_account
 from headlight.model.experiments.logit_lens import decompose_logit
+from headlight.model.experiments.reasons import likeliest_rival
 from headlight.model.experiments.score_parts import Cell, score_parts, weight_without
 from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.figure_phrases import phrases
@@ -161,18 +162,11 @@ def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) ->
 
 
 def test_back_weight_option_is_shown_only_if_effective(visit: Visit) -> None:
-    page = visit("#" + urlencode({"text": "Je bois de l'eau.", "model": "fr-en"}))
-    page.click("[aria-controls=options]")
-    weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
-    expect(weight).to_be_disabled()  # no model translates back into French
-    reason = phrases("en")["option_back_weight_off"]
-    expect(weight).to_have_accessible_description(reason)
-    expect(page.get_by_text(reason)).to_be_visible()
     page = visit("#" + urlencode({"text": "Ich trinke ein Bier.", "model": "de-en"}))
     page.click("[aria-controls=options]")
     weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
+    reason = phrases("en")["option_back_weight_off"]
     expect(weight).to_be_enabled()
-    expect(page.get_by_text(reason)).to_have_count(0)
     beam.fill("1")
     expect(weight).to_be_disabled()  # of one translation nothing is chosen
     beam.fill("3")
@@ -467,9 +461,35 @@ def test_account_sums_to_logit_difference_and_names_rival(
         bars = [float(text.replace("−", "-")) for text in page.locator(".staircase .number").all_text_contents()]
         assert sum(bars[:-1]) == pytest.approx(bars[-1], abs=0.02 * len(bars))
     page.set_viewport_size({"width": 390, "height": 844})
-    rows = page.locator(".account-rows .row")
+    rows = page.locator(".staircase .account-rows .row")
     expect(rows).to_have_count(len(example.source_tokens) + place + 1 + 2)
     page.set_viewport_size({"width": 1440, "height": 1000})
+
+
+def test_account_of_a_word_opens_into_heads_and_the_words_they_read(
+    page: Page, example: Translation, translator: Translator
+) -> None:
+    open_tab(page, "word")
+    texts = [token.text.strip() for token in example.target_tokens]
+    place, column = texts.index("sleeping"), [token.text.strip() for token in example.source_tokens].index("schläft")
+    page.click(".headlight-word .pick button:has-text('sleeping')")
+    wait_until_idle(page)
+    page.locator(".account .segments button").first.click()  # the likeliest rival
+    wait_until_idle(page)
+    heads = account_by_head(translator, example, place, likeliest_rival(example, place))[:, :, column]
+    page.click(".account-heads .segments button:has-text('schläft')")
+    listed = page.locator(".opened > div:nth-child(1) .row .numeric")
+    expect(listed).to_have_count(6)
+    numbers = [float(text.replace("−", "-")) for text in listed.all_inner_texts()]
+    assert sum(numbers) == pytest.approx(heads.sum(), abs=0.006)
+    layer, head = (int(index) for index in np.unravel_index(np.abs(heads).argmax(), heads.shape))
+    assert numbers[0] == pytest.approx(heads[layer, head], abs=0.011)
+    page.locator(".opened > div:nth-child(1) .row").first.click()
+    read = page.locator(".opened > div:nth-child(2) button").first
+    expect(read).to_contain_text("schläft")
+    read.click()
+    expect(page.locator(".translate .headline").first).to_contain_text(f"head {head + 1} of layer {layer + 1}")
+    assert [state(page, name) for name in ("tab", "kind", "row", "column")] == ["heads", "cross", place, column]
 
 
 @pytest.mark.journey

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.effects import effect_maps, measured_effects, summarise_effects
+from headlight.model.experiments.effects import LIKELIEST, effect_maps, measured_effects, summarise_effects
 from headlight.model.experiments.importance import AttentionPart
 from headlight.model.experiments.reasons import other_candidates
 from headlight.model.experiments.scan import scan
@@ -129,6 +129,14 @@ def test_effect_map_matches_model(page: Page, visit: Visit, example: Translation
         assert shown == pytest.approx(100 * maps[(*place, row, column)], abs=0.51)
     again = visit(page.evaluate("location.hash"))
     expect(again.locator(".translate .headline").first).to_contain_text(f"{effect} nats predicted")
+    page.get_by_role("button", name="on its lead").click()
+    wait_until_idle(page)
+    leads = effect_maps(translator, example, "cross", LIKELIEST)
+    drawn = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
+    expected = np.sign(leads[layer, head]) * np.sqrt(np.minimum(1, np.abs(leads[layer, head]) / 0.4))
+    np.testing.assert_allclose(drawn, expected, atol=2e-3)
+    expect(page.locator(".translate .headline").first).to_contain_text("The rival is asleep.")
+    assert "lead=1" in page.evaluate("location.hash")
     page.click("[data-view=matrix]")
     back = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     np.testing.assert_allclose(back, weights)

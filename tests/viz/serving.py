@@ -14,6 +14,7 @@ import gradio as gr
 import httpx
 from anyio import CapacityLimiter
 
+from headlight.viz.api.api_blocks import ApiBlocks
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.middleware import app_kwargs
 from headlight.viz.server.gradio_queue import install_queue
@@ -78,8 +79,7 @@ class Server:
 
 async def launched(service: Service) -> tuple[gr.Blocks, str]:
     """A page with the endpoints, a queued event and one that is not. In a loop: outside, Gradio leaves some open."""
-    page: gr.Blocks
-    with gr.Blocks(analytics_enabled=False) as page:
+    with ApiBlocks(analytics_enabled=False) as page:
         gr.Markdown("Headlight")
         box = gr.Textbox()
         box.submit(lambda text, more: text, [box, box], box, api_name="inside", api_visibility="private")

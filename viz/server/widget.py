@@ -12,9 +12,9 @@ import gradio as gr
 
 from headlight.viz.server.static_files import MODULES, file_url
 
-# `root` is the base path of the page, also in an iframe of another site.
+# Gradio compiles this code in a module of its own, so the path is resolved against the page's address.
 LOADER = (
-    "import(`${window.gradio_config?.root ?? ''}/PLACE`)"
+    "import(new URL('PLACE', document.baseURI))"
     ".then(({ modules }) => modules['MODULE.js'].mount({"
     "element, trigger, props, watch, server: modules['core/server.js'].server}));"
 )

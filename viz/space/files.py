@@ -21,7 +21,7 @@ ROOT_FILES = (
     "LICENSES.md",
 )
 CODE = (".py", ".js", ".css")  # excludes caches, backups and notes in the working tree
-MODELS = ("de-en", "en-de", "zh-en", "en-zh", "fr-en", "sentiment", "toy")  # bundled models
+MODELS = ("de-en", "en-de", "zh-en", "en-zh", "sentiment", "toy")  # bundled models
 CORPORA = ("guess", "mini", "order", "toy")  # used by lessons; the larger ones are only for training
 PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)([^)\s]+)\)")
 

@@ -29,7 +29,7 @@ from headlight.viz.tabs.whatif import (
     pruning_search_function,
 )
 from tests.viz.loaded import translator_of
-from tests.viz.tabs.test_beside import BEER, FIRST
+from tests.viz.tabs.test_compare import BEER, FIRST
 
 OFF = {"action": "remove", "kind": "cross", "layer": 0}
 

@@ -18,8 +18,8 @@ import { hasPhrase } from './i18n.js';
 const DATA_PREFIX = 'data: ';
 const session = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36)).join('');
 
-/** Whether the page has a server; saved pages do not. */
-export const hasServer = () => Boolean(globalThis.gradio_config);
+/** Whether the page has a server. A saved page contains its data instead. */
+export const hasServer = () => !globalThis.headlightData;
 
 /** A failed response: `fault` selects the phrase, `status` is the HTTP status. */
 export class CallError extends Error {

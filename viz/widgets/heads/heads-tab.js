@@ -136,12 +136,13 @@ export async function mount({ element, server }) {
     draw();
     if (open()) ribbons?.draw();
   };
-  let isEffect = false;
-  on(['view', 'kind', 'translation', 'tab'], () => {
+  let coloured = ''; // what the effects on display are on
+  on(['view', 'kind', 'lead', 'translation', 'tab'], () => {
     if (!open()) return;
     effects?.draw();
-    if (isEffect === (state.view === 'effect')) return;
-    isEffect = !isEffect;
+    const shown = state.view === 'effect' ? `effect ${state.lead}` : '';
+    if (coloured === shown) return;
+    coloured = shown;
     redrawAll(); // the wall's colours change
   });
   on(['busy'], () => element.classList.toggle('busy', state.busy));

@@ -5,20 +5,20 @@ import { make, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
 const [LEFT, RIGHT, HALF] = [58, 172, 49];
-const SMALL = 17;
-const TALL = 22;
+const STEP_HEIGHT = 17;
+const PART_HEIGHT = 22;
 
-/** Centre [x, y] of each part; SMALL marks a step of the expanded attention. */
+/** Centre [x, y] of each part; STEP_HEIGHT marks a step of the expanded attention. */
 const PARTS = {
   'e.tokens': [LEFT, 406],
   'e.embed': [LEFT, 378],
   'e.positions': [LEFT, 350],
-  'e.qkv': [LEFT, 314, SMALL],
-  'e.scores': [LEFT, 295, SMALL],
-  'e.scale': [LEFT, 276, SMALL],
-  'e.softmax': [LEFT, 257, SMALL],
-  'e.mix': [LEFT, 238, SMALL],
-  'e.join': [LEFT, 219, SMALL],
+  'e.qkv': [LEFT, 314, STEP_HEIGHT],
+  'e.scores': [LEFT, 295, STEP_HEIGHT],
+  'e.scale': [LEFT, 276, STEP_HEIGHT],
+  'e.softmax': [LEFT, 257, STEP_HEIGHT],
+  'e.mix': [LEFT, 238, STEP_HEIGHT],
+  'e.join': [LEFT, 219, STEP_HEIGHT],
   'e.add': [LEFT, 182],
   'e.ff': [LEFT, 146],
   'e.memory': [LEFT, 84],
@@ -70,7 +70,7 @@ export function largeDiagram({ steps, now, layers, sides, go, titles }) {
   diagram.append(svg('rect', { x: 9, y: 208, width: 98, height: 116, rx: 5, class: 'opened' }));
   diagram.append(svg('text', { x: LEFT, y: 108, class: 'quiet outlined' }, t('lesson_layers', { count: layers.encoder })));
   diagram.append(svg('text', { x: RIGHT, y: 146, class: 'quiet outlined' }, t('lesson_layers', { count: layers.decoder })));
-  for (const [part, [x, y, height = TALL]] of Object.entries(PARTS)) {
+  for (const [part, [x, y, height = PART_HEIGHT]] of Object.entries(PARTS)) {
     const halfWidth = x === LEFT ? HALF - 3 : HALF;
     const group = diagramBlock(part, { steps, lit: highlighted, now, go, titles });
     group.append(svg('rect', { x: x - halfWidth, y: y - height / 2, width: 2 * halfWidth, height, rx: 4 }));

@@ -77,7 +77,7 @@ export class LessonList {
       make('span', { class: 'hidden-text' }, t(`lesson_mark_${status}`)),
     );
     const attributes = { type: 'button', class: 'lesson-row', data: { lesson: name } };
-    const row = make('button', { ...attributes, onclick: () => this.open(name) }, picture(matrix), words, end);
+    const row = make('button', { ...attributes, onclick: () => this.open(name) }, drawMatrix(matrix), words, end);
     return make('div', { class: 'lesson-item' }, row, explorerLink(lesson));
   }
 }
@@ -94,7 +94,7 @@ function explorerLink({ steps }) {
   );
 }
 
-function picture(matrix) {
+function drawMatrix(matrix) {
   const canvas = make('canvas', { width: PICTURE.columns * 6, height: PICTURE.rows * 6, 'aria-hidden': 'true' });
   if (!matrix) return canvas;
   const context = canvas.getContext('2d');

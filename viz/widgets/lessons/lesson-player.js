@@ -46,7 +46,7 @@ class LessonPlayer {
       pick: (changes) => this.pick(changes),
       set: (control, value) => this.set(control, value),
       part: (part) => this.go({ ...this.choice, part }),
-      answer: (choice) => this.answered(choice),
+      answer: (choice) => this.onAnswer(choice),
       again: () => this.show(),
       all: () => {
         this.showsAllTokens = !this.showsAllTokens;
@@ -131,7 +131,7 @@ class LessonPlayer {
     this.pick({ set: text === undefined ? otherValues : { ...otherValues, [control.name]: text } });
   }
 
-  answered(choice) {
+  onAnswer(choice) {
     this.answers.record(this.question(), choice, this.scene);
     this.show();
   }
@@ -224,12 +224,12 @@ class LessonPlayer {
     this.kit.draw(lesson, { ...this.choice, step: lesson.steps[stepIndex].name, part });
     const { experiment, name } = lesson.steps[stepIndex];
     const set = experiment && resolveValues(experiment.controls, look.set);
-    const neededTensors = sceneAt(stepIndex).needs();
+    const neededTensors = sceneAt(stepIndex).requiredPaths();
     // The model's sizes come with tensors or an experiment. A step without both loads the tensors of another step.
     const names =
       neededTensors.length || experiment
         ? neededTensors
-        : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
+        : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).requiredPaths();
     const cached = this.tensors.get(translation);
     if ((names.length && !cached.has(names)) || (experiment && !sceneAt(stepIndex).result)) {
       this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
@@ -269,7 +269,7 @@ class LessonPlayer {
 
   /** Load the tensors of the next step. A failed request is retried when the step is shown. */
   prefetch(scene) {
-    const names = scene.needs();
+    const names = scene.requiredPaths();
     if (names.length && !scene.sentenceTensors.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
   }
 
@@ -284,9 +284,9 @@ class LessonPlayer {
         this.tensors.get(translation),
       );
     const drawPicture = (lesson) =>
-      this.tensors.get(translation).has(getScene(lesson).needs()) ? getScene(lesson).matrix(lesson.picture[0]) : null;
+      this.tensors.get(translation).has(getScene(lesson).requiredPaths()) ? getScene(lesson).matrix(lesson.picture[0]) : null;
     this.list.draw(this.lessons, drawPicture);
-    const names = [...new Set(this.lessons.flatMap((lesson) => getScene(lesson).needs()))];
+    const names = [...new Set(this.lessons.flatMap((lesson) => getScene(lesson).requiredPaths()))];
     if (this.tensors.get(translation).has(names)) return;
     try {
       await this.tensors.load(translation, names);

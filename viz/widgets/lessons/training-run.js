@@ -42,7 +42,7 @@ export class TrainingRun {
   }
 
   /** Start runs and poll them until they end. `settings`: those of the runs. */
-  async begin(settings) {
+  async start(settings) {
     const turn = ++this.turn;
     this.name = '';
     this.phase = 'waiting'; // the view stays until the first snapshot arrives

@@ -4,7 +4,7 @@
 import { make } from '../core/dom.js';
 import { followTheme } from '../core/theme.js';
 import { browserLanguage, setLanguage } from '../core/i18n.js';
-import { LEVEL_OF_ONE, Recording, RecordingView, inflated, initialState } from '../recording/recording-view.js';
+import { LEVEL_OF_ONE, Recording, RecordingView, inflate, initialState } from '../recording/recording-view.js';
 import { RecordingComparison } from './comparison.js';
 import { syncSelection, parseSelection } from './selection-sync.js';
 import { followNotebook, findFrame } from './environment.js';
@@ -45,7 +45,7 @@ async function openRecordings(root, { views, maps, pinned }, host) {
     const numbers = {};
     for (const kind of Object.keys(values.kinds)) {
       const bytes = maps[`${index} ${kind}`];
-      if (bytes) numbers[kind] = await inflated(bytes);
+      if (bytes) numbers[kind] = await inflate(bytes);
     }
     const requestMaps = host.sendRequest && ((request) => requestHeads(host, { ...request, place: index }));
     recordings.push(new Recording(values, numbers, requestMaps));
@@ -67,7 +67,7 @@ async function openRecordings(root, { views, maps, pinned }, host) {
   }
   host.onMessage(async (message, buffers) => {
     if (message.what !== 'maps') return;
-    const numbers = await inflated(bytesIn(buffers[0]));
+    const numbers = await inflate(bytesIn(buffers[0]));
     const { place, heads } = message;
     recordings[place].receive(message, heads, numbers, LEVEL_OF_ONE);
     recordingViews[place].onMaps(message);

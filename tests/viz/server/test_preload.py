@@ -31,7 +31,8 @@ def served(html: str, path: str = "/", root: str = "", accepts: str = "gzip", **
     async def page(_: Request) -> Response:
         return Response(html.encode(), **{"media_type": "text/html", **response})
 
-    blocks = SimpleNamespace(config={"components": [{"type": kind} for kind in KINDS]}, theme_hash="57")
+    config = {"components": [{"type": kind} for kind in KINDS], "theme_hash": "57"}
+    blocks = SimpleNamespace(get_config_file=lambda: config)
     app = Starlette(routes=[Route("/", page), Route("/a", page)])
     app.add_middleware(PreloadMiddleware, page=blocks)
     return TestClient(app, root_path=root).get(path, headers={"accept-encoding": accepts})

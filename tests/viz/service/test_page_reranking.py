@@ -17,7 +17,7 @@ from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.model_json import default_request, translators
 from headlight.viz.service.record_codec import decode_translation, encode_translation
 from headlight.viz.service.service import Service
-from headlight.viz.settings import Settings
+from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.decoding import search_function
 from headlight.viz.tabs.two_models import second_answer_function
 from headlight.viz.tabs.whatif import (
@@ -41,7 +41,7 @@ def test_reranking_is_default_if_reverse_model_exists(service: Service) -> None:
     assert {name: weights[name] for name in ("de-en", "en-de", "zh-en", "en-zh")} == dict.fromkeys(
         ("de-en", "en-de", "zh-en", "en-zh"), REVERSE_WEIGHT
     )
-    assert weights["fr-en"] == weights["toy"] == 0.0
+    assert weights["toy"] == 0.0
     assert default_request(service)["back_weight"] == REVERSE_WEIGHT
 
 
@@ -69,10 +69,18 @@ def test_stream_ends_with_reranked_translation(service: Service) -> None:
     assert again.translation is last.translation  # the cache holds the reranked translation
 
 
-def test_model_without_reverse_model_is_unaffected(service: Service) -> None:
-    values = {"text": "Il fait beau aujourd'hui.", "model": "fr-en", "beam_size": 4}
-    translation = service.translate(service.check({**values, "back_weight": REVERSE_WEIGHT}))
-    assert translation.text == service.translate(service.check(values)).text
+@pytest.fixture(scope="module")
+def one_way(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    """A service with one translator, so that none translates back."""
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "toy").symlink_to(MODELS / "toy")
+    return Service(Settings(models_folder=folder))
+
+
+def test_model_without_reverse_model_is_unaffected(one_way: Service) -> None:
+    values = {"text": "ich mochte ein bier", "beam_size": 4}
+    translation = one_way.translate(one_way.check({**values, "back_weight": REVERSE_WEIGHT}))
+    assert translation.text == one_way.translate(one_way.check(values)).text
     assert all(each.reverse_score is None for each in translation.hypotheses)
 
 
@@ -108,7 +116,6 @@ def test_api_can_request_reranking(service: Service) -> None:
     [
         ({"beam_size": 1}, "nothing_to_choose"),
         ({"beam_size": 4, "target": "Yes."}, "nothing_to_choose"),
-        ({"beam_size": 4, "model": "fr-en", "text": "Il fait beau."}, "no_way_back"),
     ],
 )
 def test_api_rejects_ineffective_reranking(service: Service, more: dict[str, Any], word: str) -> None:
@@ -121,6 +128,12 @@ def test_api_rejects_ineffective_reranking(service: Service, more: dict[str, Any
                 else {**request_values, "kind": "cross", "layer": 0, "head": 0}
             )
         assert (caught.value.field, caught.value.word) == ("back_weight", word)
+
+
+def test_api_rejects_reranking_without_reverse_model(one_way: Service) -> None:
+    with pytest.raises(PageError) as caught:
+        Endpoints(one_way).translate({"text": "ich mochte ein bier", "beam_size": 4, "back_weight": REVERSE_WEIGHT})
+    assert (caught.value.field, caught.value.word) == ("back_weight", "no_way_back")
 
 
 @pytest.mark.parametrize("weight", [-0.1, 10.5, "much", True, None])

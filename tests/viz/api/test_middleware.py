@@ -183,12 +183,6 @@ def test_started_response_is_not_restarted() -> None:
     assert [message["type"] for message in visit.sent] == ["http.response.start", "http.response.body"]
 
 
-def test_failed_lookup_is_a_client_error() -> None:
-    body = b'{"data": [], "fn_index": 9}'
-    assert Visit(fails=KeyError(9))("/gradio_api/queue/join", [body])[0] == 404
-    assert Visit(fails=KeyError(9))("/gradio_api/mcp", [body])[0] == 500
-
-
 def test_error_is_utf8_json_with_length() -> None:
     visit = Visit()
     visit("/gradio_api/call/v2/translate", ['{"text": "a", "größe": 1}'.encode()])

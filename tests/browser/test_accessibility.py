@@ -15,7 +15,7 @@ from tests.browser.conftest import Visit
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
-MOST_STOPS = 60  # of the Tab key
+MAX_STOPS = 60  # of the Tab key
 # Why nobody could see where the focus is, or nothing.
 UNSEEN = """() => {
   const element = document.activeElement;
@@ -59,7 +59,7 @@ def test_all_tabs_pass_axe_in_both_themes(visit: Visit, size: dict[str, int]) ->
 
 def go(page: Page, key: str, goal: str) -> None:
     """Press a key until an element has the focus, and check that every focus is visible."""
-    for _ in range(MOST_STOPS):
+    for _ in range(MAX_STOPS):
         page.keyboard.press(key)
         assert page.evaluate(UNSEEN) is None
         if page.evaluate("(goal) => document.activeElement.matches(goal)", goal):
@@ -139,7 +139,7 @@ def test_scrollable_map_scrolls_by_keyboard(visit: Visit) -> None:
     box = page.locator(".explorer .map-scroll.scrolls")
     for key, side in (("ArrowRight", "scrollLeft"), ("ArrowDown", "scrollTop")):
         after = "(box, side) => new Promise((done) => requestAnimationFrame(() => done(box[side])))"
-        for _ in range(MOST_STOPS):
+        for _ in range(MAX_STOPS):
             box.press(key)
             if box.evaluate(after, side) > 0:
                 break

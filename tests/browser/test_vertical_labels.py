@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 import headlight
 from tests.browser.acting import wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit
-from tests.browser.test_sheet import printed
+from tests.browser.test_worksheet import printed
 from tests.model.recordings.test_reading import softmax
 
 SENTENCE = "我昨天买了三本书，你喜欢吗？"

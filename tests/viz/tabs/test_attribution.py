@@ -29,13 +29,15 @@ from headlight.viz.tabs import attribution
 from headlight.viz.tabs.attribution import (
     MAX_RIVALS,
     account_function,
+    account_heads_function,
+    account_keys_function,
     erasure_curve_function,
     faithfulness_function,
     logit_function,
     method_function,
 )
 from tests.viz.loaded import translator_of
-from tests.viz.tabs.test_beside import FIRST
+from tests.viz.tabs.test_compare import FIRST
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +173,7 @@ def test_reports_of_other_weights_are_ignored(service: Service, monkeypatch: pyt
     assert call_function(faithfulness_function(service))["report"] is None
 
 
-@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh", "fr-en"])
+@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh"])
 def test_bundled_model_report_is_returned(name: str) -> None:
     report = stored_reports.stored_report(Service(Settings()), FAITHFULNESS, name)
     assert report is not None
@@ -217,6 +219,17 @@ def test_account_matches_model(service: Service) -> None:
     other = call_function(account_function(service), place=1, rival=others[1].id)
     assert other["rival"]["id"] == others[1].id
     assert other["lead"] != response["lead"]
+
+
+def test_account_opens_into_heads_and_keys(service: Service) -> None:
+    whole = call_function(account_function(service), place=1)
+    heads = np.array(call_function(account_heads_function(service), place=1)["heads"])
+    np.testing.assert_allclose(heads.sum(axis=(0, 1)), whole["source"], atol=1e-3)
+    keys = np.array(call_function(account_keys_function(service), place=1, layer=0, head=1)["keys"])
+    np.testing.assert_allclose(keys.sum(axis=0), heads[0, 1], atol=2e-4)
+    for wrong in ({"place": 99, "layer": 0, "head": 0}, {"place": 1, "layer": 9, "head": 0}, {"place": 1, "layer": 0}):
+        with pytest.raises(PageError):
+            account_keys_function(service)({"request": FIRST, **wrong})
 
 
 @pytest.mark.parametrize(

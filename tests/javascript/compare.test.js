@@ -79,7 +79,7 @@ test('similarity with a back-translation compares rows normalised over common wo
   const similarity = new HeadSimilarity(partners, [forward, backTranslation], 'cross', true);
   // Row "dog": 1, 0 against 1, 0. Row "</s>": 0, 1 against 0.2, 0.8.
   assert.ok(Math.abs(similarity.sharedAttention({ layer: 0, head: 0 }, { layer: 0, head: 0 }).share - 0.9) < 1e-3);
-  const ranking = similarity.ranking({ layer: 0, head: 0 });
+  const ranking = similarity.rankHeads({ layer: 0, head: 0 });
   assert.deepEqual(
     ranking.map(({ head }) => head),
     [0, 1],
