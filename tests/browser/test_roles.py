@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_links_rank_heads_and_head_is_explained(visit: Visit) -> None:
     finder.locator("tbody button").last.click()
     assert re.fullmatch(r"L\d+·H\d+", finder.locator("tr.chosen th").first.inner_text())
     page.click(f"{TAB} .explain summary")
-    expect(page.locator(f"{TAB} .explained")).to_contain_text("In this sentence")
+    expect(page.locator(f"{TAB} .explained").first).to_contain_text("In this sentence")
     wait_until_idle(page)  # what the server knows of it over a corpus comes later
     examples = page.locator(f"{TAB} .examples button")
     if examples.count():  # the model has been measured over a corpus
@@ -96,3 +97,15 @@ def test_links_rank_heads_and_head_is_explained(visit: Visit) -> None:
         examples.first.click()
         page.wait_for_function("(text) => !headlight.busy && headlight.translation.request.text === text", arg=text)
         assert chosen(page) == before
+
+
+def test_address_of_a_head_opens_its_explanation(visit: Visit) -> None:
+    page = visit("#" + urlencode({"kind": "cross", "layer": 0, "head": 3, "explain": 1}), height=2200)
+    about = page.locator(f"{TAB} .explain .explained")
+    expect(about.last).to_contain_text("its alignment error rate is 0.05 (0.04 to 0.07)", timeout=60_000)
+    expect(about.last).to_contain_text("Layer 1 · Head 4")
+    page.click('.wall-grid button[data-layer="1"][data-head="2"]')
+    expect(about.last).to_contain_text("Layer 2 · Head 3")
+    assert "explain=1" in page.evaluate("location.hash")
+    page.click(f"{TAB} .explain summary")
+    page.wait_for_function("!location.hash.includes('explain')")

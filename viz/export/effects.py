@@ -21,7 +21,7 @@ def shows_effects(selection: Selection) -> bool:
 
 
 def effects_suffix(selection: Selection) -> str:
-    """Return what the name of a file tells about its effects."""
+    """Return the part of a file name for effects."""
     return "-effects-on-lead" if selection.lead else "-effects"
 
 

@@ -136,13 +136,13 @@ export async function mount({ element, server }) {
     draw();
     if (open()) ribbons?.draw();
   };
-  let coloured = ''; // what the effects on display are on
+  let effectMode = ''; // what the effects on display are on
   on(['view', 'kind', 'lead', 'translation', 'tab'], () => {
     if (!open()) return;
     effects?.draw();
-    const shown = state.view === 'effect' ? `effect ${state.lead}` : '';
-    if (coloured === shown) return;
-    coloured = shown;
+    const mode = state.view === 'effect' ? `effect ${state.lead}` : '';
+    if (effectMode === mode) return;
+    effectMode = mode;
     redrawAll(); // the wall's colours change
   });
   on(['busy'], () => element.classList.toggle('busy', state.busy));
