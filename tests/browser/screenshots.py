@@ -19,7 +19,7 @@ from tests.browser.browsers import ARGUMENTS, find_chromium
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LARGEST = 200_000  # bytes
-PATIENCE = 180_000  # milliseconds: a busy machine takes its time
+PATIENCE = 180_000  # milliseconds, for a busy machine
 Act = Callable[[Page], None]
 
 
@@ -66,7 +66,7 @@ def change(page: Page) -> None:
     page.click('.headlight-whatif .thumb[data-layer="0"][data-head="3"]')
     page.wait_for_selector(".headlight-whatif .total:not(.unchanged)")
     page.click('.headlight-whatif .thumb[data-layer="2"][data-head="2"]')
-    page.wait_for_timeout(3000)  # the answer of both
+    page.wait_for_timeout(3000)  # both answers
     page.evaluate("scrollTo(0, 0)")
 
 
@@ -91,7 +91,7 @@ def lesson(page: Page) -> None:
     page.wait_for_timeout(3000)
     page.evaluate("location.hash = '#tab=learn&lesson=walk.softmax.3'")
     page.wait_for_selector("#panel-learn math")
-    page.wait_for_timeout(3000)  # its numbers
+    page.wait_for_timeout(3000)
 
 
 def at_step(choice: str, act: Act | None = None) -> Act:
@@ -151,7 +151,7 @@ def take(browser: Browser, address: str, name: str) -> Path:
     page.goto(address)
     page.wait_for_selector(".explorer .plot .main-svg")
     act(page)
-    page.wait_for_timeout(500)  # the pointer's shades fade in
+    page.wait_for_timeout(500)  # the shades of the hovered row fade in
     picture = Image.open(io.BytesIO(page.screenshot(full_page=whole)))
     context.close()
     IMAGES.mkdir(parents=True, exist_ok=True)

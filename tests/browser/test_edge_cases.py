@@ -30,15 +30,15 @@ from tests.browser.acting import (
     until,
     wait_for_translation,
 )
-from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer, translate_widget_of, visiting
+from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, find_translate_widget, newcomer, visiting
 from tests.browser.test_exporting import save
 
 FIRST = EXAMPLES[0].text
 SENTENCE = "Die Katze schläft auf dem Sofa."
 OTHER = "Guten Tag."
 ASKING = "**/headlight/stream/stream_messages"
-STREAM, JOIN = "**/queue/data*", "**/queue/join*"  # where a GPU is lent
-FIRST_LOOK = "the head to begin with"  # which depends on the sentence
+STREAM, JOIN = "**/queue/data*", "**/queue/join*"  # as on ZeroGPU
+FIRST_LOOK = "the head to begin with"  # depends on the sentence
 LAST = "Layer 3 · Head 8"
 
 
@@ -197,7 +197,7 @@ def test_back_cancels_running_translation(page: Page, silent: Event) -> None:
     page.press("#sentence", "Enter")
     expect(page.locator(".translate .go")).to_have_text("Stop")
     page.go_back()
-    silent.set()  # a visitor's next request waits until their last has let go
+    silent.set()  # a visitor's next request waits until the previous one has ended
     wait_for_translation(page, FIRST)
     page.go_forward()
     wait_for_translation(page, OTHER)
@@ -206,7 +206,7 @@ def test_back_cancels_running_translation(page: Page, silent: Event) -> None:
 
 def test_link_to_displayed_state_cancels_running_request(page: Page, silent: Event) -> None:
     expose_state(page)
-    shown = translate(page, OTHER)
+    visible_text = translate(page, OTHER)
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
     page.wait_for_function("headlight.busy")
@@ -215,7 +215,7 @@ def test_link_to_displayed_state_cancels_running_request(page: Page, silent: Eve
     expect(page.locator(".explorer .turn h2").first).to_have_text("Layer 1 · Head 2")
     silent.set()
     page.wait_for_function("location.hash === '#text=Guten+Tag.&layer=0&head=1'")
-    assert (translation(page), page.input_value("#sentence")) == (shown, OTHER)
+    assert (translation(page), page.input_value("#sentence")) == (visible_text, OTHER)
 
 
 @pytest.mark.parametrize("hash_", ["#model=nothing", "#model=nothing&text=Guten+Tag."])
@@ -250,7 +250,7 @@ def test_cancelled_request_without_response_is_not_an_error(
 
     monkeypatch.setattr(translate_widget.service, "stream", mute)
     expose_state(page)
-    for text in (*[SENTENCE] * 10, OTHER):  # a fault on the console fails the test
+    for text in (*[SENTENCE] * 10, OTHER):  # an error on the console fails the test
         page.fill("#sentence", text)
         page.press("#sentence", "Enter")
     wait_for_translation(page, OTHER)
@@ -261,42 +261,42 @@ def test_response_before_job_id_is_not_an_error(
     browser: Browser, served_on_zero_gpu: HeadlightPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visiting(browser, str(served_on_zero_gpu.local_url)) as open_page:
-        let = hold_stream(translate_widget_of(served_on_zero_gpu).service, monkeypatch)
+        let = hold_stream(find_translate_widget(served_on_zero_gpu).service, monkeypatch)
         answer_overtakes(open_page(), let)
         let.set()
 
 
 def answer_overtakes(page: Page, silent: Event) -> None:
-    # The stream of an earlier job brings it all; the browser then opens one for what is over.
-    held: list[tuple[Route, APIResponse]] = []
-    ended: list[Request] = []
+    # The stream of an earlier job delivers all messages; the browser then opens a stream for a finished job.
+    pending_routes: list[tuple[Route, APIResponse]] = []
+    finished_requests: list[Request] = []
 
     def hold(route: Route) -> None:
-        held.append((route, route.fetch()))
+        pending_routes.append((route, route.fetch()))
         silent.set()
 
     def hear(request: Request) -> None:
-        ended.append(request)
+        finished_requests.append(request)
 
     expose_state(page)
     with page.expect_request(STREAM):
         page.fill("#sentence", SENTENCE)
         page.press("#sentence", "Enter")
-    # All is told: Gradio lets go, unless the server has done so before.
+    # All messages are delivered: Gradio closes the stream, unless the server did so before.
     ends: tuple[Any, ...] = ("requestfailed", "requestfinished")
     for event in ends:
         page.on(event, hear)
     page.route(JOIN, hold)
     page.fill("#sentence", OTHER)
     page.press("#sentence", "Enter")
-    until(page, lambda: any("queue/data" in request.url for request in ended))
+    until(page, lambda: any("queue/data" in request.url for request in finished_requests))
     for event in ends:
         page.remove_listener(event, hear)
-    ((route, response),) = held
+    ((route, response),) = pending_routes
     route.fulfill(response=response)
     wait_for_translation(page, OTHER)
     page.unroute(JOIN)
-    translate(page, FIRST)  # a fault on the console fails the test
+    translate(page, FIRST)  # an error on the console fails the test
 
 
 @pytest.mark.journey
@@ -307,7 +307,7 @@ def answer_overtakes(page: Page, silent: Event) -> None:
 def test_unreachable_server_is_reported(
     browser: Browser, address: str, silent: Event, answered: Answered, locale: str, says: str
 ) -> None:
-    with newcomer(browser, address, locale=locale) as page:  # nobody watches: the browser complains of what is gone
+    with newcomer(browser, address, locale=locale) as page:  # no error recorder: the server is missing
         page.goto(address)
         page.wait_for_selector(".explorer .plot .main-svg")
         assert_server_error(page, silent, answered, says)
@@ -317,12 +317,12 @@ def assert_server_error(page: Page, silent: Event, answered: Answered, says: str
     context = page.context
     expose_state(page)
     before = translation(page)
-    page.route(ASKING, lambda route: route.abort())  # the line breaks while the server still writes
-    for _ in range(2):  # a second try hears the same
+    page.route(ASKING, lambda route: route.abort())  # the connection breaks during the response
+    for _ in range(2):  # a retry gets the same response
         page.fill("#sentence", SENTENCE)
         page.evaluate("addEventListener('keydown', () => { window.asked = headlight.busy; }, { once: true })")
         page.press("#sentence", "Enter")
-        assert page.evaluate("window.asked")  # heard at once: a slow look might find that it was given up
+        assert page.evaluate("window.asked")  # at once: later, the request may be abandoned
         context.set_offline(True)
         expect(page.locator("#sentence-error")).to_have_text(says)
         assert state(page, "busy") is False
@@ -335,7 +335,7 @@ def assert_server_error(page: Page, silent: Event, answered: Answered, says: str
     page.wait_for_function("location.hash.includes('Sofa')")
     silent.set()
     page.unroute(ASKING)
-    context.set_offline(False)  # the page finds the server again, and asks again
+    context.set_offline(False)  # the page reconnects and sends the request again
     wait_for_translation(page, SENTENCE)
     assert translation(page) == answered(SENTENCE).text
     expect(page.locator("#sentence-error")).to_have_text("")
@@ -353,7 +353,7 @@ def test_connection_loss_once_keeps_answer(browser: Browser, address: str, answe
         else:
             route.continue_()
 
-    with newcomer(browser, address) as page:  # nobody watches: the browser complains of what broke
+    with newcomer(browser, address) as page:  # errors are not recorded: the browser reports the broken connection
         page.goto(address)
         page.wait_for_selector(".explorer .plot .main-svg")
         expose_state(page)
@@ -378,8 +378,8 @@ def test_field_cleared_during_translation_stays_empty(page: Page, silent: Event)
 
 def test_stopped_translation_dims_previous_result(page: Page, silent: Event) -> None:
     expose_state(page)
-    shown = page.locator("#widget-explorer"), page.locator(".translate .out .text")
-    for part in shown:
+    visible_parts = page.locator("#widget-explorer"), page.locator(".translate .out .text")
+    for part in visible_parts:
         expect(part).to_have_css("opacity", "1")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
@@ -387,12 +387,12 @@ def test_stopped_translation_dims_previous_result(page: Page, silent: Event) -> 
     expect(button).to_have_text("Stop")
     button.click()
     expect(page.locator(".translate .verdict")).to_contain_text("Below: the previous sentence.")
-    for part in shown:
+    for part in visible_parts:
         expect(part).to_have_css("opacity", "0.5")
-    assert page.input_value("#sentence") == SENTENCE  # nothing typed is lost
+    assert page.input_value("#sentence") == SENTENCE  # typed text is not lost
     silent.set()
     translate(page, OTHER)
-    for part in shown:
+    for part in visible_parts:
         expect(part).to_have_css("opacity", "1")
     expect(page.locator(".translate .verdict")).not_to_contain_text("Stopped")
 
@@ -409,17 +409,17 @@ def test_use_this_model_opens_heads(page: Page) -> None:
 
 
 def test_empty_review_is_an_error_during_another_request(page: Page) -> None:
-    held: list[Any] = []
+    pending_routes: list[Any] = []
     judging = "**/headlight/call/judge"
-    page.route(judging, lambda route: held.append(route))
-    choose_panel(page, "sentiment")  # the first example is judged at once
+    page.route(judging, lambda route: pending_routes.append(route))
+    choose_panel(page, "sentiment")  # the first example is classified at once
     page.fill("#review", "")
     page.press("#review", "Enter")
     error = page.locator("#review-error")
     expect(error).to_contain_text("There is no text yet")
-    until(page, lambda: held)
+    until(page, lambda: pending_routes)
     with page.expect_response(judging):
-        for route in held:
+        for route in pending_routes:
             route.continue_()
     page.wait_for_function("!document.querySelector('.headlight-sentiment').hasAttribute('aria-busy')")
     expect(error).to_contain_text("There is no text yet")
@@ -471,7 +471,7 @@ def test_saved_page_restores_state_and_supported_permalink(page: Page, folder: P
     saved.wait_for_selector(".explorer .lines")
     assert title(saved) == "Layer 3 · Head 3"
     saved.goto(f"{path.as_uri()}#tab=why&layer=1&head=0")
-    saved.reload()  # it has the Heads tab alone
+    saved.reload()  # it has only the Heads tab
     saved.wait_for_function("document.querySelector('.explorer .turn h2').textContent === 'Layer 2 · Head 1'")
     context.close()
     assert not watch.faults

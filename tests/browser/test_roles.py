@@ -24,7 +24,7 @@ def chosen(page: Page) -> tuple[int, int]:
 @pytest.mark.journey
 def test_chips_measures_and_table_select_heads(visit: Visit, example: Translation) -> None:
     page = visit(height=2200)
-    # A chip outlines its heads, and steps through them.
+    # A chip outlines its heads and selects them one after another.
     chip = page.locator(f"{TAB} .head-role").first
     count = int(chip.locator(".numeric").inner_text())
     name = chip.get_attribute("data-role")
@@ -39,13 +39,13 @@ def test_chips_measures_and_table_select_heads(visit: Visit, example: Translatio
     page.keyboard.press("c")
     expect(chip).to_have_attribute("aria-pressed", "false")
     assert page.locator(f"{TAB} .has-role").count() == 0
-    # The wall by a measure: a number on each head, and the address says so.
+    # The wall shows a measure: a number on each head, stored in the permalink.
     page.locator(f"{TAB} .colouring select").select_option("peak")
     page.wait_for_function("location.hash.includes('measure=peak')")
     tile = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="2"]')
     expected = measure(example, "cross", "peak")
     assert float("0" + (tile.get_attribute("data-value") or "")) == np.float64(f"{expected[0, 2]:.2f}")
-    # The table sorts by a column, either way, and opens a head.
+    # The table is sorted by a column in both directions, and selects a head.
     page.click(f"{TAB} .head-table:not(.explain, .finder) summary")
     table = page.locator(f"{TAB} .head-table:not(.explain, .finder)")
     by_peak = table.locator("th", has_text=re.compile("^peak"))
@@ -80,7 +80,7 @@ def test_links_rank_heads_and_head_is_explained(visit: Visit) -> None:
     expect(finder.locator(".error").first).to_contain_text("1:1")
     finder.locator(".pharaoh input").fill("0-0 1-1p")
     expect(finder.locator("line.possible")).to_have_count(1)
-    # A head's own links make it a head without error.
+    # Links taken from a head give that head an error rate of zero.
     finder.get_by_role("button", name=re.compile("^Start from")).click()
     rates = [float(row.locator("td").nth(1).inner_text()) for row in finder.locator("tbody tr").all()]
     assert rates == sorted(rates)

@@ -17,7 +17,7 @@ TABS = ("heads", "whatif", "learn", "word", "why", "sentiment")
 def explained_terms(page: Page, tab: str, language: str) -> list[str]:
     """Open a view in a language and return its explained terms."""
     forms = {term.removesuffix("_in"): text for term, text in phrases(language).items() if term.endswith("_in")}
-    found = page.wait_for_function(
+    terms_handle = page.wait_for_function(
         """([tab, forms]) => {
           const terms = [...document.querySelectorAll(`#panel-${tab} .term`)].filter((term) => term.checkVisibility());
           const names = terms.map(({dataset}) => dataset.term);
@@ -28,7 +28,7 @@ def explained_terms(page: Page, tab: str, language: str) -> list[str]:
         }""",
         arg=[tab, forms],
     )
-    names: list[str] = found.json_value()  # the very ones that were found to fit
+    names: list[str] = terms_handle.json_value()  # the terms for which the condition was true
     return names
 
 
@@ -65,7 +65,7 @@ def test_term_card_opens_by_hover_focus_and_key_and_closes_by_escape(page: Page)
     term.hover()
     expect(card).to_contain_text(says)
     assert apart(term, card)
-    card.hover()  # what is read may be pointed at
+    card.hover()  # the pointer may move onto the card
     page.wait_for_function("() => document.querySelector('.term-card').matches(':hover')")
     expect(card).to_be_visible()
     page.mouse.move(640, 5)

@@ -26,21 +26,21 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
 from tests.viz.lessons.asked import SENTENCES, softmax
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 
 SCRIPT = Path(__file__).resolve().parents[2] / "javascript" / "walkthrough.js"
 
 
 class Walked:
-    """What the page says of one sentence, step by step, and the sentence."""
+    """The page's texts of all steps for one sentence, and the sentence."""
 
-    def __init__(self, told: dict[str, Any], translation: Translation, heads: int, found: dict[str, Any]) -> None:
-        self.look, self.said = told["look"], told["said"]
+    def __init__(self, answer: dict[str, Any], translation: Translation, heads: int, results: dict[str, Any]) -> None:
+        self.look, self.texts = answer["look"], answer["said"]
         self.translation, self.heads = translation, heads
-        self.found = found  # what the experiments of all steps answer
+        self.results = results  # the results of the experiments of all steps
 
     def step(self, name: str, part: int = 0) -> dict[str, Any]:
-        return next(each for each in self.said if each["step"] == name and each["part"] == part)
+        return next(each for each in self.texts if each["step"] == name and each["part"] == part)
 
     def matrix(self, step: str, show: str) -> FloatArray:
         sent = self.step(step)["matrices"][show]
@@ -50,9 +50,9 @@ class Walked:
         return float(self.step(step, part)["numbers"][name].replace("−", "-").replace(",", ""))
 
 
-def run(given: dict[str, Any], folder: Path) -> Any:
+def run(inputs: dict[str, Any], folder: Path) -> Any:
     file = folder / "given.json"
-    file.write_text(json.dumps(given), encoding="utf-8")
+    file.write_text(json.dumps(inputs), encoding="utf-8")
     flags = ["--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", str(SCRIPT), str(file)]
     ran = node(flags, return_completed_process=True, capture_output=True, encoding="utf-8")
     assert isinstance(ran, subprocess.CompletedProcess)
@@ -72,7 +72,7 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
     all_tables = tables()
     for language, more in bundle_phrases(lazy=True).items():
         all_tables["words"][language] |= more
-    given = {
+    inputs = {
         "tables": all_tables,
         "lessons": read_lessons({}),
         "translation": json.loads(json.dumps(answer_dict(translation, model_json(service, translation)))),
@@ -80,18 +80,18 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
     folder = tmp_path_factory.mktemp("walked")
     model = tensors_function(service)({"request": asked, "names": ["encoder.memory"]})["model"]
     ask = experiment_function(service)
-    given["found"] = {
+    inputs["found"] = {
         f"{lesson}.{step}": ask({"request": asked, "lesson": lesson, "step": step}) for lesson, step in STEPS
     }
-    names = run({**given, "model": model}, folder)
+    names = run({**inputs, "model": model}, folder)
     answer = tensors_function(service)({"request": asked, "names": names})
-    told = run({**given, **answer}, folder)
-    return Walked(told, translation, model["heads"], given["found"])
+    texts = run({**inputs, **answer}, folder)
+    return Walked(texts, translation, model["heads"], inputs["found"])
 
 
 def test_phrases_and_formulas_have_all_values(walked: Walked) -> None:
-    assert {each["language"] for each in walked.said} == set(LANGUAGES)
-    for each in walked.said:
+    assert {each["language"] for each in walked.texts} == set(LANGUAGES)
+    for each in walked.texts:
         for text in each["phrases"]:
             assert text, each["step"]
             assert "{" not in text, (each["step"], text)
@@ -102,7 +102,7 @@ def test_phrases_and_formulas_have_all_values(walked: Walked) -> None:
 
 
 def test_both_languages_have_same_numbers(walked: Walked) -> None:
-    english, chinese = ([each["numbers"] for each in walked.said if each["language"] == code] for code in ("en", "zh"))
+    english, chinese = ([each["numbers"] for each in walked.texts if each["language"] == code] for code in ("en", "zh"))
     assert english == chinese
 
 
@@ -136,8 +136,8 @@ def test_products_scores_and_mixtures_match_model(walked: Walked) -> None:
 def test_stacked_tensors_add_up(walked: Walked) -> None:
     word, place, both = (walked.matrix("positions", name) for name in ("word", "position", "word_and_position"))
     np.testing.assert_allclose(word + place, both, atol=1e-5)
-    there, found, total = (walked.matrix("add", name) for name in ("carried", "found", "sum"))
-    np.testing.assert_allclose(there + found, total, atol=1e-5)
+    there, head_part, total = (walked.matrix("add", name) for name in ("carried", "found", "sum"))
+    np.testing.assert_allclose(there + head_part, total, atol=1e-5)
     numbers = walked.step("add")["numbers"]
     a, b, c = (float(numbers[letter].replace("−", "-")) for letter in "abc")
     assert a + b == pytest.approx(c, abs=2e-3)
@@ -157,7 +157,7 @@ def test_masked_weights_are_zero_only_because_of_mask(walked: Walked) -> None:
 def test_correct_answers_match_numbers(walked: Walked) -> None:
     count = walked.step("tokens")["question"]
     assert count["options"][count["right"]] == str(len(walked.translation.source_tokens))
-    assert walked.step("softmax")["question"]["right"] == 1  # nothing changes
+    assert walked.step("softmax")["question"]["right"] == 1  # the residual stream does not change
     assert walked.step("mask")["question"]["right"] == 0  # the upper right
     layer, head, row = walked.look["cross"]["layer"], walked.look["cross"]["head"], walked.look["written"]
     weights = walked.translation.attention.cross[layer, head, row]
@@ -182,7 +182,7 @@ def test_correct_answers_match_numbers(walked: Walked) -> None:
 
 
 def test_notebook_questions_match_page(walked: Walked, service: Service) -> None:
-    """Python and JavaScript have the rules of questions each by themselves."""
+    """Python and JavaScript implement the rules of questions separately."""
     table, asked = phrases("en"), 0
     for lesson in LESSONS:
         request = walked.translation.request
@@ -191,10 +191,10 @@ def test_notebook_questions_match_page(walked: Walked, service: Service) -> None
             row = walked.look["token" if step.kind == "encoder" else "written"]
             head = walked.look[step.kind]
             seen = StepView(practice, step, row, head["layer"], head["head"], practice.model_values(), table)
-            found = walked.found.get(f"{lesson.name}.{step.name}")
-            own = make_question(seen, found and ResultTables(found, lesson.name, table))
+            result = walked.results.get(f"{lesson.name}.{step.name}")
+            own = make_question(seen, result and ResultTables(result, lesson.name, table))
             place = {"lesson": lesson.name, "step": step.name, "part": 0, "language": "en"}
-            there = next(each["question"] for each in walked.said if each.items() >= place.items())
+            there = next(each["question"] for each in walked.texts if each.items() >= place.items())
             asked += there is not None
             there = there and {name: there[name] for name in ("options", "right")}
             assert spoken(own) == there, step.name
@@ -202,13 +202,13 @@ def test_notebook_questions_match_page(walked: Walked, service: Service) -> None
 
 
 def spoken(question: QuestionOptions | None) -> dict[str, Any] | None:
-    """A question as the page has it."""
+    """A question in the page's format."""
     return None if question is None else {"options": list(question.options), "right": question.correct}
 
 
 def test_phrases_depend_on_model(walked: Walked, service: Service) -> None:
     model = walked.translation.request.model
-    first = translator_of(service, model).model.config.norm_first
+    first = local_translator(service, model).model.config.norm_first
     note = walked.step("add")["phrases"][1]
     assert ("pre-norm" in note) == first
     assert ("post-norm" in note) != first
