@@ -10,7 +10,16 @@ from types import MappingProxyType
 from headlight.model.errors import CommandError, repr_short
 
 HOME = Path(__file__).resolve().parents[2]
-ROOT_FILES = ("README.md", "requirements.txt", "app.py", "errors.py", "headlight.py", "LICENSE", "LICENSES.md")
+ROOT_FILES = (
+    "README.md",
+    "requirements.txt",
+    "app.py",
+    "bertviz.py",
+    "errors.py",
+    "headlight.py",
+    "LICENSE",
+    "LICENSES.md",
+)
 CODE = (".py", ".js", ".css")  # excludes caches, backups and notes in the working tree
 MODELS = ("de-en", "en-de", "zh-en", "en-zh", "sentiment", "toy")  # bundled models
 CORPORA = ("guess", "mini", "order", "toy")  # used by lessons; the larger ones are only for training
