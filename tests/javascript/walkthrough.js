@@ -32,7 +32,7 @@ const { t } = await import('../../viz/widgets/core/i18n.js');
 const { resolveSelection } = await import('../../viz/widgets/lessons/lesson-link.js');
 const { formula } = await import('../../viz/widgets/lessons/formula.js');
 const { stepNumbers } = await import('../../viz/widgets/lessons/step-numbers.js');
-const { makeQuestion } = await import('../../viz/widgets/lessons/question.js');
+const { answerKey, makeQuestion, reasonFor } = await import('../../viz/widgets/lessons/question.js');
 const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
 const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
 const { phraseValues, noteKey, wordsKey, formulaFor } = await import('../../viz/widgets/lessons/step-phrases.js');
@@ -61,11 +61,13 @@ function describe(lesson, step) {
       const numbers = stepNumbers(scene);
       const values = { ...numbers, ...phraseValues(scene) };
       const question = makeQuestion(scene);
-      const asks = question ? [t(`${base}_ask`, values), t(`${base}_answer`, { ...values, ...question.values })] : [];
+      const asks = question ? [t(`${base}_ask`, values), t(answerKey(base, question), { ...values, ...question.values })] : [];
+      const reasons = (question?.options ?? []).map((_, option) => reasonFor(base, question, option));
       const note = noteKey(base, scene);
       const stepFormula = formulaFor(scene);
       return {
         ...{ lesson: lesson.name, step: step.name, part, language, numbers, question },
+        reasons: reasons.map((reason) => reason && t(reason.key, { ...values, ...question.values, ...reason.values })),
         phrases: [t(wordsKey(base, scene), values), ...(note ? [t(note, values)] : []), ...asks],
         formulas: [stepFormula.formula, ...stepFormula.numbers].filter(Boolean).map((line) => formula(line, numbers).textContent),
         matrices: Object.fromEntries(shownTensors(step, scene).map((show) => [show.name, numbersIn(scene.matrix(show))])),

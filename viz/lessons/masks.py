@@ -77,7 +77,7 @@ def causal_mask_experiment(inputs: ExperimentInput) -> ExperimentResult:
     columns = [label.text for label in token_labels(inputs.translation.decoder_tokens)]
     position = {"layer": layer + 1, "head": head + 1}
     heatmaps = [
-        Heatmap(Phrase(name, position), reading.weights[layer, head], tokens, columns, "share")
+        Heatmap(Phrase(name, position), reading.weights[layer, head], inputs.row_names, columns, "share")
         for name, reading in (("with", masked), ("now", relaxed))
     ]
     charts = [

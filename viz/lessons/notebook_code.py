@@ -6,10 +6,11 @@ translated.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Mapping, Sequence
 
-from headlight.viz.lessons.lesson import Step, TensorView
+from headlight.viz.lessons.lesson import Figure, Step, TensorView
 
 LAYER_PATHS = {
     "encoder": ("encoder.layers.{layer}", "self_attention"),
@@ -132,10 +133,11 @@ def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> st
             if view.visible_if and view.visible_if not in active:
                 continue
             value = code.expression(view)
-            if value != view.name and not value.isidentifier():
-                code.lines.append(f"{view.name} = {value}")
-                value = view.name
-            displayed.append(f"lesson.table({value})")
+            if not value.isidentifier():
+                name = f"{view.name}_" if hasattr(builtins, view.name) else view.name  # sum
+                code.lines.append(f"{name} = {value}")
+                value = name
+            displayed.append(map_call(step, figure, view, value))
     selection = [
         f"{name} = {value}"
         for name, value in (("row", row), ("column", "key_token"))
@@ -144,6 +146,22 @@ def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> st
     if any("{layer}" in line or "[head]" in line for line in code.lines):
         selection.insert(0, f"layer, head = {step.kind}")
     return "\n".join([*selection, *code.lines, *_wrap_in_display(displayed)])
+
+
+def map_call(step: Step, figure: Figure, view: TensorView, value: str) -> str:
+    """Return the call that shows a tensor as the page's map, with the names of its rows and columns."""
+    side_names = ("lesson.tokens", "lesson.tokens") if step.kind == "encoder" else ("lesson.row_names", "lesson.tokens")
+    if step.kind == "decoder":
+        side_names = "lesson.row_names", "lesson.decoder_tokens"
+    names = {"tokens": side_names[0], "keys": side_names[1]}.get(view.rows, "")
+    arguments = [value, *([names] if names else [])]
+    if figure.square:
+        arguments.append(side_names[1])
+    if figure.scale != "signed":
+        arguments.append(f'scale="{figure.scale}"')
+    if figure.masked:
+        arguments.append("causal=True")
+    return f"lesson.map({', '.join(arguments)})"
 
 
 def translate_comments(code: str, table: Mapping[str, str]) -> str:

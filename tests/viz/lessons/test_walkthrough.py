@@ -181,6 +181,30 @@ def test_correct_answers_match_numbers(walked: Walked) -> None:
         assert chances[0] - chances[1] >= 0.0999
 
 
+def test_wrong_answers_have_reasons(walked: Walked) -> None:
+    for each in walked.said:
+        question = each["question"]
+        if question is None:
+            continue
+        for option, reason in enumerate(each["reasons"]):
+            if option == question["right"]:
+                assert reason is None
+            else:
+                assert reason, (each["lesson"], each["step"], question["options"][option])
+                assert "{" not in reason, reason
+
+
+def test_decoder_rows_and_queries_are_named_by_the_token_before(walked: Walked) -> None:
+    row = walked.look["written"]
+    tokens = walked.translation.decoder_tokens
+    read, written = tokens[row].text.strip(), walked.translation.target_tokens[row].text.strip()
+    for language in LANGUAGES:
+        said = next(each for each in walked.said if each["step"] == "cross" and each["language"] == language)
+        assert f" {read}" in said["phrases"][0]  # "the query comes from the state at the token before"
+        if said["question"]:
+            assert f"{read} → {written}" in said["phrases"][-1]
+
+
 def test_notebook_questions_match_page(walked: Walked, service: Service) -> None:
     """Python and JavaScript have the rules of questions each by themselves."""
     table, asked = phrases("en"), 0

@@ -7,7 +7,7 @@ import { cssColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { valueColour } from '../parts/tooltip.js';
 import { AllTerms } from './glossary.js';
-import { isPersistent, lessonStatus, score } from './progress.js';
+import { answered, isPersistent, lessonStatus, score } from './progress.js';
 import { maxAbs } from './tensor-cache.js';
 
 const TICK = 'M2.5 6.5L5 9l4.500-6';
@@ -40,7 +40,7 @@ export class LessonList {
 
   /** `drawPicture(lesson)` returns a matrix, or null until it is loaded. */
   draw(lessons, drawPicture) {
-    const done = lessons.filter(({ name }) => lessonStatus(name) === 'done').length;
+    const done = lessons.filter((lesson) => lessonStatus(lesson) === 'done').length;
     const { right, all } = score();
     const guesses = all ? [t('lesson_guesses', { right, all })] : [];
     this.title.textContent = t('lesson_title');
@@ -57,7 +57,8 @@ export class LessonList {
 
   row(lesson, matrix) {
     const { name, minutes } = lesson;
-    const status = lessonStatus(name) ?? 'new';
+    const status = lessonStatus(lesson) ?? 'new';
+    const { answered: count, all } = answered(lesson);
     const mark = make(
       'span',
       { class: `mark ${status}`, title: t(`lesson_mark_${status}`) },
@@ -74,6 +75,7 @@ export class LessonList {
       { class: 'end' },
       mark,
       make('span', { class: 'numeric' }, t('lesson_minutes', { count: minutes })),
+      status === 'begun' && count ? make('span', { class: 'numeric' }, t('lesson_answered_of', { count, all })) : null,
       make('span', { class: 'hidden-text' }, t(`lesson_mark_${status}`)),
     );
     const attributes = { type: 'button', class: 'lesson-row', data: { lesson: name } };

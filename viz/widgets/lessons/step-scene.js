@@ -59,6 +59,12 @@ export class StepScene {
     return this.translation.columns(this.kind);
   }
 
+  /** The rows with their names: a row of the decoder reads the token before the one that it writes. */
+  get rowItems() {
+    const { translation, kind } = this;
+    return this.rows.map((token, row) => ({ ...token, read: kind === 'encoder' ? null : translation.previousToken(kind, row) }));
+  }
+
   get key() {
     return Math.min(this.look.key, this.columns.length - 1);
   }

@@ -4,7 +4,7 @@ import { icon, make, isNarrow, fillElements, replace, updateScrollable } from '.
 import { set } from '../core/state.js';
 import { languageName, t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
-import { truncatedFrom } from './captions.js';
+import { aboutLine, truncatedFrom } from './captions.js';
 import { Controls } from './controls.js';
 import { ArchitectureDiagram } from './architecture-diagram.js';
 import { drawFigures } from './tensor-figures.js';
@@ -13,10 +13,12 @@ import { scrollToTitle } from './scroll.js';
 import { stepNumbers } from './step-numbers.js';
 import { phraseValues, noteKey, titleKey, wordsKey, formulaFor } from './step-phrases.js';
 import { drawPickers } from './head-pickers.js';
+import { recordUnasked } from './progress.js';
 import { Question, makeQuestion } from './question.js';
 import { sourceBox } from './source-listing.js';
 import { TrainingView } from './training-view.js';
 
+const BOLD_VALUES = ['token', 'row', 'written', 'read', 'key'];
 const PLAY = 'M5 3.500l9 5.500-9 5.500z';
 const PAUSE = 'M5 4h3v10H5zM10 4h3v10h-3z';
 
@@ -168,6 +170,7 @@ export class StepView {
     const numbers = stepNumbers(scene);
     const values = { ...numbers, ...phraseValues(scene) };
     const question = makeQuestion(options.answeredScene ?? scene); // an answered question keeps its settings
+    if (step.ask && !question) recordUnasked(base);
     const hidesAnswer = Boolean(question) && step.ask.hides_answer && chosenOption === undefined;
     this.base = base;
     this.setTitle(t(titleKey(base, scene.variants(), hidesAnswer)));
@@ -183,7 +186,7 @@ export class StepView {
     this.see.hidden = hidesAnswer || !step.see;
     if (step.see) this.see.textContent = t(`${base}_see`);
     this.see.onclick = () => set({ lesson: step.see });
-    this.question.draw(base, question, options, values);
+    this.question.draw(base, question, { ...options, asksPerSetting: step.ask?.ask_per_setting }, values);
     this.question.element.classList.toggle('first', hidesAnswer);
     replace(this.source, sourceBox(step.code, scene.variants()));
     const count = truncatedFrom(scene);
@@ -203,7 +206,7 @@ export class StepView {
 
   drawWords(base, values, scene, hides) {
     const bold = (name) => make('b', {}, make('bdi', {}, values[name]));
-    const boldValues = Object.fromEntries(['token', 'row', 'written', 'key'].map((name) => [name, bold(name)]));
+    const boldValues = Object.fromEntries(BOLD_VALUES.map((name) => [name, bold(name)]));
     replace(this.words, ...fillElements(t(wordsKey(base, scene, hides), numbersOnly(values)), boldValues));
   }
 
@@ -286,14 +289,4 @@ export class StepView {
   }
 }
 
-/** Caption of the numbers: their tokens and dimension. */
-function aboutLine(step, scene, values) {
-  if (!step.about.length) return null;
-  const tokens = step.about.map((name) => values[name]).filter(Boolean);
-  const parts = [tokens.join(' → ')];
-  if (step.picks.includes('dimension')) parts.push(t('lesson_dimension', { number: scene.look.dimension }));
-  return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, parts.join(' · '))));
-}
-
-const numbersOnly = (values) =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => !['token', 'row', 'written', 'key'].includes(name)));
+const numbersOnly = (values) => Object.fromEntries(Object.entries(values).filter(([name]) => !BOLD_VALUES.includes(name)));
