@@ -29,6 +29,7 @@ from headlight.viz.lessons.wording import (
     fill_phrase,
     find_phrase,
     model_numbers,
+    ordered_steps,
     step_formula,
     variants,
 )
@@ -112,7 +113,7 @@ def notebook(
     )
     cells = [_markdown(title + introduction), _code(_first_cells(session, request, selection))]
     writer = NotebookWriter(session, selection, service)
-    for number, step in enumerate(lesson.steps, start=1):
+    for number, step in enumerate(ordered_steps(lesson.steps, variants(session.model_values())), start=1):
         cells += writer.cells(number, step)
     for number, cell in enumerate(cells):
         cell["id"] = f"{lesson.name}-{number}"
@@ -205,7 +206,8 @@ class NotebookWriter:
             lines.append(words)
         formula = fill_formula(step_formula(step, active).formula, {**numbers, **ids})
         if formula:
-            lines.append(f"$$ {formula} $$")
+            is_stacked = r" \\ " in formula
+            lines.append(rf"$$ \begin{{gathered}} {formula} \end{{gathered}} $$" if is_stacked else f"$$ {formula} $$")
         note = find_phrase(self.table, f"{base}_note", active)
         if note and step.experiment is not None:  # the notes of other steps refer to buttons of the page
             lines.append(fill_phrase(note, values))

@@ -233,10 +233,14 @@ POSITIONS = Lesson(
         Step(
             "wave",
             code=Code(sinusoidal_table, "wavelengths = 10_000 **"),
-            formula=r"PE(p, 2i) = \sin \frac{p}{10000^{2i/d}}",
+            formula=r"PE(p, 2i) = \sin \frac{p}{10000^{2i/d}} \\ PE(p, 2i + 1) = \cos \frac{p}{10000^{2i/d}}",
             numbers=PERIOD,
             formula_variants=(
-                FormulaVariant(("halves",), r"PE(p, i) = \sin \frac{p}{10000^{2i/d}}", PERIOD),
+                FormulaVariant(
+                    ("halves",),
+                    r"PE(p, i) = \sin \frac{p}{10000^{2i/d}} \\ PE(p, d/2 + i) = \cos \frac{p}{10000^{2i/d}}",
+                    PERIOD,
+                ),
                 FormulaVariant(("turns",), r"\theta_i = \frac{p}{10000^{2i/d}}", PERIOD),
             ),
             experiment=Experiment(

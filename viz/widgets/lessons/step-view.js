@@ -8,7 +8,8 @@ import { aboutLine, truncatedFrom } from './captions.js';
 import { Controls } from './controls.js';
 import { ArchitectureDiagram } from './architecture-diagram.js';
 import { drawFigures } from './tensor-figures.js';
-import { formula } from './formula.js';
+import { formula, formulaLines } from './formula.js';
+import { drawProducts } from './product-view.js';
 import { scrollToTitle } from './scroll.js';
 import { stepNumbers } from './step-numbers.js';
 import { phraseValues, noteKey, titleKey, wordsKey, formulaFor } from './step-phrases.js';
@@ -79,7 +80,7 @@ export class StepView {
   // ---------------------------------------------------------------- immediate content
 
   /** Draw what needs no tensors: the step in the diagram, the navigation and the title. */
-  frame({ lesson, stepIndex, part, playing, look, chosenOption }, translation) {
+  frame({ lesson, stepIndex, part, playing, look, chosenOption, normFirst }, translation) {
     const { steps } = lesson;
     const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
     this.back.textContent = t('lesson_back');
@@ -89,7 +90,10 @@ export class StepView {
       const layers = { encoder: translation.layers('encoder'), decoder: translation.layers('decoder') };
       const { source, target } = translation.model;
       const languages = /** @type {[string, string]} */ ([source, target].map((code) => (code ? languageName(code) : '')));
-      this.drawing.draw({ steps, now: stepIndex, layers, sides: languages, go: (step) => this.callbacks.step(step), titles }, isNarrow());
+      this.drawing.draw(
+        { steps, now: stepIndex, layers, normFirst, sides: languages, go: (step) => this.callbacks.step(step), titles },
+        isNarrow(),
+      );
     }
     for (const [button, word] of [
       [this.previous, 'lesson_previous'],
@@ -266,7 +270,8 @@ export class StepView {
       return;
     }
     const width = Math.floor(this.figure.clientWidth) || 600;
-    replace(this.figure, ...drawFigures({ scene, width, pick: this.callbacks.pick, all: whole, training: this.training }));
+    const figures = drawFigures({ scene, width, pick: this.callbacks.pick, all: whole, training: this.training });
+    replace(this.figure, ...figures, drawProducts(scene, width));
   }
 
   drawFormulas(base, scene, { numbers, values, part, hides }) {
@@ -281,8 +286,11 @@ export class StepView {
     const stepwise = step.parts.length > 1 && stepFormula.numbers.length === step.parts.length;
     const lines = stepwise ? [stepFormula.numbers[part]] : stepFormula.numbers;
     const caption = aboutLine(step, scene, values);
-    const formulaElement = stepFormula.formula ? formula(stepFormula.formula, numbers) : null;
-    const general = make('div', { class: 'general' }, formulaElement);
+    const general = make(
+      'div',
+      { class: 'general' },
+      ...formulaLines(stepFormula.formula).map((line) => make('div', {}, formula(line, numbers))),
+    );
     const filled = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line, numbers)));
     replace(this.formulas, general, caption, ...filled, note);
     for (const line of [general, ...filled]) updateScrollable(line, 'Width');
