@@ -41,7 +41,7 @@ const { answered, recordGuess, recordUnasked, setLessonStatus, lessonStatus, sco
 );
 const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
 const { TensorCache, elementwise, products, headSlice, softmax } = await import('../../viz/widgets/lessons/tensor-cache.js');
-const { columnNames, rowNames } = await import('../../viz/widgets/lessons/captions.js');
+const { columnNames, legendEnds, rowNames } = await import('../../viz/widgets/lessons/captions.js');
 const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
 const { formatNumber } = await import('../../viz/widgets/lessons/step-numbers.js');
 const { ExperimentCache } = await import('../../viz/widgets/lessons/experiment-cache.js');
@@ -159,6 +159,12 @@ test('columns of a long sentence are cut around the strongest key of the row', (
   const { places } = columnNames(longScene(), false, { rows: 2, columns: 20, numbers });
   assert.ok(places.includes(15), String(places));
   assert.equal(places.length, 12);
+});
+
+test('a legend ends where the numbers end', () => {
+  assert.deepEqual(legendEnds('signed', 1), ['−1.00', '+1.00']); // sine and cosine
+  assert.deepEqual(legendEnds('positive', 27), ['0', '27']);
+  assert.deepEqual(legendEnds('share', 1), ['0', '1']);
 });
 
 test('a row of the decoder is named by the token read and the token written', () => {

@@ -44,7 +44,7 @@ from headlight.viz.lessons.result_figures import (
 )
 from headlight.viz.lessons.source import source_listing
 from headlight.viz.lessons.train import untrained_numbers
-from headlight.viz.lessons.training_steps import training_figure
+from headlight.viz.lessons.training_steps import corpus_for, training_figure
 from headlight.viz.token_labels import row_labels, token_labels
 
 MASK_MISTAKES = ("late_mask", "ahead", "unmasked")  # visible in the decoder's self-attention
@@ -176,8 +176,8 @@ def sentence_numbers(inputs: ExperimentInput, result: MistakeResult) -> dict[str
 
 def training_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare two toys for training side by side, with the mistake and without it."""
-    name = inputs.values["mistake"]
-    figure, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
+    name, corpus = inputs.values["mistake"], corpus_for(inputs, "toy")
+    figure, models = training_figure(LiveRunSettings(corpus=corpus, mistake=name), LiveRunSettings(corpus=corpus))
     correct = models[-1]
     numbers = untrained_numbers(*correct)
     # The second softmax normalises shares, at best one 1 and zeros, so its loss has this minimum.

@@ -73,7 +73,8 @@ def encodings_experiment(inputs: ExperimentInput) -> ExperimentResult:
         columns = labels if is_bias else [str(dimension) for dimension in range(table.shape[1])]
         scale: Scale = "positive" if encoding == "relative" else "signed"  # buckets are counted from 0
         matrix = table[BIAS_HEAD] if is_bias else table
-        heatmaps.append(Heatmap(encoding_name(encoding), matrix, labels, columns, scale, without_labels=True))
+        title = Phrase("buckets") if encoding == "relative" else encoding_name(encoding)
+        heatmaps.append(Heatmap(title, matrix, labels, columns, scale, without_labels=True))
     return ExperimentResult((SideBySide(heatmaps),), {"length": length})
 
 

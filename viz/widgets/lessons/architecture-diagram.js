@@ -30,8 +30,8 @@ const PRE = {
   'e.norm': [LEFT, 335, SMALL],
   'e.add': [LEFT, 182],
   'e.norm_ff': [LEFT, 157, SMALL],
-  'e.ff': [LEFT, 134],
-  'e.final': [LEFT, 84, SMALL],
+  'e.ff': [LEFT, 136],
+  'e.final': [LEFT, 82, SMALL],
   'd.norm_mask': [RIGHT, 344, SMALL],
   'd.mask': [RIGHT, 321],
   'd.norm_cross': [RIGHT, 275, SMALL],
@@ -56,7 +56,7 @@ const POST = {
 const STREAMS = ['M58 417V60', 'M172 417V60'];
 /** Of each arrangement: residual connections, as the y of their branch and of their sum, and the y of the number of layers. */
 const ARRANGEMENTS = {
-  pre: { parts: PRE, attention: [348, 182], encoder: [[169, 112]], decoder: [[356, 299], [287, 230], [218, 161]], layers: [100, 145] },
+  pre: { parts: PRE, attention: [348, 182], encoder: [[169, 115]], decoder: [[356, 299], [287, 230], [218, 161]], layers: [104, 146] },
   post: { parts: POST, attention: [340, 186], encoder: [[153, 116]], decoder: [[350, 312], [278, 240], [206, 168]], layers: [80, 126] },
 }; // biome-ignore format: a table
 const residualPath = (side, [branch, sum]) => (side === LEFT ? `M58 ${branch}H3V${sum}H52` : `M172 ${branch}H226V${sum}H178`);

@@ -89,14 +89,19 @@ export function shapeText(show, scene, matrix) {
   return [...heads, ...(rows ? [[matrix.rows, rows]] : []), [matrix.columns, 'dimensions']];
 }
 
-/** Colour legend of a scale. */
-export function legend(scale, maximum) {
-  const digits = maximum < 1 ? 2 : 1;
-  const ramp =
-    scale === 'signed'
-      ? colourRamp('difference', formatSigned(-maximum, digits), `+${maximum.toFixed(digits)}`)
-      : colourRamp('headlight', '0', maximum === 1 ? '1' : maximum.toFixed(2));
-  return make('div', { class: 'lesson-legend' }, ramp);
+/**
+ * Colour legend of a scale. `limit`: the number with the last colour; `end`: the largest number, where the legend ends.
+ */
+export function legend(scale, limit, end = limit) {
+  const [low, high] = legendEnds(scale, end);
+  return make('div', { class: 'lesson-legend' }, colourRamp(scale === 'signed' ? 'difference' : 'headlight', low, high, end / limit));
+}
+
+/** The numbers at the ends of a legend. */
+export function legendEnds(scale, end) {
+  const digits = end < 10 ? 2 : 1;
+  if (scale === 'signed') return [formatSigned(-end, digits), `+${end.toFixed(digits)}`];
+  return ['0', Number.isInteger(end) ? String(end) : end.toFixed(2)];
 }
 
 /** Three quarters of the maximum: a few larger values saturate, and the others stay distinguishable. */

@@ -192,7 +192,8 @@ export class StepView {
     this.see.onclick = () => set({ lesson: step.see });
     this.question.draw(base, question, { ...options, asksPerSetting: step.ask?.ask_per_setting }, values);
     this.question.element.classList.toggle('first', hidesAnswer);
-    replace(this.source, sourceBox(step.code, scene.variants()));
+    const trains = Boolean(scene.result?.figures.some(({ form }) => form === 'trains'));
+    replace(this.source, sourceBox(step.code, scene.variants(), trains));
     const count = truncatedFrom(scene);
     this.long.hidden = !count || hidesAnswer;
     if (!this.long.hidden) {

@@ -63,7 +63,7 @@ function drawHeat(figure, { scene, width, pick, all }) {
     caption(tensor, shapeText(tensor, scene, matrix)),
     headButtons,
     heatmap({ ...options, row: band ? null : selectedRow, band, label: tensor.rows === 'stages' ? 108 : 76 }),
-    legend(figure.scale, maxValue),
+    legend(figure.scale, maxValue, figure.scale === 'share' ? 1 : maxAbs(matrix.numbers) || maxValue),
   ];
 }
 
@@ -160,7 +160,7 @@ function drawStack(figure, { scene, width, pick, all }) {
       heatmap({ ...options, label, name: t(`lesson_tensor_${tensor.name}`), pick: onPick }),
     ];
   });
-  return [...parts, legend('signed', maxValue)];
+  return [...parts, legend('signed', maxValue, Math.max(...matrices.map(({ numbers }) => maxAbs(numbers))) || maxValue)];
 }
 
 const SIGNS = { '+': 'plus', '=': 'equals', '×√d': 'times', '×w': 'weighed', norm: 'norm' };
