@@ -21,6 +21,7 @@ import pandas as pd
 from headlight.model.records import FloatArray, Translation, TranslationRequest
 from headlight.model.training.live_run import LiveRun
 from headlight.model.training.live_run_settings import LiveRunSettings
+from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.experiment_server import experiment_function
@@ -92,6 +93,14 @@ class LessonSession:
     def tensor(self, path: str) -> FloatArray:
         """Return a tensor of the sentence and its translation, by the path of its probe, without the batch axis."""
         return decode_array(self._answer(path)["tensors"][path])
+
+    def linear(self, x: FloatArray, path: str) -> FloatArray:
+        """Return x W + b of the linear layer at `path`, with the model's weights: `[tokens, in]` → `[tokens, out]`."""
+        product: FloatArray = x @ self.tensor(f"{path}.weight").T  # nn.Linear stores the transposed matrix
+        try:
+            return product + self.tensor(f"{path}.bias")
+        except PageError:  # a layer without a bias
+            return product
 
     def logits(self) -> list[dict[str, Any]]:
         """Return, per generated token, the best candidates as (token, id, logit) and the log-sum-exp of all logits."""

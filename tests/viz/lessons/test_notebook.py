@@ -133,6 +133,24 @@ def test_masked_map_has_the_columns_that_are_read(service: Service, monkeypatch:
     assert lesson.row_names[1] == f"{lesson.written[0]} → {lesson.written[1]}"
 
 
+@pytest.mark.parametrize("model", SENTENCES)
+def test_walk_notebook_computes_products_with_the_models_matrices(model: str, service: Service) -> None:
+    request = {"text": SENTENCES[model], "model": model}
+    code = "\n".join(
+        texts(written(service, "walk", request=request, look=LOOK | {"encoder": {"layer": 0, "head": 1}}), "code")
+    )
+    for name, layer in (("q", "self_attention.query"), ("o", "self_attention.output"), ("h_1", "feed_forward.wide")):
+        assert f"{name} = lesson.linear(" in code
+        assert f".{layer}" in code
+    assert code.count("np.testing.assert_allclose(q, queries, atol=1e-3)") == 1
+    lesson = LessonSession("walk", SENTENCES[model], model=model, service=service)
+    norm_first = lesson.model_values()["norm_first"]
+    place = f"encoder.layers.0.around_self_attention.{'normed' if norm_first else 'carried'}"
+    by_hand = lesson.linear(lesson.tensor(place), "encoder.layers.0.self_attention.query")
+    heads = lesson.tensor("encoder.layers.0.self_attention.queries")
+    np.testing.assert_allclose(by_hand.reshape(len(by_hand), len(heads), -1).swapaxes(0, 1), heads, atol=1e-4)
+
+
 def test_notebook_cells_leave_the_names_of_python(service: Service) -> None:
     for lesson in LESSONS:
         for code in texts(written(service, lesson.name), "code"):
