@@ -109,6 +109,11 @@ def at_step(choice: str, act: Act | None = None) -> Act:
     return open_it
 
 
+def reveal(page: Page) -> None:
+    """Show the answer of the step's question."""
+    page.click(".lesson-ask .answer .link")
+
+
 def present(page: Page) -> None:
     """Open the step in presentation mode."""
     page.locator(".lesson-kit .link").nth(2).click()
@@ -135,9 +140,18 @@ PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do
     "why": (WIDE, why, True),
     "learn": (WIDE, lesson, False),
     "lesson-question": (SMALL, at_step("walk.cross.0"), False),
-    "lesson-heads": (SMALL, at_step("heads.spread.0", lambda page: page.click(".lesson-ask .answer .link")), False),
+    "lesson-heads": (SMALL, at_step("heads.spread.0", reveal), False),
     "lesson-class": (SMALL, at_step("walk.softmax.3", present), False),
     "chinese": (FOLD | {"locale": "zh-CN"}, ask, False),
+    "zh-hero": (FOLD | {"locale": "zh-CN"}, ask, False),
+    "zh-learn": (WIDE | {"locale": "zh-CN"}, at_step("walk.qkv.0"), False),
+    "zh-mask": (WIDE | {"locale": "zh-CN"}, at_step("walk.mask.0", reveal), False),
+    "zh-why": (WIDE | {"locale": "zh-CN"}, why, False),
+    "zh-phone": (
+        {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "locale": "zh-CN"},
+        point,
+        False,
+    ),
 }
 
 
@@ -150,6 +164,8 @@ def take(browser: Browser, address: str, name: str) -> Path:
     page.set_default_timeout(PATIENCE)
     page.goto(address)
     page.wait_for_selector(".explorer .plot .main-svg")
+    if str(options.get("locale", "")).startswith("zh"):  # the page begins with a Chinese sentence
+        page.wait_for_function("() => document.querySelector('.explorer .columns')?.textContent.includes('喜欢')")
     act(page)
     page.wait_for_timeout(500)  # the shades of the hovered row fade in
     picture = Image.open(io.BytesIO(page.screenshot(full_page=whole)))

@@ -25,6 +25,9 @@ export function formula(source, numbers = {}) {
   return math;
 }
 
+/** The lines of a formula: TeX separates them by two backslashes. */
+export const formulaLines = (source) => source.split(/\s*\\\\\s*/).filter(Boolean);
+
 /** Split a formula into items `[kind, text]`. */
 export function parseFormula(source, numbers = {}) {
   const items = [];
