@@ -9,7 +9,7 @@ import { LargeModel } from './large-model.js';
 import { LessonData } from './lesson-data.js';
 import { ModelPicture } from './model-picture.js';
 import { cross, mask, sidesAreRight } from './part-decoder.js';
-import { drawNote, taskText } from './part-notes.js';
+import { drawNote, drawTask } from './part-notes.js';
 import { heads, mix, network, qkv, scores, words } from './part-products.js';
 import { next, norm, positions, residual, scale, softmax, wordName } from './part-tables.js';
 import { withSubscripts } from './product-scheme.js';
@@ -113,7 +113,7 @@ export class BuildPage {
     this.element.dataset.part = part;
     withSubscripts(this.idea, t(`build_idea_${part}`));
     this.drawOperation();
-    withSubscripts(this.task, taskText(this));
+    drawTask(this);
     this.drawViews();
     this.code.draw(data, state, { isRunning: this.isRunning });
     this.picture.draw(data, state, this.writtenWords());

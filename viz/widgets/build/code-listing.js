@@ -59,11 +59,7 @@ export class CodeListing {
   candidate(text, line) {
     const isChosen = line?.text === text;
     const status = isChosen ? (line.passes ? 'passes' : 'fails') : '';
-    return make(
-      'button',
-      { type: 'button', class: status, 'aria-pressed': String(isChosen), onclick: () => this.run(text) },
-      text,
-    );
+    return make('button', { type: 'button', class: status, 'aria-pressed': String(isChosen), onclick: () => this.run(text) }, text);
   }
 
   /** A line with its shape; `{part}` is the chosen line of the current part, the right one of a built part, or dots. */

@@ -71,7 +71,15 @@ const CELLS = {
   softmax: (scene) => {
     const scores = numbersOf(scene, 'scores', scene.row);
     const weights = softmax(scores, scene.allowed(scene.row));
-    return { columns: keyLabels(scene), rows: [['s', scores], ['eˢ', scores.map(Math.exp)], ['softmax', weights]], result: null };
+    return {
+      columns: keyLabels(scene),
+      rows: [
+        ['s', scores],
+        ['eˢ', scores.map(Math.exp)],
+        ['softmax', weights],
+      ],
+      result: null,
+    };
   },
   mix: (scene) => {
     const weights = softmax(numbersOf(scene, 'scores', scene.row), scene.allowed(scene.row));

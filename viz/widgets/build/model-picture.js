@@ -33,7 +33,8 @@ const SOCKETS = [
   ['cross', DECODER, 366, COLUMN, 34],
   ['next', DECODER, 116, COLUMN, 32],
 ];
-const LINES = [`M${ENCODER_MIDDLE} 690V236`, `M${DECODER_MIDDLE} 690V52`, `M${ENCODER_MIDDLE} 224V208H136V383H148`];
+const ENCODER_WIRES = [`M${ENCODER_MIDDLE} 690V236`, `M${ENCODER_MIDDLE} 236V208H136V383H148`];
+const decoderWire = (end) => `M${DECODER_MIDDLE} 690V${end}`;
 
 export class ModelPicture {
   /** `open(part)`: a socket was chosen. */
@@ -72,7 +73,7 @@ export class ModelPicture {
     const box = (x, y, height) => svg('rect', { class: 'frame', x, y, width: COLUMN, height, rx: 8 });
     const text = (content, x, y, kind = 'caption') => svg('text', { class: kind, x, y, 'text-anchor': 'middle' }, content);
     return [
-      ...LINES.map((path) => svg('path', { class: 'wire', d: path })),
+      ...[...ENCODER_WIRES, decoderWire(written ? 52 : 132)].map((path) => svg('path', { class: 'wire', d: path })),
       box(ENCODER, 346, 230),
       box(DECODER, 500, 76),
       text(data.words.join(' '), ENCODER_MIDDLE, 712),
@@ -83,7 +84,9 @@ export class ModelPicture {
     ];
   }
 
-  socket([part, x, y, width, height], index, status) {
+  /** @param {any} place of `SOCKETS` @param {number} index @param {(part: string) => string} status */
+  socket(place, index, status) {
+    const [part, x, y, width, height] = place;
     const name = t(`build_part_${part}`);
     const group = svg(
       'g',

@@ -10,10 +10,7 @@ import { RowDrawing } from './row-drawing.js';
 import { formatNumber } from './sums.js';
 
 /** A decoder row's name carries the word it has read and the word it writes. */
-export const rowName = (read, written) => [
-  make('i', {}, `${wordName(read)} → `),
-  make('b', {}, wordName(written)),
-];
+export const rowName = (read, written) => [make('i', {}, `${wordName(read)} → `), make('b', {}, wordName(written))];
 
 export const rowText = (read, written) => `${wordName(read)} → ${wordName(written)}`;
 
@@ -48,9 +45,9 @@ export function mask({ data, state, toggleMask }) {
     'div',
     { class: 'product', role: 'group', style: `grid-template-columns: max-content repeat(${readWords.length}, var(--cell))` },
     make('span', {}),
-    ...readWords.map((word) => make('span', { class: 'column-name' }, wordName(word))),
+    ...readWords.map((word) => make('span', { class: 'column-word' }, wordName(word))),
     ...readWords.flatMap((word, row) => [
-      make('span', { class: 'row-name' }, ...rowName(word, writtenWords[row])),
+      make('span', { class: 'row-word' }, ...rowName(word, writtenWords[row])),
       ...readWords.map((_, column) => cell(row, column)),
     ]),
   );
@@ -108,7 +105,11 @@ function crossMap(data) {
     light: (at) => lightCell(element, at),
     start: [data.answer.written_row, 2],
     sum: ([row, column]) => [
-      t('build_cross_sum', { row: rowText(names[row][0], names[row][1]), column: data.words[column], number: formatNumber(weights[row][column]) }),
+      t('build_cross_sum', {
+        row: rowText(names[row][0], names[row][1]),
+        column: data.words[column],
+        number: formatNumber(weights[row][column]),
+      }),
     ],
   };
 }

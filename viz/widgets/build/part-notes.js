@@ -6,18 +6,18 @@ import { maskReason } from './mistakes.js';
 import { rowText, sidesAreRight } from './part-decoder.js';
 import { withSubscripts } from './product-scheme.js';
 
-/** What the reader has to do in a part. */
-export function taskText({ data, state, operation }) {
-  if (state.part === 'cross') return crossTask(state, operation);
-  const values = { word: data.word };
+/** Draw what the reader has to do in a part, with the words that it is about in bold. */
+export function drawTask({ data, state, operation, task }) {
+  const [key, values] = state.part === 'cross' ? crossTask(state, operation) : [`build_task_${state.part}`, { word: data.word }];
   if (state.part === 'next') values.row = rowText(data.readWords[data.answer.written_row], '?');
-  return t(`build_task_${state.part}`, values);
+  const parts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, make('b', {}, value)]));
+  withSubscripts(task, t(key), parts);
 }
 
 function crossTask(state, operation) {
-  if (state.view === 'sides') return t(sidesAreRight(state.sides) ? 'build_task_cross_map' : 'build_task_cross');
+  if (state.view === 'sides') return [sidesAreRight(state.sides) ? 'build_task_cross_map' : 'build_task_cross', {}];
   const { source, read, write } = operation.drawing.row;
-  return t('build_task_draw', { sentence: source.join(''), row: rowText(read, write) });
+  return ['build_task_draw', { sentence: source.join(''), row: rowText(read, write) }];
 }
 
 /** Draw the line below the numbers. `field`: the field that was filled last. */

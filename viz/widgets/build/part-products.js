@@ -92,12 +92,9 @@ export function mix({ data, fields }) {
     size: 'wide',
     field: (row, column) =>
       row === data.row
-        ? fields.input(
-            `${column}`,
-            data.ofHead('encoder.mixed')[row][column],
-            t('build_field', { word: data.word, number: column + 1 }),
-            { mistake: (value) => wrongMixture(value, values, row, column) },
-          )
+        ? fields.input(`${column}`, data.ofHead('encoder.mixed')[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+            mistake: (value) => wrongMixture(value, values, row, column),
+          })
         : null,
     sum: (row, column, isHidden) => largestTerms(weights[row], columnOf(values, column), isHidden),
   });
@@ -147,17 +144,18 @@ export function network({ data, fields }) {
             mistake: (value) => wrongHidden(value, products[row][column]) ?? wrongProduct(value, x, matrix, row, column),
           })
         : null,
-    sum: (row, column, isHidden) => [
-      `max(0, ${formatProducts(
-        x[row].map((number) => Number(number.toFixed(2))),
-        columnOf(matrix, column),
-      )}) = `,
-      result(hidden[row][column], isHidden),
-    ],
+    sum: (row, column, isHidden) => {
+      const sum = formatProducts(x[row].map(rounded), columnOf(matrix, column));
+      return [`max(0, ${sum}) = `, result(hidden[row][column], isHidden)];
+    },
   });
 }
 
-/** A scheme with its sum line. `sum(row, column, isHidden)`: other children for the sum. */
+/**
+ * A scheme with its sum line.
+ * @param {any} data
+ * @param {any} options of the scheme; `sum(row, column, isHidden)`: other children for the sum
+ */
 function product(data, { sum, ...scheme }) {
   const result_ = scheme.result ?? multiply(scheme.left, scheme.top);
   const isTooWide = isNarrow() && scheme.left[0].length + result_[0].length > NARROW_CELLS;

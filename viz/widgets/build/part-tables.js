@@ -151,8 +151,7 @@ export function next({ data, fields }) {
 /** "start" and "end" in the page's language; other words as they are. */
 export const wordName = (word) => (word === 'start' || word === 'end' ? t(`build_${word}`) : word);
 
-const bar = (share) =>
-  make('span', { class: 'bar', 'aria-hidden': 'true', style: `width: ${share ? Math.max(1, share * 100) : 0}%` });
+const bar = (share) => make('span', { class: 'bar', 'aria-hidden': 'true', style: `width: ${share ? Math.max(1, share * 100) : 0}%` });
 
 /** A table of numbers whose rows can be pointed at. */
 function numberTable(names, rows, foot = null) {

@@ -1,7 +1,7 @@
 // A product of matrices as a scheme: the right matrix stands above the result and the left one beside it, so that the
 // row and the column of a cell meet in the cell.
 
-import { make, replace } from '../core/dom.js';
+import { fillElements, make, replace } from '../core/dom.js';
 import { scaleColour } from '../core/theme.js';
 import { formatNumber, matrixDecimals } from './sums.js';
 
@@ -42,7 +42,7 @@ export function productScheme(scheme) {
   if (captions.top) element.append(caption(captions.top, place(1, first, result[0].length)));
   scheme.columns?.forEach((name, column) => {
     const row = top ? 2 : 1;
-    element.append(make('span', { class: 'column-name', data: { column: String(column) }, style: place(row, first + column) }, name));
+    element.append(make('span', { class: 'column-word', data: { column: String(column) }, style: place(row, first + column) }, name));
   });
   if (top) element.append(...topCells(scheme, place, first, topStart));
   const resultStart = (top ? topStart + top.length : 1) + 1;
@@ -55,16 +55,17 @@ export function productScheme(scheme) {
 
 const caption = (children, style) => make('span', { class: 'matrix-name', style }, ...children);
 
+/** @param {any} scheme */
 function topCells({ top, topRows }, place, first, start) {
   const digits = Math.min(2, matrixDecimals(top));
   return top.flatMap((row, index) => [
     topRows
-      ? make('span', { class: 'row-name top-row', style: `grid-row: ${start + index}; grid-column: 1 / ${first}` }, topRows[index])
+      ? make('span', { class: 'row-word top-row', style: `grid-row: ${start + index}; grid-column: 1 / ${first}` }, topRows[index])
       : '',
     ...row.map((number, column) =>
       make(
         'span',
-        { class: 'cell top', data: { top: String(column) }, style: place(start + index, first + column) },
+        { class: 'cell above', data: { top: String(column) }, style: place(start + index, first + column) },
         formatNumber(number, digits),
       ),
     ),
@@ -78,18 +79,20 @@ function rowCells(scheme, place, first, start) {
   return result.flatMap((numbers, row) => [
     make(
       'span',
-      { class: `row-name ${row === askingRow ? 'asking' : ''}`, data: { row: String(row) }, style: place(start + row, 1) },
+      { class: `row-word ${row === askingRow ? 'asking' : ''}`, data: { row: String(row) }, style: place(start + row, 1) },
       ...rows[row],
     ),
-    ...(left ?? []).slice(row, row + 1).flatMap((leftRow) =>
-      leftRow.map((number, column) =>
-        make(
-          'span',
-          { class: 'cell', data: { left: String(row) }, style: place(start + row, 2 + column) },
-          formatNumber(number, leftDigits),
+    ...(left ?? [])
+      .slice(row, row + 1)
+      .flatMap((leftRow) =>
+        leftRow.map((number, column) =>
+          make(
+            'span',
+            { class: 'cell', data: { left: String(row) }, style: place(start + row, 2 + column) },
+            formatNumber(number, leftDigits),
+          ),
         ),
       ),
-    ),
     ...numbers.map((number, column) => resultCell(scheme, row, column, number, digits, place(start + row, first + column))),
   ]);
 }
@@ -153,7 +156,7 @@ export function additionScheme({ a, b, sum, rows, askingRow, names, field, cellN
       return resultCell(scheme, index, column, number, matrixDecimals([[number]]), '');
     });
     element.append(
-      make('span', { class: `row-name ${index === askingRow ? 'asking' : ''}` }, ...row),
+      make('span', { class: `row-word ${index === askingRow ? 'asking' : ''}` }, ...row),
       ...numbers(a, 'a'),
       make('span', { class: 'sign' }, '+'),
       ...numbers(b, 'b'),
@@ -172,10 +175,13 @@ export function lightAddends(element, at) {
   for (const number of element.querySelectorAll(`[data-a="${cell}"], [data-b="${cell}"]`)) number.classList.add('lit');
 }
 
-/** Text with subscripts after an underscore: "W_O" → W with a subscript O. */
-export function withSubscripts(element, text) {
-  const pieces = text.split(/(_[A-Za-z0-9]+)/);
-  return replace(element, ...pieces.map((piece) => (piece.startsWith('_') ? make('sub', {}, piece.slice(1)) : piece)));
+/** Text with subscripts after an underscore, "W_O" → W with a subscript O, and with elements for `{name}`. */
+export function withSubscripts(element, text, parts = {}) {
+  const lower = (piece) => (piece.startsWith('_') ? make('sub', {}, piece.slice(1)) : piece);
+  const pieces = fillElements(text, parts).flatMap((piece) =>
+    typeof piece === 'string' ? piece.split(/(_[A-Za-z0-9]+)/).map(lower) : [piece],
+  );
+  return replace(element, ...pieces);
 }
 
 /** A matrix's name with its shape. */

@@ -63,7 +63,11 @@ export class RowDrawing {
         make('span', { class: 'mine', style: `height: ${height * 100}%` }),
         barsCompared ? make('span', { class: 'both', style: `height: ${Math.min(height, weight) * 100}%` }) : null,
         barsCompared ? make('span', { class: 'true', style: `height: ${weight * 100}%` }) : null,
-        make('span', { class: 'number', style: `bottom: calc(${labelAt * 100}% + 6px)` }, formatNumber(barsCompared ? weight : shares[index])),
+        make(
+          'span',
+          { class: 'number', style: `bottom: calc(${labelAt * 100}% + 6px)` },
+          formatNumber(barsCompared ? weight : shares[index]),
+        ),
       );
     });
   }

@@ -4,7 +4,7 @@ import { make, replace, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { formatNumber } from './sums.js';
 
-const CHART = { step: 26, left: 13, height: 72, top: 18, bottom: 62, floor: 66 };
+const CHART = { step: 23.6, left: 12, height: 72, top: 18, bottom: 62, floor: 66 };
 const LOSS_RANGE = [0.005, 2.2];
 const MAX_WORDS = 7;
 
@@ -129,7 +129,9 @@ export class StageResults {
   removedText(data, variant) {
     const whole = data.variant('cross');
     const starts = t('build_starts', { perfect: variant.perfect_starts, starts: variant.starts, whole: whole.perfect_starts });
-    return variant.failing_is_shown || !variant.failing ? `${this.rightText(data, variant)} ${starts}` : `${t('build_other_start')} ${starts}`;
+    return variant.failing_is_shown || !variant.failing
+      ? `${this.rightText(data, variant)} ${starts}`
+      : `${t('build_other_start')} ${starts}`;
   }
 
   drawButtons(data, state, canPut) {
