@@ -20,7 +20,7 @@ export class CodeListing {
     this.own.addEventListener('keydown', (event) => event.key === 'Enter' && this.runOwn());
     this.button = make('button', { type: 'button', class: 'run-line', onclick: () => this.runOwn() });
     this.form = make('div', { class: 'own' }, this.own, this.button);
-    this.verdict = make('div', { class: 'verdict', role: 'status' });
+    this.verdict = make('div', { class: 'line-verdict', role: 'status' });
     this.element = make(
       'section',
       { class: 'build-code' },
@@ -89,7 +89,7 @@ export class CodeListing {
 
   drawVerdict(data, state, isRunning) {
     const line = state.lines[state.part];
-    this.verdict.className = `verdict ${!line || isRunning ? '' : line.passes ? 'passes' : 'fails'}`;
+    this.verdict.className = `line-verdict ${!line || isRunning ? '' : line.passes ? 'passes' : 'fails'}`;
     if (isRunning) return replace(this.verdict, t('build_running'));
     if (!line) return replace(this.verdict);
     replace(this.verdict, ...verdictContent(line, data, state));

@@ -6,6 +6,7 @@ import { formatNumber, isRight, readSum } from './sums.js';
 /**
  * @typedef {object} FieldOptions
  * @property {number} [tolerance]
+ * @property {number} [digits] of a right number
  * @property {(value: number) => any} [mistake] the reason of a wrong number, or null
  */
 
@@ -29,7 +30,7 @@ export class Fields {
     this.fields.set(key, { expected, ...options });
     const text = this.state.text(key);
     const status = this.status(key);
-    const value = status === 'right' ? formatNumber(expected) : text.replace(/-/g, '−');
+    const value = status === 'right' ? formatNumber(expected, options.digits ?? 2) : text.replace(/-/g, '−');
     const input = make('input', {
       class: `number-field ${status}`,
       'aria-label': label,

@@ -24,6 +24,8 @@ export function words({ data, fields }) {
     field: (row, column) =>
       row === data.row && column < 2
         ? fields.input(`${column}`, data.embedded[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+            digits: 1,
+            digits: 1,
             mistake: (value) => wrongWord(value, table, names, data.word, column),
           })
         : null,
