@@ -47,7 +47,7 @@ def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Pa
         paths += [path for path in (root / package).rglob("*") if path.suffix in CODE]
     assets = root / "assets"
     paths += [assets / "first.json", assets / "models" / "hub.json"]
-    paths += [path for name in ("words", "faithfulness", "atlas") for path in (assets / name).glob("*.json")]
+    paths += [path for name in ("words", "faithfulness", "atlas", "lesson") for path in (assets / name).glob("*.json")]
     paths += (assets / "pictures").glob("*.png")
     paths += [assets / "corpora" / f"{name}.tsv" for name in CORPORA]
     for name in dict.fromkeys((*MODELS, *extra_models)):

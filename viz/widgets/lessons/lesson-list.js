@@ -1,6 +1,7 @@
 // The list of lessons. Each item has a picture of the current sentence's tensors, a description, a duration and
 // the progress.
 
+import { buildRow } from '../build/build-lesson.js';
 import { icon, make, replace } from '../core/dom.js';
 import { set } from '../core/state.js';
 import { cssColour } from '../core/theme.js';
@@ -57,7 +58,7 @@ export class LessonList {
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);
     this.glossary.draw();
-    replace(this.rows, ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
+    replace(this.rows, buildRow(this.open), ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
   }
 
   row(lesson, matrix) {

@@ -1,6 +1,7 @@
 // The Learn tab: the list of lessons, or one lesson at a step.
 
-import { make } from '../core/dom.js';
+import { BUILD, makeBuildPage } from '../build/build-lesson.js';
+import { make, onWidthChange } from '../core/dom.js';
 import { parsePermalink } from '../core/permalink.js';
 import { on, set, state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
@@ -29,7 +30,7 @@ export async function mount(root, server) {
 }
 
 class LessonPlayer {
-  constructor(root, lessons, { tensors, experiments, training, notebook }) {
+  constructor(root, lessons, { tensors, experiments, training, notebook, build }) {
     this.root = root;
     this.lessons = lessons;
     this.tensors = tensors;
@@ -58,17 +59,14 @@ class LessonPlayer {
     this.view = new StepView(callbacks, training);
     this.kit = new ClassKit(notebook);
     this.view.element.append(this.kit.element);
+    this.build = makeBuildPage(this, build);
     this.notice = make('p', { class: 'quiet' });
-    root.append(this.notice, this.list.element, this.view.element);
+    root.append(this.notice, this.list.element, this.view.element, this.build.element);
     on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     document.addEventListener('keydown', (event) => handleKey(event, this));
     addEventListener('headlight-link', () => parseLessonLink(parsePermalink().lesson ?? '').asks && this.answers.clear());
-    let width = innerWidth;
-    addEventListener('resize', () => {
-      if (innerWidth !== width) this.show(); // on phones the browser bars change the height while scrolling
-      width = innerWidth;
-    });
+    onWidthChange(() => this.show());
     this.show();
   }
 
@@ -206,10 +204,13 @@ class LessonPlayer {
     if (state.tab !== 'learn') return this.pauseHidden();
     const { translation } = state;
     const { lesson } = this;
-    this.notice.textContent = translation ? '' : t('lesson_no_sentence');
-    this.list.element.hidden = Boolean(lesson) || !translation;
+    const isBuild = this.choice.lesson === BUILD; // it has its own page and its own sentence
+    this.build.element.hidden = !isBuild;
+    this.notice.textContent = translation || isBuild ? '' : t('lesson_no_sentence');
+    this.list.element.hidden = Boolean(lesson) || isBuild || !translation;
     this.view.element.hidden = !lesson || !translation;
-    if (!translation) return;
+    if (isBuild) this.build.show(this.choice.step);
+    if (!translation || isBuild) return;
     const turn = ++this.turn;
     if (!lesson) {
       this.pauseHidden();
