@@ -77,7 +77,10 @@ const REQUESTS = {
     { text: 'Das Kraftfahrzeughaftpflichtversicherungsgesetz, 3,14 🚀 €!' },
   ],
   'zh-en': [{ text: '我昨天看見的狗在桌子下面睡覺。' }, { text: '他说：“你好。”' }],
-  toy: [{ text: 'ich mag dich', max_length: 1 }, { text: 'der hund bellt', max_length: 9 }],
+  toy: [
+    { text: 'ich mag dich', max_length: 1 },
+    { text: 'der hund bellt', max_length: 9 },
+  ],
 };
 
 for (const [name, requests] of Object.entries(REQUESTS)) {

@@ -13,7 +13,7 @@ export const python = (code, ...values) =>
   );
 
 globalThis.headlightTables = python(
-  'import json; from headlight.viz.export.engine_tables import engine_tables; print(json.dumps(engine_tables()))',
+  'import json; from headlight.viz.static_site.engine_tables import engine_tables; print(json.dumps(engine_tables()))',
 );
 
 const { Transformer } = await import('../../viz/widgets/engine/transformer.js');

@@ -12,6 +12,10 @@ declare var headlightTables: {
 declare var headlightModules: Record<string, any>;
 /** In a saved page: what it shows. */
 declare var headlightData: any;
+/** On a page without a server: the engine, the models and the widgets. */
+declare var headlightSite: any;
+/** In the service worker of such a page: its files. */
+declare var headlightFiles: { version: string; first: string[] };
 /** On a page that a server serves: what Gradio says of it. */
 declare var gradio_config: any;
 declare var Plotly: any;

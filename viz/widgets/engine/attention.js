@@ -5,7 +5,8 @@
  * @typedef {{ kind: Kind, layer: number, heads: number, rows: number, keys: number, start: number, allowed: Uint8Array | null }} MapShape
  *   `rows` queries and `keys` keys; `start`: position of the first query; `allowed`: keys that are not hidden; null: all
  * @typedef {{ scores?: (scores: Float32Array, shape: MapShape) => void,
- *   weights?: (weights: Float32Array, shape: MapShape, which: number) => void }} Edits
+ *   weights?: (weights: Float32Array, shape: MapShape, which: number) => void,
+ *   observe?: (queries: Float32Array, keys: Float32Array, scores: Float32Array, shape: MapShape) => void }} Edits
  *   functions that change scores or weights, [head, row, key], in place; `which`: index of the hypothesis
  */
 
@@ -68,6 +69,7 @@ function maskedSoftmax(scores, shape) {
 export function attentionWeights(queries, keys, shape, scale, edits, which) {
   const scores = attentionScores(queries, keys, shape, scale);
   edits?.scores?.(scores, shape);
+  edits?.observe?.(queries, keys, scores, shape);
   maskedSoftmax(scores, shape);
   edits?.weights?.(scores, shape, which);
   return scores;

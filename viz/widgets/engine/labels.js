@@ -95,3 +95,9 @@ export function tokenLabels(tokens) {
     return { text: dot + truncate(text), full: dot + text, joined };
   });
 }
+
+/** The label of a candidate token; without a leading space it continues the word. */
+export function candidateLabel(text) {
+  const [first] = text;
+  return (first !== undefined && isLetter(first) ? tables.labels.dot : '') + truncate(makeVisible(text));
+}

@@ -16,7 +16,7 @@ import { BeamSearch, SingleSearch, logSoftmax, topIds } from './search.js';
 const kinds = /** @type {const} */ (['encoder', 'decoder', 'cross']);
 
 /** Maps of other sentences that heads borrow, by sentence. */
-async function borrowedMaps(model, request, limits, control) {
+export async function borrowedMaps(model, request, limits, control) {
   const maps = new Map();
   for (const { action, text } of request.interventions) {
     if (action !== 'borrow' || maps.has(text)) continue;

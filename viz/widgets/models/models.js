@@ -26,11 +26,12 @@ const OPEN = ['Scores', 'What it cannot do', 'How it learnt'];
 /** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
   await ready;
-  new ModelsTab(element, server.model_cards);
+  new ModelsTab(element, server.model_cards, Boolean(server.list_models));
 }
 
 class ModelsTab {
-  constructor(root, getCards) {
+  /** `addsModels`: whether visitors or the administrator can add models. */
+  constructor(root, getCards, addsModels) {
     this.getCards = getCards;
     this.cards = null;
     this.expandedCards = new Set();
@@ -39,6 +40,7 @@ class ModelsTab {
     this.ownModels = new OwnModels();
     this.error = make('p', { class: 'error', role: 'alert' });
     this.list = make('div', { class: 'cards' });
+    this.ownModels.element.hidden = !addsModels;
     root.append(this.title, this.error, make('div', { class: 'columns' }, this.list, this.ownModels.element));
     on(['translation'], () => this.mark());
     on(['hubAway'], () => this.cards && state.tab === 'models' && this.draw());
