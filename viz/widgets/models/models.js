@@ -26,12 +26,11 @@ const OPEN = ['Scores', 'What it cannot do', 'How it learnt'];
 /** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
   await ready;
-  new ModelsTab(element, server.model_cards, Boolean(server.list_models));
+  new ModelsTab(element, server.model_cards);
 }
 
 class ModelsTab {
-  /** `addsModels`: whether visitors or the administrator can add models. */
-  constructor(root, getCards, addsModels) {
+  constructor(root, getCards) {
     this.getCards = getCards;
     this.cards = null;
     this.expandedCards = new Set();
@@ -40,7 +39,6 @@ class ModelsTab {
     this.ownModels = new OwnModels();
     this.error = make('p', { class: 'error', role: 'alert' });
     this.list = make('div', { class: 'cards' });
-    this.ownModels.element.hidden = !addsModels;
     root.append(this.title, this.error, make('div', { class: 'columns' }, this.list, this.ownModels.element));
     on(['translation'], () => this.mark());
     on(['hubAway'], () => this.cards && state.tab === 'models' && this.draw());
