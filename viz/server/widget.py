@@ -6,6 +6,7 @@ rendered as text.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gradio as gr
@@ -18,6 +19,7 @@ LOADER = (
     ".then(({ modules }) => modules['MODULE.js'].mount({"
     "element, trigger, props, watch, server: modules['core/server.js'].server}));"
 )
+MODULE_OF_LOADER = re.compile(r"modules\['([\w/-]+)\.js'\]\.mount")
 
 
 def widget(module: str, name: str = "", *, value: str = "", **props: Any) -> gr.HTML:
@@ -36,3 +38,9 @@ def widget(module: str, name: str = "", *, value: str = "", **props: Any) -> gr.
         elem_id=f"widget-{name}",
         **props,
     )
+
+
+def widget_module(component: gr.HTML) -> str:
+    """Return the module that renders a widget, or an empty text for any other element."""
+    match = MODULE_OF_LOADER.search(component.js_on_load or "")
+    return match[1] if match else ""
