@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, Route
 
 from tests.browser.acting import wait_for_translation
 from tests.browser.conftest import PATIENCE, Visit, newcomer
+from tests.browser.polling import wait_for_function
 
 MOST = 42  # requests, Gradio's own 35 among them
 LONG = " ".join(["Der alte Mann wohnt hier."] * 8)
@@ -33,7 +34,7 @@ def without_plotly(
         page.route("**/plotly.js", lambda route: held.append(route))  # Playwright wants a plain function
         page.goto(f"{address}{hash_}", wait_until="commit")  # a page counts as loaded only when Plotly is there
         page.wait_for_selector(QUICK)
-        page.wait_for_function("() => document.querySelector('.explorer .plot > canvas').width > 0")
+        wait_for_function(page, "() => document.querySelector('.explorer .plot > canvas').width > 0")
         yield page, held
 
 
