@@ -40,17 +40,36 @@ LEAKS = ("Traceback", 'File "', "site-packages", "object at 0x")
 
 # ---------------------------------------------------------------- strategies
 
-WORDS = st.sampled_from(["ich", "mochte", "ein", "bier", "<b>", "${x}", "{{x}}", "\u202e", "\ud800", "\x00", "😀", "’", "\\u"])
+WORDS = st.sampled_from(
+    ["ich", "mochte", "ein", "bier", "<b>", "${x}", "{{x}}", "\u202e", "\ud800", "\x00", "😀", "’", "\\u"]
+)
 TEXTS = st.one_of(st.lists(WORDS, max_size=8).map(" ".join), st.text(max_size=60))
 NUMBERS = st.one_of(st.integers(-3, 300), st.integers(), st.floats(), st.sampled_from([1e308, -0.0, 2**53, 0.1]))
 SCALARS = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS)
 ANYTHING = st.recursive(
-    SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)), max_leaves=8
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
+    max_leaves=8,
 )
-NAMES = (
-    "text model beam_size length_penalty temperature seed n_best max_length top_k top_p no_repeat target prefix "
-    "source_language target_language interventions back_weight"
-).split()
+NAMES = [
+    "text",
+    "model",
+    "beam_size",
+    "length_penalty",
+    "temperature",
+    "seed",
+    "n_best",
+    "max_length",
+    "top_k",
+    "top_p",
+    "no_repeat",
+    "target",
+    "prefix",
+    "source_language",
+    "target_language",
+    "interventions",
+    "back_weight",
+]
 OTHER_ACTIONS = ("drag", "copy", "borrow", "zero", "no_positions", "shuffle", "shift", "mask", "erase", "swap")
 INDICES = st.one_of(st.integers(-1, 4), st.none(), st.integers(9_990, 10_010))
 
@@ -153,7 +172,9 @@ def widget_calls(options: Options, log: Log) -> Iterator[Check]:
     page = build_page(TOY)
     names = sorted(page.calls.calls)
     request = st.one_of(st.just({"text": "ein bier", "model": "toy"}), requests(), ANYTHING)
-    keys = "request other text model kind layer head row column theme language form lesson method place name values state"
+    keys = (
+        "request other text model kind layer head row column theme language form lesson method place name values state"
+    )
     values = st.dictionaries(st.sampled_from(keys.split()), st.one_of(st.integers(-1, 3), TEXTS, ANYTHING), max_size=6)
     counts: Counter[str] = Counter()
 

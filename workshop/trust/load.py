@@ -29,7 +29,9 @@ SCHOOL, NEIGHBOUR, OTHER = "203.0.113.5", "198.51.100.7", "192.0.2.9"
 PATIENCE = 600.0  # seconds for one answer
 BUSY = {"line_full", "cluster_busy"}
 MAX_IDLE_RATIO = 1.5  # of a neighbour beside idle sockets
-MAX_CROWD_RATIO = 8.0  # of a neighbour beside a crowd: two computations run at once, and the crowd is one of two addresses
+MAX_CROWD_RATIO = (
+    8.0  # of a neighbour beside a crowd: two computations run at once, and the crowd is one of two addresses
+)
 SHARE_SPEED = 3.0  # of a visitor in a crowd: at most so many times the time that the crowd takes one after another
 IDLE_SOCKETS, HALF_HEADERS = 1000, 200
 KEYS_PER_SECOND = 4
@@ -104,7 +106,9 @@ class Bench:
             raise RuntimeError(f"The neighbour got {dict(neighbour.outcomes)}.")
         return await task, statistics.median(neighbour.seconds) / alone
 
-    async def crowd(self, visitors: list[Visitor], requests: int, act: Callable[[Visitor, str], Awaitable[None]]) -> str:
+    async def crowd(
+        self, visitors: list[Visitor], requests: int, act: Callable[[Visitor, str], Awaitable[None]]
+    ) -> str:
         """Let visitors send requests one after another; return the percentiles as ratios to a visitor alone."""
 
         async def visit(visitor: Visitor, texts: list[str]) -> None:
@@ -136,7 +140,9 @@ async def crowds(bench: Bench, options: Options, log: Log) -> list[Check]:
     checks = []
     for name, crowd, requests, act in kinds:
         alone = statistics.median(await bench.alone())
-        outcome, ratio = await bench.beside(lambda crowd=crowd, requests=requests, act=act: bench.crowd(crowd, requests, act))
+        outcome, ratio = await bench.beside(
+            lambda crowd=crowd, requests=requests, act=act: bench.crowd(crowd, requests, act)
+        )
         waits = [seconds / alone for visitor in crowd for seconds in visitor.seconds]
         p50, p95 = percentile(waits, 0.5), percentile(waits, 0.95)
         asked = len(crowd) * requests
@@ -204,7 +210,11 @@ async def typists_and_importance(bench: Bench, options: Options, log: Log) -> li
     analyses = 4 if options.quick else 20
 
     async def analyse(number: int) -> bool:
-        body = {"session": f"i{number}", "ticket": "", "values": {"request": {"text": next(bench.texts), "model": "de-en"}}}
+        body = {
+            "session": f"i{number}",
+            "ticket": "",
+            "values": {"request": {"text": next(bench.texts), "model": "de-en"}},
+        }
         while True:
             reply = await bench.client.post(f"{CALL}measure_importance", json=body, headers={"x-forwarded-for": OTHER})
             values = reply.json()
@@ -239,5 +249,8 @@ async def _check(page: PageProcess, options: Options, log: Log) -> list[Check]:
 
 def check(options: Options, log: Log) -> Iterator[Check]:
     """Measure all kinds of load on one page."""
-    with tempfile.TemporaryDirectory() as folder, running_page(Path(folder), before=["bash", "-c", 'ulimit -n 4096; exec "$@"', "-"]) as page:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_page(Path(folder), before=["bash", "-c", 'ulimit -n 4096; exec "$@"', "-"]) as page,
+    ):
         yield from asyncio.run(_check(page, options, log))

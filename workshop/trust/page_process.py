@@ -69,7 +69,9 @@ class PageProcess:
         body = {"session": session, "values": values, "ticket": ""}
         while True:
             reply = self.http.post(CALL + name, json=body, headers={"x-forwarded-for": address})
-            waits = reply.status_code == 200 and reply.content.startswith(b"{") and reply.json().get("what") == "waiting"
+            waits = (
+                reply.status_code == 200 and reply.content.startswith(b"{") and reply.json().get("what") == "waiting"
+            )
             if not waits:
                 return reply
             body["ticket"] = reply.json()["ticket"]
