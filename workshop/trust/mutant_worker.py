@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ LIBRARIES = (
     "plotly.graph_objects",
     "gradio",
     "pytest",
-    "hypothesis",
     "httpx",
     "tokenizers",
     "safetensors.torch",
@@ -65,6 +65,7 @@ def _run_pytest(tests: list[str]) -> int:
     process = os.fork()
     if process == 0:
         os.setsid()
+        errors = os.fdopen(os.dup(2), "w")
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
@@ -73,7 +74,11 @@ def _run_pytest(tests: list[str]) -> int:
             import pytest
 
             options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-seed=0", "-m", "not slow and not cluster"]
+            options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # for plugins that are imported already
             code = int(pytest.main([*options, *tests]))
+        except BaseException:
+            traceback.print_exc(file=errors)
+            errors.flush()
         finally:
             os._exit(code)
     deadline = time.monotonic() + LIMIT_SECONDS
