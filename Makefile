@@ -151,6 +151,15 @@ dist: $(VENV)/dist/.tools ## build the wheel and the source archive into dist/, 
 	$(VENV)/dist/bin/python -m build --quiet .
 	$(VENV)/dist/bin/python -m twine check --strict dist/*
 
+# Schemathesis lies in an environment of its own: it is a plugin of pytest, too, which the tests must not load.
+$(VENV)/trust/.tools: requirements-trust.txt | $(BIN)/python
+	$(BIN)/python -m venv $(VENV)/trust
+	$(VENV)/trust/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-trust.txt
+	@touch $@
+
+trust: $(VENV)/.dev $(VENV)/trust/.tools ## try attacks, load, faults and mutants, and write docs/reliability.md (QUICK=1: five minutes)
+	$(BIN)/python -m workshop.trust $(if $(QUICK),--quick) $(PARTS)
+
 # The packages of the image, with their hashes and licences, as CycloneDX. Outside dist/: PyPI takes no other files.
 SBOM := sbom/headlight-$$($(BIN)/python -c 'import headlight; print(headlight.__version__)').cdx.json
 sbom: $(VENV)/dist/.tools ## write the list of packages of a release into sbom/ (CycloneDX)

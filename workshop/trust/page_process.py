@@ -1,4 +1,4 @@
-"""A page in a process of its own, which can be killed, and its memory, threads and descriptors."""
+"""A page in a separate process, which can be killed, and its memory, threads and descriptors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import httpx
 
 from workshop.trust.checks import ROOT
 
-START_SECONDS = 180.0  # until the page answers, also on a busy machine
+START_SECONDS = 400.0  # until the page answers, also on a busy machine
 STREAM = "gradio_api/headlight/stream/stream_messages"
 CALL = "gradio_api/headlight/call/"
 PROGRAM = "gradio_api/call/"
@@ -33,7 +33,7 @@ class Usage(NamedTuple):
 
 
 class PageProcess:
-    """A running page. `output` holds what it has printed."""
+    """A running page. `output`: the file of its messages."""
 
     def __init__(self, process: subprocess.Popen[str], url: str, output: Path) -> None:
         self.process, self.url, self.output = process, url, output
@@ -53,7 +53,7 @@ class PageProcess:
         self.process.wait()
 
     def text(self) -> str:
-        """Return what the process has printed."""
+        """Return the messages of the process."""
         return self.output.read_text(encoding="utf-8", errors="replace")
 
     def translate(self, text: str, **values: Any) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class PageProcess:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])

@@ -140,9 +140,12 @@ def compare(
     failed = {name: count for name, count in outcomes.items() if name.startswith("failed")}
     name = f"soak of {minutes:g} minutes"
     yield Check(
-        "soak", f"{name}: {sum(outcomes.values()):,} requests of {len(visitors)} visitors", "0 failures, 0 tracebacks",
-        f"{sum(failed.values())} failures, {tracebacks} tracebacks", not failed and not tracebacks,
-    )  # fmt: skip
+        "soak",
+        f"{name}: {sum(outcomes.values()):,} requests of {len(visitors)} visitors",
+        "0 failures, 0 tracebacks",
+        f"{sum(failed.values())} failures, {tracebacks} tracebacks",
+        not failed and not tracebacks,
+    )
     quarter = len(samples) // 4
     early, late = samples[quarter : 2 * quarter], samples[-quarter:]
     before, after = ([statistics.median(values) for values in zip(*part, strict=True)] for part in (early, late))
