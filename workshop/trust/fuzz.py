@@ -34,6 +34,7 @@ from workshop.trust.page_process import running_page
 FREEZE_SECONDS = 2.0
 NODE_SCRIPT = ROOT / "workshop" / "trust" / "fuzz_browser.mjs"
 SCHEMATHESIS = ROOT / ".venv" / "trust" / "bin" / "schemathesis"
+SCHEMATHESIS_SETTINGS = ROOT / "workshop" / "trust" / "schemathesis.toml"
 TOY = Settings(model="toy", models=())
 ALLOWED = {200, 400, 404, 408, 413, 421, 422, 503}
 LEAKS = ("Traceback", 'File "', "site-packages", "object at 0x")
@@ -70,25 +71,40 @@ NAMES = [
     "interventions",
     "back_weight",
 ]
-OTHER_ACTIONS = ("drag", "copy", "borrow", "zero", "no_positions", "shuffle", "shift", "mask", "erase", "swap")
-INDICES = st.one_of(st.integers(-1, 4), st.none(), st.integers(9_990, 10_010))
+# Fields of each action, and values that the toy model mostly accepts.
+FIELDS = {
+    **dict.fromkeys(ACTIONS, "kind layer head amount"),
+    "drag": "kind layer head row column amount",
+    "copy": "kind layer head from_layer from_head",
+    "borrow": "kind layer head text",
+    "zero": "side layer part",
+    **dict.fromkeys(("no_positions", "shuffle", "shift"), "side amount"),
+    **dict.fromkeys(("mask", "erase", "swap"), "start end text"),
+}
+INDICES = st.one_of(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1), st.integers(-1, 10_010))
+VALUES: dict[str, SearchStrategy[Any]] = {
+    "kind": st.sampled_from(KINDS),
+    "side": st.sampled_from(["encoder", "decoder"]),
+    "part": st.sampled_from(["feed_forward", "residual"]),
+    "amount": st.one_of(st.integers(0, 1), st.floats(0, 1), st.integers(-5, 101)),
+    "text": st.sampled_from(["ein bier", "cola", "", "die frau"]),
+    "start": st.integers(0, 3),
+    "end": st.integers(1, 4),
+    **dict.fromkeys(("layer", "head", "row", "column", "from_layer", "from_head"), INDICES),
+}
 
 
 def interventions(*, valid: bool) -> SearchStrategy[list[Any]]:
-    """Return a strategy of lists of interventions; without `valid`, also of wrong types."""
-    fields: dict[str, SearchStrategy[Any]] = {
-        "kind": st.sampled_from(KINDS),
-        "action": st.sampled_from([*ACTIONS, *OTHER_ACTIONS]),
-        "amount": st.one_of(st.floats(-1, 101), st.integers(-5, 5)),
-        "side": st.sampled_from(["encoder", "decoder"]),
-        "part": st.sampled_from(["feed_forward", "residual"]),
-        "text": TEXTS,
-        **dict.fromkeys(("layer", "head", "row", "column", "from_layer", "from_head", "start", "end"), INDICES),
-    }
-    if not valid:
-        fields = {name: st.one_of(values, ANYTHING) for name, values in fields.items()}
-    required = {"action": fields.pop("action")}
-    return st.lists(st.fixed_dictionaries(required, optional=fields), max_size=4)
+    """Return a strategy of lists of interventions; without `valid`, also of wrong types and with missing fields."""
+
+    def of_action(action: str) -> SearchStrategy[Any]:
+        values = {name: VALUES[name] for name in FIELDS[action].split()}
+        if valid:
+            return st.fixed_dictionaries({"action": st.just(action), **values})
+        wrong = {name: st.one_of(strategy, ANYTHING) for name, strategy in values.items()}
+        return st.fixed_dictionaries({"action": st.just(action)}, optional=wrong)
+
+    return st.lists(st.sampled_from(sorted(FIELDS)).flatmap(of_action), max_size=3)
 
 
 def requests() -> SearchStrategy[dict[str, Any]]:
@@ -266,6 +282,8 @@ def schemathesis(url: str, options: Options, log: Log) -> Check:
         return Check("fuzz", tried, bound, "not installed: requirements-trust.txt", None)
     command = [
         str(SCHEMATHESIS),
+        "--config-file",
+        str(SCHEMATHESIS_SETTINGS),
         "run",
         f"{url}gradio_api/openapi.json",
         "--checks",

@@ -44,7 +44,7 @@ class Visitor:
         self.seconds: list[float] = []
 
     async def ask(self, text: str, **values: Any) -> None:
-        """Request a translation until it is answered; a full queue is request_count again, as the page does."""
+        """Request a translation until it is answered; a full queue is retried, as the page does."""
         start = time.perf_counter()
         while True:
             message = await self._message(text, values)
