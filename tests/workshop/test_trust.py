@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from workshop.trust import __main__ as command
 from workshop.trust import chaos, fuzz, load, mutant_worker, mutants, smoke, soak
-from workshop.trust.checks import BEGIN, END, Check, Options, render_table, write_block
+from workshop.trust.checks import BEGIN, END, Check, Options, render_row, render_table, write_block
 from workshop.trust.page_process import Usage
 
 OPTIONS = Options(quick=True, cases=10, soak_minutes=0.1, mutants=3, workers=1, seed=7)
@@ -25,22 +25,23 @@ def no_log(message: str) -> None:
     pass
 
 
-def test_table_marks_what_holds_and_escapes_bars() -> None:
-    rows = render_table([HELD, BROKEN, SKIPPED]).splitlines()
-    assert rows[2] == r"| fuzz | a \| b | 0 errors | 0 errors | yes |"
-    assert [row.split(" | ")[-1] for row in rows[3:]] == ["**no** |", "not tried |"]
+def test_rows_mark_results_and_escape_bars() -> None:
+    assert render_row(HELD) == "| fuzz | a \\| b | 0 errors | 0 errors | yes |\n"
+    assert [render_row(check).split(" | ")[-1] for check in (BROKEN, SKIPPED)] == ["**no** |\n", "not tried |\n"]
 
 
-def test_only_the_block_of_the_document_is_replaced(tmp_path: Path) -> None:
+def test_parts_that_do_not_run_keep_their_rows(tmp_path: Path) -> None:
     document = tmp_path / "a.md"
     document.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
-    write_block([HELD], "today", document)
-    write_block([BROKEN], "tomorrow", document)
+    write_block([BROKEN], {"load": "yesterday"}, document)
+    write_block([HELD, HELD], {"fuzz": "yesterday"}, document)
+    write_block([HELD], {"fuzz": "today"}, document)
+    table = render_table([render_row(HELD), render_row(BROKEN)])
     text = document.read_text(encoding="utf-8")
-    assert text == f"before\n{BEGIN}\ntomorrow\n\n{render_table([BROKEN])}{END}\nafter\n"
+    assert text == f"before\n{BEGIN}\n- fuzz: today\n- load: yesterday\n\n{table}{END}\nafter\n"
     document.write_text("none", encoding="utf-8")
     with pytest.raises(ValueError, match="has no block"):
-        write_block([HELD], "today", document)
+        write_block([HELD], {"fuzz": "today"}, document)
 
 
 @pytest.mark.parametrize(("checks", "code"), [([HELD, SKIPPED], 0), ([HELD, BROKEN], 1)])
@@ -53,9 +54,9 @@ def test_command_fails_if_a_bound_does_not_hold(
     assert command.main(["--quick"]) == code
     assert written == []
     assert command.main(["--soak", "0.1", "--date", "2026-01-01"]) == code  # a full run of all parts
-    ((rows, about),) = written
+    ((rows, runs),) = written
     assert rows == checks
-    assert about.startswith("2026-01-01, full run, seed 39")
+    assert runs["fuzz"].startswith("2026-01-01, seed 39, 0.0 minutes")
     assert ("59 of 60" in capsys.readouterr().err) == bool(code)
 
 

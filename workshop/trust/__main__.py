@@ -1,6 +1,6 @@
 """`make trust`, or `python -m workshop.trust [PART …] [--quick]`: try every part, and write the table.
 
-The command exits with 1 if a bound does not hold. A quick run writes nothing, unless `--write` is given.
+The command exits with 1 if a bound does not hold. A quick run writes nothing. Parts that do not run keep their rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 
 from workshop.trust import chaos, fuzz, load, mutants, soak
-from workshop.trust.checks import Check, Options, Part, render_table, write_block
+from workshop.trust.checks import Check, Options, Part, render_row, render_table, write_block
 
 PARTS: dict[str, Part] = {
     "fuzz": fuzz.check,
@@ -35,15 +35,16 @@ def main(arguments: list[str]) -> int:
         seed=parsed.seed,
     )
     checks: list[Check] = []
-    start, minutes = time.monotonic(), dict[str, float]()
+    runs: dict[str, str] = {}
+    start = time.monotonic()
     for name in parsed.parts or PARTS:
         part_start = time.monotonic()
         checks += PARTS[name](options, log)
-        minutes[name] = (time.monotonic() - part_start) / 60
-    print(render_table(checks))
-    print(about(options, minutes, parsed.date))
-    if parsed.write or not (parsed.quick or parsed.parts):
-        write_block(checks, about(options, minutes, parsed.date))
+        runs[name] = about(options, parsed.date, (time.monotonic() - part_start) / 60)
+    print(render_table([render_row(check) for check in checks]))
+    print(runs)
+    if not parsed.quick:
+        write_block(checks, runs)
     failed = [check for check in checks if check.holds is False]
     for check in failed:
         print(f"This bound does not hold: {check.tried}: {check.measured} ({check.bound})", file=sys.stderr)
@@ -56,7 +57,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m workshop.trust", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"one or more of {', '.join(PARTS)} (all)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the cases and visitors: five minutes")
-    parser.add_argument("--write", action="store_true", help="write the table also after a quick run or single parts")
     parser.add_argument("--cases", type=int, help="number of random cases (10,000; quick: 1,000)")
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="length of the soak (30; quick: 0.5)")
     parser.add_argument("--mutants", type=int, help="number of mutants, the first of the list (all; quick: 12)")
@@ -70,11 +70,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return parsed
 
 
-def about(options: Options, minutes: dict[str, float], date: str) -> str:
-    """Return the line above the table: when, how much, and how long each part took."""
-    times = ", ".join(f"{name} {spent:.1f}" for name, spent in minutes.items())
-    mode = "quick run" if options.quick else "full run"
-    return f"{date}, {mode}, seed {options.seed}, {os.cpu_count()} cores; minutes: {times}."
+def about(options: Options, date: str, minutes: float) -> str:
+    """Describe when and how a part ran. The load of the machine explains high ratios."""
+    cores, busy = os.cpu_count(), os.getloadavg()[1]
+    return f"{date}, seed {options.seed}, {minutes:.1f} minutes, {cores} cores with {busy:.1f} processes that want them"
 
 
 def log(message: str) -> None:
