@@ -52,7 +52,8 @@ class Visitor:
                 break
             self.outcomes["refused"] += 1
             await asyncio.sleep(min(message.get("values", {}).get("seconds", 2), 5))
-        self.outcomes["answered" if message.get("what") == "answer" else f"error {message.get('word')}"] += 1
+        kind = message.get("what")
+        self.outcomes[{"answer": "answered", "busy": "busy"}.get(str(kind), f"error {message.get('word')}")] += 1
         self.seconds.append(time.perf_counter() - start)
 
     async def _message(self, text: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -207,46 +208,59 @@ async def slow_clients(bench: Bench, options: Options, log: Log) -> list[Check]:
     ]
 
 
+async def call_in_turn(client: httpx.AsyncClient, name: str, values: dict[str, Any], session: str) -> dict[str, Any]:
+    """Call a function of a widget until its turn has come; a full queue is retried."""
+    body = {"session": session, "ticket": "", "values": values}
+    while True:
+        reply = (await client.post(f"{CALL}{name}", json=body, headers={"x-forwarded-for": OTHER})).json()
+        if reply.get("what") == "waiting":
+            body["ticket"] = reply["ticket"]
+        elif reply.get("word") in BUSY:
+            body["ticket"] = ""
+            await asyncio.sleep(2)
+        else:
+            return dict(reply)
+
+
 async def typists_and_importance(bench: Bench, options: Options, log: Log) -> list[Check]:
     """Visitors that type with Live on, and one address that computes long analyses."""
     typists, keys = (4, 8) if options.quick else (10, 40)
 
-    async def type_sentence(number: int) -> int:
-        visitor, text, answers = Visitor(bench.client, f"203.0.113.{100 + number}", f"t{number}"), next(bench.texts), 0
+    crowd = [Visitor(bench.client, f"203.0.113.{100 + number}", f"t{number}") for number in range(typists)]
+
+    async def type_sentence(visitor: Visitor) -> None:
+        text = next(bench.texts)
         for length in range(1, keys + 1):
             start = time.monotonic()
             await visitor.ask(text[: max(3, length)], live=True, beam_size=1)
-            answers += visitor.outcomes["answered"] > answers
             await asyncio.sleep(max(0.0, 1 / KEYS_PER_SECOND - (time.monotonic() - start)))
-        return answers
 
-    async def type_all() -> int:
-        return sum(await asyncio.gather(*(type_sentence(number) for number in range(typists))))
+    async def type_all() -> None:
+        await asyncio.gather(*map(type_sentence, crowd))
 
-    answers, ratio = await bench.beside(type_all)
+    _, ratio = await bench.beside(type_all)
+    errors = [name for visitor in crowd for name in visitor.outcomes if name.startswith("error")]
     checks = [
         Check(
             "load",
             f"{typists} typists with Live, {keys} keys each",
-            f"every key answered, a neighbour ≤ {MAX_CROWD_RATIO:g} × alone",
-            f"{answers:,} answered; a neighbour {ratio:.1f} ×",
-            answers == typists * keys and ratio <= MAX_CROWD_RATIO,
+            f"each key answered or “busy”, a neighbour ≤ {MAX_CROWD_RATIO:g} × alone",
+            f"{summary(crowd)}; a neighbour {ratio:.1f} ×",
+            not errors and ratio <= MAX_CROWD_RATIO,
         )
     ]
     analyses = 4 if options.quick else 20
 
     async def analyse(number: int) -> bool:
-        body = {
-            "session": f"i{number}",
-            "ticket": "",
-            "values": {"request": {"text": next(bench.texts), "model": "de-en"}},
-        }
+        """Measure the importance of every head, one batch per call, as the page does."""
+        values: dict[str, Any] = {"request": {"text": next(bench.texts), "model": "de-en"}, "first": 0}
         while True:
-            reply = await bench.client.post(f"{CALL}measure_importance", json=body, headers={"x-forwarded-for": OTHER})
-            values = reply.json()
-            if values.get("what") != "waiting":
-                return values.get("what") != "error" and reply.status_code == 200
-            body["ticket"] = values["ticket"]
+            reply = await call_in_turn(bench.client, "measure_importance", values, f"i{number}")
+            if "losses" not in reply:
+                return False
+            if reply["next"] >= reply["all"]:
+                return True
+            values["first"] = reply["next"]
 
     async def analyse_all() -> list[bool]:
         return list(await asyncio.gather(*(analyse(number) for number in range(analyses))))
