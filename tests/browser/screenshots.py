@@ -16,6 +16,7 @@ from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
 from tests.browser.acting import choose_panel
 from tests.browser.browsers import ARGUMENTS, find_chromium
+from tests.browser.polling import wait_for_function
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LARGEST = 200_000  # bytes
@@ -73,9 +74,9 @@ def change(page: Page) -> None:
 def word(page: Page) -> None:
     """Open Word with the scores of all methods."""
     choose_panel(page, "word")
-    page.wait_for_function("() => document.querySelectorAll('.headlight-word .lens td').length > 9")
+    wait_for_function(page, "() => document.querySelectorAll('.headlight-word .lens td').length > 9")
     text = "document.querySelector('.headlight-word').textContent"
-    page.wait_for_function(f"() => !{text}.includes('…')")  # integrated gradients take seconds
+    wait_for_function(page, f"() => !{text}.includes('…')")  # integrated gradients take seconds
 
 
 def why(page: Page) -> None:
@@ -99,8 +100,8 @@ def at_step(choice: str, act: Act | None = None) -> Act:
 
     def open_it(page: Page) -> None:
         page.evaluate("(choice) => { location.hash = `#tab=learn&lesson=${choice}`; }", choice)
-        page.wait_for_function(
-            "(step) => document.querySelector('.lesson')?.dataset.step === step", arg=choice.split(".")[1]
+        wait_for_function(
+            page, "(step) => document.querySelector('.lesson')?.dataset.step === step", arg=choice.split(".")[1]
         )
         page.wait_for_selector("#panel-learn:not(:has([data-asks]))")
         if act is not None:
@@ -165,7 +166,7 @@ def take(browser: Browser, address: str, name: str) -> Path:
     page.goto(address)
     page.wait_for_selector(".explorer .plot .main-svg")
     if str(options.get("locale", "")).startswith("zh"):  # the page begins with a Chinese sentence
-        page.wait_for_function("() => document.querySelector('.explorer .columns')?.textContent.includes('喜欢')")
+        wait_for_function(page, "() => document.querySelector('.explorer .columns')?.textContent.includes('喜欢')")
     act(page)
     page.wait_for_timeout(500)  # the shades of the hovered row fade in
     picture = Image.open(io.BytesIO(page.screenshot(full_page=whole)))

@@ -13,6 +13,7 @@ from headlight.model.measures.statistics import measure
 from headlight.model.records import Translation
 from tests.browser.acting import state, wait_until_idle
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 TAB = ".headlight-explorer"
 
@@ -41,7 +42,7 @@ def test_chips_measures_and_table_select_heads(visit: Visit, example: Translatio
     assert page.locator(f"{TAB} .has-role").count() == 0
     # The wall shows a measure: a number on each head, stored in the permalink.
     page.locator(f"{TAB} .colouring select").select_option("peak")
-    page.wait_for_function("location.hash.includes('measure=peak')")
+    wait_for_function(page, "location.hash.includes('measure=peak')")
     tile = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="2"]')
     expected = measure(example, "cross", "peak")
     assert float("0" + (tile.get_attribute("data-value") or "")) == np.float64(f"{expected[0, 2]:.2f}")
@@ -95,7 +96,7 @@ def test_links_rank_heads_and_head_is_explained(visit: Visit) -> None:
         before = chosen(page)
         text = examples.first.inner_text()
         examples.first.click()
-        page.wait_for_function("(text) => !headlight.busy && headlight.translation.request.text === text", arg=text)
+        wait_for_function(page, "(text) => !headlight.busy && headlight.translation.request.text === text", arg=text)
         assert chosen(page) == before
 
 
@@ -108,4 +109,4 @@ def test_address_of_a_head_opens_its_explanation(visit: Visit) -> None:
     expect(about.last).to_contain_text("Layer 2 · Head 3")
     assert "explain=1" in page.evaluate("location.hash")
     page.click(f"{TAB} .explain summary")
-    page.wait_for_function("!location.hash.includes('explain')")
+    wait_for_function(page, "!location.hash.includes('explain')")

@@ -22,6 +22,11 @@ LOADER = (
 MODULE_OF_LOADER = re.compile(r"modules\['([\w/-]+)\.js'\]\.mount")
 
 
+def loader(module: str) -> str:
+    """Return the code that loads a module and mounts its widget."""
+    return LOADER.replace("PLACE", file_url(MODULES)).replace("MODULE", module)
+
+
 def widget(module: str, name: str = "", *, value: str = "", **props: Any) -> gr.HTML:
     """Return the element for the `mount` function of a module in `viz/widgets`, such as `translate/translate`.
 
@@ -32,7 +37,7 @@ def widget(module: str, name: str = "", *, value: str = "", **props: Any) -> gr.
     return gr.HTML(
         value=value,
         html_template="",
-        js_on_load=LOADER.replace("PLACE", file_url(MODULES)).replace("MODULE", module),
+        js_on_load=loader(module),  # `known_functions.py` knows this code
         apply_default_css=False,
         elem_classes=["headlight", f"headlight-{name}"],
         elem_id=f"widget-{name}",

@@ -1,4 +1,4 @@
-"""The lesson "Build it yourself": its numbers by plain loops, its stored results from the weights, its lines by tests."""
+"""The lesson "Build it yourself": numbers by plain loops, stored results from the weights, its lines by tests."""
 
 from __future__ import annotations
 
