@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import headlight
-from tests.test_docs import Command, installable, taken_apart
+from tests.test_docs import Command, installable, parse_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -151,7 +151,7 @@ def test_workflow_commands_exist() -> None:
     assert {"make check", "make test", "make test-all", "headlight --version", "python -m pip install ."} <= set(runs)
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     for run in runs:
-        match taken_apart(run):
+        match parse_command(run):
             case Command(words=["make", target, *more]):
                 assert target in targets
                 assert all((ROOT / word.removeprefix("TESTS=")).exists() for word in more if word.startswith("TESTS"))

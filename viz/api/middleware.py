@@ -12,7 +12,8 @@ import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, get_type_hints
+from functools import cached_property
+from typing import Any
 
 import gradio as gr
 from fastapi.exceptions import RequestValidationError
@@ -31,8 +32,8 @@ from headlight.viz.errors import PageError, repr_short
 from headlight.viz.server.call_routes import MAX_SESSION_CHARACTERS
 from headlight.viz.server.content_policy import SCRIPT_HASHES, content_policy
 from headlight.viz.server.event_stream import EVENT_STREAM_TYPE
-from headlight.viz.server.gradio_internals import function_named, is_expired_answer, is_unknown_function, page_functions
 from headlight.viz.server.gradio_queue import SubscriberQueue, find_queue
+from headlight.viz.server.page_config import PageFunction, page_functions
 from headlight.viz.server.static_files import FOLDER
 from headlight.viz.server.visitors import ADDRESS, PROGRAM, VISITOR, client_address
 from headlight.viz.service.request_queue import Visitor
@@ -154,13 +155,12 @@ class RequestGuard:
             await JSONResponse(error.as_json())(scope, receive, send_with_headers)
         except PageError as error:
             await refuse(send_with_headers, error)
-        except Exception as error:
-            page_error = self._to_page_error(scope, error)
-            if page_error.word == "our_fault":
-                values = {"method": scope["method"]}  # the path may contain a session id
-                LOG.exception(
-                    "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": values}
-                )
+        except Exception:
+            page_error = PageError("data", "our_fault")
+            values = {"method": scope["method"]}  # the path may contain a session id
+            LOG.exception(
+                "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": values}
+            )
             if not started:
                 await refuse(send_with_headers, page_error)
             elif streams:  # send the error as an event; other responses can only be aborted
@@ -288,14 +288,14 @@ class RequestGuard:
                 if self.page is not None:  # unknown function, on which Gradio would fail
                     raise self._unknown_endpoint_error()
                 return data
-            if way and function.queue and name in self.endpoints:  # the call would bypass the queue
+            if way and function.is_queued and name in self.endpoints:  # the call would bypass the queue
                 raise PageError("data", "queued_endpoint", {"name": name})
-            if way and function.queue:
+            if way and function.is_queued:
                 raise self._unknown_endpoint_error()
-            name = str(function.api_name)
-            if name not in self.endpoints and len(data) < len(function.inputs) and not function.cancels:
-                raise PageError("data", "too_few_values", {"limit": len(function.inputs), "given": len(data)})
-            if gr.EventData in get_type_hints(function.fn).values() and not isinstance(values.get("event_data"), dict):
+            name = function.api_name
+            if name not in self.endpoints and len(data) < function.input_count and not function.cancels_others:
+                raise PageError("data", "too_few_values", {"limit": function.input_count, "given": len(data)})
+            if function.needs_event_data and not isinstance(values.get("event_data"), dict):
                 raise PageError("data", "wrong_field", {"name": "event_data"})
         if name not in self.endpoints:
             return data
@@ -308,20 +308,18 @@ class RequestGuard:
         if self.queue is not None:
             self.queue.admit(name, Visitor(scope[ADDRESS]))
 
-    def _function(self, name: str, index: Any) -> Any:
+    def _function(self, name: str, index: Any) -> PageFunction | None:
         """Return the function that Gradio will call, or `None`."""
-        return page_functions(self.page).get(index) if type(index) is int else function_named(self.page, name)
+        if type(index) is int:
+            return self._functions.get(index)
+        return next((function for function in self._functions.values() if function.api_name == name), None)
+
+    @cached_property
+    def _functions(self) -> dict[int, PageFunction]:
+        return page_functions(self.page)
 
     def _unknown_endpoint_error(self) -> PageError:
         return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
-
-    def _to_page_error(self, scope: Scope, error: Exception) -> PageError:
-        """Map an exception to a `PageError`. Gradio looks up functions and results without checking that they exist."""
-        if is_unknown_function(error) and (QUEUE.search(scope["path"]) or NAMED_CALL.search(scope["path"])):
-            return self._unknown_endpoint_error()
-        if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_expired_answer(error):
-            return PageError("data", "no_answer")
-        return PageError("data", "our_fault")
 
 
 def check_session(values: Any) -> None:

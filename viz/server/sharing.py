@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Callable
 
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.hub_status import status_script
@@ -30,14 +31,14 @@ def replace_meta_tags(body: bytes) -> bytes:
     return BASE.sub(lambda base: base[0] + inserted, GRADIO_TAGS.sub(b"", body), count=1)
 
 
-def tags(root: str) -> str:
+def tags(root: str, url: Callable[[str], str] = file_url) -> str:
     """Return the tags as HTML. Crawlers need absolute URLs.
 
-    `root`: the page's URL without a trailing slash, or empty.
+    `root`: the page's URL without a trailing slash, or empty. `url` returns the URL of a file relative to the page.
     """
     description, picture = (
         phrases("en")["line"],
-        f"{root}/{file_url(SHARE_PICTURE)}" if root else file_url(SHARE_PICTURE),
+        f"{root}/{url(SHARE_PICTURE)}" if root else url(SHARE_PICTURE),
     )
     width, height = SHARE_PICTURE_SIZE
     meta_tags = {
@@ -62,7 +63,7 @@ def tags(root: str) -> str:
             f"<title>{NAME}</title>",
             *(_tag("meta", name=name, content=content) for name, content in meta_tags.items()),
             *(_tag("meta", property=name, content=content) for name, content in open_graph.items()),
-            *(_tag("link", rel=rel, href=file_url(name)) for rel, name in links.items()),
+            *(_tag("link", rel=rel, href=url(name)) for rel, name in links.items()),
         ]
     )
 

@@ -6,18 +6,20 @@ rendered as text.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gradio as gr
 
 from headlight.viz.server.static_files import MODULES, file_url
 
-# `root` is the base path of the page, also in an iframe of another site.
+# Gradio compiles this code in a module of its own, so the path is resolved against the page's address.
 LOADER = (
-    "import(`${window.gradio_config?.root ?? ''}/PLACE`)"
+    "import(new URL('PLACE', document.baseURI))"
     ".then(({ modules }) => modules['MODULE.js'].mount({"
     "element, trigger, props, watch, server: modules['core/server.js'].server}));"
 )
+MODULE_OF_LOADER = re.compile(r"modules\['([\w/-]+)\.js'\]\.mount")
 
 
 def loader(module: str) -> str:
@@ -41,3 +43,9 @@ def widget(module: str, name: str = "", *, value: str = "", **props: Any) -> gr.
         elem_id=f"widget-{name}",
         **props,
     )
+
+
+def widget_module(component: gr.HTML) -> str:
+    """Return the module that renders a widget, or an empty text for any other element."""
+    match = MODULE_OF_LOADER.search(component.js_on_load or "")
+    return match[1] if match else ""

@@ -21,7 +21,7 @@ from headlight.model.measures.roles import (
     role_shares,
 )
 from headlight.model.records import KINDS, Kind, Token, Translation
-from tests.viz.figures_examples import HEADS, LAYERS, translation_of
+from tests.viz.figures_examples import HEADS, LAYERS, make_translation
 
 SOURCE = ("der", "alte", "Hund", ",", "schläft", "tief", ".")  # with the end token, eight
 TARGET = ("sound", "asleep", "is", "the", "dog", "now", "!", "…", "so", "then")  # with the end token, eleven
@@ -49,7 +49,7 @@ def translation_with_head(kind: Kind, weights: np.ndarray, source: tuple[str, ..
     """A translation with one head of this kind and uniform heads of the other kinds."""
     rows = len(weights) if kind != "encoder" else 3
     source = source[: (weights.shape[1] if kind != "decoder" else 3) - 1]
-    base = translation_of(source, TARGET[: rows - 1])
+    base = make_translation(source, TARGET[: rows - 1])
     attention = replace(base.attention, **{kind: weights[None, None].astype(np.float32)})
     return replace(base, attention=attention)
 
@@ -159,7 +159,7 @@ def test_aligned_cells_cover_whole_words_without_special_tokens() -> None:
 
 
 def test_translation_without_words_has_no_aligned_cells() -> None:
-    translation = translation_of((), ())
+    translation = make_translation((), ())
     assert not aligned_cells(translation).any()
     assert {each.name for layer in head_roles(translation)["cross"] for each in layer} == {"unclear"}
 
@@ -202,7 +202,7 @@ def test_role_needs_minimum_share() -> None:
     assert role_of_head("encoder", rows_with_share(EIGHT, MIN_SHARE - 0.02)).name != "same"
     low, high = (rows_with_share(OFFSET < 0, share) for share in (MIN_SHARE_WIDE - 0.02, MIN_SHARE_WIDE + 0.02))
     for weights in (low, high):
-        weights[0] = 1 / 8  # the first row has no earlier key and does not count
+        weights[0] = 1 / 8  # the first row does not count, because it lacks an earlier key
     assert role_of_head("encoder", high).name == "before"
     assert role_of_head("encoder", low).name != "before"
 
@@ -246,7 +246,7 @@ def test_spread_is_mean_exponential_entropy() -> None:
 
 
 def test_fully_masked_map_is_unclear() -> None:
-    translation = translation_of(("a",), ("b",))
+    translation = make_translation(("a",), ("b",))
     masked = replace(translation.attention, masked_source=(0, 1), encoder=np.zeros_like(translation.attention.encoder))
     role = head_roles(replace(translation, attention=masked))["encoder"][0][0]
     assert role == Role("unclear", 0.0, 0.0)
@@ -256,7 +256,7 @@ def test_fully_masked_map_is_unclear() -> None:
 
 
 def test_every_head_and_average_has_a_role() -> None:
-    translation = translation_of(("a", "b", ".", "c"), ("d", "e"))
+    translation = make_translation(("a", "b", ".", "c"), ("d", "e"))
     roles = head_roles(translation)
     assert tuple(roles) == KINDS
     for kind, layers in roles.items():
@@ -282,7 +282,7 @@ def test_every_head_and_average_has_a_role() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shares_match_plain_loop(kind: Kind) -> None:
-    translation = translation_of(("a", ",", "b", "c", "."), ("d", "e", "f", "g"))
+    translation = make_translation(("a", ",", "b", "c", "."), ("d", "e", "f", "g"))
     shares, weights = role_shares(translation, kind), translation.attention.of(kind)
     columns = translation.decoder_tokens if kind == "decoder" else translation.source_tokens
     aligned, allowed = aligned_cells(translation), translation.attention.allowed(kind)
