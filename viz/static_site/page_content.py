@@ -187,6 +187,7 @@ def _first_answer(service: Service, defaults: Mapping[str, Any]) -> str:
     translation = service.translate(service.check({**defaults, "text": text}))
     answer = json.loads(answer_json(service, translation, cached=True))
     answer |= {"reliability": None, "hint": None, "way_back": "", "model": _without_reading_back(answer["model"])}
+    answer["seconds"] = 0  # so that the same models give the same folder
     return _json(answer)
 
 
