@@ -99,7 +99,7 @@ def test_dry_run_lists_and_checks_without_token(
     assert len(lines) == len(space_files(ROOT)) + 2
     assert f"{(ROOT / 'app.py').stat().st_size:>11,}  git  app.py" in lines
     assert any(line.endswith("Xet  assets/models/de-en/model-00001-of-00002.safetensors") for line in lines)
-    assert lines[-1] == "The files keep the Hub's rules. Nothing was sent."
+    assert lines[-1] == "The files follow the Hub's rules. Nothing was sent."
 
 
 def test_dry_run_reports_rejected_files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
