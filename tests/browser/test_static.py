@@ -24,6 +24,7 @@ from headlight.viz.static_site.page_content import PANELS, read_page
 from headlight.viz.tabs import panels_by_view
 from tests.browser.acting import page_weights, state, switch_language, translate, translation
 from tests.browser.conftest import PATIENCE, Watch
+from tests.browser.polling import wait_for_function
 
 TEXT = "Die Katze trinkt heute keine Milch."
 MAX_FIRST_REQUESTS = 15
@@ -139,7 +140,7 @@ def test_heads_are_switched_off_in_the_browser(browser: Browser, host: Host, exa
         translate(page, TEXT)
         open_panel(page, "whatif")
         page.locator("#panel-whatif .wall-grid .thumb").first.click()
-        page.wait_for_function("() => document.querySelector('#panel-whatif .chips').childElementCount > 0")
+        wait_for_function(page, "() => document.querySelector('#panel-whatif .chips').childElementCount > 0")
         original = exact.translate(TEXT, beam_size=4, no_repeat=4)
         ids = tuple(token.id for token in original.target_tokens)
         changed = exact.translate(TEXT, target=ids, interventions=off)
@@ -169,7 +170,7 @@ def test_typing_translates_at_once(browser: Browser, host: Host) -> None:
         page.fill("#sentence", "")
         page.locator("#sentence").press_sequentially("Das Haus ist alt.", delay=60)
         state(page, "busy")  # exposes the state
-        page.wait_for_function("() => window.headlight.translation.request.text === 'Das Haus ist alt.'")
+        wait_for_function(page, "() => window.headlight.translation.request.text === 'Das Haus ist alt.'")
         assert state(page, "translation")["live"] is True
 
 
@@ -182,11 +183,12 @@ def test_a_second_visit_needs_no_network(browser: Browser, folder: Path) -> None
         page.reload()  # from here the service worker answers
         page.wait_for_selector(".explorer .plane")
         first = translate(page, TEXT)
-        page.wait_for_function(
+        wait_for_function(
+            page,
             """async () => {
               const cache = await caches.open((await caches.keys())[0]);
               return (await cache.keys()).some((file) => /safetensors/.test(file.url));
-            }"""
+            }""",
         )
         page.wait_for_load_state("networkidle")
         host.close()

@@ -16,6 +16,7 @@ from headlight.viz.server.static_files import ICON, MANIFEST, SHARE_PICTURE, SHA
 
 NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff
 BASE = re.compile(rb"<base [^>]*>")  # our tags follow it, because their relative URLs resolve against it
+RELATIVE_BASE = re.compile(rb'<base href="\./" ?/?>')
 GRADIO_TAGS = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="(?:icon|manifest)"[^>]*>')
 ROOT = re.compile(rb'"root":("https?://[^"\\<>]*")')  # the page's URL in Gradio's configuration
 

@@ -52,7 +52,9 @@ def _measured_before(folder: Path | None) -> dict[str, Any]:
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m workshop.benchmarks", description=__doc__)
     parser.add_argument("section", choices=[*SECTIONS, "all"])
-    parser.add_argument("--quick", action="store_true", help="few repetitions of small cases, nothing written: a try")
+    parser.add_argument(
+        "--quick", action="store_true", help="a quick trial: few repetitions of small cases, and nothing is written"
+    )
     parser.add_argument(
         "--repetitions", type=int, default=None, help="of each case (default 11, lines 7, effects 31; quick: 2)"
     )

@@ -27,8 +27,8 @@ import { CallError, HttpTransport, readMessages } from './http-transport.js';
 /** @type {Transport} */
 const transport = globalThis.headlightSite ? new EngineTransport(globalThis.headlightSite) : new HttpTransport();
 
-/** Whether the page is served by Gradio, with its API. */
-export const hasServer = () => Boolean(globalThis.gradio_config);
+/** Whether the page has a server. A saved page contains its data instead, and a static one an engine. */
+export const hasServer = () => !globalThis.headlightData && !globalThis.headlightSite;
 
 /** Whether answers can be computed; a saved page only shows one. */
 export const computesAnswers = () => hasServer() || Boolean(globalThis.headlightSite);

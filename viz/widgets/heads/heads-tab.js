@@ -138,12 +138,13 @@ export async function mount({ element, server }) {
     draw();
     if (open()) ribbons?.draw();
   };
-  let isEffect = false;
-  on(['view', 'kind', 'translation', 'tab'], () => {
+  let effectMode = ''; // what the effects on display are on
+  on(['view', 'kind', 'lead', 'translation', 'tab'], () => {
     if (!open()) return;
     effects?.draw();
-    if (isEffect === (state.view === 'effect')) return;
-    isEffect = !isEffect;
+    const mode = state.view === 'effect' ? `effect ${state.lead}` : '';
+    if (effectMode === mode) return;
+    effectMode = mode;
     redrawAll(); // the wall's colours change
   });
   on(['busy'], () => element.classList.toggle('busy', state.busy));

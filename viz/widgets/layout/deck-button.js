@@ -29,6 +29,7 @@ export function deckButton() {
   addEventListener('headlight-deck', (event) => {
     const { detail } = /** @type {CustomEvent} */ (event);
     if (detail === 'focus') button.focus();
+    else if (Array.isArray(detail)) withDeck((deck) => deck.receiveViews(detail));
     else withDeck((deck) => deck[detail]());
   });
   addEventListener('headlight-link', () => followLink(location.hash));

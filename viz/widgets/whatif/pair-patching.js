@@ -14,7 +14,7 @@ import { applySwaps } from './minimal-pair.js';
 
 const MAX_LISTED = 5; // heads
 const MAX_NUMBERED = 16; // tokens; in a wider table the numbers are only titles
-const MOST = 0.9; // share that counts as the whole lead
+const WHOLE_LEAD = 0.9; // share that counts as the whole lead
 
 const formatShare = (share) => formatSigned(share, 2);
 const toLevel = (share) => (1 + Math.max(-1, Math.min(1, share))) / 2; // on the difference scale
@@ -123,7 +123,7 @@ export class PairPatching {
   resultText(states, heads) {
     const { word, other_word: other, tokens } = this.answer;
     const best = states.map((row) => Math.max(...row));
-    const lastLayer = best.findLastIndex((share) => share >= MOST);
+    const lastLayer = best.findLastIndex((share) => share >= WHOLE_LEAD);
     const layer = lastLayer < 0 ? best.indexOf(Math.max(...best)) : lastLayer;
     const token = tokens[states[layer].indexOf(best[layer])];
     const values = { layer, share: formatShare(best[layer]), head: headName(heads[0]), head_share: formatShare(heads[0].share) };
