@@ -143,7 +143,7 @@ def _cross_heads(card: ModelCard) -> dict[str, Any]:
 
 def _without_reading_back(entry: Any) -> dict[str, Any]:
     """Return a model's data with defaults that need no second model."""
-    return entry | {"defaults": {**(entry["defaults"] or {}), READ_BACK: 0.0}}
+    return {**entry, "defaults": {**(entry["defaults"] or {}), READ_BACK: 0.0}}
 
 
 # ------------------------------------------------------------ widgets

@@ -6,6 +6,7 @@ worker, and Python translates the same sentence next, so a slow moment of the ma
 
 from __future__ import annotations
 
+import base64
 import csv
 import functools
 import tempfile
@@ -42,7 +43,8 @@ ASK = """async (values) => {
   const seconds = (performance.now() - started) / 1000;
   if (answer?.what !== 'answer') throw new Error(JSON.stringify(answer));
   const { tensors } = new modules['core/translation.js'].Translation(answer);
-  const maps = Object.entries(tensors).map(([kind, { shape, numbers }]) => [kind, { shape, numbers: [...numbers] }]);
+  const encode = ({ buffer }) => btoa(Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte)).join(''));
+  const maps = Object.entries(tensors).map(([kind, { shape, numbers }]) => [kind, { shape, numbers: encode(numbers) }]);
   return { text: answer.text, maps: Object.fromEntries(maps), seconds };
 }"""
 
@@ -103,8 +105,8 @@ def _largest_difference(maps: Mapping[str, Any], translation: Translation) -> fl
     """The largest difference of a weight; the letters of the answer round to 2.5e-5."""
     differences = []
     for kind in KINDS:
-        shown = np.array(maps[kind]["numbers"], dtype=np.float64).reshape(maps[kind]["shape"]) / (2 * LEVELS)
-        differences.append(float(np.abs(shown - translation.attention.of(kind)).max()))
+        levels = np.frombuffer(base64.b64decode(maps[kind]["numbers"]), dtype="<u2").reshape(maps[kind]["shape"])
+        differences.append(float(np.abs(levels / (2 * LEVELS) - translation.attention.of(kind)).max()))
     return max(differences)
 
 
