@@ -48,7 +48,7 @@ const said = input.lessons.flatMap((lesson) =>
 console.log(JSON.stringify(input.tensors ? { look, said } : [...new Set(said)]));
 
 function needs(lesson, step) {
-  return new StepScene({ ...step, lesson: lesson.name }, translation, look, loaded).needs();
+  return new StepScene({ ...step, lesson: lesson.name }, translation, look, loaded).requiredPaths();
 }
 
 function describe(lesson, step) {

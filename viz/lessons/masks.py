@@ -60,7 +60,6 @@ EXAMPLES = {
     "en-de": "If I had more time, I would learn Italian.",
     "en-zh": "To speak German well, you have to practise a lot.",
     "zh-en": "虽然下雨，孩子们还在花园里玩。",
-    "fr-en": "Mets ton manteau, il fait froid dehors !",
     "toy": "Zieh deinen Mantel an, draußen ist es kalt!",
 }
 

@@ -11,9 +11,18 @@ from headlight.model.errors import CommandError, repr_short
 
 HOME = Path(__file__).resolve().parents[2]
 READMES = ("README.md", "README.zh.md")
-ROOT_FILES = (*READMES, "requirements.txt", "app.py", "errors.py", "headlight.py", "LICENSE", "LICENSES.md")
+ROOT_FILES = (
+    *READMES,
+    "requirements.txt",
+    "app.py",
+    "bertviz.py",
+    "errors.py",
+    "headlight.py",
+    "LICENSE",
+    "LICENSES.md",
+)
 CODE = (".py", ".js", ".css")  # excludes caches, backups and notes in the working tree
-MODELS = ("de-en", "en-de", "zh-en", "en-zh", "fr-en", "sentiment", "toy")  # bundled models
+MODELS = ("de-en", "en-de", "zh-en", "en-zh", "sentiment", "toy")  # bundled models
 CORPORA = ("guess", "mini", "order", "toy")  # used by lessons; the larger ones are only for training
 PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)([^)\s]+)\)")
 
@@ -38,7 +47,7 @@ def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Pa
         paths += [path for path in (root / package).rglob("*") if path.suffix in CODE]
     assets = root / "assets"
     paths += [assets / "first.json", assets / "models" / "hub.json"]
-    paths += [path for name in ("words", "faithfulness", "atlas") for path in (assets / name).glob("*.json")]
+    paths += [path for name in ("words", "faithfulness", "atlas", "lesson") for path in (assets / name).glob("*.json")]
     paths += (assets / "pictures").glob("*.png")
     paths += [assets / "corpora" / f"{name}.tsv" for name in CORPORA]
     for name in dict.fromkeys((*MODELS, *extra_models)):

@@ -5,20 +5,20 @@ import { make, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
 const [LEFT, RIGHT, HALF] = [58, 172, 49];
-const SMALL = 17;
-const TALL = 22;
+const STEP_HEIGHT = 17;
+const PART_HEIGHT = 22;
 
-/** Centre y of each part that stands in the same place in all models; SMALL marks a step of the expanded attention. */
+/** Centre y of each part that stands in the same place in all models; STEP_HEIGHT marks a step of the expanded attention. */
 const FIXED = {
   'e.tokens': [LEFT, 412],
   'e.embed': [LEFT, 387],
   'e.positions': [LEFT, 362],
-  'e.qkv': [LEFT, 314, SMALL],
-  'e.scores': [LEFT, 295, SMALL],
-  'e.scale': [LEFT, 276, SMALL],
-  'e.softmax': [LEFT, 257, SMALL],
-  'e.mix': [LEFT, 238, SMALL],
-  'e.join': [LEFT, 219, SMALL],
+  'e.qkv': [LEFT, 314, STEP_HEIGHT],
+  'e.scores': [LEFT, 295, STEP_HEIGHT],
+  'e.scale': [LEFT, 276, STEP_HEIGHT],
+  'e.softmax': [LEFT, 257, STEP_HEIGHT],
+  'e.mix': [LEFT, 238, STEP_HEIGHT],
+  'e.join': [LEFT, 219, STEP_HEIGHT],
   'e.memory': [LEFT, 60],
   'd.tokens': [RIGHT, 412],
   'd.positions': [RIGHT, 387],
@@ -27,30 +27,30 @@ const FIXED = {
 };
 /** Parts whose place depends on the norm: before each sub-layer, or after each sum. In the order of the steps. */
 const PRE = {
-  'e.norm': [LEFT, 335, SMALL],
+  'e.norm': [LEFT, 335, STEP_HEIGHT],
   'e.add': [LEFT, 182],
-  'e.norm_ff': [LEFT, 157, SMALL],
+  'e.norm_ff': [LEFT, 157, STEP_HEIGHT],
   'e.ff': [LEFT, 136],
-  'e.final': [LEFT, 82, SMALL],
-  'd.norm_mask': [RIGHT, 344, SMALL],
+  'e.final': [LEFT, 82, STEP_HEIGHT],
+  'd.norm_mask': [RIGHT, 344, STEP_HEIGHT],
   'd.mask': [RIGHT, 321],
-  'd.norm_cross': [RIGHT, 275, SMALL],
+  'd.norm_cross': [RIGHT, 275, STEP_HEIGHT],
   'd.cross': [RIGHT, 252],
-  'd.norm_ff': [RIGHT, 206, SMALL],
+  'd.norm_ff': [RIGHT, 206, STEP_HEIGHT],
   'd.ff': [RIGHT, 183],
-  'd.final': [RIGHT, 122, SMALL],
+  'd.final': [RIGHT, 122, STEP_HEIGHT],
 };
 const POST = {
   'e.add': [LEFT, 186],
-  'e.norm': [LEFT, 165, SMALL],
+  'e.norm': [LEFT, 165, STEP_HEIGHT],
   'e.ff': [LEFT, 136],
-  'e.norm_ff': [LEFT, 99, SMALL],
+  'e.norm_ff': [LEFT, 99, STEP_HEIGHT],
   'd.mask': [RIGHT, 334],
-  'd.norm_mask': [RIGHT, 292, SMALL],
+  'd.norm_mask': [RIGHT, 292, STEP_HEIGHT],
   'd.cross': [RIGHT, 262],
-  'd.norm_cross': [RIGHT, 220, SMALL],
+  'd.norm_cross': [RIGHT, 220, STEP_HEIGHT],
   'd.ff': [RIGHT, 190],
-  'd.norm_ff': [RIGHT, 148, SMALL],
+  'd.norm_ff': [RIGHT, 148, STEP_HEIGHT],
 };
 /** SVG paths of the streams. */
 const STREAMS = ['M58 417V60', 'M172 417V60'];
@@ -112,7 +112,7 @@ export function largeDiagram({ steps, now, layers, normFirst, sides, go, titles 
   const [encoderY, decoderY] = arrangement.layers;
   diagram.append(svg('text', { x: LEFT, y: encoderY, class: 'quiet outlined' }, t('lesson_layers', { count: layers.encoder })));
   diagram.append(svg('text', { x: RIGHT, y: decoderY, class: 'quiet outlined' }, t('lesson_layers', { count: layers.decoder })));
-  for (const [part, [x, y, height = TALL]] of allParts(arrangement)) {
+  for (const [part, [x, y, height = PART_HEIGHT]] of allParts(arrangement)) {
     const halfWidth = x === LEFT ? HALF - 3 : HALF;
     const group = diagramBlock(part, { steps, lit: highlighted, now, go, titles });
     group.append(svg('rect', { x: x - halfWidth, y: y - height / 2, width: 2 * halfWidth, height, rx: 4 }));

@@ -1,6 +1,7 @@
 // The list of lessons. Each item has a picture of the current sentence's tensors, a description, a duration and
 // the progress.
 
+import { buildRow } from '../build/build-lesson.js';
 import { icon, make, replace } from '../core/dom.js';
 import { set } from '../core/state.js';
 import { cssColour } from '../core/theme.js';
@@ -58,7 +59,7 @@ export class LessonList {
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);
     this.glossary.draw();
-    replace(this.rows, ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
+    replace(this.rows, buildRow(this.open), ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
   }
 
   row(lesson, matrix) {
@@ -85,7 +86,7 @@ export class LessonList {
       make('span', { class: 'hidden-text' }, t(`lesson_mark_${status}`)),
     );
     const attributes = { type: 'button', class: 'lesson-row', data: { lesson: name } };
-    const row = make('button', { ...attributes, onclick: () => this.open(name) }, picture(matrix), words, end);
+    const row = make('button', { ...attributes, onclick: () => this.open(name) }, drawMatrix(matrix), words, end);
     return make('div', { class: 'lesson-item' }, row, explorerLink(lesson));
   }
 }
@@ -102,7 +103,7 @@ function explorerLink({ steps }) {
   );
 }
 
-function picture(matrix) {
+function drawMatrix(matrix) {
   const canvas = make('canvas', { width: PICTURE.columns * 6, height: PICTURE.rows * 6, 'aria-hidden': 'true' });
   if (!matrix) return canvas;
   const context = canvas.getContext('2d');

@@ -1,6 +1,7 @@
 // The Learn tab: the list of lessons, or one lesson at a step.
 
-import { make } from '../core/dom.js';
+import { BUILD, makeBuildPage } from '../build/build-lesson.js';
+import { make, onWidthChange } from '../core/dom.js';
 import { parsePermalink } from '../core/permalink.js';
 import { on, set, state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
@@ -29,7 +30,7 @@ export async function mount(root, server) {
 }
 
 class LessonPlayer {
-  constructor(root, lessons, { tensors, experiments, training, notebook }) {
+  constructor(root, lessons, { tensors, experiments, training, notebook, build }) {
     this.root = root;
     this.lessons = lessons;
     this.tensors = tensors;
@@ -48,7 +49,7 @@ class LessonPlayer {
       pick: (changes) => this.pick(changes),
       set: (control, value) => this.set(control, value),
       part: (part) => this.go({ ...this.choice, part }),
-      answer: (choice) => this.answered(choice),
+      answer: (choice) => this.onAnswer(choice),
       again: () => this.show(),
       all: () => {
         this.showsAllTokens = !this.showsAllTokens;
@@ -58,17 +59,14 @@ class LessonPlayer {
     this.view = new StepView(callbacks, training);
     this.kit = new ClassKit(notebook);
     this.view.element.append(this.kit.element);
+    this.build = makeBuildPage(this, build);
     this.notice = make('p', { class: 'quiet' });
-    root.append(this.notice, this.list.element, this.view.element);
+    root.append(this.notice, this.list.element, this.view.element, this.build.element);
     on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     document.addEventListener('keydown', (event) => handleKey(event, this));
     addEventListener('headlight-link', () => parseLessonLink(parsePermalink().lesson ?? '').asks && this.answers.clear());
-    let width = innerWidth;
-    addEventListener('resize', () => {
-      if (innerWidth !== width) this.show(); // on phones the browser bars change the height while scrolling
-      width = innerWidth;
-    });
+    onWidthChange(() => this.show());
     this.show();
   }
 
@@ -135,7 +133,7 @@ class LessonPlayer {
     this.pick({ set: text === undefined ? otherValues : { ...otherValues, [control.name]: text } });
   }
 
-  answered(choice) {
+  onAnswer(choice) {
     this.answers.record(this.question(), choice, this.scene);
     this.show();
   }
@@ -206,10 +204,13 @@ class LessonPlayer {
     if (state.tab !== 'learn') return this.pauseHidden();
     const { translation } = state;
     const { lesson } = this;
-    this.notice.textContent = translation ? '' : t('lesson_no_sentence');
-    this.list.element.hidden = Boolean(lesson) || !translation;
+    const isBuild = this.choice.lesson === BUILD; // it has its own page and its own sentence
+    this.build.element.hidden = !isBuild;
+    this.notice.textContent = translation || isBuild ? '' : t('lesson_no_sentence');
+    this.list.element.hidden = Boolean(lesson) || isBuild || !translation;
     this.view.element.hidden = !lesson || !translation;
-    if (!translation) return;
+    if (isBuild) this.build.show(this.choice.step);
+    if (!translation || isBuild) return;
     const turn = ++this.turn;
     if (!lesson) {
       this.pauseHidden();
@@ -228,12 +229,12 @@ class LessonPlayer {
     this.kit.draw(lesson, { ...this.choice, step: lesson.steps[stepIndex].name, part });
     const { experiment, name } = lesson.steps[stepIndex];
     const set = experiment && resolveValues(experiment.controls, look.set);
-    const neededTensors = sceneAt(stepIndex).needs();
+    const neededTensors = sceneAt(stepIndex).requiredPaths();
     // The model's sizes come with tensors or an experiment. A step without both loads the tensors of another step.
     const names =
       neededTensors.length || experiment
         ? neededTensors
-        : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
+        : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).requiredPaths();
     const cached = this.tensors.get(translation);
     if ((names.length && !cached.has(names)) || (experiment && !sceneAt(stepIndex).result)) {
       this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
@@ -269,7 +270,7 @@ class LessonPlayer {
 
   /** Load the tensors of the next step. A failed request is retried when the step is shown. */
   prefetch(scene) {
-    const names = scene.needs();
+    const names = scene.requiredPaths();
     if (names.length && !scene.sentenceTensors.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
   }
 
@@ -284,9 +285,9 @@ class LessonPlayer {
         this.tensors.get(translation),
       );
     const drawPicture = (lesson) =>
-      this.tensors.get(translation).has(getScene(lesson).needs()) ? getScene(lesson).matrix(lesson.picture[0]) : null;
+      this.tensors.get(translation).has(getScene(lesson).requiredPaths()) ? getScene(lesson).matrix(lesson.picture[0]) : null;
     this.list.draw(this.lessons, drawPicture);
-    const names = [...new Set(this.lessons.flatMap((lesson) => getScene(lesson).needs()))];
+    const names = [...new Set(this.lessons.flatMap((lesson) => getScene(lesson).requiredPaths()))];
     if (this.tensors.get(translation).has(names)) return;
     try {
       await this.tensors.load(translation, names);

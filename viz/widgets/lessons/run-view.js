@@ -12,7 +12,7 @@ import { isRight, getVerdict } from './training-run.js';
 const MAX_CHARACTERS = 44; // maximum length of a translation, because an untrained model never stops
 const CELL = { height: 34, label: 116, widest: 56 };
 const START = '<s>'; // the token that the first row reads
-const SMALL = 9; // pixels per cell of the small maps
+const CELL_SIZE = 9; // pixels per cell of the small maps
 
 export class RunView {
   /** `pick(layer, head)` selects a head. */
@@ -124,13 +124,13 @@ const readable = (text) => [...text.replace(/[\p{C}\uFFFD]+/gu, '·')].slice(0, 
 const errorText = ({ why, says: error }) => (why === 'diverged' ? t('lesson_train_diverged') : t('lesson_train_broken', { error }));
 
 function paint(canvas, { rows, columns, numbers }) {
-  if (canvas.width !== columns * SMALL || canvas.height !== rows * SMALL)
-    Object.assign(canvas, { width: columns * SMALL, height: rows * SMALL });
+  if (canvas.width !== columns * CELL_SIZE || canvas.height !== rows * CELL_SIZE)
+    Object.assign(canvas, { width: columns * CELL_SIZE, height: rows * CELL_SIZE });
   const context = canvas.getContext('2d');
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
       context.fillStyle = cssColour(valueColour(numbers[row * columns + column], 'share', 1));
-      context.fillRect(column * SMALL, row * SMALL, SMALL - 1, SMALL - 1);
+      context.fillRect(column * CELL_SIZE, row * CELL_SIZE, CELL_SIZE - 1, CELL_SIZE - 1);
     }
   }
 }

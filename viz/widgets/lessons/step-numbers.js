@@ -100,7 +100,7 @@ function ofShows(scene) {
 
 /** Attention: the terms of one dot product, one softmax row and one weighted sum of values. */
 function ofAttention(scene) {
-  const paths = scene.needs().map((path) => path.split('.').at(-1));
+  const paths = scene.requiredPaths().map((path) => path.split('.').at(-1));
   const numbers = {};
   if (paths.includes('queries') && paths.includes('keys')) {
     const terms = scene.tensorByName('products').numbers;
@@ -144,7 +144,7 @@ function ofAttention(scene) {
 
 /** Feed-forward network: number and share of the active neurons. */
 function ofNeurons(scene) {
-  if (!scene.needs().some((path) => path.endsWith('feed_forward.hidden'))) return {};
+  if (!scene.requiredPaths().some((path) => path.endsWith('feed_forward.hidden'))) return {};
   const hidden = rowNumbers(scene.tensorByName('feed_forward.hidden'), scene.row);
   const active = hidden.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
   return { awake: active, awake_share: `${((100 * active) / hidden.length).toFixed(1)} %` };

@@ -3,7 +3,7 @@
 
 import { LOGITS, valueAt, elementwise, products, rowNumbers, headSlice, softmax, sum } from './tensor-cache.js';
 
-const PLACES = {
+const PROBE_PATHS = {
   encoder: ['encoder.layers.{layer}', 'self_attention'],
   decoder: ['decoder.layers.{layer}', 'self_attention'],
   cross: ['decoder.layers.{layer}', 'cross_attention'],
@@ -102,7 +102,7 @@ export class StepScene {
   // ---------------------------------------------------------------- tensors to load
 
   /** Paths of the tensors that the step needs from the server. */
-  needs() {
+  requiredPaths() {
     const tensors = this.step.figures.flatMap((figure) => figure.tensors);
     const names = tensors.flatMap(({ path, add, subtract }) => [path, add, subtract]).filter(Boolean);
     if (this.kind === 'encoder' && this.step.picks.includes('head')) names.push('scores');
@@ -123,7 +123,7 @@ export class StepScene {
 
   /** Probe path of a tensor name. */
   path(name) {
-    const [layer, attention] = PLACES[this.kind].map((part) => part.replace('{layer}', String(this.layer)));
+    const [layer, attention] = PROBE_PATHS[this.kind].map((part) => part.replace('{layer}', String(this.layer)));
     if (OF_ATTENTION.includes(name)) return `${layer}.${attention}.${name}`;
     if (OF_LAYER.includes(name)) return `${layer}.${name}`;
     if (name === 'attention_input') return `${layer}.around_${attention}.${this.model.norm_first ? 'normed' : 'carried'}`;

@@ -21,7 +21,7 @@ export function mountLegend(element, { state, set }) {
 
   return function draw(view, otherView) {
     const { theme, language } = pageState;
-    const effects = Boolean(view.effects) && view.kind;
+    const effects = Boolean(view.effects) && [view.kind, Boolean(view.rivals)];
     const colours = JSON.stringify([state.scale, state.palette, theme, language, Boolean(otherView), Boolean(view.masked), effects]);
     const isColours = !['numbers', 'lines'].includes(state.view);
     if (isColours && colours === key) return element;
@@ -55,9 +55,10 @@ export function colourLegend(view, { scale, palette }) {
   return [colourRamp(palette, low, high), sample(zero, t('zero')), ...masked];
 }
 
-function effectLegend({ kind }) {
+function effectLegend({ kind, rivals }) {
   const ramp = colourRamp('difference', `${t('effect_against')} −${STRONG_EFFECT}`, `+${STRONG_EFFECT} ${t('effect_for')}`);
-  return [ramp, make('span', { class: 'quiet' }, t(kind === 'encoder' ? 'effect_unit_sentence' : 'effect_unit_row'))];
+  const unit = `effect_unit_${kind === 'encoder' ? 'sentence' : 'row'}${rivals ? '_lead' : ''}`;
+  return [ramp, make('span', { class: 'quiet' }, t(unit))];
 }
 
 export const differenceKey = (limit = 1) => colourRamp('difference', `−${limit} ${t('more_in_b')}`, `${t('more_in_a')} +${limit}`);

@@ -41,7 +41,7 @@ def positions_are_waves(asked: Asked) -> None:
     table = sinusoidal_table(length, asked.config.d_model).numpy()
     np.testing.assert_allclose(asked.translation.positions["encoder"][:length], table, atol=CLOSE)
     left, right = (np.abs(np.diff(table[:, columns], axis=0)).mean() for columns in (slice(0, 2), slice(-2, None)))
-    assert left > 100 * right  # the left ones change fast, the right ones hardly at all
+    assert left > 100 * right  # the left dimensions change fast, the right ones hardly
 
 
 def norm_by_hand(asked: Asked) -> None:
@@ -133,7 +133,7 @@ def weights_sum_to_one(asked: Asked) -> None:
 
 def hand_softmax_is_the_models(asked: Asked) -> None:
     for layer in range(asked.config.encoder_layers):
-        powers = np.exp(asked.encoder("scores", layer).astype(np.float64))  # number by number, as the table shows it
+        powers = np.exp(asked.encoder("scores", layer).astype(np.float64))  # one number after another, as in the table
         by_hand = powers / powers.sum(axis=-1, keepdims=True)
         np.testing.assert_allclose(by_hand, asked.translation.attention.encoder[layer], atol=1e-5)
 
@@ -185,7 +185,7 @@ def relu_is_never_negative(asked: Asked) -> None:
     for layer in range(asked.config.encoder_layers):
         hidden = asked.tensor(f"encoder.layers.{layer}.feed_forward.hidden")
         assert hidden.shape[1] == asked.config.d_ff
-        assert hidden.min() == 0.0  # and some of them are silent
+        assert hidden.min() == 0.0  # and some of them are zero
 
 
 def feed_forward_is_added(asked: Asked) -> None:
@@ -201,14 +201,14 @@ def memory_is_one_vector_a_token(asked: Asked) -> None:
     layer = asked.translator.model.decoder.layers[0].cross_attention
     keys = memory @ layer.key.weight.detach().numpy().T + layer.key.bias.detach().numpy()
     split = keys.reshape(len(keys), asked.config.heads, -1).swapaxes(0, 1)
-    # The decoder's keys are made of it, and of nothing else of the source.
+    # The decoder's keys are computed from it, and from nothing else of the source.
     np.testing.assert_allclose(split, asked.tensor("decoder.layers.0.cross_attention.keys"), atol=1e-3)
     stages = [asked.tensor("encoder.embedding.positioned")]
     stages += [
         asked.tensor(f"encoder.layers.{layer}.around_feed_forward.stream")
         for layer in range(asked.config.encoder_layers)
     ]
-    if asked.config.norm_first:  # layers add, so the stream grows
+    if asked.config.norm_first:  # layers add to the stream, so it grows
         first, last = (np.linalg.norm(stage, axis=-1).mean() for stage in (stages[0], stages[-1]))
         assert last > first
 
@@ -217,7 +217,9 @@ def later_keys_get_nothing(asked: Asked) -> None:
     weights = asked.translation.attention.decoder
     assert (np.triu(np.ones(weights.shape[-2:]), k=1) * weights == 0.0).all()
     scores = asked.tensor("decoder.layers.0.self_attention.scores")
-    assert (softmax(scores) * np.triu(np.ones(scores.shape[-2:]), k=1)).max() > 0.0  # without the mask they would
+    assert (
+        softmax(scores) * np.triu(np.ones(scores.shape[-2:]), k=1)
+    ).max() > 0.0  # without the mask, they would differ
 
 
 def causal_rows_sum_to_one(asked: Asked) -> None:
