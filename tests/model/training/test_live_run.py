@@ -187,6 +187,7 @@ def test_mistake_has_its_stated_effect_on_training(name: str, learns: bool) -> N
     assert set(LEARNS_DESPITE_MISTAKE) | {"swapped"} == set(MISTAKES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["toy_zh", "order_zh"])
 def test_chinese_toy_reads_words_and_learns_its_sentences(corpus: str) -> None:
     run = LiveRun(LiveRunSettings(corpus=corpus))
