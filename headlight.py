@@ -121,6 +121,7 @@ PAGE_COMMANDS = {
     "run": ("start the page", "headlight.viz.run_command"),
     "serve": ("run models for page servers on a Ray cluster", "headlight.viz.serve_command"),
     "space": ("create or update the app as a Space on Hugging Face", "headlight.viz.space.command"),
+    "static": ("write the page as a folder that computes in the browser", "headlight.viz.static_site.command"),
     "survey": (
         "measure every head on thousands of sentences; search or plot the results",
         "headlight.viz.survey_command",

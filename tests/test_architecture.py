@@ -28,6 +28,7 @@ ROOMS = {
     "viz/serve_command.py": "ray",
     "viz/space/*": "huggingface_hub httpx2 yaml",
     "viz/survey_command.py": "",
+    "viz/static_site/*": "gradio",
     "app.py": "spaces",
     "viz/single_tab.py": "",
     "viz/page.py": "gradio",

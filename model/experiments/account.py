@@ -117,9 +117,10 @@ def _only(slope: Tensor, head: int, keys: int | slice) -> Tensor:
 
 def _trace_back(run: FixedRun, values: Tensor, slopes: Sequence[Tensor]) -> Float64Array:
     """Return what each source token added through values, for each gradient of the values, `[gradients, tokens]`."""
-    (gradients,) = torch.autograd.grad(
+    results: tuple[Tensor | None, ...] = torch.autograd.grad(
         values, [run.source], torch.stack(list(slopes)), retain_graph=True, is_grads_batched=True, allow_unused=True
     )
+    (gradients,) = results
     if gradients is None:  # interventions can disconnect the values from the sentence
         return np.zeros((len(slopes), run.source.shape[1]))
     return np.stack([_summands(run.source, gradient).cpu().numpy() for gradient in gradients])

@@ -14,9 +14,9 @@ from tests.browser.conftest import Visit
 
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
-NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
-MAX_STOPS = 60  # of the Tab key
-# Why nobody could see where the focus is, or nothing.
+NEAR = 1.01 / 20_000  # weights are sent with about four decimals
+MAX_STOPS = 60  # presses of Tab
+# The reason why the focus is invisible, or an empty string.
 UNSEEN = """() => {
   const element = document.activeElement;
   if (element === document.body) return 'nothing is focused';
@@ -38,20 +38,20 @@ def test_all_tabs_pass_axe_in_both_themes(visit: Visit, size: dict[str, int]) ->
     page = visit(**size, color_scheme="light", reduced_motion="reduce")
     page.get_by_role("button", name="Options").click()
     everything: tuple[str, ...] = ()
-    colours = ("color-contrast",)  # a theme changes nothing else
-    found: dict[tuple[str, str], list[str]] = {}
-    # Colours are those of the theme on any size.
+    colours = ("color-contrast",)  # the theme changes only colours
+    colours: dict[tuple[str, str], list[str]] = {}
+    # Colours do not depend on the size.
     themes = (("light", everything), ("dark", colours)) if size is DESKTOP else (("light", everything),)
     for theme, rules in themes:
         if state(page, "theme") != theme:
             page.get_by_role("button", name="Switch between light and dark").click()
         wait_until_idle(page)
-        found[theme, "around"] = barriers(page, {"exclude": [".panel"]}, impacts=SERIOUS, rules=rules)
+        colours[theme, "around"] = barriers(page, {"exclude": [".panel"]}, impacts=SERIOUS, rules=rules)
         for tab in TABS:
             open_tab(page, tab)
-            found[theme, tab] = barriers(page, f"#panel-{tab}", impacts=SERIOUS, rules=rules)
+            colours[theme, tab] = barriers(page, f"#panel-{tab}", impacts=SERIOUS, rules=rules)
     assert state(page, "theme") == themes[-1][0]
-    assert not any(found.values()), {where: says for where, says in found.items() if says}
+    assert not any(colours.values()), {where: says for where, says in colours.items() if says}
 
 
 # ---------------------------------------------------------------- the keyboard alone
@@ -89,7 +89,7 @@ def test_comparison_is_operable_by_keyboard(page: Page, example: Translation) ->
     np.testing.assert_allclose(plotly_values(page, 0), cross[1, 2], atol=NEAR)
     np.testing.assert_allclose(plotly_values(page, 1), cross[0, 3], atol=NEAR)
     np.testing.assert_allclose(plotly_values(page, 2), cross[1, 2] - cross[0, 3], atol=2 * NEAR)
-    press(page, "Escape", "Escape")  # first the chosen row, then the comparison
+    press(page, "Escape", "Escape")  # Escape first clears the row, then the comparison
     expect(plots).to_have_count(1)
     np.testing.assert_allclose(plotly_values(page), cross[0, 3], atol=NEAR)
     go(page, "Shift+Tab", "#sentence")

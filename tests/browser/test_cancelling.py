@@ -17,27 +17,28 @@ from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import expose_state, page_weights, state, translation, wait_for_translation
 from tests.browser.conftest import PATIENCE, Answered, Visit
-from tests.viz.loaded import translator_of
+from tests.browser.polling import wait_for_function
+from tests.viz.local_translator import local_translator
 
 LONG = (
     "Als wir gestern Abend nach einer langen Fahrt endlich nach Hause kamen, stand die Tür offen, und in der Küche saß "
     "mein Bruder, den ich lange nicht gesehen hatte, mit seiner Tochter am Tisch und aß eine Suppe. Draußen regnete es."
 )
 SHORT = "Das Haus ist alt."
-NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
+NEAR = 1.01 / 20_000  # weights are sent with about four decimals
 
 
 @dataclass
 class Run:
     """A long translation on the server: it streams its first steps and then waits until it is released."""
 
-    told: int = 0
-    held_after: int = 5  # steps
-    steps: int = 0  # that the model made
-    text: str = ""  # told last
+    sent: int = 0
+    paused_after: int = 5  # number of steps that are streamed
+    steps: int = 0  # step numbers that the model computed
+    text: str = ""  # last step that was sent
     ids: tuple[int, ...] = ()
-    stop: Event | None = None  # what tells the server's work to end
-    held: Event = field(default_factory=Event)
+    stop: Event | None = None  # the stop event of the server's job
+    paused: Event = field(default_factory=Event)
     let: Event = field(default_factory=Event)
     over: Event = field(default_factory=Event)
     finished: bool = False
@@ -51,7 +52,7 @@ def happens(event: Event | None) -> bool:
 def run(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Control the next request for the long sentence, independent of the machine's speed."""
     run = Run()
-    translator, tell = translator_of(translate_widget.service), translate_widget.service.stream
+    translator, tell = local_translator(translate_widget.service), translate_widget.service.stream
     step = translator.stream
 
     def stepping(request: TranslationRequest, **more: Any) -> Iterator[Progress]:
@@ -72,16 +73,16 @@ def run(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> I
             return
         run.stop = stop
         for progress in tell(request, stop):
-            if run.told == run.held_after:
-                run.held.set()
+            if run.sent == run.paused_after:
+                run.paused.set()
                 happens(run.let)
-            run.told += 1
+            run.sent += 1
             run.text, run.ids = progress.text, tuple(token.id for token in progress.tokens)
             yield progress
 
     monkeypatch.setattr(translator, "stream", stepping)
     monkeypatch.setattr(translate_widget.service, "stream", telling)
-    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL", 0)  # each step is told
+    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL", 0)  # send every step
     yield run
     run.let.set()
 
@@ -101,8 +102,9 @@ def submit(page: Page, text: str, beam: int) -> None:
 
 def wait_for_first_steps(page: Page, run: Run) -> None:
     """Wait until the page shows the first steps; the others are held."""
-    assert happens(run.held)
-    page.wait_for_function(
+    assert happens(run.paused)
+    wait_for_function(
+        page,
         "(text) => document.querySelector('.translate .out').innerText.split(/\\s+/).join(' ').trim() === text",
         arg=run.text,
     )
@@ -114,7 +116,7 @@ def assert_ends_within_a_step(run: Run) -> None:
     run.let.set()
     assert happens(run.over)
     assert not run.finished
-    assert run.steps == run.held_after + 1  # the last was made when the wish came
+    assert run.steps == run.paused_after + 1  # the last step was being computed when the request was cancelled
 
 
 @pytest.mark.journey
@@ -141,9 +143,9 @@ def test_stop_cancels_translation_and_keeps_partial_output(page: Page, run: Run,
 
 def test_stop_before_first_token_keeps_previous_translation(page: Page, run: Run) -> None:
     before = translation(page)
-    run.held_after = 0
+    run.paused_after = 0
     submit(page, LONG, beam=4)
-    assert happens(run.held)
+    assert happens(run.paused)
     page.click(".translate .go")
     says = "Stopped. Below: the previous sentence."
     expect(page.locator(".translate .verdict")).to_contain_text(says)

@@ -34,12 +34,12 @@ def test_lesson_folds_desk_and_one_click_opens_it(visit: Visit) -> None:
     page.fill("#sentence", TEXT)
     page.press("#sentence", "Enter")
     wait_for_translation(page, TEXT)
-    expect(page.locator(LINE)).to_be_hidden()  # it stays open, with all that is said of the answer
+    expect(page.locator(LINE)).to_be_hidden()  # it stays open and shows the status of the answer
     page.click(CHANGE)
     expect(page.locator(LINE)).to_contain_text(TEXT)
     assert page.evaluate("document.activeElement.matches('.desk-line .change')")
     wait_until_idle(page)
-    # The same sentence stands everywhere; the desk is whole where heads are.
+    # The sentence is the same in every view; See shows the complete form.
     open_tab(page, "heads")
     expect(page.locator(".desk-line")).to_be_hidden()
     assert (page.input_value("#sentence"), state(page, "translation")["source_text"]) == (TEXT, TEXT)
@@ -62,7 +62,7 @@ def test_other_tabs_fold_desk_on_chinese_phone(visit: Visit, tab: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     open_tab(page, "heads")
     open_tab(page, tab)
-    expect(line).to_be_visible()  # folded anew
+    expect(line).to_be_visible()  # collapsed again
 
 
 def test_sentence_error_unfolds_desk(page: Page) -> None:

@@ -14,18 +14,19 @@ from headlight.model.records import FloatArray, Translation
 from headlight.viz.service.examples import EXAMPLES
 from tests.browser.acting import open_tab, state, wait_until_idle
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 TAB = ".headlight-beside"
-NEAR = 1e-3  # of sums of weights, each of them known to half a unit of the fourth decimal
+NEAR = 1e-3  # tolerance of sums of weights with four decimals
 
 
 def maps(page: Page) -> list[FloatArray]:
     """Return the weights of A, B and their difference; NaN if a side lacks a word."""
-    found = page.evaluate(
+    values = page.evaluate(
         f"""[...document.querySelectorAll('{TAB} .plot')].map((plot) =>
           plot.data.find((trace) => trace.name === 'weights').z.map((row) => [...row]))"""
     )
-    return [np.array(each, dtype=np.float64) for each in found]
+    return [np.array(each, dtype=np.float64) for each in values]
 
 
 def thumb(page: Page, number: int, layer: int, head: int) -> Locator:
@@ -35,8 +36,8 @@ def thumb(page: Page, number: int, layer: int, head: int) -> Locator:
 
 def chosen(page: Page, number: int) -> str:
     """Return the selected head of a side as `layer.head`."""
-    found = page.locator(f"{TAB} .one").nth(number).locator(".thumb[aria-selected=true]")
-    return f"{found.get_attribute('data-layer')}.{found.get_attribute('data-head')}"
+    selected_thumb = page.locator(f"{TAB} .one").nth(number).locator(".thumb[aria-selected=true]")
+    return f"{selected_thumb.get_attribute('data-layer')}.{selected_thumb.get_attribute('data-head')}"
 
 
 def shared(first: FloatArray, second: FloatArray) -> float:
@@ -59,13 +60,13 @@ def test_reverse_model_is_shown_on_same_axes(visit: Visit, example: Translation)
     words = merge_words(example.attention_map("cross", 2, 6)).weights
     ours = first[~np.isnan(first).all(axis=1)][:, ~np.isnan(first).all(axis=0)]
     np.testing.assert_allclose(ours, words, atol=NEAR)
-    np.testing.assert_allclose(np.nansum(second, axis=0)[~np.isnan(second).all(axis=0)], 1, atol=1e-2)  # turned over
+    np.testing.assert_allclose(np.nansum(second, axis=0)[~np.isnan(second).all(axis=0)], 1, atol=1e-2)  # transposed
     np.testing.assert_allclose(difference, first - second, atol=1e-6)
     ranked = [float(share) for share in page.locator(f"{TAB} .rank .numeric").all_inner_texts()]
     assert ranked == sorted(ranked, reverse=True)
-    assert ranked[0] == pytest.approx(shared(first, second), abs=6e-4)  # B shows the head that is most like A's
+    assert ranked[0] == pytest.approx(shared(first, second), abs=6e-4)  # B shows the head most similar to A's
     assert page.inner_text(f"{TAB} .shares").startswith(f"{ranked[0]:.3f} shared attention per row")
-    # A head of B is chosen, stays, and follows again.
+    # A head of B is selected, stays selected, and follows A again.
     follow = page.locator(f"{TAB} .pin")
     expect(follow).to_have_attribute("aria-pressed", "true")
     thumb(page, 1, 0, 0).click()
@@ -76,7 +77,7 @@ def test_reverse_model_is_shown_on_same_axes(visit: Visit, example: Translation)
     assert (chosen(page, 0), chosen(page, 1)) == ("1.1", "0.1")
     follow.click()
     expect(page.locator(f"{TAB} .rank button").first).to_have_attribute("aria-pressed", "true")
-    # A word that is pinned is lit in all three, and is the page's.
+    # A pinned word is highlighted in all three maps and is part of the page's selection.
     page.locator(f"{TAB} .rows .label").first.focus()
     page.keyboard.press("Escape")
     expect(page.locator(f"{TAB} .look").first).to_be_empty()
@@ -88,16 +89,16 @@ def test_reverse_model_is_shown_on_same_axes(visit: Visit, example: Translation)
     page.keyboard.press("m")
     expect(page.locator(f"{TAB} .numbers table")).to_have_count(3)
     page.keyboard.press("m")
-    # The same model, greedy: all three kinds, and the link says so.
+    # The same model with greedy search: all three kinds, stored in the permalink.
     page.click(f"{TAB} [data-mode=same]")
     wait_until_idle(page)
     expect(page.locator(f"{TAB} .one h2").last).to_contain_text("greedy")
     page.click(f"{TAB} [data-kind=encoder]")
     wait_until_idle(page)
     one, other, _ = maps(page)
-    np.testing.assert_allclose(one, other, atol=1.1e-4)  # both read the same sentence; the last decimal may round
+    np.testing.assert_allclose(one, other, atol=1.1e-4)  # the last decimal may be rounded
     assert page.inner_text(f"{TAB} .shares").startswith("1.000 shared attention per row")
-    page.wait_for_function("location.hash.includes('beside_beam=1') && location.hash.includes('beside=de-en')")
+    wait_for_function(page, "location.hash.includes('beside_beam=1') && location.hash.includes('beside=de-en')")
     page.click(f"{TAB} [data-mode=back]")
     wait_until_idle(page)
     assert page.locator(f"{TAB} .kinds").is_hidden()
@@ -131,8 +132,8 @@ def test_chinese_phone_stacks_maps_without_horizontal_scroll(visit: Visit, examp
         assert after is not None
         assert after["y"] >= before["y"] + before["height"]
     known = f"{EXAMPLES[0].text} {example.text} {page.inner_text(f'{TAB} .reads >> nth=1')}"
-    shown = set(re.findall(r"[A-Za-z]{4,}", page.inner_text(f"{TAB} .tops, {TAB} .line, {TAB} .legend")))
-    assert shown <= set(re.findall(r"[A-Za-z]{4,}", known))
+    words_on_page = set(re.findall(r"[A-Za-z]{4,}", page.inner_text(f"{TAB} .tops, {TAB} .line, {TAB} .legend")))
+    assert words_on_page <= set(re.findall(r"[A-Za-z]{4,}", known))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click(f"{TAB} [data-mode=same]")
     wait_until_idle(page)

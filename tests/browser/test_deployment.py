@@ -20,6 +20,7 @@ from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
 from tests.browser.acting import translate, translation
 from tests.browser.conftest import PATIENCE, Watch
+from tests.browser.polling import wait_for_function
 
 BELOW = "/lessons/headlight"
 HOP_BY_HOP = {"content-length", "transfer-encoding", "connection"}
@@ -71,16 +72,16 @@ def site(behind: str, port: int) -> Starlette:
         headers = [(name, value) for name, value in request.headers.raw if name != b"host"]
         headers.append((b"x-forwarded-host", request.headers["host"].encode()))
         address = behind + request.url.path.removeprefix(BELOW) + (f"?{request.url.query}" if request.url.query else "")
-        asked = client.build_request(request.method, address, headers=headers, content=await request.body())
-        answer = await client.send(asked, stream=True)
-        kept = {name: value for name, value in answer.headers.items() if name not in HOP_BY_HOP}
-        return StreamingResponse(stream_upstream(answer), status_code=answer.status_code, headers=kept)
+        upstream_request = client.build_request(request.method, address, headers=headers, content=await request.body())
+        answer = await client.send(upstream_request, stream=True)
+        response_headers = {name: value for name, value in answer.headers.items() if name not in HOP_BY_HOP}
+        return StreamingResponse(stream_upstream(answer), status_code=answer.status_code, headers=response_headers)
 
     async def lesson(_: Request) -> Response:
         frame = f'<iframe src="http://127.0.0.1:{port}{BELOW}/" width="1100" height="800"></iframe>'
         return HTMLResponse(f'<!doctype html><link rel="icon" href="data:,"><title>A lesson</title>{frame}')
 
-    async def icon(_: Request) -> Response:  # browsers ask the site for it, not the page
+    async def icon(_: Request) -> Response:  # browsers request it from the site, not from the page
         return Response(status_code=204)
 
     below = Route(f"{BELOW}/{{rest:path}}", forward, methods=["GET", "HEAD", "POST"])
@@ -107,9 +108,9 @@ def watched(browser: Browser, port: int) -> Iterator[Page]:
     watch = Watch(f"http://127.0.0.1:{port}", [])
     leave = watch.follow(page)
     yield page
-    leave()  # what the page still asks for, as to translate back, breaks off with it
+    leave()  # pending requests of the page, such as the back-translation, are aborted
     context.close()
-    faults = [fault for fault in watch.faults if not fault.endswith("/lesson")]  # itself on another host
+    faults = [fault for fault in watch.faults if not fault.endswith("/lesson")]  # the page on another host
     assert not faults, "\n".join(faults)
 
 
@@ -131,20 +132,20 @@ def test_page_works_below_a_path(watched: Page, port: int) -> None:
 
 @pytest.mark.journey
 def test_page_works_in_cross_origin_frame(watched: Page, port: int) -> None:
-    watched.goto(f"http://localhost:{port}/lesson")  # another name is another site to a browser
+    watched.goto(f"http://localhost:{port}/lesson")  # for a browser, another host name is another site
     frame = watched.query_selector("iframe").content_frame()
     assert_page_works(frame)
 
 
 def test_link_is_copied_without_clipboard_api(watched: Page, port: int) -> None:
-    watched.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as over plain http
+    watched.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as on plain http
     watched.goto(f"http://127.0.0.1:{port}{BELOW}/")
     watched.wait_for_selector(".explorer .plot .main-svg")
     watched.evaluate(
         "document.addEventListener('copy', () => { window.copied = String(document.activeElement.value); })"
     )
-    watched.wait_for_function("location.hash !== ''")  # the page writes its address a moment after it is drawn
+    wait_for_function(watched, "location.hash !== ''")  # the page updates its permalink shortly after it is drawn
     watched.click(".take-away button")
-    watched.click("[role=menuitem] >> nth=0")  # the link
-    watched.wait_for_function("window.copied !== undefined")
+    watched.click("[role=menuitem] >> nth=0")
+    wait_for_function(watched, "window.copied !== undefined")
     assert watched.evaluate("window.copied") == watched.url

@@ -30,15 +30,16 @@ from tests.browser.acting import (
     until,
     wait_for_translation,
 )
-from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer, translate_widget_of, visiting
+from tests.browser.conftest import PATIENCE, Answered, Visit, find_translate_widget, newcomer, saved_page, visiting
+from tests.browser.polling import wait_for_function
 from tests.browser.test_exporting import save
 
 FIRST = EXAMPLES[0].text
 SENTENCE = "Die Katze schläft auf dem Sofa."
 OTHER = "Guten Tag."
 ASKING = "**/headlight/stream/stream_messages"
-STREAM, JOIN = "**/queue/data*", "**/queue/join*"  # where a GPU is lent
-FIRST_LOOK = "the head to begin with"  # which depends on the sentence
+STREAM, JOIN = "**/queue/data*", "**/queue/join*"  # as on ZeroGPU
+FIRST_LOOK = "the head to begin with"  # depends on the sentence
 LAST = "Layer 3 · Head 8"
 
 
@@ -55,7 +56,7 @@ def follow(page: Page, hash_: str) -> None:
 
 def wait_for_permalink(page: Page) -> None:
     """Wait until the first translation has a permalink and thus a history entry."""
-    page.wait_for_function("location.hash.startsWith('#text=')")
+    wait_for_function(page, "location.hash.startsWith('#text=')")
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_missing_heads_are_never_compared(page: Page) -> None:
     follow(page, "#pinned=88.88&layer=1&head=1")
     expect(page.locator(".explorer .frame h3").first).to_contain_text(LAST)
     assert np.isfinite(plotly_values(page)).all()
-    page.wait_for_function("location.hash.includes('pinned=2.7')")
+    wait_for_function(page, "location.hash.includes('pinned=2.7')")
 
 
 def test_sentence_with_invalid_head_in_permalink_is_translated(page: Page, answered: Answered) -> None:
@@ -134,7 +135,7 @@ def test_sentence_with_invalid_head_in_permalink_is_translated(page: Page, answe
     assert title(page) == initial_head_title(page)
     first = state(page, "translation")["opening"]
     best = f"#text=Guten+Tag.&layer={first['layer']}&head={first['head']}"
-    page.wait_for_function("(best) => location.hash.startsWith(best)", arg=best)
+    wait_for_function(page, "(best) => location.hash.startsWith(best)", arg=best)
 
 
 @pytest.mark.journey
@@ -142,15 +143,15 @@ def test_back_returns_to_previous_tab(page: Page) -> None:
     expose_state(page)
     wait_for_permalink(page)
     open_tab(page, "whatif")
-    page.wait_for_function("location.hash.includes('tab=whatif')")
+    wait_for_function(page, "location.hash.includes('tab=whatif')")
     open_tab(page, "models")
-    page.wait_for_function("location.hash.includes('tab=models')")
+    wait_for_function(page, "location.hash.includes('tab=models')")
     page.go_back()
-    page.wait_for_function("headlight.tab === 'whatif'")
+    wait_for_function(page, "headlight.tab === 'whatif'")
     page.go_back()
-    page.wait_for_function("headlight.tab === 'heads'")
+    wait_for_function(page, "headlight.tab === 'heads'")
     page.go_forward()
-    page.wait_for_function("headlight.tab === 'whatif'")
+    wait_for_function(page, "headlight.tab === 'whatif'")
 
 
 @pytest.mark.journey
@@ -160,9 +161,9 @@ def test_back_and_forward_navigate_between_translations(page: Page) -> None:
     first = translation(page)
     second = translate(page, SENTENCE)
     page.click('.wall-grid button[data-layer="1"][data-head="4"]')
-    page.wait_for_function("location.hash.includes('layer=1&head=4')")
+    wait_for_function(page, "location.hash.includes('layer=1&head=4')")
     translate(page, OTHER)
-    page.wait_for_function("location.hash.includes('Guten')")
+    wait_for_function(page, "location.hash.includes('Guten')")
     page.go_back()
     wait_for_translation(page, SENTENCE)
     assert (translation(page), page.input_value("#sentence"), title(page)) == (second, SENTENCE, "Layer 2 · Head 5")
@@ -171,7 +172,7 @@ def test_back_and_forward_navigate_between_translations(page: Page) -> None:
     assert (translation(page), page.input_value("#sentence"), title(page)) == (first, FIRST, initial_head_title(page))
     page.go_forward()
     wait_for_translation(page, SENTENCE)
-    page.wait_for_function("location.hash.includes('Sofa') && location.hash.includes('layer=1&head=4')")
+    wait_for_function(page, "location.hash.includes('Sofa') && location.hash.includes('layer=1&head=4')")
     page.go_forward()
     wait_for_translation(page, OTHER)
 
@@ -181,10 +182,10 @@ def test_selection_changes_add_no_history_entries(page: Page) -> None:
     steps = page.evaluate("history.length")
     for head in (1, 2, 3):
         page.click(f'.wall-grid button[data-layer="1"][data-head="{head}"]')
-        page.wait_for_function(f"location.hash.includes('layer=1&head={head}')")
+        wait_for_function(page, f"location.hash.includes('layer=1&head={head}')")
     assert page.evaluate("history.length") == steps
     translate(page, OTHER)
-    page.wait_for_function("location.hash.includes('Guten')")
+    wait_for_function(page, "location.hash.includes('Guten')")
     assert page.evaluate("history.length") == steps + 1
 
 
@@ -192,12 +193,12 @@ def test_back_cancels_running_translation(page: Page, silent: Event) -> None:
     expose_state(page)
     wait_for_permalink(page)
     translate(page, OTHER)
-    page.wait_for_function("location.hash.includes('Guten')")
+    wait_for_function(page, "location.hash.includes('Guten')")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
     expect(page.locator(".translate .go")).to_have_text("Stop")
     page.go_back()
-    silent.set()  # a visitor's next request waits until their last has let go
+    silent.set()  # a visitor's next request waits until the previous one has ended
     wait_for_translation(page, FIRST)
     page.go_forward()
     wait_for_translation(page, OTHER)
@@ -206,16 +207,16 @@ def test_back_cancels_running_translation(page: Page, silent: Event) -> None:
 
 def test_link_to_displayed_state_cancels_running_request(page: Page, silent: Event) -> None:
     expose_state(page)
-    shown = translate(page, OTHER)
+    visible_text = translate(page, OTHER)
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
-    page.wait_for_function("headlight.busy")
+    wait_for_function(page, "headlight.busy")
     follow(page, "#text=Guten+Tag.&layer=0&head=1")
     wait_for_translation(page, OTHER)
     expect(page.locator(".explorer .turn h2").first).to_have_text("Layer 1 · Head 2")
     silent.set()
-    page.wait_for_function("location.hash === '#text=Guten+Tag.&layer=0&head=1'")
-    assert (translation(page), page.input_value("#sentence")) == (shown, OTHER)
+    wait_for_function(page, "location.hash === '#text=Guten+Tag.&layer=0&head=1'")
+    assert (translation(page), page.input_value("#sentence")) == (visible_text, OTHER)
 
 
 @pytest.mark.parametrize("hash_", ["#model=nothing", "#model=nothing&text=Guten+Tag."])
@@ -225,7 +226,7 @@ def test_missing_model_is_reported(visit: Visit, answered: Answered, hash_: str)
     expect(page.locator(".translate")).to_contain_text('no model "nothing" here')
     wait_for_translation(page, text)
     assert translation(page) == answered(text).text
-    page.wait_for_function("!location.hash.includes('nothing')")
+    wait_for_function(page, "!location.hash.includes('nothing')")
 
 
 def test_token_ids_of_other_model_are_rejected_and_rest_is_shown(page: Page, answered: Answered) -> None:
@@ -234,7 +235,7 @@ def test_token_ids_of_other_model_are_rejected_and_rest_is_shown(page: Page, ans
     wait_for_translation(page, OTHER)
     assert translation(page) == answered(OTHER).text
     assert title(page) == "Layer 1 · Head 2"
-    page.wait_for_function("location.hash.startsWith('#text=Guten+Tag.&layer=0&head=1')")
+    wait_for_function(page, "location.hash.startsWith('#text=Guten+Tag.&layer=0&head=1')")
 
 
 # ---------------------------------------------------------------- a server that says nothing
@@ -250,7 +251,7 @@ def test_cancelled_request_without_response_is_not_an_error(
 
     monkeypatch.setattr(translate_widget.service, "stream", mute)
     expose_state(page)
-    for text in (*[SENTENCE] * 10, OTHER):  # a fault on the console fails the test
+    for text in (*[SENTENCE] * 10, OTHER):  # an error on the console fails the test
         page.fill("#sentence", text)
         page.press("#sentence", "Enter")
     wait_for_translation(page, OTHER)
@@ -261,42 +262,42 @@ def test_response_before_job_id_is_not_an_error(
     browser: Browser, served_on_zero_gpu: HeadlightPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visiting(browser, str(served_on_zero_gpu.local_url)) as open_page:
-        let = hold_stream(translate_widget_of(served_on_zero_gpu).service, monkeypatch)
+        let = hold_stream(find_translate_widget(served_on_zero_gpu).service, monkeypatch)
         answer_overtakes(open_page(), let)
         let.set()
 
 
 def answer_overtakes(page: Page, silent: Event) -> None:
-    # The stream of an earlier job brings it all; the browser then opens one for what is over.
-    held: list[tuple[Route, APIResponse]] = []
-    ended: list[Request] = []
+    # The stream of an earlier job delivers all messages; the browser then opens a stream for a finished job.
+    pending_routes: list[tuple[Route, APIResponse]] = []
+    finished_requests: list[Request] = []
 
     def hold(route: Route) -> None:
-        held.append((route, route.fetch()))
+        pending_routes.append((route, route.fetch()))
         silent.set()
 
     def hear(request: Request) -> None:
-        ended.append(request)
+        finished_requests.append(request)
 
     expose_state(page)
     with page.expect_request(STREAM):
         page.fill("#sentence", SENTENCE)
         page.press("#sentence", "Enter")
-    # All is told: Gradio lets go, unless the server has done so before.
+    # All messages are delivered: Gradio closes the stream, unless the server did so before.
     ends: tuple[Any, ...] = ("requestfailed", "requestfinished")
     for event in ends:
         page.on(event, hear)
     page.route(JOIN, hold)
     page.fill("#sentence", OTHER)
     page.press("#sentence", "Enter")
-    until(page, lambda: any("queue/data" in request.url for request in ended))
+    until(page, lambda: any("queue/data" in request.url for request in finished_requests))
     for event in ends:
         page.remove_listener(event, hear)
-    ((route, response),) = held
+    ((route, response),) = pending_routes
     route.fulfill(response=response)
     wait_for_translation(page, OTHER)
     page.unroute(JOIN)
-    translate(page, FIRST)  # a fault on the console fails the test
+    translate(page, FIRST)  # an error on the console fails the test
 
 
 @pytest.mark.journey
@@ -307,7 +308,7 @@ def answer_overtakes(page: Page, silent: Event) -> None:
 def test_unreachable_server_is_reported(
     browser: Browser, address: str, silent: Event, answered: Answered, locale: str, says: str
 ) -> None:
-    with newcomer(browser, address, locale=locale) as page:  # nobody watches: the browser complains of what is gone
+    with newcomer(browser, address, locale=locale) as page:  # no error recorder: the server is missing
         page.goto(address)
         page.wait_for_selector(".explorer .plot .main-svg")
         assert_server_error(page, silent, answered, says)
@@ -317,12 +318,12 @@ def assert_server_error(page: Page, silent: Event, answered: Answered, says: str
     context = page.context
     expose_state(page)
     before = translation(page)
-    page.route(ASKING, lambda route: route.abort())  # the line breaks while the server still writes
-    for _ in range(2):  # a second try hears the same
+    page.route(ASKING, lambda route: route.abort())  # the connection breaks during the response
+    for _ in range(2):  # a retry gets the same response
         page.fill("#sentence", SENTENCE)
         page.evaluate("addEventListener('keydown', () => { window.asked = headlight.busy; }, { once: true })")
         page.press("#sentence", "Enter")
-        assert page.evaluate("window.asked")  # heard at once: a slow look might find that it was given up
+        assert page.evaluate("window.asked")  # at once: later, the request may be abandoned
         context.set_offline(True)
         expect(page.locator("#sentence-error")).to_have_text(says)
         assert state(page, "busy") is False
@@ -332,10 +333,10 @@ def assert_server_error(page: Page, silent: Event, answered: Answered, says: str
     expect(page.locator("[data-testid=toast-body]")).to_be_hidden()
     choose_panel(page, "models")
     expect(page.locator("#panel-models .error")).to_have_text(says)
-    page.wait_for_function("location.hash.includes('Sofa')")
+    wait_for_function(page, "location.hash.includes('Sofa')")
     silent.set()
     page.unroute(ASKING)
-    context.set_offline(False)  # the page finds the server again, and asks again
+    context.set_offline(False)  # the page reconnects and sends the request again
     wait_for_translation(page, SENTENCE)
     assert translation(page) == answered(SENTENCE).text
     expect(page.locator("#sentence-error")).to_have_text("")
@@ -353,7 +354,7 @@ def test_connection_loss_once_keeps_answer(browser: Browser, address: str, answe
         else:
             route.continue_()
 
-    with newcomer(browser, address) as page:  # nobody watches: the browser complains of what broke
+    with newcomer(browser, address) as page:  # errors are not recorded: the browser reports the broken connection
         page.goto(address)
         page.wait_for_selector(".explorer .plot .main-svg")
         expose_state(page)
@@ -378,8 +379,8 @@ def test_field_cleared_during_translation_stays_empty(page: Page, silent: Event)
 
 def test_stopped_translation_dims_previous_result(page: Page, silent: Event) -> None:
     expose_state(page)
-    shown = page.locator("#widget-explorer"), page.locator(".translate .out .text")
-    for part in shown:
+    visible_parts = page.locator("#widget-explorer"), page.locator(".translate .out .text")
+    for part in visible_parts:
         expect(part).to_have_css("opacity", "1")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
@@ -387,12 +388,12 @@ def test_stopped_translation_dims_previous_result(page: Page, silent: Event) -> 
     expect(button).to_have_text("Stop")
     button.click()
     expect(page.locator(".translate .verdict")).to_contain_text("Below: the previous sentence.")
-    for part in shown:
+    for part in visible_parts:
         expect(part).to_have_css("opacity", "0.5")
-    assert page.input_value("#sentence") == SENTENCE  # nothing typed is lost
+    assert page.input_value("#sentence") == SENTENCE  # typed text is not lost
     silent.set()
     translate(page, OTHER)
-    for part in shown:
+    for part in visible_parts:
         expect(part).to_have_css("opacity", "1")
     expect(page.locator(".translate .verdict")).not_to_contain_text("Stopped")
 
@@ -409,19 +410,19 @@ def test_use_this_model_opens_heads(page: Page) -> None:
 
 
 def test_empty_review_is_an_error_during_another_request(page: Page) -> None:
-    held: list[Any] = []
+    pending_routes: list[Any] = []
     judging = "**/headlight/call/judge"
-    page.route(judging, lambda route: held.append(route))
-    choose_panel(page, "sentiment")  # the first example is judged at once
+    page.route(judging, lambda route: pending_routes.append(route))
+    choose_panel(page, "sentiment")  # the first example is classified at once
     page.fill("#review", "")
     page.press("#review", "Enter")
     error = page.locator("#review-error")
     expect(error).to_contain_text("There is no text yet")
-    until(page, lambda: held)
+    until(page, lambda: pending_routes)
     with page.expect_response(judging):
-        for route in held:
+        for route in pending_routes:
             route.continue_()
-    page.wait_for_function("!document.querySelector('.headlight-sentiment').hasAttribute('aria-busy')")
+    wait_for_function(page, "!document.querySelector('.headlight-sentiment').hasAttribute('aria-busy')")
     expect(error).to_contain_text("There is no text yet")
     assert page.locator(".headlight-sentiment .verdict b").count() == 0
 
@@ -457,24 +458,16 @@ def test_saved_page_restores_state_and_supported_permalink(page: Page, folder: P
     page.click(".explorer .rows .label >> nth=1")
     page.click("[data-view=lines]")
     path = save(page, "HTML", folder)
-    context = browser.new_context(offline=True)
-    context.set_default_timeout(PATIENCE)
-    saved = context.new_page()
-    watch = Watch("file:", [])
-    watch.follow(saved)
-    saved.goto(path.as_uri())
-    saved.wait_for_selector(".explorer .lines .label.chosen")
-    assert title(saved) == "Layer 3 · Head 2"
-    saved.keyboard.press("ArrowRight")
-    saved.wait_for_function("location.hash === '#view=lines&layer=2&head=2&row=1'")
-    saved.reload()
-    saved.wait_for_selector(".explorer .lines")
-    assert title(saved) == "Layer 3 · Head 3"
-    saved.goto(f"{path.as_uri()}#tab=why&layer=1&head=0")
-    saved.reload()  # it has the Heads tab alone
-    saved.wait_for_function("document.querySelector('.explorer .turn h2').textContent === 'Layer 2 · Head 1'")
-    context.close()
-    assert not watch.faults
+    with saved_page(browser, path, ".explorer .lines .label.chosen") as saved:
+        assert title(saved) == "Layer 3 · Head 2"
+        saved.keyboard.press("ArrowRight")
+        wait_for_function(saved, "location.hash === '#view=lines&layer=2&head=2&row=1'")
+        saved.reload()
+        saved.wait_for_selector(".explorer .lines")
+        assert title(saved) == "Layer 3 · Head 3"
+        saved.goto(f"{path.as_uri()}#tab=why&layer=1&head=0")
+        saved.reload()  # it has only the Heads tab
+        wait_for_function(saved, "document.querySelector('.explorer .turn h2').textContent === 'Layer 2 · Head 1'")
 
 
 def test_initial_head_is_described_as_aligning(page: Page) -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.acting import expose_state, open_tab, resize, title, translate, wait_until_idle
 from tests.browser.conftest import Visit, visiting
+from tests.browser.polling import wait_for_function
 
 LONG = (
     "Die Wissenschaftlerin, die seit vielen Jahren an der Universität in Leipzig arbeitet, kam gestern Abend nach "
@@ -18,7 +19,7 @@ LONG = (
     "Stadt kaufen wolle, und setzte sich zu der Katze auf das alte rote Sofa am Fenster."
 )  # more than 80 tokens
 PIECES = "Meine Großmutter kocht am Sonntag immer Hühnersuppe und trinkt dazu ein dunkles Bier."
-HEADS = 50  # more than all heads, averages and maxima of a kind
+HEADS = 50  # more than the number of heads, averages and maxima of a kind
 ROUNDED = 0.51  # pixels
 HERE, THERE = '[data-layer="0"][data-head="3"]', '[data-layer="1"][data-head="1"]'
 
@@ -31,9 +32,9 @@ def shared(browser: Browser, address: str) -> Iterator[Page]:
 
 
 def box(locator: Locator) -> dict[str, float]:
-    found = locator.bounding_box()
-    assert found is not None
-    return {**found, "right": found["x"] + found["width"], "bottom": found["y"] + found["height"]}
+    box = locator.bounding_box()
+    assert box is not None
+    return {**box, "right": box["x"] + box["width"], "bottom": box["y"] + box["height"]}
 
 
 def do_not_overlap(one: dict[str, float], other: dict[str, float]) -> bool:
@@ -54,8 +55,8 @@ def has_class(name: str) -> re.Pattern[str]:
 
 
 def style(locator: Locator, name: str, part: str | None = None) -> str:
-    told: str = locator.evaluate("(it, [name, part]) => getComputedStyle(it, part)[name]", [name, part])
-    return told
+    value: str = locator.evaluate("(it, [name, part]) => getComputedStyle(it, part)[name]", [name, part])
+    return value
 
 
 # ---------------------------------------------------------------- comparing
@@ -104,7 +105,7 @@ def test_each_comparison_view_has_caption(shared: Page) -> None:
 # ---------------------------------------------------------------- nothing jumps
 
 
-# The right arrow so many times: how far down the map stands after each, and the name of the head.
+# The map's top and the head's name after each of `count` presses of the right arrow.
 TURN = """(times) => {
   const [tops, titles] = [[], []];
   for (let time = 0; time < times; time++) {
@@ -122,7 +123,7 @@ def test_map_position_is_stable_across_heads(visit: Visit) -> None:
         resize(page, width)
         for kind in ("encoder", "decoder", "cross"):
             page.click(f"[data-kind={kind}]")
-            page.evaluate("() => document.activeElement.blur()")  # else the keys would go on turning the kinds
+            page.evaluate("() => document.activeElement.blur()")  # else the keys would still change the kind
             tops, titles = page.evaluate(TURN, HEADS)
             assert len(set(titles)) > 20
             assert len(set(tops)) == 1, f"{kind}, {width} pixels: {sorted(set(tops))}"
@@ -146,8 +147,8 @@ def test_long_lines_view_scrolls_below_slider(visit: Visit) -> None:
     page = visit(width=1440, height=900)
     translate(page, LONG)
     page.click("[data-view=lines]")
-    # The page keeps the height of the last form for a frame.
-    page.wait_for_function("() => document.documentElement.scrollHeight < 3 * 900")
+    # For one frame, the page keeps the height of the last layout.
+    wait_for_function(page, "() => document.documentElement.scrollHeight < 3 * 900")
     lines = page.locator("#panel-heads .lines.scrolls")
     assert lines.evaluate("(it) => it.scrollHeight > it.clientHeight + 400")
     assert box(page.locator("#panel-heads .legend input"))["bottom"] <= box(lines)["y"]
@@ -244,7 +245,7 @@ def test_footer_links_to_api_page(visit: Visit) -> None:
         first = box(page.locator(".last-line p").first)
         assert first["x"] == pytest.approx(line["x"], abs=1), width
         assert page.locator("footer").evaluate_all("(all) => all.every((each) => !each.offsetHeight)"), width
-    # Gradio's own page asks for what a server without tools does not have: that it is called for is enough here.
+    # Gradio's API panel requests the tools, which this server does not have; the request suffices here.
     page.evaluate(
         """() => document.querySelector('footer .show-api').addEventListener('click', (event) => {
           document.body.dataset.called = 'yes';
@@ -331,6 +332,6 @@ def test_first_dimension_matches_formula(shared: Page) -> None:
     open_tab(shared, "positions")
     expect(shared.locator(".headlight-positions .block").last.locator("h3")).to_have_text("Dimension 0")
     legends = shared.locator(".headlight-positions .legend").all_inner_texts()
-    assert not legends[1].split()[0].startswith("−")  # no product is below zero, and no colour waits for one
+    assert not legends[1].split()[0].startswith("−")  # no product is negative
     open_tab(shared, "heads")
     assert title(shared)

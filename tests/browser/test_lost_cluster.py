@@ -40,9 +40,9 @@ class Elsewhere:
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Elsewhere]:
     monkeypatch.setattr(cluster_backend, "RETRY_DELAY", 0.0)
     monkeypatch.setattr(cluster_backend, "BACK_OFF_SECONDS", 0.0)
-    found = Elsewhere()
-    yield found
-    found.leave()
+    machine = Elsewhere()
+    yield machine
+    machine.leave()
 
 
 @pytest.fixture
@@ -74,12 +74,12 @@ def test_unreachable_cluster_is_reported_and_retried(browser: Browser, own_addre
             page.set_viewport_size({"width": width, "height": 800})
             switch_language(page, language)
             submit(page, SECOND)
-            said = phrases(language)
-            expect(error).to_have_text(said["error_cluster_gone"])
-            expect(button).to_have_text(said["translate"])
-            assert translation(page) == before  # which stands, with its maps
+            table = phrases(language)
+            expect(error).to_have_text(table["error_cluster_gone"])
+            expect(button).to_have_text(table["translate"])
+            assert translation(page) == before  # the last translation stays, with its maps
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        # What a tab asks by itself waits for them, and comes once they are back.
+        # A tab's requests wait for the machines and are answered when these are back.
         page.evaluate("location.hash = 'tab=why'")
         expect(sign).to_have_text(phrases("zh")["line_away"])
         box = sign.bounding_box()
@@ -91,7 +91,7 @@ def test_unreachable_cluster_is_reported_and_retried(browser: Browser, own_addre
         expect(page.locator("#panel-why table.row [role=row]").first).to_be_visible()
         assert not any(page.locator("#panel-why .error").all_inner_texts())
         assert machine.calls
-        # So does a sentence that is typed while they are away.
+        # A sentence typed meanwhile waits, too.
         page.evaluate("location.hash = 'tab=heads'")
         elsewhere.leave()
         page.locator(".live input").check()
@@ -99,10 +99,10 @@ def test_unreachable_cluster_is_reported_and_retried(browser: Browser, own_addre
         expect(page.locator(".live-says")).to_have_text(phrases("zh")["live_away"])
         elsewhere.come()
         wait_for_translation(page, SECOND)
-        # A slow machine may leave another status here.
+        # On a slow machine another status may be shown.
         expect(page.locator(".live-says")).not_to_have_text(phrases("zh")["live_away"])
         assert translation(page) != before
-        # And one that is asked for.
+        # A submitted sentence waits, too.
         submit(page, FIRST)
         wait_for_translation(page, FIRST)
         expect(error).to_have_text("")

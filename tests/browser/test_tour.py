@@ -9,9 +9,10 @@ from headlight.viz.figure_phrases import phrases
 from tests.browser.acting import choose_panel, open_tab, state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 CARD, RING = ".tour-card", ".tour-ring"
-# Of each step, something that lies within its ring.
+# An element within the ring of each step.
 POINTED = {
     "see": ".translate .out .text",
     "row": "#panel-heads .rows .label.chosen",
@@ -33,14 +34,14 @@ def assert_step(page: Page, step: str, language: str) -> None:
     """Check that the ring encloses the step's target and that the card is next to it, within the window."""
     expect(page.locator(CARD)).to_have_attribute("data-step", step)
     expect(page.locator(f"{CARD} h2")).to_have_text(phrases(language)[f"start_{step}_title"])
-    page.wait_for_function(FITS, arg=[RING, CARD, POINTED[step]])
+    wait_for_function(page, FITS, arg=[RING, CARD, POINTED[step]])
 
 
 def places(page: Page) -> list[float]:
     """Return the positions of the page's parts."""
     parts = ".translate, .tabs, #panel-heads .kinds, #panel-heads .plane"
-    found: list[float] = page.locator(parts).evaluate_all("(all) => all.map((it) => it.getBoundingClientRect().top)")
-    return found
+    tops: list[float] = page.locator(parts).evaluate_all("(all) => all.map((it) => it.getBoundingClientRect().top)")
+    return tops
 
 
 def wait_until_scrolled(page: Page) -> None:
@@ -67,26 +68,26 @@ def test_tour_has_five_steps_by_keyboard_and_runs_once(visit: Visit) -> None:
         assert_step(page, step, "en")
         expect(page.locator(f"{CARD} .quiet")).to_have_text(f"{number} of 5")
         assert page.evaluate("document.activeElement.matches('.tour-card .go')")
-        for _ in range(page.locator(f"{CARD} button:visible").count()):  # round and round, and nowhere else
+        for _ in range(page.locator(f"{CARD} button:visible").count()):  # the focus cycles within the card
             page.keyboard.press("Tab")
             assert page.evaluate("document.activeElement.closest('.tour-card') !== null")
         assert page.evaluate("document.activeElement.matches('.tour-card .go')")
         page.keyboard.press("ArrowRight" if number % 2 else "Enter")
-        if number == 2:  # there and back
+        if number == 2:  # forward and back
             page.keyboard.press("ArrowLeft")
             assert_step(page, step, "en")
             assert barriers(page, CARD) == []
             page.keyboard.press("Enter")
     expect(page.locator(CARD)).to_be_hidden()
     expect(page.locator(RING)).to_be_hidden()
-    assert places(page) == before  # nothing has moved, with the offer or without
+    assert places(page) == before  # the layout is the same with and without the offer
     expect(page.locator(".top .line")).to_have_text(phrases("en")["line"])
     assert page.evaluate("document.activeElement.matches('.top .help')")
     page.reload()
     page.wait_for_selector(".explorer .plot .main-svg")
     expect(page.locator(".top .line")).to_have_text(phrases("en")["line"])
 
-    # What moves under the card opens nothing: neither the pointer's head nor a term.
+    # Elements that move under the card open nothing: neither a head nor a term.
     page.click(".top .help")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -99,7 +100,7 @@ def test_tour_has_five_steps_by_keyboard_and_runs_once(visit: Visit) -> None:
     expect(page.locator(".term-card")).to_be_hidden()
     page.keyboard.press("Escape")
 
-    # Again from the page's menu, and from Learn; Escape ends it, and pressing another tab does.
+    # The tour starts again from the header and from Learn; Escape and opening another tab end it.
     page.click(".top .help")
     assert_step(page, "see", "en")
     page.keyboard.press("Escape")
@@ -122,7 +123,7 @@ def test_tour_steps_are_visible_on_chinese_phone(visit: Visit, motion: str, heig
     for step in POINTED:
         assert_step(page, step, "zh")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        if step in ("head", "try"):  # in words for fingers
+        if step in ("head", "try"):  # with phrases for touch screens
             expect(page.locator(f"{CARD} #tour-text")).to_have_text(phrases("zh")[f"start_{step}_says_touch"])
         if motion == "reduce" and step == "row":
             assert barriers(page, CARD) == []
@@ -130,8 +131,8 @@ def test_tour_steps_are_visible_on_chinese_phone(visit: Visit, motion: str, heig
             break
         page.locator(f"{CARD} .go").tap()
     expect(page.locator(CARD)).to_be_hidden()
-    if motion != "reduce":  # after the last step, the focus is in sight
-        page.wait_for_function("document.activeElement.getBoundingClientRect().top >= 0")
+    if motion != "reduce":  # after the last step, the focus is visible
+        wait_for_function(page, "document.activeElement.getBoundingClientRect().top >= 0")
     wait_until_scrolled(page)
     page.evaluate("scrollTo(0, 0)")
     assert places(page) == before
@@ -139,7 +140,7 @@ def test_tour_steps_are_visible_on_chinese_phone(visit: Visit, motion: str, heig
 
 
 def test_skipped_tour_is_not_offered_again(visit: Visit) -> None:
-    page = visit(greeted=False, width=1440)  # narrow pages offer the steps without a question
+    page = visit(greeted=False, width=1440)  # narrow pages offer the tour without its question
     before = places(page)
     expect(page.locator(".tour-offer")).to_contain_text(phrases("en")["start_offer"])
     page.get_by_role("button", name="Start here").first.click()

@@ -19,7 +19,7 @@ from tests.model.recordings.test_reading import softmax
 SENTENCE = "我昨天买了三本书，你喜欢吗？"
 ASKED = {"text": SENTENCE, "model": "zh-en", "back_weight": 0}
 
-# Of each text on show: whether it has squares, how it lies by all transforms above it, and how its letters stand in it.
+# For each visible text: whether it has Chinese characters, its rotation, and its text orientation.
 LYING = """(root) => {
   const walker = document.createTreeWalker(document.querySelector(root), NodeFilter.SHOW_TEXT);
   const found = [];
@@ -37,7 +37,7 @@ LYING = """(root) => {
   }
   return found;
 }"""
-# What is drawn on a canvas, with the way it lies.
+# Texts drawn on a canvas, with their rotation.
 DRAWN = """
 globalThis.written = [];
 const fill = CanvasRenderingContext2D.prototype.fillText;
@@ -89,11 +89,11 @@ def test_gif_labels_are_upright(visit: Visit) -> None:
     page.locator(".take-away > button").click()
     with page.expect_download():
         page.locator(".take-away [role=menuitem]", has_text="GIF").last.click()
-    written = page.evaluate("written")
-    squares = [each for each in written if any(letter in SENTENCE for letter in each["text"])]
+    canvas_texts = page.evaluate("written")
+    squares = [each for each in canvas_texts if any(letter in SENTENCE for letter in each["text"])]
     assert {"我", "？"} <= {each["text"] for each in squares}
     assert all(each["a"] == 1 and each["b"] == 0 for each in squares)
-    assert any(each["b"] == -1 for each in written)
+    assert any(each["b"] == -1 for each in canvas_texts)
 
 
 def test_saved_view_labels_are_upright(browser: Browser, tmp_path: Path) -> None:

@@ -39,11 +39,11 @@ def test_worksheet_questions_match_answers_page(visit: Visit, language: str, exa
         expect(page.locator(f"{SHEET} table")).to_have_count(3)
         title = page.locator(f"{SHEET} h2").filter(has_text=phrases(language)["kind_cross"])
         expect(title).to_contain_text(re.compile(r"2\D+5"))
-        asked = page.locator(f"{SHEET} section:not(.answers) li").all_inner_texts()
+        questions = page.locator(f"{SHEET} section:not(.answers) li").all_inner_texts()
         answers = page.locator(f"{SHEET} .answers li").all_inner_texts()
-        assert len(asked) == len(answers) >= 3
+        assert len(questions) == len(answers) >= 3
         assert page.locator(f"{SHEET} .answers").evaluate("(it) => getComputedStyle(it).breakBefore") == "page"
-        # Those of the chosen head, by its own numbers.
+        # The answers for the selected head, by its numbers.
         own = page.locator(f"{SHEET} section").filter(has_text=phrases(language)["kind_cross"]).locator("li")
         numbers = [int(each) for each in own.evaluate_all("(all) => all.map((it) => it.value)")]
         source, target = (

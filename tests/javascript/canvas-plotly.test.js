@@ -27,8 +27,8 @@ function painted(trace, width, height) {
 }
 
 test('colours are interpolated in the scale', () => {
-  const colourOf = colourLookup(SCALE);
-  assert.deepEqual(channels([0, 0.25, 0.5, 1].map(colourOf)), [BLACK, [128, 0, 0, 255], RED, WHITE]);
+  const toColour = colourLookup(SCALE);
+  assert.deepEqual(channels([0, 0.25, 0.5, 1].map(toColour)), [BLACK, [128, 0, 0, 255], RED, WHITE]);
 });
 
 test('cells fill whole pixels with their gaps, and masked cells are empty', () => {

@@ -12,7 +12,7 @@ const nested = (shape, at = () => 1 / ROWS, place = []) =>
   shape.length ? Array.from({ length: shape[0] }, (_, index) => nested(shape.slice(1), at, [...place, index])) : at(place);
 const array = (...shape) => ({ shape, numbers: new Float32Array(shape.reduce((all, each) => all * each, 1)).fill(1 / ROWS) });
 const opened = (values) => parseFile(new File([JSON.stringify(values)], 'own.json'));
-const shapeOf = ({ recorded }) => recorded.self.shape;
+const recordedShape = ({ recorded }) => recorded.self.shape;
 const assertRejected = (values, word, moreValues = {}) =>
   assert.rejects(opened(values), (error) => {
     assert.deepEqual([error.word, { ...error.values, ...moreValues }], [word, error.values]);
@@ -21,8 +21,9 @@ const assertRejected = (values, word, moreValues = {}) =>
 
 test('attentions named and stacked as in transformers are accepted', async () => {
   const whole = [LAYERS, HEADS, ROWS, ROWS];
-  for (const name of ['self', 'attentions', 'attention']) assert.deepEqual(shapeOf(await opened({ [name]: nested(whole) })), whole, name);
-  assert.deepEqual(shapeOf(await opened({ attentions: nested([LAYERS, 1, HEADS, ROWS, ROWS]) })), whole); // a batch of one
+  for (const name of ['self', 'attentions', 'attention'])
+    assert.deepEqual(recordedShape(await opened({ [name]: nested(whole) })), whole, name);
+  assert.deepEqual(recordedShape(await opened({ attentions: nested([LAYERS, 1, HEADS, ROWS, ROWS]) })), whole); // a batch of one
   const three = await opened(Object.fromEntries(['encoder', 'decoder', 'cross'].map((kind) => [`${kind}_attentions`, nested(whole)])));
   assert.deepEqual(three.kinds, ['encoder', 'decoder', 'cross']);
 });
@@ -31,7 +32,7 @@ test('one array per layer is accepted, in layer order', async () => {
   for (const name of ['layer_', 'layer', 'attentions.', 'arr_', '']) {
     const layers = Array.from({ length: 11 }, (_, layer) => [`${name}${layer}`, nested([1, HEADS, ROWS, ROWS], one(layer % ROWS))]);
     const recording = await opened(Object.fromEntries(layers.reverse()));
-    assert.deepEqual(shapeOf(recording), [11, HEADS, ROWS, ROWS], name);
+    assert.deepEqual(recordedShape(recording), [11, HEADS, ROWS, ROWS], name);
     assert.equal(recording.map('self', 10, 1).weights[0], 1);
     assert.equal(recording.map('self', 3, 1).weights[3], 1);
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { answered, letterOf } from './setup.js';
+import { answered, encodeWeight } from './setup.js';
 
 const { readSavedAnswer } = await import('../../viz/widgets/core/saved-answer.js');
 const { Translation } = await import('../../viz/widgets/core/translation.js');
@@ -35,7 +35,7 @@ test('an answer of an old saved page is converted to the current format', () => 
 });
 
 test('measures and selection of an old page are preserved', () => {
-  const saved = { measures: { cross: { peak: ['share', 1, letterOf(0.5)] } }, opening: { layer: 0, head: 0, row: 1 }, late: [[0, 0]] };
+  const saved = { measures: { cross: { peak: ['share', 1, encodeWeight(0.5)] } }, opening: { layer: 0, head: 0, row: 1 }, late: [[0, 0]] };
   const { measures, opening, late } = readSavedAnswer({ ...structuredClone(old), ...saved });
   assert.deepEqual({ measures, opening, late }, saved);
 });

@@ -80,15 +80,15 @@ test('a server missing behind its proxy is reported as lost, not as a broken con
 });
 
 test('errors of the server become errors of the request', async () => {
-  const errorsOf = async (body, status) => {
+  const reportErrors = async (body, status) => {
     const received = [];
     globalThis.fetch = /** @type {any} */ (async () => chunkedResponse([bytes(body)], status));
     await new StreamTransport(server, (message) => received.push(message), assert.fail).send({ turn: 5 });
     return received.map(({ what, word, turn }) => `${what} ${word} ${turn}`);
   };
-  assert.deepEqual(await errorsOf(JSON.stringify({ word: 'leaving', field: 'data', values: {} }), 503), ['error leaving 5']);
-  assert.deepEqual(await errorsOf('<html>Too Many Requests', 429), ['error unreachable 5']); // a response of a proxy
-  assert.deepEqual(await errorsOf(JSON.stringify({ detail: 'no' }), 403), ['error unreachable 5']);
+  assert.deepEqual(await reportErrors(JSON.stringify({ word: 'leaving', field: 'data', values: {} }), 503), ['error leaving 5']);
+  assert.deepEqual(await reportErrors('<html>Too Many Requests', 429), ['error unreachable 5']); // a response of a proxy
+  assert.deepEqual(await reportErrors(JSON.stringify({ detail: 'no' }), 403), ['error unreachable 5']);
 });
 
 test('a page of another version is reloaded and reports its turn', async () => {

@@ -16,12 +16,12 @@ from headlight.viz.service.service import Service
 
 
 def shows_effects(selection: Selection) -> bool:
-    """Whether the selection shows effects. A maximum over heads has none, so it shows weights."""
+    """Whether the selection shows effects. Effects have no maximum over heads, so that view shows weights."""
     return selection.view == "effect" and selection.head != "max"
 
 
 def effects_suffix(selection: Selection) -> str:
-    """Return what the name of a file tells about its effects."""
+    """Return the part of a file name that describes its effects."""
     return "-effects-on-lead" if selection.lead else "-effects"
 
 

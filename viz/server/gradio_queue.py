@@ -130,7 +130,7 @@ class SubscriberQueue(Queue):
     def __len__(self) -> int:
         """Return the number of queued jobs. Gradio's loop calls this every millisecond: it is the heartbeat."""
         self.last_heartbeat = time.monotonic()
-        return int(super().__len__())
+        return int(super().__len__())  # type: ignore[no-untyped-call]
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
         """Add a job, or reject it if too many wait for a subscriber."""

@@ -20,7 +20,7 @@ from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.errors import ModelError
 from headlight.model.families.hub import fetch, find_folder, read_id
 from headlight.model.families.language_codes import default_target
-from tests.hub_server import Repository, hub_of_our_own
+from tests.hub_server import Repository, local_hub
 from tests.model.families.folders import (
     CODES,
     SENTENCES,
@@ -361,7 +361,7 @@ def test_pytorch_shards_load_and_are_downloaded(
     assert token_ids(translator(folder).translate_batch(TEXTS)) == token_ids(
         translator(marian_folder).translate_batch(TEXTS)
     )
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+    with local_hub(monkeypatch, tmp_path / "home") as hub:
         hub.repositories["me/shards"] = Repository()
         hub.repositories["me/shards"].push({path.name: path.read_bytes() for path in folder.iterdir()})
         downloaded = fetch("me/shards")
@@ -412,7 +412,7 @@ def test_unsupported_weight_format_is_named(
     with pytest.raises(ModelError, match=rf"it contains {message}.*save_pretrained"):
         translator(folder)
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+    with local_hub(monkeypatch, tmp_path / "home") as hub:
         hub.repositories["me/unsupported"] = Repository()
         hub.repositories["me/unsupported"].push(files)
         with pytest.raises(ModelError, match=f"it contains {message}"):

@@ -27,7 +27,7 @@ from headlight.viz.service.service import CachedResult, Service
 from headlight.viz.service.shared_cache import SharedCache
 from headlight.viz.service.translation_cache import CacheKey
 from headlight.viz.settings import Settings, SettingsError
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 
 TEXT = "Ein Mann liest."
 
@@ -113,13 +113,13 @@ def same(one: Translation, other: Translation) -> bool:
     ],
 )
 def test_translation_roundtrips(options: dict[str, Any]) -> None:
-    translator = translator_of(Service(Settings(model="toy")))
+    translator = local_translator(Service(Settings(model="toy")))
     translation = translator.translate(TEXT, **options)
     assert same(translation, decode_translation(encode_translation(translation), translator.rule))
 
 
 def test_invalid_bytes_raise_and_execute_nothing() -> None:
-    packed = encode_translation(translator_of(Service(Settings(model="toy"))).translate(TEXT))
+    packed = encode_translation(local_translator(Service(Settings(model="toy"))).translate(TEXT))
     length = int.from_bytes(packed[:8], "little")
 
     def changed(**fields: Any) -> bytes:
@@ -269,14 +269,14 @@ def test_leader_renews_lock_until_done(services: tuple[Service, Service], monkey
     ],
 )
 def test_field_of_wrong_type_is_rejected(field: str, value: Any) -> None:
-    translation = translator_of(Service(Settings(model="toy"))).translate(TEXT)
+    translation = local_translator(Service(Settings(model="toy"))).translate(TEXT)
     object.__setattr__(translation, field, value)
     with pytest.raises(DecodeError, match=f"Translation.{field}"):
         decode_translation(encode_translation(translation), None)
 
 
 def test_maps_that_do_not_fit_the_tokens_are_rejected() -> None:
-    translation = translator_of(Service(Settings(model="toy"))).translate(TEXT)
+    translation = local_translator(Service(Settings(model="toy"))).translate(TEXT)
     for change in (
         {"target_tokens": translation.target_tokens[:-1]},
         {"source_tokens": (*translation.source_tokens, translation.source_tokens[0])},
@@ -297,7 +297,7 @@ def test_only_known_classes_are_encoded() -> None:
             encode(value)
 
 
-def entry_of(services: tuple[Service, Service], **options: Any) -> tuple[Any, str, bytes, Any]:
+def cache_entry(services: tuple[Service, Service], **options: Any) -> tuple[Any, str, bytes, Any]:
     """Return a client, the name and the content of a shared answer, and its request."""
     one, _ = services
     assert one.shared is not None
@@ -308,13 +308,13 @@ def entry_of(services: tuple[Service, Service], **options: Any) -> tuple[Any, st
 
 
 def test_entry_of_wrong_type_is_replaced(services: tuple[Service, Service]) -> None:
-    client, name, entry, request = entry_of(services)
+    client, name, entry, request = cache_entry(services)
     other = services[1]
     assert other.shared is not None
     assert len(entry) > 1000
     translation = decode_translation(entry, None)
     object.__setattr__(translation, "text", 7)
-    wrong_entries = (encode_translation(translation), b"x" * 2000, entry_of(services, beam_size=3)[2])
+    wrong_entries = (encode_translation(translation), b"x" * 2000, cache_entry(services, beam_size=3)[2])
     for wrong in wrong_entries:
         client.set(name, wrong)
         assert other.shared._find(name, other.cache_key(request), None) is None
@@ -325,7 +325,7 @@ def test_entry_of_wrong_type_is_replaced(services: tuple[Service, Service]) -> N
 
 
 def test_key_of_another_type_does_not_disable_sharing(services: tuple[Service, Service]) -> None:
-    client, name, _, request = entry_of(services)
+    client, name, _, request = cache_entry(services)
     other = services[1]
     assert other.shared is not None
     client.delete(name)
@@ -338,7 +338,7 @@ def test_key_of_another_type_does_not_disable_sharing(services: tuple[Service, S
 
 
 def test_lock_without_expiry_expires(services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch) -> None:
-    client, name, _, request = entry_of(services)
+    client, name, _, request = cache_entry(services)
     other = services[1]
     monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.2)
     for seconds in (None, 3600):
@@ -350,7 +350,7 @@ def test_lock_without_expiry_expires(services: tuple[Service, Service], monkeypa
 
 
 def test_lock_of_another_process_is_neither_renewed_nor_deleted(services: tuple[Service, Service]) -> None:
-    client, name, _, request = entry_of(services)
+    client, name, _, request = cache_entry(services)
     one, other = services
     assert one.shared is not None
     client.delete(name)
@@ -411,7 +411,7 @@ def test_code_version_changes_with_the_code(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_signed_entries_cannot_be_forged(services: tuple[Service, Service], url: str) -> None:
-    client, _, unsigned, request = entry_of(services)
+    client, _, unsigned, request = cache_entry(services)
     settings = Settings(model="toy", cache_url=url, cache_key="a secret of many characters")
     one, other = Service(settings), Service(settings)
     assert one.shared is not None

@@ -36,7 +36,7 @@ from headlight.viz.tabs.attribution import (
     logit_function,
     method_function,
 )
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 from tests.viz.tabs.test_compare import FIRST
 
 
@@ -55,7 +55,7 @@ def call_function(function: Callable[[Mapping[str, Any]], dict[str, Any]], **val
 def test_page_scores_match_python(service: Service, method: str) -> None:
     response = call_function(method_function(service), method=method)
     translation = service.translate(service.check(FIRST))
-    expected = attribute(attribution_query(translator_of(service), translation, [1]), method).scores
+    expected = attribute(attribution_query(local_translator(service), translation, [1]), method).scores
     assert response["scores"] == [None if each is None else pytest.approx(each, abs=1e-4) for each in expected]
     assert sorted(response["order"]) == removable_words(translation)
     assert [each["special"] for each in response["words"]][-1]
@@ -82,7 +82,7 @@ def test_head_method_uses_selected_head(service: Service) -> None:
 
 def test_curve_uses_ranking_or_random_order(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
-    question = attribution_query(translator_of(service), translation, [1])
+    question = attribution_query(local_translator(service), translation, [1])
     order = list(reversed(removable_words(translation)))
     assert call_function(erasure_curve_function(service), order=order)["curve"] == pytest.approx(
         erasure_curve(question, order), abs=1e-4
@@ -148,14 +148,14 @@ def test_integrated_gradients_report_gap_and_total(service: Service, monkeypatch
     translation = service.translate(service.check(FIRST))
     monkeypatch.setattr(attribution, "MAX_SECONDS", 0.0)  # one round, however fast the machine is
     response = call_function(method_function(service), method="integrated")
-    expected = integrated_gradients(translator_of(service), translation, [1], seconds=0.0)
+    expected = integrated_gradients(local_translator(service), translation, [1], seconds=0.0)
     assert response["gap"]["missing"] == pytest.approx(abs(expected.completeness_gap), abs=1e-3)
     assert response["gap"]["missing"] == pytest.approx(
         abs(sum(response["scores"]) - response["gap"]["expected"]), abs=1e-3
     )
     ids = [token.id for token in translation.target_tokens]
     sources = torch.tensor([[token.id for token in translation.source_tokens]])
-    model = translator_of(service).model
+    model = local_translator(service).model
     read = torch.tensor([[model.config.start_id, *ids[:1]]])
     with torch.no_grad():
         score = [float(model(sources, read)[0, 1].log_softmax(-1)[ids[1]])]
@@ -184,7 +184,10 @@ def test_bundled_model_report_is_returned(name: str) -> None:
 def test_bundled_model_atlas_is_returned(name: str) -> None:
     atlas = stored_reports.stored_report(Service(Settings()), ATLAS, name)
     assert atlas is not None
-    assert stored_reports.atlas_function(Service(Settings()))({"model": name}) == {"atlas": atlas}
+    answer = stored_reports.atlas_function(Service(Settings()))({"model": name})
+    assert answer["atlas"] == atlas
+    assert len(answer["aligning"]) == 8
+    assert all(0 < each["low"] < each["error_rate"] < each["high"] < 1 for each in answer["aligning"])
     assert {kind: (len(layers), len(layers[0])) for kind, layers in atlas["heads"].items()} == {
         "encoder": (8, 8),
         "decoder": (3, 8),
@@ -208,7 +211,7 @@ def test_account_matches_model(service: Service) -> None:
     token = translation.target_tokens[1]
     others = [other for other in token.alternatives if other.id != token.id]
     response = call_function(account_function(service), place=1)
-    own = word_account(translator_of(service), translation, 1, others[0].id)
+    own = word_account(local_translator(service), translation, 1, others[0].id)
     assert response["rival"]["id"] == others[0].id
     assert [rival["id"] for rival in response["rivals"]] == [other.id for other in others[:MAX_RIVALS]]
     assert response["source"] == pytest.approx(own.source, abs=1e-5)

@@ -6,7 +6,7 @@ from headlight.model.translate.translator import Translator
 from headlight.viz.service.service import Service
 
 
-def translator_of(service: Service, name: str = "") -> Translator:
+def local_translator(service: Service, name: str = "") -> Translator:
     """The translator of this name, or the default one."""
     translator = service.model_info(name)
     assert isinstance(translator, Translator)
