@@ -1,4 +1,4 @@
-"""The fourteen parts of the lesson "Build it yourself": their code, and the variant that was trained at each of them."""
+"""The fourteen parts of the lesson "Build it yourself": their code, and the variant that was trained at each."""
 
 from __future__ import annotations
 

@@ -31,7 +31,21 @@ BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = MappingProxyTyp
     }
 )
 METHODS = frozenset(
-    {"transpose", "softmax", "masked_fill", "relu", "sqrt", "exp", "sum", "mean", "var", "argmax", "tril", "triu", "max"}
+    {
+        "transpose",
+        "softmax",
+        "masked_fill",
+        "relu",
+        "sqrt",
+        "exp",
+        "sum",
+        "mean",
+        "var",
+        "argmax",
+        "tril",
+        "triu",
+        "max",
+    }
 )
 KEYWORDS = frozenset({"dim", "keepdim", "unbiased"})
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(

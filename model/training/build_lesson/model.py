@@ -84,7 +84,7 @@ def encode(parts: Parts, weights: Weights, ids: Tensor, is_word: Tensor, trace: 
 def decode(
     parts: Parts, weights: Weights, target: tuple[Tensor, Tensor], memory: tuple[Tensor, Tensor], trace: Trace
 ) -> None:
-    """Add the decoder's results to the trace. `target`: ids and which of them are words; `memory`: states and the same."""
+    """Add the decoder's results to the trace. `target`: ids, and which are words; `memory`: states, and the same."""
     ids, is_word = target
     y = trace["decoder.x"] = embed(parts, weights["target_table"], ids)
     received = self_attention(parts, weights, "decoder", y, is_word, trace)

@@ -43,7 +43,7 @@ def parts_until(name: str) -> Parts:
 
 def _variants() -> dict[str, Parts]:
     stages = {"average": Parts()} | {name: parts_until(name) for name in BUILD_ORDER}
-    without = {f"without_{name}": replace(ALL_PARTS, **{name: False}) for name in BUILD_ORDER}
+    without = {f"without_{name}": replace(ALL_PARTS, **{name: False}) for name in BUILD_ORDER}  # type: ignore[arg-type]
     mistakes: tuple[Mistake, ...] = (
         "mask_after",
         "mask_turned",

@@ -1,4 +1,4 @@
-"""The lesson "Build it yourself": its numbers by plain loops, its stored results from the weights, its lines by tests."""
+"""The lesson "Build it yourself": numbers by plain loops, stored results from the weights, lines by tests."""
 
 from __future__ import annotations
 
@@ -228,9 +228,9 @@ def test_build_order_adds_one_part_at_a_time() -> None:
 
 
 def test_training_lowers_the_loss_and_is_deterministic() -> None:
-    first, curve = train(ALL_PARTS, 2, 5, steps=30, rate=0.02, decay=1e-3)
-    second, _ = train(ALL_PARTS, 2, 5, steps=30, rate=0.02, decay=1e-3)
-    assert all(late < early - 0.3 for early, late in zip(curve[0], curve[-1], strict=True))
+    first, curve = train(ALL_PARTS, 2, 5, steps=12, rate=0.02, decay=1e-3)
+    second, _ = train(ALL_PARTS, 2, 5, steps=12, rate=0.02, decay=1e-3)
+    assert all(late < early - 0.05 for early, late in zip(curve[0], curve[-1], strict=True))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
@@ -298,7 +298,7 @@ def test_no_part_has_its_right_line_at_the_same_place_as_all_others() -> None:
     assert places == {0, 1, 2}
 
 
-@pytest.mark.parametrize("sides", product("ym", repeat=3))
+@pytest.mark.parametrize("sides", list(product("ym", repeat=3)))
 def test_only_english_asking_chinese_passes(sides: tuple[str, ...]) -> None:
     verdict = run_sides(dict(zip("qkv", sides, strict=True)))
     assert verdict.passes == (sides == ("y", "m", "m"))

@@ -25,7 +25,6 @@ export function words({ data, fields }) {
       row === data.row && column < 2
         ? fields.input(`${column}`, data.embedded[row][column], t('build_field', { word: data.word, number: column + 1 }), {
             digits: 1,
-            digits: 1,
             mistake: (value) => wrongWord(value, table, names, data.word, column),
           })
         : null,
