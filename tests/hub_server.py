@@ -1,6 +1,6 @@
-"""A small Hub on this machine: it speaks the paths of the real one, breaks off when told to, and remembers requests.
+"""A local stub of the Hugging Face Hub: serves repositories, records requests, and interrupts downloads on demand.
 
-Large files are answered, as by the real one, with the address of a store on another host.
+Like the Hub, it redirects requests for large files to a store on another host.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ INFO = re.compile(r"/api/models/([^/]+/[^/]+)/revision/(.+)")
 FILE = re.compile(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)")
 
 
-class Asked(NamedTuple):
-    """One request."""
+class RecordedRequest(NamedTuple):
+    """A request to the Hub or its store."""
 
     method: str
     path: str
@@ -41,27 +41,27 @@ class Asked(NamedTuple):
 
 @dataclass
 class Repository:
-    """What the Hub holds under one id: files by commit, and where branches stand."""
+    """A repository: files by commit, and the commit of each branch."""
 
     commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
     references: dict[str, str] = field(default_factory=dict)
-    refusal: tuple[int, str] | None = None  # status and X-Error-Code of whatever is asked
-    gated: bool = False  # it may be listed, but no file of it may be read
-    stated: dict[str, dict[str, Any]] = field(default_factory=dict)  # what the list says otherwise than is true
+    error: tuple[int, str] | None = None  # status and X-Error-Code of all responses
+    gated: bool = False  # its files are listed but not readable
+    false_listing: dict[str, dict[str, Any]] = field(default_factory=dict)  # wrong fields of the file list
     card: dict[str, Any] = field(default_factory=lambda: {"license": "cc-by-4.0"})
-    config: dict[str, Any] | None = None  # what the Hub read in config.json
+    config: dict[str, Any] | None = None  # what the Hub extracted from config.json
 
     def push(self, files: Mapping[str, bytes], branch: str = "main") -> str:
-        """A new commit of these files; gives its hash."""
-        said = repr(sorted((name, digest(content)) for name, content in files.items())) + branch
-        commit = hashlib.sha1(said.encode(), usedforsecurity=False).hexdigest()
+        """Add a commit of these files. Returns its hash."""
+        listing = repr(sorted((name, digest(content)) for name, content in files.items())) + branch
+        commit = hashlib.sha1(listing.encode(), usedforsecurity=False).hexdigest()
         self.commits[commit] = dict(files)
         self.references[branch] = commit
         return commit
 
 
 class Hub(ThreadingHTTPServer):
-    """Repositories by id. `cuts`: after how many bytes of a file's body the next answers of the store break off."""
+    """Repositories by id, and faults to inject."""
 
     daemon_threads = True
 
@@ -70,37 +70,37 @@ class Hub(ThreadingHTTPServer):
         self.repositories: dict[str, Repository] = {}
         self.store = Store()
         self.store.hub = self
-        self.cuts: list[int] = []
+        self.cut_after: list[int] = []  # bytes after which the next file downloads are interrupted
         self.ranges = True
-        self.asked: list[Asked] = []
-        self.looks = 0  # requests that name no model, and ask whether anybody is here
-        self.look_status = 404
-        self.going = threading.Event()  # unset: bodies come to a halt after their first bytes
-        self.going.set()
-        self.halted = threading.Event()
-        self.portals: list[str] = []  # of the next answers with a larger file: a page of this type stands instead
-        self.away = ""  # where large files are said to be, in place of the store; "circle": where one has been already
-        self.body_status = 0  # with which the contents of files are refused
-        self.said: bytes | None = None  # what is told of any model
+        self.requests: list[RecordedRequest] = []
+        self.connection_checks = 0  # requests of `/robots.txt`, which check whether the Hub is reachable
+        self.check_status = 404
+        self.resumed = threading.Event()  # unset: downloads pause after their first bytes
+        self.resumed.set()
+        self.paused = threading.Event()  # set when a download has paused
+        self.login_pages: list[str] = []  # content types of the pages that replace the next larger files
+        self.redirect = ""  # target for large files instead of the store; "circle": the URL of the request
+        self.body_status = 0  # error status of file downloads
+        self.metadata: bytes | None = None  # response to every metadata request
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def bodies(self, name: str) -> list[str | None]:
-        """What parts of a file's content were asked for."""
-        wanted = {digest(files[name]) for each in self.repositories.values() for files in each.commits.values()
-                  if name in files}  # fmt: skip
+    def body_ranges(self, name: str) -> list[str | None]:
+        """Return the `range` headers of all downloads of a file."""
+        digests = {digest(files[name]) for each in self.repositories.values() for files in each.commits.values()
+                   if name in files}  # fmt: skip
         return [
             each.range
-            for each in self.asked
-            if each.method == "GET" and (each.path.endswith(f"/{name}") or each.path.rpartition("/")[2] in wanted)
+            for each in self.requests
+            if each.method == "GET" and (each.path.endswith(f"/{name}") or each.path.rpartition("/")[2] in digests)
             if not (each.path.startswith("/") and "/resolve/" in each.path and name.endswith(LARGE))
         ]
 
 
 class Store(ThreadingHTTPServer):
-    """Where large contents lie, on a host of its own."""
+    """The store of large files, on a separate port."""
 
     daemon_threads = True
     hub: Hub
@@ -110,7 +110,7 @@ class Store(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Both servers."""
+    """Request handler of both servers."""
 
     def do_GET(self) -> None:
         self._answer()
@@ -123,30 +123,30 @@ class Handler(BaseHTTPRequestHandler):
         hub: Hub = server if isinstance(server, Hub) else server.hub
         path = unquote(urlsplit(self.path).path)
         if path == "/robots.txt":
-            hub.looks += 1
-            self._refuse(hub.look_status, "")
+            hub.connection_checks += 1
+            self._send_error(hub.check_status, "")
             return
-        told = (self.headers.get(name) for name in ("range", "authorization", "user-agent"))
-        hub.asked.append(Asked(self.command, path, *told))
+        values = (self.headers.get(name) for name in ("range", "authorization", "user-agent"))
+        hub.requests.append(RecordedRequest(self.command, path, *values))
         if server is not hub:
             contents = (each for repository in hub.repositories.values() for each in repository.commits.values())
-            found = {digest(content): content for files in contents for content in files.values()}
-            self._body(hub, found[path.rpartition("/")[2]], {})
+            by_digest = {digest(content): content for files in contents for content in files.values()}
+            self._body(hub, by_digest[path.rpartition("/")[2]], {})
         elif match := INFO.fullmatch(path):
             self._information(hub, match[1], match[2])
         elif match := FILE.fullmatch(path):
             self._file(hub, match[1], match[2], match[3])
         else:
-            self._refuse(404, "")
+            self._send_error(404, "")
 
     def _information(self, hub: Hub, name: str, revision: str) -> None:
         repository, commit = self._find(hub, name, revision)
         if repository is None or commit is None:
             return
-        files = [_listed(file, content) | repository.stated.get(file, {})
+        files = [_list_entry(file, content) | repository.false_listing.get(file, {})
                  for file, content in repository.commits[commit].items()]  # fmt: skip
-        said = {"id": name, "sha": commit, "siblings": files, "cardData": repository.card, "tags": ["license:mit"]}
-        body = json.dumps(said | {"config": repository.config}).encode() if hub.said is None else hub.said
+        values = {"id": name, "sha": commit, "siblings": files, "cardData": repository.card, "tags": ["license:mit"]}
+        body = json.dumps(values | {"config": repository.config}).encode() if hub.metadata is None else hub.metadata
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -158,20 +158,20 @@ class Handler(BaseHTTPRequestHandler):
         if repository is None or commit is None:
             return
         if repository.gated:
-            self._refuse(403 if self.headers.get("authorization") else 401, "GatedRepo")
+            self._send_error(403 if self.headers.get("authorization") else 401, "GatedRepo")
             return
         if file not in repository.commits[commit]:
-            self._refuse(404, "EntryNotFound")
+            self._send_error(404, "EntryNotFound")
             return
         content = repository.commits[commit][file]
-        stated = _listed(file, content) | repository.stated.get(file, {})
-        headers = {"X-Repo-Commit": commit, "ETag": f'"{stated["blobId"]}"'}
+        entry = _list_entry(file, content) | repository.false_listing.get(file, {})
+        headers = {"X-Repo-Commit": commit, "ETag": f'"{entry["blobId"]}"'}
         if file.endswith(LARGE):
-            headers |= {"X-Linked-ETag": f'"{stated["lfs"]["sha256"]}"', "X-Linked-Size": str(stated["size"])}
+            headers |= {"X-Linked-ETag": f'"{entry["lfs"]["sha256"]}"', "X-Linked-Size": str(entry["size"])}
             self.send_response(302)
-            away = hub.address + self.path if hub.away == "circle" else hub.away
-            away = away or f"http://127.0.0.1:{hub.store.server_port}/{digest(content)}"
-            for each in (headers | {"Location": away}).items():
+            target = hub.address + self.path if hub.redirect == "circle" else hub.redirect
+            target = target or f"http://127.0.0.1:{hub.store.server_port}/{digest(content)}"
+            for each in (headers | {"Location": target}).items():
                 self.send_header(*each)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -179,16 +179,16 @@ class Handler(BaseHTTPRequestHandler):
             self._body(hub, content, headers)
 
     def _body(self, hub: Hub, content: bytes, headers: dict[str, str]) -> None:
-        wanted = self.headers.get("range")
+        range_header = self.headers.get("range")
         if hub.body_status and self.command == "GET":
-            self._refuse(hub.body_status, "")
+            self._send_error(hub.body_status, "")
             return
-        if hub.portals and self.command == "GET" and len(content) > 100:
-            self._portal(hub.portals.pop(0))
+        if hub.login_pages and self.command == "GET" and len(content) > 100:
+            self._send_login_page(hub.login_pages.pop(0))
             return
-        start = int(wanted.removeprefix("bytes=").split("-")[0]) if wanted and hub.ranges else 0
+        start = int(range_header.removeprefix("bytes=").split("-")[0]) if range_header and hub.ranges else 0
         if start and start >= len(content):
-            self._refuse(416, "")
+            self._send_error(416, "")
             return
         self.send_response(206 if start else 200)
         for each in headers.items():
@@ -199,16 +199,16 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "HEAD":
             return
-        end = start + hub.cuts.pop(0) if hub.cuts and not headers else None
-        if not hub.going.is_set() and not headers:
+        end = start + hub.cut_after.pop(0) if hub.cut_after and not headers else None
+        if not hub.resumed.is_set() and not headers:
             self.wfile.write(content[start : start + 7])
             self.wfile.flush()
-            hub.halted.set()
-            hub.going.wait(60)
+            hub.paused.set()
+            hub.resumed.wait(60)
             start += 7
         self.wfile.write(content[start:end])
 
-    def _portal(self, kind: str) -> None:
+    def _send_login_page(self, kind: str) -> None:
         page = b"<html>Log in first</html>"
         self.send_response(200)
         self.send_header("Content-Type", kind)
@@ -217,21 +217,21 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(page)
 
     def _find(self, hub: Hub, name: str, revision: str) -> tuple[Repository | None, str | None]:
-        """The repository and the commit; where one is missing, that is answered."""
+        """Return the repository and the commit, or send an error if one is missing."""
         repository = hub.repositories.get(name)
         if repository is None:
-            self._refuse(401, "RepoNotFound")
+            self._send_error(401, "RepoNotFound")
             return None, None
-        if repository.refusal is not None:
-            self._refuse(*repository.refusal)
+        if repository.error is not None:
+            self._send_error(*repository.error)
             return None, None
         commit = repository.references.get(revision, revision)
         if commit not in repository.commits:
-            self._refuse(404, "RevisionNotFound")
+            self._send_error(404, "RevisionNotFound")
             return None, None
         return repository, commit
 
-    def _refuse(self, status: int, code: str) -> None:
+    def _send_error(self, status: int, code: str) -> None:
         self.send_response(status)
         if code:
             self.send_header("X-Error-Code", code)
@@ -248,18 +248,18 @@ def digest(content: bytes) -> str:
 
 
 def git_digest(content: bytes) -> str:
-    """The name that git gives to a content."""
+    """The hash that git computes for a file."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _listed(name: str, content: bytes) -> dict[str, Any]:
+def _list_entry(name: str, content: bytes) -> dict[str, Any]:
     large = {"sha256": digest(content), "size": len(content), "pointerSize": 131} if name.endswith(LARGE) else None
     return {"rfilename": name, "size": len(content), "blobId": git_digest(content), "lfs": large}
 
 
 @contextmanager
 def running_hub() -> Iterator[Hub]:
-    """A Hub and its store, until the end of the block."""
+    """Run a Hub and its store during the block."""
     with Hub() as hub, hub.store:
         threads = [
             threading.Thread(target=each.serve_forever, kwargs={"poll_interval": 0.01}) for each in (hub, hub.store)
@@ -269,7 +269,7 @@ def running_hub() -> Iterator[Hub]:
         try:
             yield hub
         finally:
-            hub.going.set()
+            hub.resumed.set()
             for each in (hub, hub.store):
                 each.shutdown()
             for thread in threads:
@@ -277,8 +277,8 @@ def running_hub() -> Iterator[Hub]:
 
 
 @contextmanager
-def hub_of_our_own(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Hub]:
-    """A Hub that the environment names, with an empty cache and no wait between two attempts."""
+def local_hub(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Hub]:
+    """Run a Hub that `HF_ENDPOINT` names, with an empty cache and no delay between attempts."""
     for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN", "HEADLIGHT_MAX_DOWNLOAD_MB"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HOME", str(home))
@@ -288,11 +288,11 @@ def hub_of_our_own(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Hub]
         yield running
 
 
-# ---------------------------------------------------------------- files in the forms that their names promise
+# ---------------------------------------------------------------- valid files for each extension
 
 
 def safetensors(count: int, name: str = "weight") -> bytes:
-    """A file with one tensor of so many numbers."""
+    """A file with one tensor of `count` numbers."""
     header = json.dumps({name: {"dtype": "F32", "shape": [count], "data_offsets": [0, 4 * count]}}).encode()
     return struct.pack("<Q", len(header)) + header + bytes(range(4)) * count
 
@@ -304,7 +304,7 @@ def pieces(text: bytes = b"<unk>") -> bytes:
 
 
 def torch_zip() -> bytes:
-    """What PyTorch's files are: an archive with a `data.pkl`; the same bytes at every call, whatever the time."""
+    """A PyTorch file: an archive with a `data.pkl`. The bytes do not depend on the time."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(zipfile.ZipInfo("archive/data.pkl"), b"\x80\x02}q\x00.")
@@ -312,7 +312,7 @@ def torch_zip() -> bytes:
 
 
 def marian_files(**others: bytes) -> dict[str, bytes]:
-    """The names that a translator of the OPUS-MT family has, and some that nobody here reads; `a__b`: `a.b`."""
+    """The files of an OPUS-MT translator, and some that Headlight ignores. `others`: `a__b` names the file `a.b`."""
     files = {
         "config.json": b'{"model_type": "marian"}',
         "generation_config.json": b"{}",
@@ -323,7 +323,7 @@ def marian_files(**others: bytes) -> dict[str, bytes]:
         "model.safetensors": safetensors(9973),
         "pytorch_model.bin": torch_zip(),
         "README.md": b"---\nlanguage:\n- de\n- en\n---\n# opus\n\nGerman to English.\n",
-        "tf_model.h5": b"nobody reads this",
+        "tf_model.h5": b"ignored",
         "modeling_evil.py": b"raise SystemExit",
         "onnx/model.safetensors": safetensors(7),
     }

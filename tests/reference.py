@@ -121,6 +121,6 @@ def assert_same_gradients(pairs: Iterator[Pair], *, within: float = 1e-5) -> int
 
 
 def assert_relative(actual: Tensor, expected: Tensor, *, within: float = 1e-5, of: str = "result") -> None:
-    """Like `assert_close`, in units of the largest expected number where that is above one."""
+    """Like `assert_close`, in units of the largest expected number if that is above one."""
     unit = expected.detach().abs().max().clamp(min=1.0)
     assert_close(actual / unit, expected / unit, within=within, of=of)

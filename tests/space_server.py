@@ -1,8 +1,8 @@
-"""A small Hub on this machine that takes Spaces, and refuses what the real one refuses.
+"""A local stub of the Hugging Face Hub that accepts Spaces, with the Hub's rules.
 
-It speaks the paths that `huggingface_hub` asks: accounts, `repos/create`, `validate-yaml`, `preupload`, `commit`, the
-batches of Git LFS, and the content-addressed storage of Xet (https://huggingface.co/docs/xet/api). Its rules are
-written down here a second time, from the Hub's documentation and its answers, so that ours are held against them.
+It serves the paths that `huggingface_hub` requests: accounts, `repos/create`, `validate-yaml`, `preupload`, `commit`,
+the batches of Git LFS, and the content-addressed storage of Xet (https://huggingface.co/docs/xet/api). The rules are
+implemented from the Hub's documentation and responses, independently of ours, which tests compare with them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NEW = {".gitattributes": ATTRIBUTES.encode(), "README.md": b"---\ntitle: New\nsd
 
 @dataclass
 class Account:
-    """Who a token belongs to, and what it may do."""
+    """The owner and permissions of a token."""
 
     name: str
     role: str = "write"
@@ -57,7 +57,7 @@ class Space:
 
 
 class RefusedError(Exception):
-    """An answer that is no success."""
+    """An error response."""
 
     def __init__(self, status: int, message: str = "", code: str = "", **body: Any) -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ class RefusedError(Exception):
 
 
 class SpaceHub(ThreadingHTTPServer):
-    """Spaces and accounts. `breaks`: parts of paths, at which the next requests find the connection cut."""
+    """Spaces and accounts. `breaks`: parts of paths; the next requests with them lose the connection."""
 
     daemon_threads = True
 
@@ -73,31 +73,31 @@ class SpaceHub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.accounts: dict[str, Account] = {"hf_ada": Account("ada", organisations=("school",))}
         self.spaces: dict[str, Space] = {}
-        self.objects: dict[str, bytes] = {}  # by Git LFS
-        self.shards: list[bytes] = []  # by Xet
-        self.stored = 0  # bytes of contents that arrived
+        self.objects: dict[str, bytes] = {}  # received through Git LFS
+        self.shards: list[bytes] = []  # received through Xet
+        self.stored = 0  # bytes received
         self.breaks: list[str] = []
-        self.statuses: dict[str, int] = {}  # of whatever holds this part in its path
-        self.asked: list[str] = []
+        self.statuses: dict[str, int] = {}  # error status by part of a path
+        self.requests: list[str] = []
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
     def holds(self, digest: str) -> bool:
-        """Whether the content of this SHA-256 has arrived: by LFS, or named in a shard of Xet."""
+        """Whether a content was received, by its SHA-256: through LFS, or in a shard of Xet."""
         raw = bytes.fromhex(digest)
         turned = b"".join(raw[place : place + 8][::-1] for place in range(0, 32, 8))
         return digest in self.objects or any(raw in each or turned in each for each in self.shards)
 
     def content(self, name: str, path: str) -> bytes:
-        """A file of a Space; a large one has to have come by LFS."""
+        """A file of a Space; large files must have been uploaded to LFS."""
         file = self.spaces[name].files[path]
         return self.objects[file] if isinstance(file, str) else file
 
 
 class Handler(BaseHTTPRequestHandler):
-    """All requests."""
+    """Handles all requests."""
 
     server: SpaceHub
 
@@ -117,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         body = self._body()
         hub = self.server
-        hub.asked.append(f"{self.command} {path}")
+        hub.requests.append(f"{self.command} {path}")
         if hub.breaks and hub.breaks[0] in path:
             hub.breaks.pop(0)
             self.close_connection = True
@@ -133,8 +133,8 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(404)
         except RefusedError as refusal:
             headers = {"X-Error-Code": refusal.code, "X-Error-Message": refusal.message.replace("\n", " ")}
-            body_of = {"error": refusal.message} | refusal.body
-            self._send(refusal.status, body_of, {name: value for name, value in headers.items() if value})
+            error_body = {"error": refusal.message} | refusal.body
+            self._send(refusal.status, error_body, {name: value for name, value in headers.items() if value})
 
     def _body(self) -> bytes:
         if self.headers.get("transfer-encoding") != "chunked":
@@ -145,8 +145,8 @@ class Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         return b"".join(parts)
 
-    def _send(self, status: int, said: Any, headers: dict[str, str] | None = None) -> None:
-        content = said if isinstance(said, bytes) else json.dumps(said).encode()
+    def _send(self, status: int, content_values: Any, headers: dict[str, str] | None = None) -> None:
+        content = content_values if isinstance(content_values, bytes) else json.dumps(content_values).encode()
         self.send_response(status)
         for each in (
             {"Content-Type": "application/json", "Content-Length": str(len(content))} | (headers or {})
@@ -162,12 +162,12 @@ class Handler(BaseHTTPRequestHandler):
     # ------------------------------------------------------------ accounts and repositories
 
     def _account(self) -> Account:
-        given = (self.headers.get("authorization") or "").removeprefix("Bearer ")
-        if not given:
+        token = (self.headers.get("authorization") or "").removeprefix("Bearer ")
+        if not token:
             raise RefusedError(401, "Invalid username or password.")
-        if given not in self.server.accounts:
+        if token not in self.server.accounts:
             raise RefusedError(401, "Invalid credentials in Authorization header")
-        return self.server.accounts[given]
+        return self.server.accounts[token]
 
     def _space(self, name: str, *, write: bool = False) -> Space:
         account = self._account()
@@ -184,17 +184,17 @@ class Handler(BaseHTTPRequestHandler):
         return {"type": "user", "name": account.name, "orgs": organisations, "auth": token}
 
     def create(self, body: bytes) -> dict[str, Any]:
-        asked, account = json.loads(body), self._account()
-        assert (asked["type"], asked["sdk"]) == ("space", "gradio")
-        owner = asked["organization"] or account.name
-        name = f"{owner}/{asked['name']}"
+        values, account = json.loads(body), self._account()
+        assert (values["type"], values["sdk"]) == ("space", "gradio")
+        owner = values["organization"] or account.name
+        name = f"{owner}/{values['name']}"
         if account.role == "read" or not owns(account, owner):
             raise RefusedError(403, f'You don\'t have the rights to create a space under the namespace "{owner}"')
-        if not account.pays and asked.get("hardware") != "zero-a10g":
+        if not account.pays and values.get("hardware") != "zero-a10g":
             raise RefusedError(402, SUBSCRIBE)
         if name in self.server.spaces:
             raise RefusedError(409, "You already created this space repo", url=f"{self.server.address}/spaces/{name}")
-        self.server.spaces[name] = Space(hardware=asked.get("hardware"), private=asked.get("visibility") == "private")
+        self.server.spaces[name] = Space(hardware=values.get("hardware"), private=values.get("visibility") == "private")
         return {"url": f"{self.server.address}/spaces/{name}"}
 
     def information(self, body: bytes, name: str) -> dict[str, Any]:
@@ -210,15 +210,17 @@ class Handler(BaseHTTPRequestHandler):
         return {"errors": [], "warnings": []}
 
     def preupload(self, body: bytes, name: str) -> dict[str, Any]:
-        space, said = self._space(name, write=True), []
+        space, results = self._space(name, write=True), []
         ends = re.findall(rb"^\*(\.\w+) filter=lfs", self.server.spaces[name].files[".gitattributes"], re.MULTILINE)  # type: ignore[arg-type]
         for each in json.loads(body)["files"]:
             sample, path = base64.b64decode(each["sample"]), each["path"]
             large = is_binary(sample) or each["size"] > 10_000_000 or path.endswith(tuple(end.decode() for end in ends))
             here = space.files.get(path)
             oid = git_digest(here) if isinstance(here, bytes) else here
-            said.append({"path": path, "uploadMode": "lfs" if large else "regular", "shouldIgnore": False, "oid": oid})
-        return {"files": said}
+            results.append(
+                {"path": path, "uploadMode": "lfs" if large else "regular", "shouldIgnore": False, "oid": oid}
+            )
+        return {"files": results}
 
     def commit(self, body: bytes, name: str) -> dict[str, Any]:
         space = self._space(name, write=True)
@@ -299,7 +301,7 @@ def owns(account: Account, owner: str) -> bool:
 
 
 def is_binary(content: bytes) -> bool:
-    """As git looks at it, and the Hub: a zero byte, or what is no text."""
+    """Whether git and the Hub treat the content as binary: it has a zero byte, or is not text."""
     try:
         content.decode()
     except UnicodeDecodeError as error:
@@ -308,7 +310,7 @@ def is_binary(content: bytes) -> bool:
 
 
 def card_errors(text: str) -> list[str]:
-    """What the Hub says of a Space's front matter."""
+    """The Hub's validation of a Space's front matter."""
     match = re.match(r"---\n(.*?)\n---", text, re.DOTALL)
     card = yaml.safe_load(match[1]) if match else None
     if not isinstance(card, dict):
@@ -326,7 +328,7 @@ def card_errors(text: str) -> list[str]:
 
 @contextmanager
 def running_space_hub() -> Iterator[SpaceHub]:
-    """A Hub for Spaces, until the end of the block."""
+    """Run a Hub for Spaces during the block."""
     with SpaceHub() as hub:
         thread = threading.Thread(target=hub.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -21,7 +21,7 @@ from headlight.model.errors import ModelError
 from headlight.viz import run_command as run_command
 from headlight.viz import serve_command
 from headlight.viz.settings import SETTINGS, read_settings
-from tests.hub_server import Repository, hub_of_our_own
+from tests.hub_server import Repository, local_hub
 from tests.model.families.classifier_folders import distilbert
 from tests.model.families.folders import marian, nllb
 from workshop.data.__main__ import main as workshop
@@ -43,19 +43,19 @@ class Command(NamedTuple):
     target: str | None  # > FILE
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def commands_of(text: str) -> Iterator[Command]:
-    """The command lines of code blocks that have no language or are shell scripts."""
+def parse_commands(text: str) -> Iterator[Command]:
+    """Yield the commands of code blocks without a language or with `sh`."""
     for language, block in BLOCK.findall(text):
         for line in block.splitlines():
             if language in ("", "sh") and COMMAND.match(line):
-                yield taken_apart(line)
+                yield parse_command(line)
 
 
-def taken_apart(line: str) -> Command:
+def parse_command(line: str) -> Command:
     words = shlex.split(line, comments=True)
     variables = {}
     while re.match(r"[A-Z_]+=", words[0]):
@@ -70,13 +70,13 @@ def taken_apart(line: str) -> Command:
     return Command(variables, words, ends["<"], ends[">"])
 
 
-WITH_COMMANDS = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS if any(commands_of(text_of(path)))]
+WITH_COMMANDS = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS if any(parse_commands(read_text(path)))]
 
 
 def test_commands_are_extracted_from_documents() -> None:
     assert {"README.md", "docs/models.md", "docs/training.md", "docs/deploying.md"} <= set(WITH_COMMANDS)
-    assert sum(len(list(commands_of(text_of(ROOT / path)))) for path in WITH_COMMANDS) > 25
-    assert taken_apart("A_B=1 headlight translate 'x y' < in > out  # comment") == (
+    assert sum(len(list(parse_commands(read_text(ROOT / path)))) for path in WITH_COMMANDS) > 25
+    assert parse_command("A_B=1 headlight translate 'x y' < in > out  # comment") == (
         {"A_B": "1"}, ["headlight", "translate", "x y"], "in", "out",
     )  # fmt: skip
 
@@ -101,7 +101,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "Helsinki-NLP/opus-mt-de-en": marian(tmp_path / "opus"),
         "distilbert/distilbert-base-uncased-finetuned-sst-2-english": distilbert(tmp_path / "sst-2"),
     }
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+    with local_hub(monkeypatch, tmp_path / "home") as hub:
         for name, model_folder in models.items():
             hub.repositories[name] = Repository()
             hub.repositories[name].push({path.name: path.read_bytes() for path in model_folder.iterdir()})
@@ -114,11 +114,11 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "name", [pytest.param(name, marks=[pytest.mark.slow] * name.endswith("training.md")) for name in WITH_COMMANDS]
 )
 def test_document_commands_run(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "models/nllb" in text_of(ROOT / name):
+    if "models/nllb" in read_text(ROOT / name):
         nllb(workplace / "models" / "nllb")
     monkeypatch.setattr(common, "_confirm", lambda plan: True)
     monkeypatch.setattr(data, "download_dataset", lambda dataset, folder, report: None)
-    for command in commands_of(text_of(ROOT / name)):
+    for command in parse_commands(read_text(ROOT / name)):
         run_or_check(command, monkeypatch)
 
 
@@ -146,12 +146,12 @@ def run_or_check(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         case ["python", script]:
             assert (ROOT / script).is_file()
         case ["make", *words]:
-            targets = re.findall(r"^([a-z-]+):", text_of(ROOT / "Makefile"), flags=re.MULTILINE)
+            targets = re.findall(r"^([a-z-]+):", read_text(ROOT / "Makefile"), flags=re.MULTILINE)
             assert {word for word in words if "=" not in word} <= set(targets)
         case ["pip", "install", *words]:
             installable(words)
         case ["docker", *words]:
-            dockerfile = text_of(ROOT / "Dockerfile")
+            dockerfile = read_text(ROOT / "Dockerfile")
             assert words[0] in ("build", "run")
             assert all(f"EXPOSE {word.partition(':')[2]}" in dockerfile for word in words if re.match(r"\d+:", word))
         case ["git", *_]:
@@ -177,7 +177,7 @@ def run_headlight(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def installable(words: list[str]) -> None:
     """Check arguments of `pip install`: this folder, one of its extras, an existing list, or an address."""
-    extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    extras = tomllib.loads(read_text(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
     if words[:1] == ["-r"]:
         assert (ROOT / words[1]).is_file()
     elif match := re.fullmatch(r"\.(?:\[(\w+)\])?", words[-1]):
@@ -191,19 +191,21 @@ def installable(words: list[str]) -> None:
 def test_unknown_commands_are_detected(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for line in ("headlight sing", "make coffee", "pip install '.[tea]'", "python none.py", "docker brew ."):
         with pytest.raises((AssertionError, SystemExit, ModelError)):
-            run_or_check(taken_apart(line), monkeypatch)
+            run_or_check(parse_command(line), monkeypatch)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_point_to_existing_files_and_headings(path: Path) -> None:
-    for link in LINK.findall(text_of(path)):
+    for link in LINK.findall(read_text(path)):
         place, _, heading = link.partition("#")
         if re.match(r"https?:|mailto:", link):
             continue
         target = (path.parent / place).resolve() if place else path
         assert target.exists(), f"{path.name}: {link}"
         if heading:
-            assert heading in {anchor(title) for title in re.findall(r"^#+ (.*)$", text_of(target), re.MULTILINE)}, link
+            assert heading in {anchor(title) for title in re.findall(r"^#+ (.*)$", read_text(target), re.MULTILINE)}, (
+                link
+            )
 
 
 def anchor(title: str) -> str:
@@ -212,15 +214,15 @@ def anchor(title: str) -> str:
 
 
 def test_readme_links_to_every_document_once() -> None:
-    links = LINK.findall(text_of(ROOT / "README.md"))
+    links = LINK.findall(read_text(ROOT / "README.md"))
     for path in sorted((ROOT / "docs").glob("*.md")):
         assert links.count(path.relative_to(ROOT).as_posix()) == 1, path.name
 
 
 def test_every_setting_is_in_settings_table() -> None:
-    table = text_of(ROOT / "docs" / "deploying.md").partition("## Settings")[2]
+    table = read_text(ROOT / "docs" / "deploying.md").partition("## Settings")[2]
     files = [ROOT / "app.py", *(path for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py"))]
-    used = {name for path in files for name in re.findall(r"HEADLIGHT_[A-Z_]*[A-Z]", text_of(path))}
+    used = {name for path in files for name in re.findall(r"HEADLIGHT_[A-Z_]*[A-Z]", read_text(path))}
     assert used - set(re.findall(r"HEADLIGHT_[A-Z_]+", table)) == set()
     for setting in SETTINGS:
         assert f"| `{setting.name}` | {setting.meaning} | {setting.default} |" in table

@@ -20,7 +20,7 @@ RESTRICTED_MODELS = sorted(
 
 
 def test_readme_states_non_commercial_licence() -> None:
-    assert RESTRICTED_MODELS == ["de-en", "en-de", "en-zh", "fr-en", "sentiment", "zh-en"]
+    assert RESTRICTED_MODELS == ["de-en", "en-de", "en-zh", "sentiment", "zh-en"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     matter = dict(re.findall(r"^(\w+): (.+)$", readme.split("---")[1], re.MULTILINE))
     assert matter["license"] == "other"

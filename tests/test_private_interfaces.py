@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from headlight.model.training.ema import lerp_weights
-from headlight.viz.server import gradio_internals, static_files
+from headlight.viz.server import static_files
+from headlight.viz.server.gradio_queue import find_queue
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = (ROOT / "docs" / "private-interfaces.md").read_text(encoding="utf-8")
@@ -45,13 +46,8 @@ def test_lerp_fallback_gives_same_result(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(torch.equal(one, other) for one, other in zip(with_foreach, without_foreach, strict=True))
 
 
-def test_missing_gradio_internals_give_empty_results() -> None:
-    bare = SimpleNamespace()
-    assert gradio_internals.page_functions(bare) == gradio_internals.page_functions(None) == {}
-    assert gradio_internals.function_named(bare, "translate") is None
-    assert gradio_internals.page_queue(bare) is None
-    gradio_internals.describe(bare, "text", description="A sentence.")
-    assert vars(bare) == {"label": "text"}
+def test_page_without_our_queue_has_none() -> None:
+    assert find_queue(SimpleNamespace()) is find_queue(SimpleNamespace(_queue=object())) is None
 
 
 def test_plotly_script_is_found_in_either_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,22 +159,6 @@ EVERYDAY = {  # sentence: all correct translations
         "Please give me a glass of water.": {"请给我一杯水。"},
         "She drinks coffee every morning.": {"她每天早上喝咖啡。", "她每天早上都喝咖啡。"},
     },
-    "fr-en": {
-        "J'ai faim.": {"I'm hungry.", "I am hungry."},
-        "Comment t'appelles-tu ?": {"What's your name?", "What is your name?"},
-        "Quelle heure est-il ?": {"What time is it?", "What time is it now?"},
-        "C'est mon ami.": {"He's my friend.", "He is my friend.", "This is my friend.", "That's my friend."},
-        "Il pleut aujourd'hui.": {"It's raining today.", "It is raining today."},
-        "Je ne sais pas où il habite.": {"I don't know where he lives.", "I do not know where he lives."},
-        "Peux-tu m'aider ?": {"Can you help me?", "Could you help me?"},
-        "Où est la gare ?": {"Where is the train station?", "Where's the station?", "Where is the station?"},
-        "L'enfant dort.": {"The child is sleeping.", "The child is asleep."},
-        "J'aime le thé.": {"I like tea.", "I love tea."},
-        "Quand rentres-tu à la maison ?": {
-            "When are you coming home?", "When do you come home?", "When will you come home?",
-        },
-        "Elle boit du café tous les matins.": {"She drinks coffee every morning.", "She has coffee every morning."},
-    },
 }  # fmt: skip
 
 
@@ -230,7 +214,7 @@ def test_bundled_reports_match_model_weights() -> None:
     """Reports have a digest of the weights only: a new reliability rule does not outdate them."""
     reports = {path: path.parent for name in REPORTS for path in MODELS.glob(f"*/{name}")}
     reports |= {path: MODELS / path.stem for path in FAITHFULNESS.glob("*.json")}
-    assert len(reports) == 5 * 3 + 4 + 5
+    assert len(reports) == 4 * 3 + 4 + 4
     stale = [path for path, folder in reports.items() if not is_up_to_date(path, folder)]
     assert not stale, "make measured"
 

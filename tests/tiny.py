@@ -107,9 +107,9 @@ class Toy:
         self.seed = seed
         self.rows: list[int] = []  # number of rows of each step
 
-    def log_probabilities(self, sentence: int, written: Sequence[int]) -> list[float]:
+    def log_probabilities(self, sentence: int, prefix: Sequence[int]) -> list[float]:
         """`log p` of each next token."""
-        generator = random.Random(f"{self.seed} {sentence} {list(written)}")  # noqa: S311 - the same in every run
+        generator = random.Random(f"{self.seed} {sentence} {list(prefix)}")  # noqa: S311 - the same in every run
         weights = [generator.expovariate(1.0) + 0.01 for _ in range(self.vocabulary)]
         return [math.log(weight / sum(weights)) for weight in weights]
 
@@ -126,8 +126,8 @@ class Toy:
         state.written = [[*row, token] for row, token in zip(state.written, ids[:, 0].tolist(), strict=True)]
         self.rows.append(len(ids))
         rows = [
-            self.log_probabilities(sentence, written[1:])
-            for sentence, written in zip(state.sentences, state.written, strict=True)
+            self.log_probabilities(sentence, prefix[1:])
+            for sentence, prefix in zip(state.sentences, state.written, strict=True)
         ]
         return torch.tensor(rows)[:, None]
 

@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 
 from headlight import __version__
+from headlight.viz.api.api_blocks import ApiBlocks
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.middleware import app_kwargs
 from headlight.viz.api.tools import serves_tools
@@ -17,7 +18,7 @@ from headlight.viz.backends.choice import choose_backend
 from headlight.viz.server.call_routes import call_routes
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.connection_limits import limit_connections
-from headlight.viz.server.gradio_queue import install_queue
+from headlight.viz.server.gradio_queue import MAX_JOBS, install_queue
 from headlight.viz.server.logs import write_json_logs
 from headlight.viz.server.metrics import serve_metrics
 from headlight.viz.server.preload import preload_middleware
@@ -35,7 +36,7 @@ from headlight.viz.theme import FONT, THEMES
 LOOKUP_THREADS = 32  # extra threads for lookups and for answers shared by identical requests
 
 
-class Page(gr.Blocks):
+class Page(ApiBlocks):
     """The page, its service and the calls of its widgets."""
 
     def __init__(self, service: Service, **options: Any) -> None:
@@ -85,6 +86,7 @@ def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> No
         quiet=True,  # Gradio's messages are for developers: "set `share=True` in `launch()`"
         server_name=f"[{settings.host}]" if is_bare_ipv6 else settings.host,
         server_port=settings.port,
+        max_threads=MAX_JOBS,  # Gradio's limit on running jobs; those of the page run in threads of `calls`
         theme=gradio_theme(),
         head=f"<style>{styles()}</style>",  # not `css`: Gradio would rewrite every rule and break some
         footer_links=["api"],

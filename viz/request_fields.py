@@ -134,6 +134,7 @@ class Selection:
 
     kind: Kind = _selection_field(ChoiceValue(KINDS), "cross", api=("attention",))
     view: str = _selection_field(ChoiceValue(("matrix", "effect", "lines", "numbers")), "matrix")
+    lead: bool = _selection_field(BoolValue(), False)  # effects on the lead over the likeliest other token
     words: bool = _selection_field(BoolValue(), False, on_page=True)  # whole words instead of sub-words
     scale: str = _selection_field(ChoiceValue(("linear", "log", "row")), "linear", on_page=True)
     special: bool = _selection_field(BoolValue(), True, on_page=True)  # show start and end tokens
@@ -149,6 +150,7 @@ class Selection:
     measure: str = _selection_field(ChoiceValue(MEASURES), MEASURES[0])
     # The role whose heads the wall outlines; empty: none.
     role: str = _selection_field(ChoiceValue(("", *ROLE_NAMES)), "")
+    explain: bool = _selection_field(BoolValue(), False)  # Explain this head is open
     # The open question beside the map; empty: none.
     question: str = _selection_field(ChoiceValue(("", *QUESTIONS)), "")
     # Number of target tokens on display; None: all.

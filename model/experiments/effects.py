@@ -3,7 +3,8 @@
 The effect of a cell is its attention weight times the slope of the word's log probability y with respect to it,
 α · ∂y/∂α: a first-order prediction of what y loses if the weight is zero (attribution patching, Nanda 2023,
 https://www.neelnanda.io/mechanistic-interpretability/attribution-patching). The cells of a head sum to the head's
-output times its gradient. With a rival token, y is log p(word) − log p(rival), the difference of their logits.
+output times its gradient. With a rival token, y is log p(word) − log p(rival), the difference of their logits;
+LIKELIEST stands for the likeliest other token of the step.
 
 A prediction ranks heads well, but misjudges the size if the model is sure of the word. `measured_effects` runs the
 model without the parts.
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +29,9 @@ from headlight.model.experiments.scoring import forced_logits, gradient_batch_si
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
+
+LIKELIEST: Final = "likeliest"
+Rival = int | Literal["likeliest"] | None  # a token ID, the likeliest other token, or none
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,9 @@ class EffectSummary(NamedTuple):
 
 
 def word_effects(
-    translator: Translator, translation: Translation, positions: Sequence[int], rival: int | None = None
+    translator: Translator, translation: Translation, positions: Sequence[int], rival: Rival = None
 ) -> list[WordEffects]:
-    """Return the effects on the tokens at `positions`, one batch for many words. `rival` is a token ID.
+    """Return the effects on the tokens at `positions`, one batch for many words.
 
     Each row of a batch has its own word, so one backward pass serves all rows. The request's interventions apply.
     """
@@ -77,12 +81,12 @@ def word_effects(
     return results
 
 
-def sentence_effects(translator: Translator, translation: Translation) -> dict[Kind, Float64Array]:
-    """Return the effects on the log probability of the whole translation, `{kind: [layers, heads, queries, keys]}`."""
+def sentence_effects(translator: Translator, translation: Translation, rival: Rival = None) -> dict[Kind, Float64Array]:
+    """Return the effects on y summed over the translation, `{kind: [layers, heads, queries, keys]}`."""
 
     def score_sentence(logits: Tensor) -> Tensor:
         positions = range(len(translation.target_tokens))
-        return _score(logits[0], translation, positions, None).sum()[None]
+        return _score(logits[0], translation, positions, rival).sum()[None]
 
     _, cells = _cells(translator, translation, 1, score_sentence)
     return {kind: cells[kind][0] for kind in KINDS}
@@ -96,19 +100,19 @@ def sentence_head_effects(translator: Translator, translation: Translation) -> d
     }
 
 
-def effect_maps(translator: Translator, translation: Translation, kind: Kind) -> Float64Array:
+def effect_maps(translator: Translator, translation: Translation, kind: Kind, rival: Rival = None) -> Float64Array:
     """Return the effects of all heads of a kind as maps, `[layers, heads, queries, keys]`.
 
     A row of the decoder's kinds has the effects on the word that it writes; an encoder's rows serve all words, so they
     have the effects on the whole translation.
     """
     if kind == "encoder":
-        return sentence_effects(translator, translation)[kind]
+        return sentence_effects(translator, translation, rival)[kind]
     maps: Float64Array = np.zeros(translation.attention.of(kind).shape)
     rows_per_batch = gradient_batch_size(translator, len(translation.source_tokens), len(translation.target_tokens))
     positions = range(len(translation.target_tokens))
     for start in range(0, len(positions), rows_per_batch):
-        for effects in word_effects(translator, translation, positions[start : start + rows_per_batch]):
+        for effects in word_effects(translator, translation, positions[start : start + rows_per_batch], rival):
             maps[:, :, effects.position] = effects.cells[kind][:, :, effects.position]
     return maps
 
@@ -118,7 +122,7 @@ def measured_effects(
     translation: Translation,
     position: int,
     sets: Sequence[SwitchedOff],
-    rival: int | None = None,
+    rival: Rival = None,
 ) -> list[float]:
     """Return what y of the token at `position` loses without each set of parts, in nats. Each set is its own run."""
     _check(translator, translation, [position], rival)
@@ -131,7 +135,7 @@ def measured_effects(
 
 
 def summarise_effects(
-    translator: Translator, translation: Translation, position: int, count: int, rival: int | None = None
+    translator: Translator, translation: Translation, position: int, count: int, rival: Rival = None
 ) -> EffectSummary:
     """Predict the effect of every head on a word, and measure the `count` largest by runs without the head."""
     (effects,) = word_effects(translator, translation, [position], rival)
@@ -154,7 +158,7 @@ def _head_effect(effects: WordEffects, part: AttentionPart, predicted: float, me
 
 
 def _batch_effects(
-    translator: Translator, translation: Translation, positions: Sequence[int], rival: int | None
+    translator: Translator, translation: Translation, positions: Sequence[int], rival: Rival
 ) -> list[WordEffects]:
     def score_words(logits: Tensor) -> Tensor:
         return _score(logits[range(len(positions)), list(positions)], translation, positions, rival)
@@ -199,18 +203,20 @@ def _cells(
     return scores, {kind: torch.stack([effects[name] for name in names[kind]], dim=1).numpy() for kind in KINDS}
 
 
-def _score(logits: Tensor, translation: Translation, positions: Sequence[int], rival: int | None) -> Tensor:
+def _score(logits: Tensor, translation: Translation, positions: Sequence[int], rival: Rival) -> Tensor:
     """Map the logits of each row's word, `[rows, vocabulary]`, to y, `[rows]`."""
     wide = logits.float()
     ids = torch.tensor([translation.target_tokens[position].id for position in positions], device=logits.device)
     own = wide.gather(1, ids[:, None])[:, 0]
+    if rival == LIKELIEST:
+        return own - wide.scatter(1, ids[:, None], -torch.inf).amax(dim=-1)
     return own - (wide.logsumexp(dim=-1) if rival is None else wide[:, rival])
 
 
-def _check(translator: Translator, translation: Translation, positions: Sequence[int], rival: int | None) -> None:
+def _check(translator: Translator, translation: Translation, positions: Sequence[int], rival: Rival) -> None:
     for position in positions:
         if not 0 <= position < len(translation.target_tokens):
             raise range_error("word", position, 0, len(translation.target_tokens) - 1)
     last = translator.model.config.target_vocabulary - 1
-    if rival is not None and not 0 <= rival <= last:
+    if isinstance(rival, int) and not 0 <= rival <= last:
         raise range_error("rival", rival, 0, last)

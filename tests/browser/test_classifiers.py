@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import numpy as np
 import pytest
@@ -13,20 +13,22 @@ from playwright.sync_api import Browser, Page, expect
 
 from headlight.model.records import Judgement
 from headlight.model.translate.judge import Judge
+from headlight.viz.figure_phrases import phrases
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import classifier
 from tests.browser.acting import choose_panel, open_tab, traces, wait_until_idle
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
-from tests.browser.test_places import free_port
-from tests.hub_server import Repository, hub_of_our_own
+from tests.browser.polling import wait_for_function
+from tests.browser.test_deployment import free_port
+from tests.hub_server import Repository, local_hub
 from tests.model.families.classifier_folders import bert, distilbert, roberta
 
 TEXT = "The quiet film was dull, but the old cats were lovely."
 ON_THE_HUB = "somebody/judge"
-LISTED = "SamLowe/roberta-base-go_emotions"  # known to be a classifier before it is fetched
-NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
+LISTED = "SamLowe/roberta-base-go_emotions"  # detected as a classifier before the download
+NEAR = 1.01 / 20_000  # weights are sent with about four decimals
 TAB = ".headlight-sentiment"
 
 
@@ -36,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     for name in ("toy", "sentiment"):
         (folder / name).symlink_to(MODELS / name)
-    bert(folder / "feelings", classes=3, num_hidden_layers=6)  # 30 heads: a wall with a row for each layer
+    bert(folder / "feelings", classes=3, num_hidden_layers=6)  # 30 heads: the wall has a row for each layer
     roberta(folder / "moods", classes=5, problem_type="multi_label_classification")
     return folder
 
@@ -46,7 +48,7 @@ def address(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """Serve a page with these models and a Hub with one more."""
     home = tmp_path_factory.mktemp("hub")
     hub_folder = distilbert(home / "judge", id2label={0: "NEGATIVE", 1: "POSITIVE"})
-    with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
+    with pytest.MonkeyPatch.context() as patch, local_hub(patch, home / "cache") as hub:
         hub.repositories[ON_THE_HUB] = Repository(config={"model_type": "distilbert"})
         hub.repositories[ON_THE_HUB].push({path.name: path.read_bytes() for path in hub_folder.iterdir()})
         settings = Settings(port=free_port(), models_folder=folder, models=(ON_THE_HUB, LISTED))
@@ -75,8 +77,8 @@ def signed(number: float, digits: int) -> str:
 
 def nearly(number: float, digits: int) -> re.Pattern[str]:
     """Return a pattern for a signed number that allows for a different rounding of the last digit."""
-    shown = {re.escape(signed(number + apart, digits)) for apart in (-1e-4, 0.0, 1e-4)}
-    return re.compile(f"^({'|'.join(sorted(shown))})$")
+    numbers = {re.escape(signed(number + apart, digits)) for apart in (-1e-4, 0.0, 1e-4)}
+    return re.compile(f"^({'|'.join(sorted(numbers))})$")
 
 
 def word_effects(judge: Judge, judgement: Judgement, about: int) -> list[re.Pattern[str]]:
@@ -93,9 +95,9 @@ def test_other_classifiers_show_classes_contributions_and_heads(
     open_tab(page, "sentiment")
     listed = page.locator(f"{TAB} .answer select option").all_inner_texts()
     assert listed[:3] == ["sentiment", "feelings", "moods"]
-    expect(page.locator(f"{TAB} .verdict b")).to_have_text("Positive")  # the shipped one judges an example
+    expect(page.locator(f"{TAB} .verdict b")).to_have_text("Positive")  # the bundled model classifies an example
     expect(page.locator(f"{TAB} .classes")).to_be_hidden()
-    monkeypatch.setattr(classifier, "FAST_WORK", 0)  # as if the models were large: words are left out by a second call
+    monkeypatch.setattr(classifier, "FAST_WORK", 0)  # as for large models: a second call erases words
     classify(page, "feelings")
 
     judge = Judge.load(folder / "feelings", device="cpu")
@@ -109,7 +111,7 @@ def test_other_classifiers_show_classes_contributions_and_heads(
     expect(page.locator(f"{TAB} .accounts")).to_be_hidden()
     effects = page.locator(f"{TAB} .bars .cell small")
     expect(effects).to_have_text(word_effects(judge, truth, order[0]))
-    lines.nth(2).click()  # words are weighed for another class
+    lines.nth(2).click()  # contributions to another class
     expect(lines.nth(2)).to_have_attribute("aria-pressed", "true")
     expect(lines.nth(2)).to_be_focused()
     expect(effects).to_have_text(word_effects(judge, truth, order[2]))
@@ -118,8 +120,8 @@ def test_other_classifiers_show_classes_contributions_and_heads(
     expect(thumbs).to_have_count(7 * 6)  # layers and their average by heads and their average
     for place, expected in ((6, truth.attention[1, 0]), (11, truth.attention[1].mean(axis=0))):
         thumbs.nth(place).click()
-        (drawn,) = (trace["z"] for trace in traces(page, f"{TAB} .plot") if trace["type"] == "heatmap")
-        np.testing.assert_allclose(drawn, expected, atol=NEAR)
+        (values,) = (trace["z"] for trace in traces(page, f"{TAB} .plot") if trace["type"] == "heatmap")
+        np.testing.assert_allclose(values, expected, atol=NEAR)
     assert barriers(page, TAB, impacts=SERIOUS) == []
 
     classify(page, "moods")
@@ -142,16 +144,16 @@ def test_permalink_restores_text_and_model_and_truncation_is_reported(visit: Vis
     expect(page.locator(f"{TAB} .strips .token.unknown")).to_have_text(["龘", "☃"])
 
     classify(page, "moods")
-    page.wait_for_function("location.hash.includes('classifier=moods')")
+    wait_for_function(page, "location.hash.includes('classifier=moods')")
     assert parse_qs(urlsplit(page.url).fragment)["review"] == [TEXT]
     expect(page.locator(f"{TAB} .unread")).to_be_empty()
     open_tab(page, "heads")
-    page.wait_for_function("!location.hash.includes('review')")  # elsewhere it is nobody's business
+    wait_for_function(page, "!location.hash.includes('review')")  # the model is unknown on other pages
     open_tab(page, "sentiment")
     expect(page.locator("#review")).to_have_value(TEXT)
-    page.wait_for_function("location.hash.includes('review')")
+    wait_for_function(page, "location.hash.includes('review')")
 
-    page.evaluate("location.hash = 'tab=sentiment'")  # what an address leaves out is the first
+    page.evaluate("location.hash = 'tab=sentiment'")  # the first class is the default of permalinks
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("sentiment")
     expect(page.locator("#review")).to_have_value(re.compile("^A quiet film"))
     wait_until_idle(page)
@@ -161,7 +163,7 @@ def test_permalink_restores_text_and_model_and_truncation_is_reported(visit: Vis
     expect(page.locator("#review-error")).to_contain_text("The review: 4001 characters; the limit is 4000")
     classify(page, "sentiment", "good 好 " * 400)
     expect(page.locator(f"{TAB} .sum")).to_contain_text("too long for the page’s address")
-    page.wait_for_function("!location.hash.includes('review')")
+    wait_for_function(page, "!location.hash.includes('review')")
 
     open_tab(page, "heads")
     page.click(".take-away > .link")
@@ -186,10 +188,19 @@ def test_downloaded_classifier_is_usable_immediately(visit: Visit) -> None:
     page.wait_for_selector(f"{TAB} .verdict b")
     wait_until_idle(page)
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("judge")
-    expect(page.locator(f"{TAB} .axis")).to_contain_text("Positive")  # its classes NEGATIVE and POSITIVE, in words
+    expect(page.locator(f"{TAB} .axis")).to_contain_text("Positive")  # its classes NEGATIVE and POSITIVE, as phrases
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     choose_panel(page, "models")
     page.locator("tr.model[data-model=feelings] .use").click()
     wait_until_idle(page)
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("feelings")
     expect(page.locator(f"{TAB} .class-lines button")).to_have_count(3)
+
+
+def test_back_weight_needs_a_reverse_model(visit: Visit) -> None:
+    page = visit("#" + urlencode({"text": "ich mochte ein bier", "model": "toy"}))
+    page.click("[aria-controls=options]")
+    weight, reason = page.locator("#options [data-field=back_weight]"), phrases("en")["option_back_weight_off"]
+    expect(weight).to_be_disabled()
+    expect(weight).to_have_accessible_description(reason)
+    expect(page.get_by_text(reason)).to_be_visible()

@@ -16,17 +16,18 @@ from headlight.viz.service.examples import EXAMPLES
 from tests.browser.acting import open_tab, state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 EN, ZH = phrases("en"), phrases("zh")
 NOTE = "Which word does <b>gestern</b> attend to?"
 
 
 def titles(page: Page) -> list[str]:
-    found: list[str] = page.locator(".deck-list input").evaluate_all("(all) => all.map((it) => it.value)")
-    return found
+    titles: list[str] = page.locator(".deck-list input").evaluate_all("(all) => all.map((it) => it.value)")
+    return titles
 
 
-def shown(page: Page, number: int, title: str) -> None:
+def check_presented(page: Page, number: int, title: str) -> None:
     """Check that a saved view is presented."""
     expect(page.locator(".beamer-bar h2")).to_have_text(title)
     expect(page.locator(".beamer-ways .numeric")).to_have_text(f"{number} / 3")
@@ -51,7 +52,7 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     )
     assert titles(page) == [lesson, head, why]
 
-    # Order by buttons and by keys: the focus goes along. Notes are text.
+    # Reorder by buttons and by keys: the focus follows. Notes are plain text.
     page.get_by_role("button", name="Move view 3 up").click()
     assert titles(page) == [lesson, why, head]
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Move view 2 up"
@@ -62,7 +63,7 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     page.get_by_role("button", name="Remove view 1").click()
     assert titles(page) == [lesson, head]
     assert page.evaluate("document.activeElement.textContent") == "Undo"
-    page.get_by_role("textbox", name="Note on view 2").fill("later")  # what was written since stays
+    page.get_by_role("textbox", name="Note on view 2").fill("later")  # later changes stay
     page.get_by_role("button", name="Undo").press("Enter")
     assert titles(page) == [why, lesson, head]
     expect(page.get_by_role("textbox", name="Note on view 3")).to_have_value("later")
@@ -71,23 +72,23 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     page.keyboard.press("Escape")
     page.reload()
     page.click(".deck-button")
-    expect(page.locator(".deck-list input")).to_have_count(3)  # what draws them is fetched now
+    expect(page.locator(".deck-list input")).to_have_count(3)  # the module that draws them is loaded now
     assert titles(page) == [why, lesson, head]
 
-    # For a class: large, one after the other, with its note.
+    # Presentation: enlarged, one view at a time, with its note.
     page.locator(".deck-panel").get_by_role("button", name=EN["deck_show"]).click()
-    shown(page, 1, why)
+    check_presented(page, 1, why)
     page.keyboard.press("ArrowLeft")
-    shown(page, 1, why)
+    check_presented(page, 1, why)
     page.keyboard.press("ArrowRight")
-    shown(page, 2, lesson)
+    check_presented(page, 2, lesson)
     expect(page.locator(".beamer-words p")).to_have_text(NOTE)
     expect(page.locator(".lesson[data-step=scores] .figure canvas").first).to_be_visible()
-    page.locator("#panel-learn input[type=range]:visible").first.focus()  # a clicker leafs wherever the focus is
+    page.locator("#panel-learn input[type=range]:visible").first.focus()  # a remote changes views wherever the focus is
     page.keyboard.press("PageUp")
-    shown(page, 1, why)
+    check_presented(page, 1, why)
     page.keyboard.press("PageDown")
-    shown(page, 2, lesson)
+    check_presented(page, 2, lesson)
     expect(page.locator(".lesson[data-step=scores] .figure canvas").first).to_be_visible()
     expect(page.locator(".tabs")).to_be_hidden()
     expect(page.locator(".translate.folded .sentence-line").first).to_be_visible()
@@ -99,14 +100,14 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     assert box
     cell.hover(
         position={"x": box["width"] * 1.5 / 15, "y": box["height"] * 0.5 / 15}
-    )  # what is large can be pointed at
+    )  # the enlarged map reacts to the pointer
     expect(page.locator(".value-tip")).to_contain_text("Der · Hund:")
     page.keyboard.press("PageDown")
-    shown(page, 3, head)
+    check_presented(page, 3, head)
     assert state(page, "beamer")
-    page.wait_for_function("headlight.tab === 'heads' && headlight.layer === 2 && headlight.head === 1")
+    wait_for_function(page, "headlight.tab === 'heads' && headlight.layer === 2 && headlight.head === 1")
     page.keyboard.press("Home")
-    shown(page, 1, why)
+    check_presented(page, 1, why)
     page.keyboard.press("End")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Escape")
@@ -114,7 +115,7 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     expect(page.locator(".tabs")).to_be_visible()
     assert page.evaluate("document.querySelector('.lesson h2').getBoundingClientRect().height") < larger
 
-    # A file and a link bring it to somebody else, who has views already or none.
+    # A file and a link open the deck for another visitor, with or without views.
     page.click(".deck-button")
     with page.expect_download() as saving:
         page.get_by_role("button", name=EN["deck_file"]).click()
@@ -129,7 +130,7 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     other = visit(link, width=360, height=640, locale="zh-CN", color_scheme="dark")
     expect(other.locator(".deck-panel")).to_be_visible()
     assert titles(other) == [why, lesson, head]
-    expect(other.locator(".deck-guest")).to_be_hidden()  # there was no other: it is kept
+    expect(other.locator(".deck-guest")).to_be_hidden()  # there was no other deck, so it is stored
     assert other.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert barriers(other, ".deck-panel") == []
     other.get_by_role("button", name=ZH["deck_view_remove"].replace("{number}", "1")).click()
@@ -149,7 +150,7 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     wait_until_idle(other)
 
 
-# Of the map that a class sees: the letters of its names in pixels of the window, its lower edge, where the bar begins.
+# Size of the map's labels in pixels of the window, the map's lower edge, and the top of the bar.
 SEEN = """() => {
   const root = document.documentElement;
   const scale = root.getBoundingClientRect().width / root.offsetWidth;
@@ -173,28 +174,28 @@ def test_presentation_shows_all_rows_or_note(visit: Visit, locale: str) -> None:
     page.click(".deck-button")
     page.locator(".deck-panel").get_by_role("button", name=table["deck_show"], exact=True).click()
     expect(page.locator(".beamer-bar h2")).to_have_text("short")
-    page.wait_for_function("document.querySelector('.explorer .rows .label').parentElement.childElementCount === 12")
+    wait_for_function(page, "document.querySelector('.explorer .rows .label').parentElement.childElementCount === 12")
     wait_until_idle(page)
     seen = page.evaluate(SEEN)
     assert seen["letters"] >= 18
     assert seen["bottom"] <= seen["bar"]
     expect(page.locator(".explorer .in-view")).to_be_hidden()
     page.keyboard.press("PageDown")
-    page.wait_for_function("document.querySelectorAll('.explorer .rows .label').length > 18")
+    wait_for_function(page, "document.querySelectorAll('.explorer .rows .label').length > 18")
     wait_until_idle(page)
     seen = page.evaluate(SEEN)
     assert seen["letters"] >= 18
-    said = table["map_rows_in_view"].replace("{count}", str(seen["rows"])).replace("{first}", "1")
+    text = table["map_rows_in_view"].replace("{count}", str(seen["rows"])).replace("{first}", "1")
     note, map_ = page.locator(".explorer .in-view"), page.locator(".explorer .map-scroll")
-    map_.evaluate("(it) => it.scrollTo(0, 0)")  # it began where the row that is lit can be seen
-    expect(note).to_have_text(re.compile(re.escape(said).replace(r"\{last\}", r"(\d+)")))
+    map_.evaluate("(it) => it.scrollTo(0, 0)")  # scrolled so that the highlighted row is visible
+    expect(note).to_have_text(re.compile(re.escape(text).replace(r"\{last\}", r"(\d+)")))
     box, bar = note.bounding_box(), page.locator(".beamer-bar").bounding_box()
     assert box
     assert bar
     assert box["y"] + box["height"] <= bar["y"]
     map_.evaluate("(it) => it.scrollTo(0, it.scrollHeight)")
     expect(note).to_contain_text(str(seen["rows"]))
-    expect(note).not_to_have_text(re.compile(re.escape(said).replace(r"\{last\}", r"(\d+)")))
+    expect(note).not_to_have_text(re.compile(re.escape(text).replace(r"\{last\}", r"(\d+)")))
     assert barriers(page, "#panel-heads .head") == []
     page.keyboard.press("Escape")
     expect(page.locator(".beamer-bar")).to_be_hidden()
@@ -203,14 +204,14 @@ def test_presentation_shows_all_rows_or_note(visit: Visit, locale: str) -> None:
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_saved_views_are_reachable_on_phone(visit: Visit, locale: str) -> None:
-    kept = json.dumps([{"title": "Why", "note": "", "hash": "#tab=why"}])
-    script = f"localStorage.setItem('headlight-deck', {json.dumps(kept)})"
+    saved_views = json.dumps([{"title": "Why", "note": "", "hash": "#tab=why"}])
+    script = f"localStorage.setItem('headlight-deck', {json.dumps(saved_views)})"
     page = visit(width=360, height=640, has_touch=True, locale=locale, script=script)
     door = page.locator(".top .deck-button")
     places = page.locator(".top h1, .top .segments button, .top .round").evaluate_all(
         "(all) => all.map((it) => it.getBoundingClientRect()).map((it) => [it.left, it.right, it.top, it.bottom])"
     )
-    for (_, right, _, bottom), (left, _, top, _) in pairwise(places):  # side by side, none above another
+    for (_, right, _, bottom), (left, _, top, _) in pairwise(places):  # side by side
         assert right <= left
         assert top < bottom
     box = door.bounding_box()

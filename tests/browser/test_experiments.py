@@ -14,6 +14,7 @@ from headlight.viz.lessons.lesson import Lesson
 from tests.browser.acting import state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 from tests.browser.test_learn import visit_at, wait_for_step
 
 WITH_EXPERIMENTS = [lesson for lesson in LESSONS if any(step.experiment for step in lesson.steps)]
@@ -38,7 +39,7 @@ def test_every_lesson_step_renders(lesson: Lesson, language: str, visit: Visit) 
         title = page.locator(".lesson h2")
         show = page.locator(".lesson-ask:not([hidden]) .answer .link")
         if show.count():
-            if step.question is not None and step.question.hides_answer:  # nothing gives the answer away
+            if step.question is not None and step.question.hides_answer:  # the answer is not revealed
                 expect(title).to_have_text(table.get(f"{base}_title_open", table[f"{base}_title"]))
                 expect(page.locator(".lesson-controls")).to_be_hidden()
                 expect(page.locator(".lesson .words")).to_have_text(phrase_pattern(table[f"{base}_words_open"]))
@@ -63,7 +64,7 @@ def test_control_values_are_restored_from_permalink(visit: Visit) -> None:
     maps = page.locator(".lesson-beside .lesson-heat")
     expect(maps).to_have_count(8)
     seed = page.locator("[data-control=seed]")
-    expect(seed).to_be_hidden()  # trained matrices have none
+    expect(seed).to_be_hidden()  # trained matrices have no button
     page.locator("[data-control='heads 2']").press("Enter")
     expect(maps).to_have_count(2)
     expect(page.locator("[data-control='heads 2']")).to_be_focused()
@@ -72,28 +73,28 @@ def test_control_values_are_restored_from_permalink(visit: Visit) -> None:
     expect(seed).to_have_text("Draw anew (seed 1)")
     wait_until_idle(page)
     assert state(page, "lesson") == "heads.split.0.set-heads-2.set-matrices-random.set-seed-1"
-    page.wait_for_function("decodeURIComponent(location.hash).includes('set-seed-1')")
-    told = page.locator(".lesson-table").inner_text()
+    wait_for_function(page, "decodeURIComponent(location.hash).includes('set-seed-1')")
+    table_text = page.locator(".lesson-table").inner_text()
     again = visit_at(visit, page.evaluate("location.hash"))
     wait_for_step(again, "split")
-    expect(again.locator(".lesson-table")).to_have_text(told, use_inner_text=True)
+    expect(again.locator(".lesson-table")).to_have_text(table_text, use_inner_text=True)
     wait_until_idle(again)
 
-    # A slider by keys: what it passes on the way is not asked for, and what was asked for before is there at once.
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    # Moving a slider by keys sends no request for intermediate values, and known values are shown from the cache.
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     page.evaluate("location.hash = '#tab=learn&lesson=heads.saturate.0'")
     wait_for_step(page, "saturate")
     slider = page.locator("[data-control=width]")
     slider.focus()
-    del asked[:]
+    del requested[:]
     for _ in range(3):
         page.keyboard.press("ArrowLeft")
     wait_until_idle(page)
     expect(slider).to_be_focused()
     expect(slider).to_have_attribute("aria-valuetext", "64")
     expect(page.locator(".lesson .words")).to_contain_text("At dₖ = 64")
-    runs = [each for each in asked if "run_experiment" in each]
+    runs = [each for each in requested if "run_experiment" in each]
     assert 1 <= len(runs) <= 3
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
@@ -110,7 +111,7 @@ def test_many_long_options_use_single_line_menu(visit: Visit) -> None:
     chosen, more = (phrases("en")[f"lesson_mistakes_control_mistake_{name}"] for name in ("late_mask", "norm"))
     assert menu.input_value() == "late_mask"
     expect(others.filter(has_text=more)).to_have_count(1)
-    expect(others.filter(has_text=chosen)).to_have_count(0)  # what is chosen is not offered a second time
+    expect(others.filter(has_text=chosen)).to_have_count(0)  # the selected option is not offered again
     others.filter(has_text=more).click()
     expect(page.locator(".lesson h2")).to_have_text(phrases("en")["lesson_mistakes_live_title_several"])
     expect(others.filter(has_text=more)).to_have_attribute("aria-pressed", "true")
@@ -123,7 +124,7 @@ def test_many_long_options_use_single_line_menu(visit: Visit) -> None:
     menu = page.locator("select[data-control=mistake]")
     assert menu.evaluate("(menu) => menu.getBoundingClientRect().height") <= 48
     menu.select_option("softmax")
-    page.wait_for_function("location.hash.includes('set-mistake-softmax')")
+    wait_for_function(page, "location.hash.includes('set-mistake-softmax')")
     expect(page.locator(".lesson > .walk .words")).to_contain_text(
         phrases("en")["lesson_mistakes_trained_words_softmax"][:20]
     )
@@ -147,20 +148,20 @@ def test_failed_experiment_shows_error_and_can_be_retried(visit: Visit) -> None:
     expect(error).to_be_empty()
     wait_until_idle(page)
 
-    # A step that is slow to come: its title is there, and nothing of the step before can be read or pressed.
+    # While a step loads, its title is shown and the previous step is hidden and inactive.
     page.evaluate("location.hash = '#tab=learn&lesson=positions.similarity.0'")
     wait_for_step(page, "similarity")
     expect(page.locator(".lesson-ask .option").first).to_be_visible()
-    wait_until_idle(page)  # the next step is asked for in advance; the one after that is not
-    held: list[Route] = []
-    page.route(asking, lambda route: held.append(route))
+    wait_until_idle(page)  # the next step is prefetched; the one after it is not
+    pending_routes: list[Route] = []
+    page.route(asking, lambda route: pending_routes.append(route))
     page.evaluate("location.hash = '#tab=learn&lesson=positions.word.0'")
     expect(page.locator(".lesson h2")).to_have_text(phrases("en")["lesson_positions_word_title"])
     for part in (".words", ".lesson-ask .option >> nth=0", ".lesson-source"):
         expect(page.locator(f".lesson {part}")).to_be_hidden()
-    page.wait_for_function("document.querySelector('.lesson-ask').inert")
-    page.wait_for_selector("[data-asks]")  # it is asked for
-    for route in held:
+    wait_for_function(page, "document.querySelector('.lesson-ask').inert")
+    page.wait_for_selector("[data-asks]")  # it is requested
+    for route in pending_routes:
         route.continue_()
     page.unroute(asking)
     wait_for_step(page, "word")

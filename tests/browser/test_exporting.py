@@ -28,7 +28,7 @@ from tests.browser.conftest import PATIENCE, Visit, Watch
 from tests.chosen import CHOSEN, SENTENCE
 
 NEAR = 1.01 / 20_000
-ROUNDED = 5e-4 + 1e-7  # three decimals are shown, and of one weight they are exact
+ROUNDED = 5e-4 + 1e-7  # three decimals are shown; those of one weight are exact
 
 
 def save(page: Page, form: str, folder: Path) -> Path:
@@ -41,7 +41,7 @@ def save(page: Page, form: str, folder: Path) -> Path:
     return path
 
 
-# Of each entry its box and the menu's, once it is scrolled to; of each name and explanation the box of its letters.
+# The boxes of each scrolled entry and of the menu, and the text boxes of each name and explanation.
 BOXES = """(menu) => {
   const sides = ({ left, top, right, bottom }) => [left, top, right, bottom];
   const letters = (it) => {
@@ -64,7 +64,7 @@ def test_export_menu_items_do_not_overlap_or_overflow(visit: Visit, locale: str)
         resize(page, width, height)
         page.click(".take-away > .link")
         boxes = page.locator(".take-away .menu").evaluate(BOXES)
-        seen = page.evaluate("document.body.clientWidth")  # without what scrolls the page
+        seen = page.evaluate("document.body.clientWidth")  # without the scrollbar of the page
         for left, top, right, bottom in boxes["entries"]:
             assert min(left, top) >= 0, (width, height)
             assert (right <= seen, bottom <= height) == (True, True), (width, height, right, bottom)
@@ -115,15 +115,15 @@ def test_csv_npz_and_json_match_model(page: Page, folder: Path, example: Transla
         np.testing.assert_allclose(content[kind], example.attention.of(kind), atol=1e-7)
 
 
-def grounds_of(vector: str) -> list[tuple[float, ...]]:
+def map_boxes(vector: str) -> list[tuple[float, ...]]:
     """Return left, top, width and height of each map in an SVG."""
     layer = re.search(r'<g class="bglayer">(.*?)</g>', vector)
     assert layer is not None
-    found = re.findall(r'class="bg" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', layer[1])
-    return [tuple(map(float, numbers)) for numbers in found]
+    boxes = re.findall(r'class="bg" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', layer[1])
+    return [tuple(map(float, numbers)) for numbers in boxes]
 
 
-def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...]) -> FloatArray:
+def cell_colours(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...]) -> FloatArray:
     """Return the colour at the centre of each cell, `[rows, columns, rgb]`, of a map in a box of an image."""
     left, top, width, height = box
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float64)
@@ -133,7 +133,7 @@ def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...
     return pixels[np.ix_(down, across)]
 
 
-def colours_of(weights: FloatArray) -> FloatArray:
+def expected_colours(weights: FloatArray) -> FloatArray:
     """Return the colour of each weight in the light theme, `[rows, columns, rgb]`."""
     scale = colour_scale("headlight", THEMES["light"])
     stops = np.array([[int(colour[place : place + 2], 16) for place in (1, 3, 5)] for _, colour in scale])
@@ -147,27 +147,27 @@ def test_exported_images_show_same_numbers_at_print_size(page: Page, folder: Pat
     weights = example.attention.cross[1, 2]
     vector = save(page, "SVG", folder).read_text(encoding="utf-8")
     image = re.search(r'<image[^>]+href="data:image/png;base64,([^"]+)"', vector)
-    (ground,) = grounds_of(vector)
+    (ground,) = map_boxes(vector)
     assert image is not None
     cells = Image.open(io.BytesIO(base64.b64decode(image[1])))
     whole = (0, 0, *cells.size)
-    np.testing.assert_allclose(cells_of(cells, whole, weights.shape), colours_of(weights), atol=2)
+    np.testing.assert_allclose(cell_colours(cells, whole, weights.shape), expected_colours(weights), atol=2)
     labels = {word.strip() for name in re.findall(r">([^<>]+)</text>", vector) for word in name.split("→")}
     tokens = (*example.source_tokens, *example.target_tokens)
     assert {token.text.strip() for token in tokens if not token.special} <= labels
     picture = Image.open(save(page, "PNG", folder))
-    assert picture.width >= 1800  # three times the size of the screen's
+    assert picture.width >= 1800  # three times the size on the screen
     box = tuple(3 * number for number in ground)
-    np.testing.assert_allclose(cells_of(picture, box, weights.shape), colours_of(weights), atol=2)
+    np.testing.assert_allclose(cell_colours(picture, box, weights.shape), expected_colours(weights), atol=2)
 
 
 def test_exported_cells_are_square_for_one_and_two_heads(page: Page, folder: Path, example: Translation) -> None:
     rows, columns = example.attention.cross.shape[2:]
     assert rows != columns
-    (alone,) = grounds_of(save(page, "SVG", folder).read_text(encoding="utf-8"))
+    (alone,) = map_boxes(save(page, "SVG", folder).read_text(encoding="utf-8"))
     page.keyboard.press("p")
     page.keyboard.press("ArrowRight")
-    three = grounds_of(save(page, "SVG", folder).read_text(encoding="utf-8"))
+    three = map_boxes(save(page, "SVG", folder).read_text(encoding="utf-8"))
     assert len(three) == 3
     for _, _, width, height in (alone, *three):
         assert abs(width / columns - height / rows) < 0.05
@@ -193,7 +193,7 @@ def test_saved_page_works_offline_with_same_numbers(
     assert title(saved) == "Layer 3 · Head 3"
     np.testing.assert_allclose(plotly_values(saved), example.attention.cross[2, 2], atol=NEAR)
     saved.keyboard.press("1")
-    saved.click('.wall-grid button[data-layer="2"][data-head="2"]')  # another kind begins at a head of its own
+    saved.click('.wall-grid button[data-layer="2"][data-head="2"]')  # another kind has another initial head
     np.testing.assert_allclose(plotly_values(saved), example.attention.encoder[2, 2], atol=NEAR)
     saved.locator(".colouring select").select_option("entropy")
     expected = measure(example, "encoder", "entropy")[2, 2]
@@ -224,7 +224,7 @@ def test_python_snippet_reproduces_reranked_translation(visit: Visit) -> None:
     exec("\n".join(lines), known)  # noqa: S102 - what a reader would paste
     assert [*lines][-1].endswith(
         'beam_size=4, no_repeat=4, back_weight=0.3, way_back=Translator.load("en-de"))'
-    )  # and no option that is as ever
+    )  # and no default option
     assert CHOSEN in known["result"].text
     np.testing.assert_allclose(eval(last, known).weights, plotly_values(page), atol=NEAR)  # noqa: S307
 
@@ -239,17 +239,17 @@ def test_embedded_head_matches_python_snippet(page: Page, visit: Visit) -> None:
         expect(page.locator(".toast")).to_contain_text(f"{called} copied")
         copied.append(page.evaluate("navigator.clipboard.readText()"))
     frame, code = copied
-    told = re.fullmatch(
+    match = re.fullmatch(
         r'<iframe src="([^"]+)" title="Cross-attention, Layer 3 · Head 2"[^<>]*></iframe>', frame.strip()
     )
-    assert told
-    given = html.unescape(told[1])
+    assert match
+    snippet = html.unescape(match[1])
     *lines, last, _ = code.split("\n")
     known: dict[str, Any] = {}
     exec("\n".join(lines), known)  # noqa: S102 - what a reader would paste
     np.testing.assert_allclose(eval(last, known).weights, plotly_values(page), atol=NEAR)  # noqa: S307
 
-    alone = visit(given.partition(page.url.split("#")[0])[2], width=760, height=720)
+    alone = visit(snippet.partition(page.url.split("#")[0])[2], width=760, height=720)
     assert title(alone) == "Layer 3 · Head 2"
     np.testing.assert_allclose(plotly_values(alone), plotly_values(page), atol=NEAR)
     for part in (".top", ".translate", ".tabs", ".wall-grid", ".list", ".kinds"):

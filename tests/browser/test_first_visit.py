@@ -15,8 +15,9 @@ from playwright.sync_api import Browser, Page, Route
 
 from tests.browser.acting import wait_for_translation
 from tests.browser.conftest import PATIENCE, Visit, newcomer
+from tests.browser.polling import wait_for_function
 
-MOST = 42  # requests, Gradio's own 35 among them
+MOST = 42  # requests, including 35 of Gradio
 LONG = " ".join(["Der alte Mann wohnt hier."] * 8)
 QUICK = ".explorer .plot > canvas"
 DRAWN = ".explorer .plot .main-svg"
@@ -29,19 +30,19 @@ def without_plotly(
 ) -> Iterator[tuple[Page, list[Route]]]:
     """Open a page whose requests for Plotly are delayed; return both."""
     with newcomer(browser, address, **options) as page:
-        held: list[Route] = []
-        page.route("**/plotly.js", lambda route: held.append(route))  # Playwright wants a plain function
-        page.goto(f"{address}{hash_}", wait_until="commit")  # a page counts as loaded only when Plotly is there
+        pending_routes: list[Route] = []
+        page.route("**/plotly.js", lambda route: pending_routes.append(route))  # Playwright accepts only functions
+        page.goto(f"{address}{hash_}", wait_until="commit")  # the `load` event waits for Plotly
         page.wait_for_selector(QUICK)
-        page.wait_for_function("() => document.querySelector('.explorer .plot > canvas').width > 0")
-        yield page, held
+        wait_for_function(page, "() => document.querySelector('.explorer .plot > canvas').width > 0")
+        yield page, pending_routes
 
 
-def release_plotly(page: Page, held: list[Route]) -> None:
+def release_plotly(page: Page, pending_routes: list[Route]) -> None:
     """Release Plotly and wait until it has drawn the map."""
-    while not held:
+    while not pending_routes:
         page.wait_for_timeout(20)
-    held.pop().continue_()
+    pending_routes.pop().continue_()
     page.wait_for_selector(DRAWN)
     page.wait_for_selector(QUICK, state="detached")
 
@@ -54,12 +55,12 @@ def pixels(page: Page) -> np.ndarray:
 @pytest.mark.journey
 def test_first_visit_sends_few_requests(visit: Visit) -> None:
     page = visit()
-    asked = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
-    files = [name for name in asked if not name.endswith("icon.png")]  # the browser itself may ask again for that
-    assert len(files) == len(set(files))  # a hint in the wrong mode would fetch its file twice
+    requested = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
+    files = [name for name in requested if not name.endswith("icon.png")]  # the browser may request it again
+    assert len(files) == len(set(files))  # a hint with the wrong CORS mode would load its file twice
     ours = [name.rpartition("/")[2] for name in files if "/headlight/" in name]
-    assert sorted(ours) == ["headlight.js", "plotly.js"]  # words, colours and styles came with them
-    assert 1 + len([name for name in asked if name.startswith("http")]) <= MOST
+    assert sorted(ours) == ["headlight.js", "plotly.js"]  # phrases, colours and styles are loaded with them
+    assert 1 + len([name for name in requested if name.startswith("http")]) <= MOST
 
 
 def test_preload_hints_match_requested_files(browser: Browser, address: str) -> None:
@@ -73,15 +74,15 @@ def test_preload_hints_match_requested_files(browser: Browser, address: str) -> 
     context = browser.new_context()
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url.removeprefix(f"{address}")))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url.removeprefix(f"{address}")))
     page.route(address, without_hints)
     page.goto(address)
     page.wait_for_selector(DRAWN)
     context.close()
     assert len(hints) > 20
-    assert set(hints) <= set(asked)
-    modules = {name for name in asked if name.startswith("assets/") and name.endswith(".js")}
+    assert set(hints) <= set(requested)
+    modules = {name for name in requested if name.startswith("assets/") and name.endswith(".js")}
     assert modules <= set(hints)
 
 
@@ -97,24 +98,24 @@ def test_preload_hints_match_requested_files(browser: Browser, address: str) -> 
     ],
 )
 def test_canvas_map_matches_plotly_pixels(browser: Browser, address: str, hash_: str, options: dict[str, Any]) -> None:
-    with without_plotly(browser, address, hash_, **options) as (page, held):
+    with without_plotly(browser, address, hash_, **options) as (page, pending_routes):
         if "text=" in hash_:
             wait_for_translation(page, LONG)
         before = pixels(page)
-        release_plotly(page, held)
+        release_plotly(page, pending_routes)
         after = pixels(page)
     assert before.shape == after.shape
     assert before.std() > 5  # something is drawn
-    most = 8 if "width" in options else 2  # cells of a phone end between two pixels, whose colours are mixed
+    most = 8 if "width" in options else 2  # on a phone, cells end between two pixels with mixed colours
     assert np.abs(before - after).max() <= most
 
 
 def test_canvas_map_is_usable_before_plotly_loads(browser: Browser, address: str) -> None:
-    with without_plotly(browser, address) as (page, held):
+    with without_plotly(browser, address) as (page, pending_routes):
         first = pixels(page)
         page.locator(".wall-grid button[data-layer='2'][data-head='0']").click()
         assert page.locator(DRAWN).count() == 0
         turned = pixels(page)
         assert np.abs(first - turned).max() > 20
-        release_plotly(page, held)
+        release_plotly(page, pending_routes)
         assert np.abs(pixels(page) - turned).max() <= 2

@@ -9,11 +9,11 @@ from playwright.sync_api import Page, expect
 from headlight.model.records import KINDS, Translation
 from tests.browser.acting import expose_state, plotly_values, state, title
 
-NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
+NEAR = 1.01 / 20_000  # weights are sent with about four decimals
 
 
 @pytest.fixture
-def shown(page: Page, example: Translation) -> Translation:
+def translation(page: Page, example: Translation) -> Translation:
     assert page.input_value("#sentence") == example.source_text
     return example
 
@@ -26,22 +26,22 @@ def allowed(translation: Translation, kind: str, layer: int, head: int) -> np.nd
 @pytest.mark.slow(after=1)
 @pytest.mark.journey
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_head_matches_model(page: Page, shown: Translation, kind: str) -> None:
+def test_every_head_matches_model(page: Page, translation: Translation, kind: str) -> None:
     page.click(f"[data-kind={kind}]")
-    layers, heads = shown.attention.of(kind).shape[:2]
+    layers, heads = translation.attention.of(kind).shape[:2]
     for layer in range(layers):
         for head in range(heads):
             page.click(f'.wall-grid button[data-layer="{layer}"][data-head="{head}"]')
-            np.testing.assert_allclose(plotly_values(page), allowed(shown, kind, layer, head), atol=NEAR)
+            np.testing.assert_allclose(plotly_values(page), allowed(translation, kind, layer, head), atol=NEAR)
             assert title(page) == f"Layer {layer + 1} · Head {head + 1}"
 
 
 @pytest.mark.journey
-def test_arrow_keys_step_through_heads(page: Page, shown: Translation) -> None:
+def test_arrow_keys_step_through_heads(page: Page, translation: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="0"]')
     page.keyboard.press("ArrowRight")
     assert title(page) == "Layer 1 · Head 2"
-    np.testing.assert_allclose(plotly_values(page), allowed(shown, "cross", 0, 1), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), allowed(translation, "cross", 0, 1), atol=NEAR)
     page.keyboard.press("ArrowDown")
     assert title(page) == "Layer 2 · Head 2"
     page.keyboard.press("1")
@@ -49,19 +49,19 @@ def test_arrow_keys_step_through_heads(page: Page, shown: Translation) -> None:
     encoder = (
         state(page, "layer"),
         state(page, "head"),
-    )  # of each kind the head that was looked at last, first its clearest
-    np.testing.assert_allclose(plotly_values(page), allowed(shown, "encoder", *encoder), atol=NEAR)
+    )  # each kind shows its last selected head, initially its clearest
+    np.testing.assert_allclose(plotly_values(page), allowed(translation, "encoder", *encoder), atol=NEAR)
     page.keyboard.press("3")
     assert title(page) == "Layer 2 · Head 2"
 
 
-def test_averages_and_maxima_match_heads(page: Page, shown: Translation) -> None:
+def test_averages_and_maxima_match_heads(page: Page, translation: Translation) -> None:
     expect(page.locator('.wall-grid button[data-head="mean"]')).to_have_count(0)
     page.check('[data-field="averages"]')
     page.click('.wall-grid button[data-layer="1"][data-head="mean"]')
-    np.testing.assert_allclose(plotly_values(page), shown.attention.cross[1].mean(axis=0), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), translation.attention.cross[1].mean(axis=0), atol=NEAR)
     page.click('.wall-grid button[data-layer="mean"][data-head="max"]')
-    np.testing.assert_allclose(plotly_values(page), shown.attention.cross.max(axis=(0, 1)), atol=NEAR)
+    np.testing.assert_allclose(plotly_values(page), translation.attention.cross.max(axis=(0, 1)), atol=NEAR)
 
 
 def test_thumbnail_hover_previews_and_leave_restores_selection(page: Page) -> None:
@@ -73,10 +73,10 @@ def test_thumbnail_hover_previews_and_leave_restores_selection(page: Page) -> No
 
 
 @pytest.mark.journey
-def test_token_hover_shades_attended_tokens_and_shows_weight(page: Page, shown: Translation) -> None:
+def test_token_hover_shades_attended_tokens_and_shows_weight(page: Page, translation: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.hover(".explorer .rows .label >> nth=2")
-    row = shown.attention.cross[0, 3, 2]
+    row = translation.attention.cross[0, 3, 2]
     assert page.inner_text(".explorer .list .numeric >> nth=1") == f"{row.max():.4f}"
     assert f"puts {row.max():.3f} of its attention on" in page.inner_text(".translate .headline.sentence")
     label = page.locator(".explorer .columns .label").nth(int(row.argmax()))
@@ -99,15 +99,15 @@ def test_click_pins_and_escape_unpins(page: Page) -> None:
 
 
 @pytest.mark.journey
-def test_comparison_shows_difference_of_two_heads(page: Page, shown: Translation) -> None:
+def test_comparison_shows_difference_of_two_heads(page: Page, translation: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.keyboard.press("p")
     page.click('.wall-grid button[data-layer="1"][data-head="5"]')
-    first, second = shown.attention.cross[0, 3], shown.attention.cross[1, 5]
+    first, second = translation.attention.cross[0, 3], translation.attention.cross[1, 5]
     np.testing.assert_allclose(plotly_values(page, 0), first, atol=NEAR)
     np.testing.assert_allclose(plotly_values(page, 1), second, atol=NEAR)
     np.testing.assert_allclose(plotly_values(page, 2), first - second, atol=2 * NEAR)
-    page.keyboard.press("Escape")  # the chosen row
+    page.keyboard.press("Escape")  # the selected row
     page.keyboard.press("Escape")
     assert page.locator("#panel-heads .plot").count() == 1
 
@@ -117,10 +117,10 @@ def test_word_rows_sum_to_one(page: Page) -> None:
     np.testing.assert_allclose(np.nansum(plotly_values(page), axis=1), 1.0, atol=1e-3)
 
 
-def test_hidden_special_tokens_are_noted_and_rescaling_is_optional(page: Page, shown: Translation) -> None:
+def test_hidden_special_tokens_are_noted_and_rescaling_is_optional(page: Page, translation: Translation) -> None:
     page.uncheck("[data-field=special]")
     hidden = plotly_values(page)
-    assert hidden.shape == (len(shown.target_tokens) - 1, len(shown.source_tokens) - 1)
+    assert hidden.shape == (len(translation.target_tokens) - 1, len(translation.source_tokens) - 1)
     assert "not renormalised" in page.inner_text(".explorer .note")
     assert np.nansum(hidden, axis=1).max() < 1.001
     page.check("[data-field=rescale]")
@@ -129,11 +129,13 @@ def test_hidden_special_tokens_are_noted_and_rescaling_is_optional(page: Page, s
 
 
 @pytest.mark.journey
-def test_number_view_shows_same_weights(page: Page, shown: Translation) -> None:
+def test_number_view_shows_same_weights(page: Page, translation: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.click("[data-view=numbers]")
     cells = page.locator(".numbers tbody td").all_inner_texts()
-    assert [float(cell) for cell in cells] == pytest.approx(shown.attention.cross[0, 3].ravel().tolist(), abs=6e-4)
+    assert [float(cell) for cell in cells] == pytest.approx(
+        translation.attention.cross[0, 3].ravel().tolist(), abs=6e-4
+    )
 
 
 @pytest.mark.journey

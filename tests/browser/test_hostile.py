@@ -18,10 +18,11 @@ from headlight.viz.figure_phrases import phrases
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import open_tab, translate, wait_for_translation, wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit, Watch
+from tests.browser.polling import wait_for_function
 from tests.browser.test_exporting import save
 from tests.viz.api.test_nasty_inputs import INPUTS, may_be_refused, may_be_translated, text_of
 
-TYPED = 100_000  # characters: nobody types a megabyte, which the tests of the endpoints send
+TYPED = 100_000  # characters; tests of the endpoints send a megabyte
 MORE = (
     "${alert(1)}",
     "{{this}}",
@@ -32,13 +33,13 @@ MORE = (
 )
 CASES = {case["id"]: case for case in INPUTS if "json" not in case and len(text_of(case)) <= TYPED}
 CASES |= {text: {"id": text, "text": text, "expect": "ok"} for text in MORE}
-TOY = "#text=ich+mochte&model=toy&beam_size=1"  # the smallest model: what is tried here is the page
-# What a text could bring to life, were it ever read as markup.
+TOY = "#text=ich+mochte&model=toy&beam_size=1"  # the smallest model, because only the page is tested
+# Elements that would execute code if a text were parsed as markup.
 ALIVE = (
     "img, iframe, object, embed, base, form, marquee, .headlight :is(script, style, [href^='javascript:']),"
     ".main-svg a, [onerror], [onload], [onfocus], [onmouseover]"
 )
-# Half a character would not survive the way into the browser, but for JSON.
+# Only JSON can pass half a surrogate pair to the browser.
 TYPE = """async ([text, patience]) => {
   const field = document.getElementById('sentence');
   field.value = JSON.parse(text);
@@ -95,18 +96,18 @@ def assert_displayed_unchanged(page: Page, translate_widget: TranslateWidget, ca
     before = record_execution(page)
     for name, case in cases.items():
         text = text_of(case)
-        stands = text.replace("\r\n", "\n").replace("\r", "\n")  # as a browser keeps it
-        found = page.evaluate(TYPE, [json.dumps(text), PATIENCE])
-        assert not found["busy"], name
-        assert found["stands"] == stands, name
-        assert found["error"] == error_text(translate_widget, stands), name
-        if found["error"]:
+        stands = text.replace("\r\n", "\n").replace("\r", "\n")  # as the browser stores it
+        result = page.evaluate(TYPE, [json.dumps(text), PATIENCE])
+        assert not result["busy"], name
+        assert result["stands"] == stands, name
+        assert result["error"] == error_text(translate_widget, stands), name
+        if result["error"]:
             assert may_be_refused(case, "toy"), name
             continue
         assert may_be_translated(case), name
-        assert found["answered"] == stands, name
-        assert plain("".join(found["strip"])) == plain(clean_text(stands)), name
-        assert found["rows"] == found["labels"], name
+        assert result["answered"] == stands, name
+        assert plain("".join(result["strip"])) == plain(clean_text(stands)), name
+        assert result["rows"] == result["labels"], name
         assert_nothing_executed(page, before)
     for view in ("effect", "lines", "numbers"):
         page.click(f"[data-view={view}]")
@@ -136,18 +137,18 @@ def test_markup_in_own_translation_stays_text_in_exports(visit: Visit, folder: P
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=target]", MARKUP)
     page.press("[data-field=target]", "Enter")
-    page.wait_for_function("(text) => !headlight.busy && headlight.translation.request.target === text", arg=MARKUP)
+    wait_for_function(page, "(text) => !headlight.busy && headlight.translation.request.target === text", arg=MARKUP)
     assert plain(page.locator(".translate .out").inner_text()) == plain(clean_text(MARKUP))
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     page.check("[data-field=words]")
     rows = {row.strip() for row in page.locator(".explorer .rows .written:not(.special)").all_text_contents()}
-    assert {"<", "fat", "&", "%", "😀"} <= rows  # words end at signs, so no tag is a label of its own
+    assert {"<", "fat", "&", "%", "😀"} <= rows  # words end at punctuation, so no label is a complete tag
     picture = save(page, "SVG", folder).read_text(encoding="utf-8")
     names = [html.unescape(text) for text in re.findall(r">([^<>]+)</text>", picture)]
     labels = {
         word.strip() for name in names for word in name.split("→")
-    }  # a row names the word read, and the one written
-    assert {row for row in rows if len(row) < 8} <= labels  # longer ones are cut
+    }  # a row is named after its input word and its predicted word
+    assert {row for row in rows if len(row) < 8} <= labels  # longer labels are truncated
     for tab in ("decoding", "why"):
         open_tab(page, tab)
         assert_nothing_executed(page, before)

@@ -24,13 +24,14 @@ from tests.browser.acting import (
 )
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 WALK = LESSONS[0]
 
 
 def wait_for_step(page: Page, step: str) -> None:
     """Wait until the step is drawn with all its numbers."""
-    page.wait_for_function("(step) => document.querySelector('.lesson')?.dataset.step === step", arg=step)
+    wait_for_function(page, "(step) => document.querySelector('.lesson')?.dataset.step === step", arg=step)
     wait_until_idle(page)
 
 
@@ -42,11 +43,11 @@ def visit_at(visit: Visit, hash_: str, **options: Any) -> Page:
 @pytest.mark.journey
 def test_walkthrough_works_by_keyboard_and_permalink_restores_it(visit: Visit) -> None:
     page = visit()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(f"{request.url} {request.post_data or ''}"))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(f"{request.url} {request.post_data or ''}"))
     assert not page.evaluate("performance.getEntriesByType('resource').some(({ name }) => name.includes('/lessons.'))")
     open_tab(page, "learn")
-    assert {"lessons.js", "lessons.css"} <= {each.split()[0].rpartition("/")[2] for each in asked}
+    assert {"lessons.js", "lessons.css"} <= {each.split()[0].rpartition("/")[2] for each in requested}
     page.click(".lesson-row[data-lesson=walk]")
     for language in ("en", "zh"):
         switch_language(page, language)
@@ -55,7 +56,7 @@ def test_walkthrough_works_by_keyboard_and_permalink_restores_it(visit: Visit) -
             table = phrases(language)
             show = page.locator(".lesson-ask:not([hidden]) .answer .link")
             if step.question is not None and language == "en" and show.count():
-                show.click()  # until then the title may say less
+                show.click()  # the title may be incomplete until then
             expect(page.locator(".lesson h2")).to_have_text(table[f"lesson_walk_{step.name}_title"])
             assert page.locator(".lesson .figure > *").count() > 0, step.name
             assert page.locator(".lesson-source .lit").count() > 0
@@ -69,13 +70,13 @@ def test_walkthrough_works_by_keyboard_and_permalink_restores_it(visit: Visit) -
         for _ in range(sum(max(1, len(step.parts)) for step in WALK.steps) - 1):
             page.keyboard.press("ArrowLeft")
 
-    # One softmax row by hand: another word and another head ask nobody.
+    # One softmax row by hand: selecting another word or head sends no request.
     page.locator(".lesson-drawing [data-part='e.softmax']").click()
     wait_for_step(page, "softmax")
-    for part in page.locator(".lesson-drawing .part").all():  # where one has been, and where one may go
+    for part in page.locator(".lesson-drawing .part").all():  # visited steps, and available steps
         expect(part).to_be_visible()
-    assert any("lesson_tensors" in each for each in asked)
-    del asked[:]
+    assert any("lesson_tensors" in each for each in requested)
+    del requested[:]
     row = page.locator(".lesson-row-of-tokens [aria-pressed=true]").inner_text()
     page.keyboard.press("j")
     expect(page.locator(".lesson-row-of-tokens [aria-pressed=true]")).not_to_have_text(row)
@@ -86,16 +87,16 @@ def test_walkthrough_works_by_keyboard_and_permalink_restores_it(visit: Visit) -
     weights = [float(text) for text in page.locator(".lesson-table tbody td:nth-child(4)").all_inner_texts()]
     assert abs(sum(weights) - 1) < 0.001
     wait_until_idle(page)
-    assert not [each for each in asked if "lesson_tensors" in each]
+    assert not [each for each in requested if "lesson_tensors" in each]
 
-    # The address restores step, part, word and head.
+    # The permalink restores step, part, word and head.
     look = state(page, "lesson")
-    page.wait_for_function("(look) => decodeURIComponent(location.hash).includes(look)", arg=look)
+    wait_for_function(page, "(look) => decodeURIComponent(location.hash).includes(look)", arg=look)
     link = page.evaluate("location.hash")
-    told = page.locator(".lesson-table").inner_text()
+    table_text = page.locator(".lesson-table").inner_text()
     again = visit_at(visit, link)
     wait_for_step(again, "softmax")
-    expect(again.locator(".lesson-table")).to_have_text(told, use_inner_text=True)
+    expect(again.locator(".lesson-table")).to_have_text(table_text, use_inner_text=True)
     again.keyboard.press("Escape")
     expect(again.locator(".lesson-list")).to_be_visible()
     wait_until_idle(again)
@@ -130,7 +131,7 @@ def test_first_guess_counts_and_is_stored(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click(".lesson .crumb .link")
     expect(page.locator(".lesson-list .top-line")).to_contain_text("0 of 1 guesses right")
-    page.wait_for_function("!location.hash.includes('walk')")
+    wait_for_function(page, "!location.hash.includes('walk')")
     wait_until_idle(page)
     page.reload()
     expect(page.locator(".lesson-row[data-lesson=walk] .mark.begun")).to_be_visible()
@@ -144,14 +145,14 @@ def test_teacher_link_restores_step_and_resets_questions(visit: Visit) -> None:
     page.locator(".lesson-ask .answer .link").click()
     expect(page.locator(".lesson-ask .option.right")).to_be_visible()
     page.locator(".lesson-kit").scroll_into_view_if_needed()
-    page.locator(".lesson .ways button").nth(1).click()  # from far below, one comes to the next step's title
+    page.locator(".lesson .ways button").nth(1).click()  # from far below, the next step's title is scrolled into view
     wait_for_step(page, "embed")
     expect(page.locator(".lesson h2")).to_be_in_viewport()
     page.locator(".lesson-drawing [data-part='d.cross']").click()
     wait_for_step(page, "cross")
     page.locator(".lesson-row-of-tokens button").nth(1).click()
     page.locator(".lesson-ask .answer .link").click()
-    kept, told = state(page, "lesson"), page.locator(".lesson .crumb").inner_text()
+    lesson_name, breadcrumb = state(page, "lesson"), page.locator(".lesson .crumb").inner_text()
     with page.expect_download() as saving:
         page.get_by_role("button", name=phrases("en")["lesson_kit_notebook"]).click()
     notebook = json.loads(saving.value.path().read_text(encoding="utf-8"))
@@ -162,15 +163,15 @@ def test_teacher_link_restores_step_and_resets_questions(visit: Visit) -> None:
     assert barriers(page, ".lesson-kit") == []
     link = str(page.evaluate("navigator.clipboard.readText()"))
 
-    # Whoever opens it, also who had answered here: nothing is shown without a guess, and in other steps neither.
+    # The permalink hides the answer until a guess, also for visitors who have already answered.
     other = visit_at(visit, link.partition(page.url.split("#")[0])[2], width=360, height=640)
     page.evaluate("(link) => location.replace(link)", link)
     for each in (page, other):
         wait_for_step(each, "cross")
         expect(each.locator(".lesson-ask .answer")).to_have_text(phrases("en")["lesson_asks_says"])
         expect(each.locator(".lesson .figure > *")).to_have_count(0)
-        expect(each.locator(".lesson .crumb")).to_have_text(told, use_inner_text=True)
-        assert state(each, "lesson") == f"{kept}.asks"
+        expect(each.locator(".lesson .crumb")).to_have_text(breadcrumb, use_inner_text=True)
+        assert state(each, "lesson") == f"{lesson_name}.asks"
     other.locator(".lesson-ask .option").nth(0).click()
     expect(other.locator(".lesson-ask .option.right")).to_be_visible()
     expect(other.locator(".lesson .figure > *")).not_to_have_count(0)

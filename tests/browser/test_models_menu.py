@@ -30,8 +30,9 @@ from tests.browser.acting import (
 )
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Answered, Visit, visiting
-from tests.browser.test_places import free_port
-from tests.hub_server import Hub, Repository, hub_of_our_own
+from tests.browser.polling import wait_for_function
+from tests.browser.test_deployment import free_port
+from tests.hub_server import Hub, Repository, local_hub
 from tests.model.families import folders
 
 FIRST = EXAMPLES[0].text
@@ -46,11 +47,11 @@ SPOILT = "Helsinki-NLP/opus-mt-en-ru"
 LATER = "Helsinki-NLP/opus-mt-en-es"
 CARD = "Helsinki-NLP/opus-mt-zh-en"
 OTHERS = "google-t5/t5-small"
-MISSING = "Helsinki-NLP/opus-mt-en-zh"  # of all that are listed, the Hub lacks this one
+MISSING = "Helsinki-NLP/opus-mt-en-zh"  # listed, but missing on the Hub
 MANY = "somebody/opus-mt-en-mul"
 CODES = ("fra", "deu", "spa")
 WEIGHTS = "model.safetensors"
-NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
+NEAR = 1.01 / 20_000  # weights are sent with about four decimals
 SPEAK = """async (language) => {
   const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
   await (await import(script.name)).modules['core/i18n.js'].setLanguage(language);
@@ -73,9 +74,9 @@ def hub_and_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
     home = tmp_path_factory.mktemp("hub")
     one, many = folders.marian(home / "one"), folders.marian(home / "many", codes=CODES)
     rules = many / "generation_config.json"
-    said = json.loads(rules.read_text(encoding="utf-8")) | {"repetition_penalty": 1.5}  # which nobody applies here
-    rules.write_text(json.dumps(said), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
+    settings = json.loads(rules.read_text(encoding="utf-8")) | {"repetition_penalty": 1.5}  # not supported by Headlight
+    rules.write_text(json.dumps(settings), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch, local_hub(patch, home / "cache") as hub:
         for name in (*LISTED, MANY):
             if name != MISSING:
                 hub.repositories[name] = Repository()
@@ -114,9 +115,9 @@ def strict(hub_and_folders: tuple[Hub, Path, Path]) -> Iterator[str]:
 def visit(browser: Browser, place: Place) -> Iterator[Visit]:
     with visiting(browser, place.address) as open_page:
         yield open_page
-    place.hub.going.set()
-    place.hub.halted.clear()
-    place.hub.cuts.clear()
+    place.hub.resumed.set()
+    place.hub.paused.clear()
+    place.hub.cut_after.clear()
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ def page(visit: Visit) -> Page:
 
 @pytest.fixture
 def hub(place: Place) -> Hub:
-    place.hub.asked.clear()
+    place.hub.requests.clear()
     return place.hub
 
 
@@ -157,14 +158,14 @@ def choose_by_id(page: Page, name: str) -> None:
 def wait_until_downloaded(page: Page, name: str) -> None:
     """Wait until the model is downloaded and has translated the sentence."""
     expose_state(page)
-    page.wait_for_function(
-        "(name) => !window.headlight.busy && window.headlight.translation.request.model === name", arg=name
+    wait_for_function(
+        page, "(name) => !window.headlight.busy && window.headlight.translation.request.model === name", arg=name
     )
     expect(page.locator(".offer")).to_be_hidden()
 
 
 def files_asked(hub: Hub) -> list[str]:
-    return [each.path for each in hub.asked if "/resolve/" in each.path]
+    return [each.path for each in hub.requests if "/resolve/" in each.path]
 
 
 def assert_shows(page: Page, expected: Translation) -> None:
@@ -188,7 +189,7 @@ def test_menu_lists_local_models_then_hub_pairs_by_language(page: Page, hub: Hub
     assert " ".join(here[0].split()) == "German → English de-en"
     pairs = groups.nth(1).locator("[role=option] .what").all_inner_texts()
     of_pairs = [pair for pair in pairs if "→" in pair]
-    assert pairs[: len(of_pairs)] == sorted(of_pairs)  # then those of many languages
+    assert pairs[: len(of_pairs)] == sorted(of_pairs)  # then multilingual models
     assert len(of_pairs) < len(pairs) == len(LISTED)
     expect(option(page, LATER)).to_contain_text("↓ 315 MB")
     expect(option(page, LATER)).to_have_accessible_name("English → Spanish · OPUS-MT, not installed, 315 MB")
@@ -196,7 +197,7 @@ def test_menu_lists_local_models_then_hub_pairs_by_language(page: Page, hub: Hub
     page.keyboard.press("Escape")
     expect(button).to_be_focused()
     expect(button).to_have_attribute("aria-expanded", "false")
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_hub_models_are_hidden_while_hub_is_unreachable(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,12 +217,12 @@ def test_hub_models_are_hidden_while_hub_is_unreachable(visit: Visit, monkeypatc
     expect(page.locator(".hub details")).not_to_have_attribute("open", "")
     page.evaluate(
         "(name) => { location.hash = `#text=Hello.&model=${name}` }", LATER
-    )  # a link of somebody who was not offline
+    )  # a link from a visitor who was online
     expect(page.locator(".model-offer .error")).to_have_text(away)
     expect(page.locator(".model-offer details p")).to_be_hidden()
     monkeypatch.delenv("HF_HUB_OFFLINE")
     open_tab(page, "models")
-    expect(page.locator(".hub .hub-away")).to_have_count(0)  # by itself, at the next visit
+    expect(page.locator(".hub .hub-away")).to_have_count(0)  # automatically, at the next visit
     expect(page.locator(".hub li .link").first).to_be_visible()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     open_tab(page, "heads")
@@ -250,14 +251,14 @@ def test_language_names_use_page_language(visit: Visit) -> None:
     ],
 )
 def test_language_names_are_independent_of_model_codes(visit: Visit, locale: str, named: str) -> None:
-    said = visit(locale=locale).evaluate(
+    names = visit(locale=locale).evaluate(
         """async (codes) => {
           const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
           return codes.map((await import(script.name)).modules['core/i18n.js'].languageName).join();
         }""",
         ["deu_Latn", "zho_Hant", "zho_Hans", "jap", "kor_Hang", "en→ro", "french", "Klingonisch", "qqq_Latn", "?!"],
     )
-    assert said == named
+    assert names == named
 
 
 def test_menu_shows_models_downloaded_by_others(visit: Visit) -> None:
@@ -277,7 +278,7 @@ def test_selecting_local_model_translates_current_sentence(page: Page, hub: Hub)
     wait_until_downloaded(page, "toy")
     assert page.input_value("#sentence") == HELLO
     expect(page.locator(".models-picker .opens")).to_have_text("toy")
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_model_can_be_selected_by_keyboard(page: Page) -> None:
@@ -290,7 +291,7 @@ def test_model_can_be_selected_by_keyboard(page: Page) -> None:
     assert page.locator(".models-picker .at").get_attribute("id") == active
     page.keyboard.type("s")
     expect(page.locator(".models-picker .at .what")).to_have_text("Spanish → English")
-    page.keyboard.press("1")  # letters are keys of the page elsewhere
+    page.keyboard.press("1")  # elsewhere, letters are keyboard shortcuts
     page.keyboard.press("Home")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
@@ -305,7 +306,7 @@ def test_list_updates_keep_active_item(page: Page) -> None:
     at = page.locator(".models-picker .at")
     value, before = at.get_attribute("data-value"), at.locator(".what").inner_text()
     page.evaluate(SPEAK, "zh")
-    expect(at.locator(".what")).not_to_have_text(before)  # all of the list was drawn anew
+    expect(at.locator(".what")).not_to_have_text(before)  # the complete list was redrawn
     assert at.get_attribute("data-value") == value
     active = page.locator(".models-picker .choices").get_attribute("aria-activedescendant")
     assert at.get_attribute("id") == active
@@ -320,7 +321,7 @@ def test_list_update_is_deferred_while_item_is_pressed(page: Page) -> None:
     page.evaluate(SPEAK, "zh")
     expect(page.locator(".models-picker .opens")).to_have_attribute(
         "aria-label", "模型：德语 → 英语"
-    )  # the change has arrived
+    )  # the page has received the change
     assert choice.locator(".what").inner_text() == before
     page.mouse.up()
     wait_until_downloaded(page, "toy")
@@ -372,14 +373,14 @@ def test_offered_model_downloads_with_progress_and_translates(page: Page, place:
     expect(panel.get_by_role("button", name="Download")).to_be_focused()
     assert files_asked(hub) == []
     assert page.input_value("#sentence") == FIRST
-    hub.going.clear()
+    hub.resumed.clear()
     panel.get_by_role("button", name="Download").click()
-    assert hub.halted.wait(60)
+    assert hub.paused.wait(60)
     expect(panel.get_by_role("progressbar")).to_be_visible()
     expect(panel.locator(".far")).to_contain_text(f"of {size:.1f} MB")
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
-    assert translate(page, HELLO)  # nobody's translation waits for a download
-    hub.going.set()
+    assert translate(page, HELLO)  # translations do not wait for a download
+    hub.resumed.set()
     wait_until_downloaded(page, PROGRESS)
     assert page.input_value("#sentence") == HELLO
     expected = Translator.load(place.one, device="cpu").translate(HELLO)
@@ -387,12 +388,12 @@ def test_offered_model_downloads_with_progress_and_translates(page: Page, place:
     assert_shows(page, expected)
     expect(page.locator(".wall-grid button[data-layer='2'][data-head='6']")).to_be_visible()
     expect(page.locator(".models-picker .opens")).to_have_text("OPUS-MT")
-    page.wait_for_function("location.hash.includes('model=Helsinki-NLP%2Fopus-mt-fr-en')")
-    assert "beam_size" not in page.evaluate("location.hash")  # it is as usual for this model
+    wait_for_function(page, "location.hash.includes('model=Helsinki-NLP%2Fopus-mt-fr-en')")
+    assert "beam_size" not in page.evaluate("location.hash")  # the default of this model
     page.click(".models-picker .opens")
     expect(option(page, PROGRESS).locator(".mark")).to_have_text("")
 
-    translate(page, "Der alte ☃ fährt.")  # of what its vocabulary lacks the page says so
+    translate(page, "Der alte ☃ fährt.")  # the page names words that the vocabulary lacks
     expect(page.locator(".looks-like")).to_contain_text("Not in this model’s vocabulary: ☃.")
     expect(page.locator(".translate .shades .token.unknown")).to_have_text("☃")
     translate(page, "Der alte Müller fährt.")
@@ -402,25 +403,32 @@ def test_offered_model_downloads_with_progress_and_translates(page: Page, place:
 def test_interrupted_download_resumes(page: Page, place: Place, hub: Hub) -> None:
     choose(page, BROKEN)
     panel = download_offer(page)
-    hub.cuts = [10**9, 10**9, 40_009, 0, 0, 0]  # of the vocabularies nothing is lost; then of the weights nearly all
+    hub.cut_after = [
+        10**9,
+        10**9,
+        40_009,
+        0,
+        0,
+        0,
+    ]  # the vocabularies are complete; most of the weights is missing
     panel.get_by_role("button", name="Download").click()
     expect(page.locator("#option-model-error")).to_contain_text("The connection broke after 40,009 of")
     panel.get_by_role("button", name="Continue").click()
     wait_until_downloaded(page, BROKEN)
-    assert hub.bodies(WEIGHTS) == [None, *["bytes=40009-"] * 4]
+    assert hub.body_ranges(WEIGHTS) == [None, *["bytes=40009-"] * 4]
     assert_shows(page, Translator.load(place.one, device="cpu").translate(FIRST))
 
 
 def test_stopped_download_keeps_partial_files(page: Page, place: Place, hub: Hub) -> None:
-    hub.going.clear()
+    hub.resumed.clear()
     choose(page, STOPPED)
     panel = download_offer(page)
     panel.get_by_role("button", name="Download").click()
-    assert hub.halted.wait(60)
+    assert hub.paused.wait(60)
     ((stop, _),) = place.downloads._running.values()
     panel.get_by_role("button", name="Stop").click()
-    until(page, stop.is_set)  # the server has heard of it, before the few bytes that are left may come
-    hub.going.set()
+    until(page, stop.is_set)  # the server has received the cancellation before the last bytes arrive
+    hub.resumed.set()
     expect(panel).to_contain_text("kept; the download resumes from there.")
     panel.get_by_role("button", name="Not now").click()
     expect(panel).to_be_hidden()
@@ -432,14 +440,14 @@ def test_stopped_download_keeps_partial_files(page: Page, place: Place, hub: Hub
 
 
 def test_model_selected_during_download_is_kept(page: Page, hub: Hub) -> None:
-    hub.going.clear()
+    hub.resumed.clear()
     choose(page, LATER)
     download_offer(page).get_by_role("button", name="Download").click()
-    assert hub.halted.wait(60)
+    assert hub.paused.wait(60)
     choose(page, "toy")
     expose_state(page)
-    page.wait_for_function("!window.headlight.busy && window.headlight.translation.request.model === 'toy'")
-    hub.going.set()
+    wait_for_function(page, "!window.headlight.busy && window.headlight.translation.request.model === 'toy'")
+    hub.resumed.set()
     expect(page.locator(".offer")).to_contain_text(f"{LATER} is installed now.")
     expect(page.locator(".models-picker .opens")).to_have_text("toy")
     page.locator(".offer").get_by_role("button", name="Use this model").click()
@@ -451,13 +459,13 @@ def test_permalink_with_missing_model_offers_download(visit: Visit, place: Place
     panel = download_offer(page)
     expect(panel).to_contain_text("Japanese → English · OPUS-MT")
     wait_for_translation(page, HELLO)
-    assert translation(page) == answered(HELLO, beam_size=2).text  # by the usual model
+    assert translation(page) == answered(HELLO, beam_size=2).text  # by the default model
     assert files_asked(hub) == []
     panel.get_by_role("button", name="Download").click()
     wait_until_downloaded(page, LINKED)
     assert_shows(page, Translator.load(place.one, device="cpu").translate(HELLO, beam_size=2))
     expect(page.locator(".explorer .turn h2")).to_have_text("Layer 2 · Head 4")
-    page.wait_for_function("location.hash.includes('beam_size=2')")
+    wait_for_function(page, "location.hash.includes('beam_size=2')")
 
 
 def test_downloaded_model_has_card(page: Page) -> None:
@@ -483,7 +491,7 @@ def test_invalid_model_id_is_rejected_without_hub_request(page: Page, hub: Hub) 
     )
     expect(page.locator("#hub-id")).to_be_focused()
     expect(page.locator("#hub-id")).to_have_attribute("aria-invalid", "true")
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 @pytest.mark.parametrize(
@@ -546,7 +554,7 @@ def test_allowlist_restricts_requested_models(browser: Browser, strict: str, hub
         wait_for_translation(page, HELLO)
         page.click(".models-picker .opens")
         expect(page.locator(".models-picker .by-id")).to_be_hidden()
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 # ---------------------------------------------------------------- several languages
@@ -569,7 +577,7 @@ def test_multilingual_model_has_language_menu(visit: Visit, place: Place) -> Non
         expect(button).to_have_text(name)
         wait_until_downloaded(page, MANY)
         assert_shows(page, alone.translate(FIRST, target_language=code))
-        page.wait_for_function("(code) => location.hash.includes(`target_language=${code}`)", arg=code)
+        wait_for_function(page, "(code) => location.hash.includes(`target_language=${code}`)", arg=code)
     linked = visit(page.evaluate("location.hash"))
     wait_for_translation(linked, FIRST)
     wait_until_downloaded(linked, MANY)
@@ -577,8 +585,8 @@ def test_multilingual_model_has_language_menu(visit: Visit, place: Place) -> Non
     expect(linked.locator(".translate .of-target .opens")).to_have_text("German")
     button.click()
     page.locator(".language-side [role=option]", has_text="French").click()
-    page.wait_for_function("!location.hash.includes('target_language')")
-    choose(page, "de-en")  # has no choice
+    wait_for_function(page, "!location.hash.includes('target_language')")
+    choose(page, "de-en")  # disabled
     wait_until_downloaded(page, "de-en")
     expect(button).to_be_hidden()
     expect(rules).to_be_hidden()
@@ -599,7 +607,7 @@ def test_menu_and_offer_fit_and_pass_axe(visit: Visit, width: int) -> None:
     tabs = page.locator(".tabs").bounding_box()
     page.click(".models-picker .opens")
     page.click(".models-picker .by-id")
-    assert page.locator(".tabs").bounding_box() == tabs  # the menu floats: nothing jumps
+    assert page.locator(".tabs").bounding_box() == tabs  # the menu overlays the page, so nothing moves
     box = page.locator(".models-picker .panel-of-picker").bounding_box()
     assert box is not None
     assert box["x"] >= 0

@@ -12,6 +12,7 @@ from headlight import Translator
 from headlight.viz.settings import MODELS
 from tests.browser.acting import open_tab, state, title, translate, translation, wait_for_translation
 from tests.browser.conftest import Answered, Visit
+from tests.browser.polling import wait_for_function
 
 ENGLISH = "The dog is sleeping under the table now."
 GERMAN = "Der Hund schläft unter dem Tisch."
@@ -29,7 +30,7 @@ def test_wrong_source_language_offers_other_direction(page: Page) -> None:
     says = page.locator(".looks-like")
     expect(says).to_contain_text("This looks like English. Translate English → German?")
     says.get_by_role("button", name="German").click()
-    page.wait_for_function("window.headlight.translation.model.name === 'en-de' && !window.headlight.busy")
+    wait_for_function(page, "window.headlight.translation.model.name === 'en-de' && !window.headlight.busy")
     assert page.input_value("#sentence") == ENGLISH
     assert "Hund" in translation(page)
     expect(says).to_have_text("")
@@ -44,7 +45,7 @@ def test_direction_offer_disappears_while_typing(page: Page) -> None:
     before = page.locator(".tabs").bounding_box()
     page.type("#sentence", " And")
     expect(says).to_have_text("")
-    assert page.locator(".tabs").bounding_box() == before  # its line keeps its place
+    assert page.locator(".tabs").bounding_box() == before  # its line stays in place
 
 
 def test_direction_offer_is_translated_to_chinese(visit: Visit) -> None:
@@ -60,7 +61,7 @@ def test_direction_offer_is_translated_to_chinese(visit: Visit) -> None:
 def test_cached_answer_shows_no_duration(visit: Visit) -> None:
     one, other = visit(), visit()
     text = "Wo hast du gestern den roten Ball gesehen?"
-    expect(one.locator(".translate .meta")).to_contain_text("cached")  # the first answer ships with the page
+    expect(one.locator(".translate .meta")).to_contain_text("cached")  # the first answer is part of the page
     translate(one, text)
     expect(one.locator(".translate .meta")).to_have_text(re.compile(r"\d\.\d\d s"))
     translate(other, text)
@@ -81,10 +82,10 @@ def test_own_translation_is_scored_without_reliability_grade(
     page.press("[data-field=target]", "Enter")
     note = page.locator(".translate .verdict")
     expect(note).to_contain_text("Your translation")
-    found = [float(number.replace("−", "-")) for number in re.findall(r"−?\d+\.\d+", note.inner_text())]
+    numbers = [float(number.replace("−", "-")) for number in re.findall(r"−?\d+\.\d+", note.inner_text())]
     costliest = min(forced.target_tokens, key=lambda token: token.probability or 0.0)
     expected = [forced.log_probability, own.log_probability, costliest.probability]
-    np.testing.assert_allclose(found, expected, atol=0.006)
+    np.testing.assert_allclose(numbers, expected, atol=0.006)
     expect(note.locator("b")).to_have_text(costliest.text.strip() or costliest.text)
     assert note.locator(".grade").count() == 0
     assert forced.reliability is None
@@ -160,7 +161,7 @@ def test_visible_row_weights_sum_without_scrolling(visit: Visit, width: int) -> 
     )
     rows = page.locator(".headlight-why .row tbody tr")
     assert rows.count() == 41
-    # How far each column may be off: three decimals, and four.
+    # Tolerance of each column: three decimals, and four.
     for table, place, rounded in (("row", 4, 5e-4), ("row", 5, 5e-5), ("stream", 2, 5e-4)):
         lines = page.locator(f".headlight-why .{table}")
         cells = lines.locator(f"tbody tr td:nth-of-type({place})").all_inner_texts()
@@ -195,15 +196,15 @@ def test_model_table_fits_window(visit: Visit, width: int, most: int) -> None:
     assert scores.count() >= 2
     assert all(each > 0 for each in scores.locator(".bar").evaluate_all("(all) => all.map((bar) => bar.offsetWidth)"))
     wrong = page.locator("article[data-model=zh-en] .squares .wrong").count()
-    shown = page.locator("tr.model[data-model=zh-en] .plain .numeric").inner_text()
-    assert shown == f"{int(100 * (120 - wrong) / 120 + 0.5)}%"  # a half goes up
+    percentage = page.locator("tr.model[data-model=zh-en] .plain .numeric").inner_text()
+    assert percentage == f"{int(100 * (120 - wrong) / 120 + 0.5)}%"  # halves are rounded up
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     card.click()
     expect(page.locator("article")).to_have_count(0)
 
 
 def small_targets(page: Page) -> list[str]:
-    found: list[str] = page.evaluate(
+    boxes: list[str] = page.evaluate(
         """(smallest) => [...document.querySelectorAll('button, a, select, input, textarea, summary, [role=button]')]
           .filter((each) => each.checkVisibility() && !each.matches('.word, .skip, footer *')) // words are in lines
           .map((each) => (each.matches('input[type=checkbox], input[type=radio]') ? each.closest('label') : each))
@@ -214,7 +215,7 @@ def small_targets(page: Page) -> list[str]:
           .map((each) => `${each.tagName} ${each.className} ${each.textContent}`)""",
         SMALLEST,
     )
-    return found
+    return boxes
 
 
 def test_click_targets_are_large_enough(page: Page) -> None:

@@ -24,6 +24,7 @@ import headlight
 from headlight.viz.notebook.iframe import widget_module
 from headlight.viz.notebook.view import View
 from tests.browser.conftest import PATIENCE, Watch, newcomer
+from tests.browser.polling import wait_for_function
 from tests.model.recordings.test_reading import softmax
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +40,7 @@ QUIET = [
 CODE = """
 import numpy as np, headlight
 from tests.model.recordings.test_reading import softmax
+from tests.browser.polling import wait_for_function
 weights = softmax((2, 3, 7, 7), mask=np.tri(7))
 view = headlight.show(weights, tokens="the cat sat on a red mat".split(), row=3)
 view
@@ -63,8 +65,8 @@ def shown_numbers(frame: FrameLocator) -> np.ndarray:
 
 def expected_numbers(weights: np.ndarray) -> np.ndarray:
     """Round to three decimals and mask the cells above the diagonal."""
-    said = np.array([[float(f"{weight:.3f}") for weight in row] for row in weights])
-    return np.where(np.tri(len(said)) > 0, said, np.nan)
+    numbers = np.array([[float(f"{weight:.3f}") for weight in row] for row in weights])
+    return np.where(np.tri(len(numbers)) > 0, numbers, np.nan)
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ def wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
         time.sleep(0.1)
 
 
-def kernel_of(lab: tuple[str, Path]) -> BlockingKernelClient:
+def connect_to_kernel(lab: tuple[str, Path]) -> BlockingKernelClient:
     """Connect a second client to the running kernel."""
     address, work = lab
     with urllib.request.urlopen(f"{address}api/kernels?token={TOKEN}") as answer:  # noqa: S310
@@ -108,35 +110,35 @@ def kernel_of(lab: tuple[str, Path]) -> BlockingKernelClient:
     client = BlockingKernelClient()
     client.load_connection_file(str(work.parent / "JUPYTER_RUNTIME_DIR" / f"kernel-{kernel['id']}.json"))
     client.start_channels()
-    client.wait_for_ready(timeout=PATIENCE / 1000)  # else what the kernel says before the channel is there is lost
+    client.wait_for_ready(timeout=PATIENCE / 1000)  # else messages before the channel exists are lost
     return client
 
 
 def evaluate(client: BlockingKernelClient, code: str) -> Any:
     """Return the value of an expression in the kernel."""
-    said: list[str] = []
+    output: list[str] = []
 
     def hear(message: dict[str, Any]) -> None:
         if message["msg_type"] == "stream":
-            said.append(message["content"]["text"])
+            output.append(message["content"]["text"])
 
     reply = client.execute_interactive(f"import json; print(json.dumps({code}))", output_hook=hear, store_history=False)
     assert reply["content"]["status"] == "ok", reply
-    return json.loads("".join(said))
+    return json.loads("".join(output))
 
 
-def wait_for_value(client: BlockingKernelClient, code: str, wanted: Any) -> None:
+def wait_for_value(client: BlockingKernelClient, code: str, expected: Any) -> None:
     """Wait until an expression in the kernel has the expected value."""
     for _ in range(PATIENCE // 100):
-        if (found := evaluate(client, code)) == wanted:
+        if (value := evaluate(client, code)) == expected:
             return
         time.sleep(0.1)
-    raise AssertionError(f"{code} is {found}, not {wanted}")
+    raise AssertionError(f"{code} is {value}, not {expected}")
 
 
 def open_lab(browser: Browser, lab: tuple[str, Path], watch: Watch) -> Iterator[Page]:
     address, work = lab
-    import nbformat  # here, because it takes seconds that each collection of tests would pay
+    import nbformat  # imported here, because it takes seconds
 
     cells = [nbformat.v4.new_code_cell(code.strip()) for code in (CODE, LARGE)]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -157,21 +159,21 @@ def test_jupyterlab_widget_shows_inputs_and_syncs_selection(browser: Browser, la
         page.keyboard.press("Shift+Enter")
         frame = page.frame_locator(".jp-OutputArea-output iframe").first
         expect(frame.locator(".recorded .strips .token")).to_have_text(WORDS)
-        client = kernel_of(lab)
+        client = connect_to_kernel(lab)
         weights = softmax((2, 3, 7, 7), mask=np.tri(7))
         np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[0, 0]))
-        # A click in the view is read in Python.
+        # Python reads a click in the view.
         frame.locator(".thumb[data-layer='1'][data-head='2']").click()
         wait_for_value(client, "[view.kind, view.layer, view.head, view.row]", ["self", 1, 2, 3])
         np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[1, 2]))
         frame.locator(".numbers th[data-row='5']").click()
         wait_for_value(client, "[view.row, view.column]", [5, None])
-        # What Python sets moves the view.
+        # The view follows selections set in Python.
         evaluate(client, "[setattr(view, 'layer', 0), setattr(view, 'head', 1), setattr(view, 'row', 2)]")
         expect(frame.locator("h3.numeric")).to_have_text("Layer 1 · Head 2")
         expect(frame.locator(".numbers th.pinned-row, .numbers th[data-row='2'].pinned-row")).to_have_text("sat")
         np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[0, 1]))
-        # Light and dark follow the notebook.
+        # The theme follows the notebook.
         expect(frame.locator("body")).not_to_have_class("dark")
         page.evaluate("() => document.body.style.setProperty('--jp-layout-color0', '#111')")
         page.evaluate(
@@ -179,10 +181,10 @@ def test_jupyterlab_widget_shows_inputs_and_syncs_selection(browser: Browser, la
         )
         page.evaluate("() => document.body.setAttribute('data-jp-theme-light', 'false')")
         expect(frame.locator("body")).to_have_class("dark")
-        # Of a large model heads come when they are looked at.
+        # Heads of a large model are loaded when they are shown.
         page.locator(".jp-Notebook .jp-Cell .cm-content").nth(1).click()
         page.keyboard.press("Shift+Enter")
-        large = page.frame_locator(".jp-OutputArea-output iframe").last  # the first leaves when it is out of sight
+        large = page.frame_locator(".jp-OutputArea-output iframe").last  # the first is unloaded when it is not visible
         row = softmax((512, 512))
         strongest = sorted((f"{weight:.4f}" for weight in row.ravel()), reverse=True)[:6]
         expect(large.locator("h3.numeric")).to_have_text("Layer 6 · Head 8")
@@ -195,7 +197,7 @@ def test_jupyterlab_widget_shows_inputs_and_syncs_selection(browser: Browser, la
     assert not watch.faults, "\n".join(watch.faults)
 
 
-# Pages that act as other notebooks do: what they say of their theme, and frames of another origin for each output.
+# Host pages like those of other notebooks: their theme attributes, and a cross-origin frame for each output.
 CSP = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; frame-src 'self' http://outputs.test"
@@ -239,9 +241,9 @@ def as_widget(view: View) -> str:
     widget = view.widget
     values = {name: getattr(widget, name) for name in ("kind", "layer", "head", "row", "column", "_state")}
     maps = {name: base64.b64encode(content).decode() for name, content in widget._maps.items()}
-    said = json.dumps(values | {"_maps": maps}).replace("</", "<\\/")
+    model_values = json.dumps(values | {"_maps": maps}).replace("</", "<\\/")
     module = widget_module().replace("</script", "<\\/script").partition("export default")[0]
-    return f'<div id="output"></div><script type="module">{module}{MODEL.replace("VALUES", said)}</script>'
+    return f'<div id="output"></div><script type="module">{module}{MODEL.replace("VALUES", model_values)}</script>'
 
 
 def other_notebook(page: Page, output: str, sandbox: str) -> FrameLocator:
@@ -249,16 +251,16 @@ def other_notebook(page: Page, output: str, sandbox: str) -> FrameLocator:
     pages = {"http://notebook.test/": frame_around(sandbox), "http://outputs.test/": output}
 
     def answer(route: Route) -> None:
-        asked.append(route.request.url)
+        requested.append(route.request.url)
         route.fulfill(body=pages.get(route.request.url, ""), content_type="text/html", status=200)
 
-    asked: list[str] = []
+    requested: list[str] = []
     page.context.unroute_all()
     page.context.route("**/*", answer)
     page.goto("http://notebook.test/")
     view = page.frame_locator("iframe").frame_locator("iframe")
     expect(view.locator("#headlight[data-ready]")).to_have_count(1)
-    assert set(asked) <= {*pages, "http://notebook.test/favicon.ico"}
+    assert set(requested) <= {*pages, "http://notebook.test/favicon.ico"}
     return view
 
 
@@ -273,27 +275,27 @@ def test_cross_origin_frames_use_requested_theme(browser: Browser) -> None:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         for content in (view._repr_html_(), as_widget(view)):
             # Colab: `theme` at the root of each output's page; the surface itself is transparent.
-            shown = other_notebook(page, output_page(content, about="theme=dark"), own)
-            expect(shown.locator("body")).to_have_class("dark")
-            # VS Code: its kind of theme at the body, which changes with the theme.
-            shown = other_notebook(page, output_page(content, body='data-vscode-theme-kind="vscode-dark"'), own)
-            expect(shown.locator("body")).to_have_class("dark")
+            frame = other_notebook(page, output_page(content, about="theme=dark"), own)
+            expect(frame.locator("body")).to_have_class("dark")
+            # VS Code: the kind of theme is an attribute of the body.
+            frame = other_notebook(page, output_page(content, body='data-vscode-theme-kind="vscode-dark"'), own)
+            expect(frame.locator("body")).to_have_class("dark")
             output = page.frames[1]
             output.evaluate("() => (document.body.dataset.vscodeThemeKind = 'vscode-light')")
-            expect(shown.locator("body")).not_to_have_class("dark")
-            output.wait_for_function(TALL)
-            shown.locator(".thumb[data-layer='1'][data-head='2']").click()
-            np.testing.assert_array_equal(shown_numbers(shown), expected_numbers(weights[1, 2]))
-        # The widget's model heard of it, and moves the view.
+            expect(frame.locator("body")).not_to_have_class("dark")
+            wait_for_function(output, TALL)
+            frame.locator(".thumb[data-layer='1'][data-head='2']").click()
+            np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[1, 2]))
+        # The widget's model receives the selection and updates the view.
         assert output.evaluate("() => [model.get('layer'), model.get('head'), model.get('row')]") == [1, 2, 3]
         output.evaluate("() => model.set('head', 1)")
-        expect(shown.locator("h3.numeric")).to_have_text("Layer 2 · Head 2")
-        # A frame without an origin of its own tells nothing of what is around it: the browser's preference counts.
+        expect(frame.locator("h3.numeric")).to_have_text("Layer 2 · Head 2")
+        # A frame with an opaque origin cannot read its host, so the browser's preference applies.
         page.emulate_media(color_scheme="dark")
-        shown = other_notebook(page, output_page(view._repr_html_()), "allow-scripts")
-        expect(shown.locator("body")).to_have_class("dark")
-        shown.locator(".thumb[data-layer='1'][data-head='2']").click()
-        np.testing.assert_array_equal(shown_numbers(shown), expected_numbers(weights[1, 2]))
+        frame = other_notebook(page, output_page(view._repr_html_()), "allow-scripts")
+        expect(frame.locator("body")).to_have_class("dark")
+        frame.locator(".thumb[data-layer='1'][data-head='2']").click()
+        np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[1, 2]))
         assert not complaints, complaints
 
 
@@ -308,11 +310,11 @@ def test_shadow_root_widget_follows_page_theme(browser: Browser) -> None:
             "(html) => (document.getElementById('host').attachShadow({ mode: 'open' }).innerHTML = html)",
             view._repr_html_(),
         )
-        shown = page.frame_locator("#host iframe")
-        expect(shown.locator("#headlight[data-ready]")).to_have_count(1)
-        expect(shown.locator("body")).not_to_have_class("dark")
+        frame = page.frame_locator("#host iframe")
+        expect(frame.locator("#headlight[data-ready]")).to_have_count(1)
+        expect(frame.locator("body")).not_to_have_class("dark")
         page.evaluate("() => (document.body.style.background = 'oklch(0.2 0 0)')")
-        expect(shown.locator("body")).to_have_class("dark")
+        expect(frame.locator("body")).to_have_class("dark")
 
 
 @pytest.mark.journey
@@ -337,7 +339,7 @@ def test_notebook_html_is_self_contained(browser: Browser, tmp_path: Path) -> No
         expect(frame.locator("body")).to_have_class("dark")
         expect(page.locator(".headlight-still")).to_have_count(0)
         np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[0, 0]))
-        page.wait_for_function(TALL)
+        wait_for_function(page, TALL)
         page.goto((tmp_path / "b.html").as_uri())
         expect(page.locator("h3.numeric")).to_have_text("Layer 2 · Head 2")
         page.goto((tmp_path / "c.html").as_uri())

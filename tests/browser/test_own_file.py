@@ -41,9 +41,9 @@ def archive(**arrays: np.ndarray) -> bytes:
 
 @pytest.mark.journey
 def test_own_file_is_parsed_locally_and_shown_unchanged(page: Page, folder: Path, example: Translation) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
     open_tab(page, "own")
-    page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
+    page.on("request", lambda request: requested.append(f"{request.method} {request.url}"))
     weights = softmax((2, 3, 7, 7), mask=np.tri(7))
     headlight.show(weights, tokens=NAMES).save(folder / "own.npz")
     file = page.locator(".headlight-own-file input[type=file]")
@@ -51,14 +51,14 @@ def test_own_file_is_parsed_locally_and_shown_unchanged(page: Page, folder: Path
     expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("own")
     assert page.locator(".headlight-own-file .strips .token").all_inner_texts() == NAMES
     np.testing.assert_array_equal(table(page), np.where(np.tri(7) > 0, rounded(weights[0, 0]), np.nan))
-    # Keys are for the view that is in use: the page's own head stays.
+    # Keys apply to the focused view: the page's head does not change.
     page.locator(".headlight-own-file .thumb[data-layer='1'][data-head='1']").click()
     before = page.locator("#panel-heads .topline h2").first.inner_text()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".headlight-own-file .topline h3")).to_have_text("Layer 2 · Head 3")
     assert page.locator("#panel-heads .topline h2").first.inner_text() == before
     np.testing.assert_array_equal(table(page), np.where(np.tri(7) > 0, rounded(weights[1, 2]), np.nan))
-    # What this page exports, it opens again; JSON as well, stored and with rows that sum to less.
+    # The page opens its own exports, also JSON, with rows that sum to less than one.
     headlight.show(example).save(folder / "page.json")
     file.set_input_files(folder / "page.json")
     expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("page")
@@ -68,7 +68,7 @@ def test_own_file_is_parsed_locally_and_shown_unchanged(page: Page, folder: Path
     np.savez(halved, self=softmax((1, 1, 2, 2)) / 2)
     file.set_input_files({"name": "half.npz", "mimeType": "", "buffer": halved.getvalue()})
     expect(page.locator(".headlight-own-file .remarks")).to_contain_text("2 rows do not sum to 1")
-    # What is none is refused in words; maps of another file never stand below them.
+    # Invalid files are rejected with a message, and maps of the previous file are removed.
     good = softmax((1, 1, 2, 2))
     wrong: dict[str, bytes] = {
         "no_such_file": b"hello",
@@ -81,23 +81,23 @@ def test_own_file_is_parsed_locally_and_shown_unchanged(page: Page, folder: Path
         "ragged": json.dumps({"self": [[[[1.0], [0.5, 0.5]]]]}).encode(),
         "no_names": json.dumps({"self": good.tolist(), "tokens": [1, 2]}).encode(),
     }
-    said = {"kind": "Self-attention", "shape": "1 × 2 × 2", "first": 1, "second": 2, "type": "<c8", "names": "other"}
+    values = {"kind": "Self-attention", "shape": "1 × 2 × 2", "first": 1, "second": 2, "type": "<c8", "names": "other"}
     for word, content in wrong.items():
         suffix = "json" if word == "no_such_file" else "npz"
         file.set_input_files({"name": f"{word}.{suffix}", "mimeType": "", "buffer": content})
-        expect(page.locator(".headlight-own-file .error")).to_have_text(phrase(f"opened_{word}", **said))
+        expect(page.locator(".headlight-own-file .error")).to_have_text(phrase(f"opened_{word}", **values))
         expect(page.locator(".headlight-own-file .recorded-name")).to_have_count(0)
     bomb = io.BytesIO()
     np.savez_compressed(bomb, self=np.zeros((1, 1, 7000, 7000), dtype=np.float32))
     file.set_input_files({"name": "bomb.npz", "mimeType": "", "buffer": bomb.getvalue()})
     expect(page.locator(".headlight-own-file .error")).to_have_text(phrase("opened_too_large", limit=160))
-    assert not [each for each in asked if not each.startswith("GET")], asked
+    assert not [each for each in requested if not each.startswith("GET")], requested
 
 
 def test_transformers_file_is_opened(page: Page) -> None:
     open_tab(page, "own")
     file = page.locator(".headlight-own-file input[type=file]")
-    layers = softmax((2, 1, 6, 7, 7))  # outputs.attentions: one array a layer, with a batch of one
+    layers = softmax((2, 1, 6, 7, 7))  # outputs.attentions: one array per layer, with a batch of one
     for name, arrays in {
         "stacked": {"attentions": layers},
         "unnamed": {"arr_0": layers[0], "arr_1": layers[1]},
@@ -136,8 +136,10 @@ def test_file_button_uses_page_language(visit: Visit, locale: str, says: str) ->
         button.click()
     chosen.value.set_files({"name": "own.npz", "mimeType": "", "buffer": archive(self=softmax((1, 1, 2, 2)))})
     expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("own")
-    shown = page.locator("input[type=file]").evaluate_all("(all) => all.filter((it) => it.checkVisibility()).length")
-    assert shown == 0  # a browser's own button says its words in the browser's language
+    visible_count = page.locator("input[type=file]").evaluate_all(
+        "(all) => all.filter((it) => it.checkVisibility()).length"
+    )
+    assert visible_count == 0  # the browser's own button is in the browser's language
 
 
 def test_sample_file_matches_encoder_and_can_be_dropped(page: Page) -> None:
@@ -172,7 +174,7 @@ def test_a_dragged_file_shows_its_target_and_one_of_another_kind_is_refused_in_p
     }"""
     target = page.locator(".drop-target")
     expect(target).to_be_hidden()
-    assert page.evaluate(act, "dragover") is False  # else the browser would leave the page for the file
+    assert page.evaluate(act, "dragover") is False  # else the browser would open the file instead of the page
     expect(target).to_have_text(phrase("own_drop"))
     assert page.evaluate(act, "dragleave") is True
     expect(target).to_be_hidden()

@@ -24,8 +24,9 @@ from tests.browser.acting import (
     wait_for_translation,
 )
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
-NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
+NEAR = 1.01 / 20_000  # weights are sent with about four decimals
 
 
 # ---------------------------------------------------------------- address
@@ -39,13 +40,16 @@ def test_permalink_restores_all_state(visit: Visit) -> None:
     page.click("[data-kind=encoder]")
     page.click('.wall-grid button[data-layer="3"][data-head="5"]')
     page.check("[data-field=words]")
-    if state(page, "row") != 1:  # a click on the chosen row lets go of it
+    if state(page, "row") != 1:  # a click on the selected row deselects it
         page.click(".explorer .rows .label >> nth=1")
     page.select_option("[data-field=scale]", "log")
-    page.wait_for_function("location.hash.includes('scale=log') && location.hash.includes('row=1')")
+    wait_for_function(page, "location.hash.includes('scale=log') && location.hash.includes('row=1')")
     hash_ = page.evaluate("location.hash")
-    said = {"text": "Wo wohnt deine Schwester?", "kind": "encoder", "layer": "3", "head": "5", "row": "1"}
-    assert dict(parse_qsl(hash_.removeprefix("#"))) == said | {"words": "1", "scale": "log"}  # and nothing usual
+    link_values = {"text": "Wo wohnt deine Schwester?", "kind": "encoder", "layer": "3", "head": "5", "row": "1"}
+    assert dict(parse_qsl(hash_.removeprefix("#"))) == link_values | {
+        "words": "1",
+        "scale": "log",
+    }  # and no default value
     other = visit(hash_)
     expose_state(other)
     wait_for_translation(other, "Wo wohnt deine Schwester?")
@@ -60,7 +64,7 @@ def test_permalink_contains_forced_prefix(visit: Visit) -> None:
     open_alternatives(page.locator(".translate .word").nth(3))
     page.locator(".translate .alternatives button:enabled").first.click()
     expect(page.locator(".translate .word.forced")).to_have_count(1)
-    page.wait_for_function("location.hash.includes('prefix_ids=')")
+    wait_for_function(page, "location.hash.includes('prefix_ids=')")
     other = visit(page.evaluate("location.hash"))
     expect(other.locator(".translate .word.forced")).to_have_count(1)
     assert translation(other) == translation(page)
@@ -104,8 +108,8 @@ def test_theme_follows_system_and_can_be_switched(visit: Visit) -> None:
     scale = "document.querySelector('.explorer .plot').data.at(-1).colorscale[0][1]"
     dark, first = page.evaluate(ground), page.evaluate(scale)
     page.get_by_role("button", name="Switch between light and dark").click()
-    page.wait_for_function(f"{ground} !== '{dark}'")
-    page.wait_for_function(f"{scale} !== '{first}'")
+    wait_for_function(page, f"{ground} !== '{dark}'")
+    wait_for_function(page, f"{scale} !== '{first}'")
 
 
 @pytest.mark.journey
@@ -126,7 +130,7 @@ def test_long_sentences_remain_usable(visit: Visit) -> None:
     assert plotly_values(page).shape[0] > 80
     assert page.locator(".explorer .tick:not(.tick-word)").count() > 8  # every tenth is numbered
     words = page.locator(".explorer .rows .tick-word").all_text_contents()
-    assert len(words) > 25  # every third or so is named
+    assert len(words) > 25  # about every third is labelled
     assert set(words) <= {"Der", "Mann", "sieht", "das", "Haus", "am", "See", ".", "</s>"}
     assert page.locator(".explorer .columns .tick-word").count() == plotly_values(page).shape[0] // 10
     boxes = page.locator(".explorer .rows .tick-word").evaluate_all(

@@ -10,10 +10,11 @@ from playwright.sync_api import Page
 
 from tests.browser.acting import expose_state, state, wait_for_translation
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 TOY = {"text": "ich mochte ein bier", "model": "toy"}
 BEER = "#text=ich+mochte+ein+bier&model=toy"
-# What a page of its usual form shows; an address names what differs, and always layer and head.
+# The default view. A permalink contains the differences, and always layer and head.
 USUAL = {
     "tab": "heads",
     "kind": "cross",
@@ -38,14 +39,14 @@ USUAL = {
     "besideBeam": None,
     "besideSame": False,
 }
-# Another address; the page has heard of it. Where only the look changes, nothing else tells that it has.
+# Change the hash, and wait until the page has handled it: changed selections have no other sign.
 GO = """(hash) => new Promise((done) => {
   addEventListener('hashchange', () => done(), { once: true });
   location.hash = hash;
 })"""
 ASKED = {"beam_size": 4, "length_penalty": 1, "temperature": 0, "seed": 0, "target": None, "prefix": None}
 
-# Each as the page wrote it into its address → what it asks for, and what it shows.
+# Permalinks as formatted by the page → their request and their view.
 LINKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "#text=Guten+Tag.&layer=2&head=6": ({"text": "Guten Tag.", "model": "de-en"}, {"layer": 2, "head": 6}),
     f"{BEER}&layer=0&head=0": (TOY, {}),
@@ -105,21 +106,24 @@ def open_page(visit: Visit) -> Page:
 def test_stored_permalinks_roundtrip(open_page: Page) -> None:
     wait_for_translation(open_page, TOY["text"])
     expose_state(open_page)
-    written = [token["id"] for token in open_page.evaluate("headlight.translation.target")]
-    for hash_, (asked, shown) in LINKS.items():
-        given = written[: 2 if "prefix" in hash_ else None]
-        address = hash_.replace("IDS", ".".join(map(str, given)))
-        asked = ASKED | {name: given if value == "IDS" else value for name, value in asked.items()}
+    target_ids = [token["id"] for token in open_page.evaluate("headlight.translation.target")]
+    for hash_, (request_values, view_values) in LINKS.items():
+        forced_ids = target_ids[: 2 if "prefix" in hash_ else None]
+        address = hash_.replace("IDS", ".".join(map(str, forced_ids)))
+        request_values = ASKED | {
+            name: forced_ids if value == "IDS" else value for name, value in request_values.items()
+        }
         open_page.evaluate(GO, address)
-        wait_for_translation(open_page, asked["text"])
-        open_page.wait_for_function(
+        wait_for_translation(open_page, request_values["text"])
+        wait_for_function(
+            open_page,
             "(asked) => Object.entries(asked).every(([name, value]) =>"
             " JSON.stringify(headlight.translation.requestValues()[name]) === JSON.stringify(value))",
-            arg=asked,
+            arg=request_values,
         )
-        found = {name: state(open_page, name) for name in USUAL | shown}
-        assert found == USUAL | shown, address
-        # It is kept as it is: later changes are written from what was understood.
+        page_state = {name: state(open_page, name) for name in USUAL | view_values}
+        assert page_state == USUAL | view_values, address
+        # The hash is preserved; later changes format the parsed values.
         open_page.evaluate("() => { location.hash += '&unknown=1'; }")
-        open_page.wait_for_function("!location.hash.includes('unknown')")
+        wait_for_function(open_page, "!location.hash.includes('unknown')")
         assert dict(parse_qsl(open_page.evaluate("location.hash")[1:])) == dict(parse_qsl(address[1:]))

@@ -12,14 +12,15 @@ from playwright.sync_api import Page, expect
 from headlight.model.records import Translation
 from tests.browser.acting import expose_state, state, translate, translation
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
-COUNT = 5  # tokens of the example that are written where a test stops
+COUNT = 5  # number of target tokens at which a test stops
 
 
 def scrub(page: Page, count: int) -> None:
     expose_state(page)
     page.locator(".player input").fill(str(count))
-    page.wait_for_function("(count) => headlight.written === count", arg=count)
+    wait_for_function(page, "(count) => headlight.written === count", arg=count)
 
 
 def unwritten(page: Page, selector: str) -> int:
@@ -37,15 +38,15 @@ def test_player_shows_written_tokens_and_highlights_row(page: Page, example: Tra
     assert cover["height"] / plane["height"] == pytest.approx((count - COUNT) / count, abs=0.01)
     assert unwritten(page, ".explorer .rows .label") == count - COUNT
     assert unwritten(page, ".explorer .columns .label") == 0
-    assert unwritten(page, ".translate .word") == count - COUNT - 1  # the end is no word
+    assert unwritten(page, ".translate .word") == count - COUNT - 1  # the end token is not a word
     visible = page.locator(".translate .word:not(.unwritten)").last
     assert visible.inner_text() == example.target_tokens[COUNT - 1].text.strip()
     box = page.locator(".translate .out .text").bounding_box()
     page.keyboard.press("Escape")
-    page.wait_for_function("headlight.written === null")
+    wait_for_function(page, "headlight.written === null")
     assert page.locator(".unwritten").count() == 0
     expect(page.locator(".explorer .cover")).to_be_hidden()
-    assert page.locator(".translate .out .text").bounding_box() == box  # hidden words kept their places
+    assert page.locator(".translate .out .text").bounding_box() == box  # hidden words keep their space
 
 
 def test_player_hides_unwritten_decoder_columns(page: Page, example: Translation) -> None:
@@ -62,12 +63,12 @@ def test_player_rows_match_in_lines_and_numbers(page: Page) -> None:
     scrub(page, COUNT)
     columns = len(state(page, "translation")["source"])
     page.click("[data-view=numbers]")
-    shown = page.locator(".explorer .numbers tbody td:not(.unwritten)")
-    expect(shown).to_have_count(COUNT * columns)
+    cells = page.locator(".explorer .numbers tbody td:not(.unwritten)")
+    expect(cells).to_have_count(COUNT * columns)
     page.click("[data-view=lines]")
     some = page.locator(".explorer .lines path").count()
     page.keyboard.press("Escape")
-    page.wait_for_function("(some) => document.querySelectorAll('.explorer .lines path').length > some", arg=some)
+    wait_for_function(page, "(some) => document.querySelectorAll('.explorer .lines path').length > some", arg=some)
 
 
 def test_player_shows_alternatives_and_beam(page: Page, example: Translation) -> None:
@@ -96,7 +97,7 @@ def test_space_toggles_playback_and_end_shows_all(page: Page, example: Translati
     play = page.locator(".player button")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Space")
-    page.wait_for_function("headlight.written >= 2")  # a slow machine may look only at a later word
+    wait_for_function(page, "headlight.written >= 2")  # a slow machine may see only a later word
     expect(play).to_have_attribute("aria-label", "Pause")
     page.keyboard.press("Space")
     expect(play).to_have_attribute("aria-label", "Play")
@@ -105,7 +106,7 @@ def test_space_toggles_playback_and_end_shows_all(page: Page, example: Translati
     assert state(page, "written") == stands
     page.locator(".writing select").select_option("4")
     play.click()
-    page.wait_for_function("headlight.written === null")
+    wait_for_function(page, "headlight.written === null")
     expect(play).to_have_attribute("aria-label", "Play")
     count = len(example.target_tokens)
     assert state(page, "row") == count - 1
@@ -140,7 +141,7 @@ def test_arrow_keys_scrub_focused_slider(page: Page) -> None:
 
 def test_permalink_restores_player_position(page: Page, visit: Visit) -> None:
     scrub(page, COUNT)
-    page.wait_for_function("(count) => location.hash.includes(`written=${count}`)", arg=COUNT)
+    wait_for_function(page, "(count) => location.hash.includes(`written=${count}`)", arg=COUNT)
     other = visit(page.evaluate("location.hash"))
     expose_state(other)
     assert (state(other, "written"), state(other, "row")) == (COUNT, COUNT - 1)
@@ -165,12 +166,12 @@ def test_gif_has_one_word_per_frame(visit: Visit, folder: Path, example: Transla
     page.locator(".take-away > button").click()
     with page.expect_download() as download:
         page.locator(".take-away [role=menuitem]", has_text="GIF").last.click()
-    kept = folder / download.value.suggested_filename
-    download.value.save_as(kept)
+    file = folder / download.value.suggested_filename
+    download.value.save_as(file)
     layer, head = state(page, "layer"), state(page, "head")
-    assert kept.name == f"headlight-cross-{layer + 1}-{head + 1}.gif"
+    assert file.name == f"headlight-cross-{layer + 1}-{head + 1}.gif"
     ink = []
-    with Image.open(kept) as picture:
+    with Image.open(file) as picture:
         assert picture.n_frames == len(example.target_tokens)  # type: ignore[attr-defined]
         delays = []
         ground = picture.convert("RGB").getpixel((0, 0))
@@ -179,6 +180,6 @@ def test_gif_has_one_word_per_frame(visit: Visit, folder: Path, example: Transla
             delays.append(picture.info["duration"])
             pixels = picture.convert("RGB").tobytes()
             ink.append(sum(pixels[at : at + 3] != bytes(ground) for at in range(0, len(pixels), 3)))  # type: ignore[arg-type]
-    assert ink == sorted(ink)  # each frame has more than the last
+    assert ink == sorted(ink)  # each frame shows more than the previous one
     assert len(set(ink)) == len(ink)
     assert delays == [650] * (len(delays) - 1) + [2600]

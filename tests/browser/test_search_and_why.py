@@ -11,8 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.account import word_account
+from headlight.model.experiments.account import account_by_head, word_account
 from headlight.model.experiments.logit_lens import decompose_logit
+from headlight.model.experiments.reasons import likeliest_rival
 from headlight.model.experiments.score_parts import Cell, score_parts, weight_without
 from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.figure_phrases import phrases
@@ -28,11 +29,12 @@ from tests.browser.acting import (
 )
 from tests.browser.axe import barriers
 from tests.browser.conftest import Answered, Visit, visiting
+from tests.browser.polling import wait_for_function
 from tests.chosen import CHOSEN, SENTENCE
 
-NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
+NEAR = 1.01 / 20_000  # weights are sent with about four decimals
 ROUNDED = 5.1e-5  # four decimals are shown
-THREE = 5e-4  # or three
+THREE = 5e-4  # three decimals are shown
 
 
 @pytest.fixture(scope="module")
@@ -59,19 +61,19 @@ def choose(page: Page, row: int, column: int) -> None:
 
 def steps(tree: BeamTree) -> list[list[int]]:
     """Return the nodes of each step, best first."""
-    found: list[list[int]] = [[] for _ in range(1 + max(node.step for node in tree.nodes))]
+    rows: list[list[int]] = [[] for _ in range(1 + max(node.step for node in tree.nodes))]
     for place, node in enumerate(tree.nodes):
-        found[node.step].append(place)
-    return [sorted(places, key=lambda place: -tree.nodes[place].score) for places in found]
+        rows[node.step].append(place)
+    return [sorted(places, key=lambda place: -tree.nodes[place].score) for places in rows]
 
 
 def path_to(tree: BeamTree, place: int) -> list[int]:
     """Return the nodes from the first step to this node."""
-    found: list[int] = []
+    path: list[int] = []
     while place >= 0:
-        found.insert(0, place)
+        path.insert(0, place)
         place = tree.nodes[place].parent
-    return found
+    return path
 
 
 def assert_at(page: Page, translator: Translator, tree: BeamTree, place: int) -> None:
@@ -82,8 +84,8 @@ def assert_at(page: Page, translator: Translator, tree: BeamTree, place: int) ->
     assert text in readout
     numbers = re.search(r"log probability (\S+), score (−?[\d.]+)", readout)
     assert numbers
-    said = [float(each.replace("−", "-")) for each in numbers.groups()]
-    assert said == pytest.approx([node.log_probability, node.score], abs=ROUNDED)
+    numbers = [float(each.replace("−", "-")) for each in numbers.groups()]
+    assert numbers == pytest.approx([node.log_probability, node.score], abs=ROUNDED)
 
 
 def test_arrow_keys_navigate_tree_and_dropped_hypotheses_open(
@@ -119,7 +121,8 @@ def test_arrow_keys_navigate_tree_and_dropped_hypotheses_open(
     page.keyboard.press("Enter")
     ids = tree.path(dropped)
     expose_state(page)
-    page.wait_for_function(
+    wait_for_function(
+        page,
         "(ids) => !headlight.busy && headlight.translation.target.map((token) => token.id).join() === ids",
         arg=",".join(map(str, ids)),
     )
@@ -128,10 +131,10 @@ def test_arrow_keys_navigate_tree_and_dropped_hypotheses_open(
         np.testing.assert_allclose(page_weights(page, kind), truth.attention.of(kind), atol=NEAR)
     open_map(page, "cross", 2, 4)
     np.testing.assert_allclose(plotly_values(page), truth.attention.cross[2, 4], atol=NEAR)
-    open_tab(page, "decoding")  # the search that it came from is still there
+    open_tab(page, "decoding")  # the previous search is still shown
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(len(finished))
     page.locator(".headlight-decoding .finished .link").first.click()
-    page.wait_for_function("(text) => !headlight.busy && headlight.translation.text === text", arg=example.text)
+    wait_for_function(page, "(text) => !headlight.busy && headlight.translation.text === text", arg=example.text)
 
 
 def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) -> None:
@@ -142,9 +145,9 @@ def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) ->
     first = page.locator(".headlight-decoding .finished li").first
     expect(first).to_contain_text(CHOSEN)
     expect(first).to_contain_text("chosen")
-    told = page.locator(".headlight-decoding .finished li", has_text="back-translation")
-    expect(told).to_have_count(4)
-    sums = [float(text.split("together ")[1].split()[0].replace("−", "-")) for text in told.all_inner_texts()]
+    verdicts = page.locator(".headlight-decoding .finished li", has_text="back-translation")
+    expect(verdicts).to_have_count(4)
+    sums = [float(text.split("together ")[1].split()[0].replace("−", "-")) for text in verdicts.all_inner_texts()]
     assert sums == sorted(sums, reverse=True)
     rule = page.get_by_text("score + 0.3 × back-translation")
     expect(rule).to_be_visible()
@@ -153,28 +156,21 @@ def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) ->
     page.click("[aria-controls=options]")
     page.fill("#options [data-field=back_weight]", "0")
     page.press("#options [data-field=back_weight]", "Enter")
-    page.wait_for_function("(word) => !headlight.busy && !headlight.translation.text.includes(word)", arg=CHOSEN)
+    wait_for_function(page, "(word) => !headlight.busy && !headlight.translation.text.includes(word)", arg=CHOSEN)
     open_tab(page, "decoding")
     expect(first).not_to_contain_text(CHOSEN)
-    expect(told).to_have_count(0)
+    expect(verdicts).to_have_count(0)
     expect(rule).to_have_count(0)
 
 
 def test_back_weight_option_is_shown_only_if_effective(visit: Visit) -> None:
-    page = visit("#" + urlencode({"text": "Je bois de l'eau.", "model": "fr-en"}))
-    page.click("[aria-controls=options]")
-    weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
-    expect(weight).to_be_disabled()  # no model translates back into French
-    reason = phrases("en")["option_back_weight_off"]
-    expect(weight).to_have_accessible_description(reason)
-    expect(page.get_by_text(reason)).to_be_visible()
     page = visit("#" + urlencode({"text": "Ich trinke ein Bier.", "model": "de-en"}))
     page.click("[aria-controls=options]")
     weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
+    reason = phrases("en")["option_back_weight_off"]
     expect(weight).to_be_enabled()
-    expect(page.get_by_text(reason)).to_have_count(0)
     beam.fill("1")
-    expect(weight).to_be_disabled()  # of one translation nothing is chosen
+    expect(weight).to_be_disabled()  # with one translation, nothing is reranked
     beam.fill("3")
     expect(weight).to_be_enabled()
     page.fill("#options [data-field=temperature]", "0.7")
@@ -183,9 +179,9 @@ def test_back_weight_option_is_shown_only_if_effective(visit: Visit) -> None:
     expect(weight).to_be_enabled()
     height = page.locator("#options").evaluate("options => options.offsetHeight")
     page.fill("#options [data-field=target]", "I drink a beer.")
-    expect(weight).to_be_disabled()  # a translation of one's own is not chosen, either
+    expect(weight).to_be_disabled()  # a forced translation is not reranked, either
     expect(page.get_by_text(reason)).to_be_visible()
-    assert page.locator("#options").evaluate("options => options.offsetHeight") == height  # the note moves nothing
+    assert page.locator("#options").evaluate("options => options.offsetHeight") == height  # the note shifts nothing
     page.fill("#options [data-field=target]", "")
     expect(weight).to_be_enabled()
     expect(weight).to_have_value("0.3")
@@ -194,10 +190,10 @@ def test_back_weight_option_is_shown_only_if_effective(visit: Visit) -> None:
 TREE, NODE = ".headlight-decoding .tree", ".headlight-decoding .node"
 
 
-def shown(page: Page) -> list[int]:
+def visible_nodes(page: Page) -> list[int]:
     """Return the drawn nodes."""
-    found: list[int] = page.locator(NODE).evaluate_all("(all) => all.map((node) => Number(node.dataset.node))")
-    return sorted(found)
+    numbers: list[int] = page.locator(NODE).evaluate_all("(all) => all.map((node) => Number(node.dataset.node))")
+    return sorted(numbers)
 
 
 def assert_fits(page: Page) -> None:
@@ -224,14 +220,14 @@ def test_tree_fits_width_and_shows_requested_beam(page: Page, example: Translati
     living = [place for place, node in enumerate(nodes) if node.outcome != "dropped"]
     page.locator(TREE).focus()
     page.keyboard.press("Home")
-    assert shown(page) == living
+    assert visible_nodes(page) == living
     assert_fits(page)
     page.get_by_label("Show what was dropped").check()
-    assert shown(page) == list(range(len(nodes)))
+    assert visible_nodes(page) == list(range(len(nodes)))
     assert_fits(page)
     page.get_by_label("Show what was dropped").uncheck()
 
-    # Each token's probability, given what stands before it, is the number in its box and in the read-out.
+    # Each token's conditional probability is shown in its box and in the read-out.
     place = path_to(example.tree, best)[2]
     chance = np.exp(nodes[place].log_probability - nodes[nodes[place].parent].log_probability)
     page.click(f'{NODE}[data-node="{place}"]')
@@ -244,22 +240,22 @@ def test_losing_hypotheses_can_be_hidden(visit: Visit, translator: Translator) -
     text = next(example.text for example in EXAMPLES if example.name == "separable")
     nodes = translator.translate(text, beam_size=4, no_repeat=4).tree.nodes
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
-    kept = [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step <= nodes[best].step]
+    kept_nodes = [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step <= nodes[best].step]
     page = visit("#" + urlencode({"text": text, "tab": "decoding", "back_weight": 0}), drawn=NODE)
     hide = page.get_by_label("Hide candidates that can no longer win")
     expect(hide).to_be_visible()
-    assert len(shown(page)) > len(kept)  # the search went on behind the best
+    assert len(visible_nodes(page)) > len(kept_nodes)  # the search continued below the best hypothesis
     hide.check()
-    assert shown(page) == kept
+    assert visible_nodes(page) == kept_nodes
     hide.uncheck()
-    assert len(shown(page)) > len(kept)
+    assert len(visible_nodes(page)) > len(kept_nodes)
 
 
 def test_reranked_hypotheses_can_win_until_last_one_ends(visit: Visit, answered: Answered) -> None:
     def another_ended_last(text: str) -> bool:
-        found = answered(text)
-        ends = [len(each.ids) - 1 for each in found.hypotheses]
-        return ends[0] < max(ends) == max(node.step for node in found.tree.nodes)
+        answer = answered(text)
+        ends = [len(each.ids) - 1 for each in answer.hypotheses]
+        return ends[0] < max(ends) == max(node.step for node in answer.tree.nodes)
 
     text = next(each.text for each in EXAMPLES if each.model == "de-en" and another_ended_last(each.text))
     page = visit("#" + urlencode({"text": text, "tab": "decoding"}), drawn=NODE)
@@ -273,14 +269,14 @@ def test_search_playback_highlights_token_in_tree_and_bars(page: Page, example: 
     path = path_to(example.tree, best)
     slider = stepper.locator("input")
     slider.fill("3")
-    assert shown(page) == [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step < 3]
+    assert visible_nodes(page) == [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step < 3]
     expect(page.locator(f"{NODE}.chosen")).to_have_attribute("data-node", str(path[2]))
     stepper.get_by_role("button", name="Next step").click()
     expect(stepper).to_contain_text(f"4 / {len(steps(example.tree))}")
     expect(page.locator(f"{NODE}.chosen")).to_have_attribute("data-node", str(path[3]))
     stepper.get_by_role("button", name="Play the search").click()
-    page.wait_for_function("(slider) => slider.valueAsNumber >= 6", arg=slider.element_handle())
-    stepper.locator(".round").nth(2).click()  # plays no more
+    wait_for_function(page, "(slider) => slider.valueAsNumber >= 6", arg=slider.element_handle())
+    stepper.locator(".round").nth(2).click()  # the player has stopped
     expect(stepper.get_by_role("button", name="Play the search")).to_be_visible()
     here = int(slider.input_value())
     expect(page.locator(f"{NODE}.chosen")).to_have_attribute("data-node", str(path[min(here, len(path)) - 1]))
@@ -296,7 +292,7 @@ def test_search_playback_highlights_token_in_tree_and_bars(page: Page, example: 
     page.mouse.move(640, 5)
     expect(row.nth(1)).to_have_class("lit")
     opacity = "document.querySelector('.headlight-decoding .chart').data[0].marker.opacity"
-    page.wait_for_function(f"() => {opacity}.indexOf(1) === 1 && {opacity}.lastIndexOf(1) === 1")
+    wait_for_function(page, f"() => {opacity}.indexOf(1) === 1 && {opacity}.lastIndexOf(1) === 1")
     page.locator(".headlight-decoding details summary").click()
 
 
@@ -305,9 +301,9 @@ def test_tree_is_vertical_on_chinese_phone(visit: Visit) -> None:
     open_tab(page, "decoding")
     assert_fits(page)
     tops = [(page.locator(NODE).nth(place).bounding_box() or {})["y"] for place in (0, 1, 4)]
-    assert tops[0] == tops[1] < tops[2]  # four of a step stand in a row
+    assert tops[0] == tops[1] < tops[2]  # the four hypotheses of a step are in one row
     page.locator(".headlight-decoding .choice").first.tap()
-    expect(page.locator(".headlight-decoding .choice input").first).to_be_checked()  # a tap acts after it was made
+    expect(page.locator(".headlight-decoding .choice input").first).to_be_checked()  # a tap takes effect later
     assert_fits(page)
     assert barriers(page, ".headlight-decoding .search") == []
 
@@ -332,8 +328,8 @@ def test_products_sum_to_score_and_softmax_matches_weights(
     head, row, key = 6, 3, 5
     path = "decoder.layers.1.cross_attention"
     probes = [f"{path}.{name}" for name in ("queries", "keys", "scores", "mixed")]
-    written = tuple(token.id for token in example.target_tokens)
-    seen = translator.translate(example.source_text, target=written, capture=tuple(probes)).captured
+    target_ids = tuple(token.id for token in example.target_tokens)
+    seen = translator.translate(example.source_text, target=target_ids, capture=tuple(probes)).captured
     queries, keys, scores, mixed = (seen[probe][head] for probe in probes)
     open_map(page, "cross", 1, head)
     weights = plotly_values(page)
@@ -353,12 +349,12 @@ def test_products_sum_to_score_and_softmax_matches_weights(
     np.testing.assert_allclose(dimensions[:, 3], dimensions[:, 1] * dimensions[:, 2], atol=5e-4)
     page.click(".headlight-why .all-numbers summary")
 
-    # Cells of products and bars stand before and after: sum, score, power, weight.
-    sums, shown, powers, shares = (column(page, "row", place) for place in (2, 3, 4, 5))
+    # The first cell has the products and the last one a bar; between them are sum, score, power and weight.
+    sums, scaled, powers, shares = (column(page, "row", place) for place in (2, 3, 4, 5))
     assert sums[key] == pytest.approx(dimensions[:, 3].sum(), abs=len(dimensions) * ROUNDED + THREE)
-    np.testing.assert_allclose(shown, sums / np.sqrt(len(dimensions)), atol=2 * THREE)
-    np.testing.assert_allclose(shown, scores[row], atol=2 * THREE)
-    np.testing.assert_allclose(powers, np.exp(shown), rtol=2 * THREE, atol=THREE)
+    np.testing.assert_allclose(scaled, sums / np.sqrt(len(dimensions)), atol=2 * THREE)
+    np.testing.assert_allclose(scaled, scores[row], atol=2 * THREE)
+    np.testing.assert_allclose(powers, np.exp(scaled), rtol=2 * THREE, atol=THREE)
     np.testing.assert_allclose(shares, powers / total(page, "row", 4), atol=1e-3)
     np.testing.assert_allclose(shares, weights[row], atol=ROUNDED + NEAR)
     assert powers.sum() == pytest.approx(total(page, "row", 4), abs=len(powers) * THREE)
@@ -369,7 +365,7 @@ def test_products_sum_to_score_and_softmax_matches_weights(
     matrix = translator.model.get_submodule(path).output.weight.detach().numpy()  # type: ignore[union-attr,operator]
     width = mixed.shape[-1]
     added = matrix[:, head * width : (head + 1) * width] @ mixed[row]
-    parts = decompose_logit(translator, translator.translate(example.source_text, target=written), row).terms
+    parts = decompose_logit(translator, translator.translate(example.source_text, target=target_ids), row).terms
     (own,) = (part.effects[0] for part in parts if (part.kind, part.layer, part.head) == ("cross", 1, head))
     assert total(page, "stream", 2) == pytest.approx(own, abs=2 * THREE)
     assert moved.sum() == pytest.approx(own, abs=(len(moved) + 1) * THREE)
@@ -429,7 +425,7 @@ def test_tree_is_clickable_after_answer_without_tree(page: Page, translator: Tra
     )
     open_tab(page, "decoding")
     page.evaluate(request)
-    page.locator(".headlight-decoding .none .go").click()  # search with a beam after all
+    page.locator(".headlight-decoding .none .go").click()  # beam search again
     tree = example.tree
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(
         sum(node.outcome == "finished" for node in tree.nodes)
@@ -462,14 +458,40 @@ def test_account_sums_to_logit_difference_and_names_rival(
             float(text.replace("−", "-").lstrip("+= ")) for text in page.locator(".account .sums b").all_inner_texts()
         ]
         expected = [sum(account.source), sum(account.prefix), account.constants, account.lead]
-        assert sums == pytest.approx(expected, abs=0.06)  # rounded so that the parts add up
+        assert sums == pytest.approx(expected, abs=0.06)  # rounded so that the parts sum to the total
         assert sum(sums[:3]) == pytest.approx(sums[3], abs=1e-6)
         bars = [float(text.replace("−", "-")) for text in page.locator(".staircase .number").all_text_contents()]
         assert sum(bars[:-1]) == pytest.approx(bars[-1], abs=0.02 * len(bars))
     page.set_viewport_size({"width": 390, "height": 844})
-    rows = page.locator(".account-rows .row")
+    rows = page.locator(".staircase .account-rows .row")
     expect(rows).to_have_count(len(example.source_tokens) + place + 1 + 2)
     page.set_viewport_size({"width": 1440, "height": 1000})
+
+
+def test_account_of_a_word_opens_into_heads_and_the_words_they_read(
+    page: Page, example: Translation, translator: Translator
+) -> None:
+    open_tab(page, "word")
+    texts = [token.text.strip() for token in example.target_tokens]
+    place, column = texts.index("sleeping"), [token.text.strip() for token in example.source_tokens].index("schläft")
+    page.click(".headlight-word .pick button:has-text('sleeping')")
+    wait_until_idle(page)
+    page.locator(".account .segments button").first.click()  # the most probable rival
+    wait_until_idle(page)
+    heads = account_by_head(translator, example, place, likeliest_rival(example, place))[:, :, column]
+    page.click(".account-heads .segments button:has-text('schläft')")
+    listed = page.locator(".opened > div:nth-child(1) .row .numeric")
+    expect(listed).to_have_count(6)
+    numbers = [float(text.replace("−", "-")) for text in listed.all_inner_texts()]
+    assert sum(numbers) == pytest.approx(heads.sum(), abs=0.006)
+    layer, head = (int(index) for index in np.unravel_index(np.abs(heads).argmax(), heads.shape))
+    assert numbers[0] == pytest.approx(heads[layer, head], abs=0.011)
+    page.locator(".opened > div:nth-child(1) .row").first.click()
+    read = page.locator(".opened > div:nth-child(2) button").first
+    expect(read).to_contain_text("schläft")
+    read.click()
+    expect(page.locator(".translate .headline").first).to_contain_text(f"head {head + 1} of layer {layer + 1}")
+    assert [state(page, name) for name in ("tab", "kind", "row", "column")] == ["heads", "cross", place, column]
 
 
 @pytest.mark.journey
@@ -483,7 +505,7 @@ def test_score_is_decomposed_and_parts_are_ablated(page: Page, translator: Trans
     values = [number(text) for text in sent]
     assert values[:-1] == pytest.approx([part.value for part in parts.parts[: len(values) - 1]], abs=6e-3)
     assert sum(values) == pytest.approx(parts.score, abs=0.05)
-    page.click(".score-links button >> nth=0")  # all of them
+    page.click(".score-links button >> nth=0")
     expect(page.locator(".score-table tbody tr")).to_have_count(len(parts.parts))
     page.click(".score-links button >> nth=1")
     first = [part for part in parts.parts if part.writer != "biases"][:3]
@@ -492,7 +514,7 @@ def test_score_is_decomposed_and_parts_are_ablated(page: Page, translator: Trans
     expect(lines).to_have_count(3)
     for line, weight in zip(lines.all_inner_texts(), without[1:], strict=True):
         assert f"{weight:.3f}" in line
-    page.click(".score-parts .segments button >> nth=1")  # the query's side
+    page.click(".score-parts .segments button >> nth=1")  # the side of the query
     page.wait_for_selector(".score-parts tfoot")
     query = score_parts(translator, example, cell, "query")
     expect(page.locator(".score-table tfoot td >> nth=1")).to_have_text(f"+{query.score:.2f}")

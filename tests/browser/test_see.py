@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.effects import effect_maps, measured_effects, summarise_effects
+from headlight.model.experiments.effects import LIKELIEST, effect_maps, measured_effects, summarise_effects
 from headlight.model.experiments.importance import AttentionPart
 from headlight.model.experiments.reasons import other_candidates
 from headlight.model.experiments.scan import scan
@@ -27,9 +27,10 @@ from tests.browser.acting import (
     wait_until_idle,
 )
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 LISTED = 4
-STILL = (  # these keep their place whatever is looked at
+STILL = (  # these elements do not move
     ".translate .headline",
     ".translate .sentence-field, .translate .field",
     ".translate .text",
@@ -59,8 +60,8 @@ def test_pinned_cell_weights_are_shown_for_all_heads(page: Page, example: Transl
     weights = example.attention.cross[:, :, row, column]
     for layer, head in np.ndindex(weights.shape):
         tile = page.locator(f'.wall-grid [data-layer="{layer}"][data-head="{head}"]')
-        shown = int(tile.get_attribute("data-value") or "-1")
-        assert abs(shown - 100 * weights[layer, head]) <= 0.51
+        tile_value = int(tile.get_attribute("data-value") or "-1")
+        assert abs(tile_value - 100 * weights[layer, head]) <= 0.51
     listed = [float(text) for text in page.locator(".link-heads .bars .numeric").all_text_contents()]
     np.testing.assert_allclose(listed, np.sort(weights.ravel())[::-1][:LISTED], atol=1e-3)
     expect(page.locator(".link-heads .quiet").first).to_contain_text(f"{(weights > 0.5).sum()} of {weights.size} heads")
@@ -73,8 +74,8 @@ def test_ribbons_connect_attended_words(page: Page, example: Translation) -> Non
     layer, head = state(page, "layer"), state(page, "head")
     weights = example.attention.cross[layer, head]
     words = np.array([not token.special for token in example.source_tokens])
-    written = np.array([not token.special for token in example.target_tokens])
-    between = weights[written][:, words]
+    is_word = np.array([not token.special for token in example.target_tokens])
+    between = weights[is_word][:, words]
     expect(page.locator(".ribbons path")).to_have_count(int((between >= MIN_RIBBON).sum()))
     row = state(page, "row")
     expect(page.locator(".ribbons path.marked")).to_have_count(int((weights[row][words] >= MIN_RIBBON).sum()))
@@ -113,9 +114,9 @@ def test_effect_map_matches_model(page: Page, visit: Visit, example: Translation
     page.click("[data-view=effect]")
     wait_until_idle(page)
     maps = effect_maps(translator, example, "cross")
-    drawn = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
+    map_values = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     expected = np.sign(maps[layer, head]) * np.sqrt(np.minimum(1, np.abs(maps[layer, head]) / 0.4))
-    np.testing.assert_allclose(drawn, expected, atol=2e-3)
+    np.testing.assert_allclose(map_values, expected, atol=2e-3)
     column = int(example.attention.cross[layer, head, row].argmax())
     effect = f"{maps[layer, head, row, column]:+.2f}"
     expect(page.locator(".translate .headline").first).to_contain_text(f"supports sleeping: {effect} nats predicted")
@@ -125,10 +126,18 @@ def test_effect_map_matches_model(page: Page, visit: Visit, example: Translation
     page.mouse.click(box["x"] + box["width"] * (column + 0.5) / columns, box["y"] + box["height"] * (row + 0.5) / rows)
     for place in np.ndindex(maps.shape[:2]):
         tile = page.locator(f'.wall-grid [data-layer="{place[0]}"][data-head="{place[1]}"]')
-        shown = float((tile.get_attribute("data-value") or "nan").replace("−", "-"))
-        assert shown == pytest.approx(100 * maps[(*place, row, column)], abs=0.51)
+        tile_value = float((tile.get_attribute("data-value") or "nan").replace("−", "-"))
+        assert tile_value == pytest.approx(100 * maps[(*place, row, column)], abs=0.51)
     again = visit(page.evaluate("location.hash"))
     expect(again.locator(".translate .headline").first).to_contain_text(f"{effect} nats predicted")
+    page.get_by_role("button", name="on its lead").click()
+    wait_until_idle(page)
+    leads = effect_maps(translator, example, "cross", LIKELIEST)
+    map_values = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
+    expected = np.sign(leads[layer, head]) * np.sqrt(np.minimum(1, np.abs(leads[layer, head]) / 0.4))
+    np.testing.assert_allclose(map_values, expected, atol=2e-3)
+    expect(page.locator(".translate .headline").first).to_contain_text("The rival is asleep.")
+    assert "lead=1" in page.evaluate("location.hash")
     page.click("[data-view=matrix]")
     back = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     np.testing.assert_allclose(back, weights)
@@ -145,8 +154,12 @@ def test_compared_effects_match_model(page: Page, example: Translation, translat
     maps = effect_maps(translator, example, "cross")
     difference = maps[first] - maps[second]
     for number, effects in enumerate((maps[first], maps[second], difference)):
-        drawn = next(each["z"] for each in traces(page, ".explorer .frame .plot", number) if each["type"] == "heatmap")
-        np.testing.assert_allclose(drawn, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3)
+        map_values = next(
+            each["z"] for each in traces(page, ".explorer .frame .plot", number) if each["type"] == "heatmap"
+        )
+        np.testing.assert_allclose(
+            map_values, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3
+        )
     listed = page.locator(".explorer .largest .numeric").all_inner_texts()
     largest = difference.ravel()[np.argsort(-np.abs(difference).ravel())[: len(listed)]]
     np.testing.assert_allclose([float(text.replace("−", "-")) for text in listed], largest, atol=1e-3)
@@ -171,8 +184,8 @@ def test_word_effects_list_predicted_and_measured_values(
     heads = summary.strongest
     for layer, head in np.ndindex(summary.heads["cross"].shape):
         tile = page.locator(f'.wall-grid [data-layer="{layer}"][data-head="{head}"]')
-        shown = float((tile.get_attribute("data-value") or "nan").replace("−", "-"))
-        assert shown == pytest.approx(100 * summary.heads["cross"][layer, head], abs=0.51)
+        tile_value = float((tile.get_attribute("data-value") or "nan").replace("−", "-"))
+        assert tile_value == pytest.approx(100 * summary.heads["cross"][layer, head], abs=0.51)
     for button, head in zip(listed.all(), heads, strict=True):
         place = (
             button.get_attribute("data-kind"),
@@ -180,8 +193,8 @@ def test_word_effects_list_predicted_and_measured_values(
             button.get_attribute("data-head"),
         )
         assert place == (head.kind, str(head.layer), str(head.head))
-        shown = [float(text.replace("−", "-")) for text in button.locator(".numeric").all_inner_texts()]
-        assert shown == pytest.approx([head.predicted, head.measured], abs=0.0051)
+        measured_values = [float(text.replace("−", "-")) for text in button.locator(".numeric").all_inner_texts()]
+        assert measured_values == pytest.approx([head.predicted, head.measured], abs=0.0051)
     listed.nth(1).click()
     assert (state(page, "kind"), state(page, "layer"), state(page, "head")) == (
         heads[1].kind,
@@ -282,7 +295,7 @@ def test_leaving_view_cancels_its_requests(page: Page) -> None:
         }"""
     )
     choose_panel(page, "why")
-    page.wait_for_function("() => held.length === 2")
+    wait_for_function(page, "() => held.length === 2")
     choose_panel(page, "heads")
     assert page.evaluate("window.aborted") >= 2
     page.evaluate("() => { const all = held; held = { push: (go) => go() }; for (const go of all) go(); }")
@@ -313,7 +326,7 @@ def test_what_stands_out_is_listed_below_the_grade_and_each_finding_opens_its_ce
     for index, finding in enumerate(findings):
         rows.nth(index).get_by_role("button").click()
         kind, layer, head, row, column = finding.cell
-        shown = [state(page, name) for name in ("kind", "layer", "head", "row", "column")]
-        assert shown == [kind, layer, head, row, column]
+        page_selection = [state(page, name) for name in ("kind", "layer", "head", "row", "column")]
+        assert page_selection == [kind, layer, head, row, column]
     page.keyboard.press("Escape")
     expect(page.locator(".findings")).to_be_hidden()

@@ -35,7 +35,7 @@ FETCHED = """async (address) => {
   const answer = await fetch(address);
   return [answer.status, [...new Uint8Array(await answer.arrayBuffer())]];
 }"""
-# As Chromium refuses it where a visitor blocks the storage of other sites' frames.
+# Chromium's behaviour if a visitor blocks the storage of cross-site frames.
 REFUSED = """
 for (const name of ['localStorage', 'sessionStorage'])
   Object.defineProperty(window, name, {
@@ -85,9 +85,9 @@ def framed(space: Browser, **options: Any) -> Iterator[tuple[Page, Frame]]:
 def download(page: Page, frame: Frame, form: str) -> bytes:
     """Download a file from the export menu."""
     frame.click(".take-away > .link")
-    with page.expect_download() as held:
+    with page.expect_download() as download_info:
         frame.click(f".take-away [role=menuitem]:has(b:text-is('{form}'))")
-    return Path(held.value.path()).read_bytes()
+    return Path(download_info.value.path()).read_bytes()
 
 
 def clipboard_text(page: Page, frame: Frame) -> str:
@@ -105,7 +105,7 @@ def test_every_view_opens_in_hub_frame(space: Browser, refused: bool) -> None:
     with framed(space, refused=refused) as (_, frame):
         assert frame.evaluate("[...location.ancestorOrigins]") == [f"https://{HUB}"]
         assert frame.evaluate("document.cookie = 'a=1; SameSite=None; Secure'; document.cookie") == ""
-        page: Any = frame  # it has a page's methods
+        page: Any = frame  # a frame has the methods of a page
         assert translate(page, QUESTION) == ANSWER
         for name in TABS:
             open_tab(page, name)
@@ -121,14 +121,14 @@ def test_downloads_and_copies_work_in_hub_frame(space: Browser) -> None:
             assert picture.width > 1000
         assert QUESTION in json.dumps(json.loads(download(page, frame, "JSON")))
         assert b"station" in download(page, frame, "CSV")
-        for form, told, copied in (
+        for form, toast, copied in (
             ("form_link", "link_copied", rf"^{SPACE}#text=Wo\+ist\+der\+Bahnhof"),
             ("form_python", "python_copied", "Wo ist der Bahnhof"),
             ("form_iframe", "iframe_copied", rf'<iframe src="{SPACE}\?embed=head'),
         ):
             frame.click(".take-away > .link")
             frame.click(f".take-away [role=menuitem]:has(b:text-is('{phrases('en')[form]}'))")
-            frame.wait_for_selector(f".take-away .toast:text-is('{phrases('en')[told]}')")
+            frame.wait_for_selector(f".take-away .toast:text-is('{phrases('en')[toast]}')")
             assert re.search(copied, clipboard_text(page, frame))
 
 
@@ -136,22 +136,22 @@ def test_space_contacts_no_other_host_and_has_metadata(space: Browser) -> None:
     with visited(space, SPACE) as page:
         page.wait_for_selector(DRAWN)
         assert translate(page, QUESTION) == ANSWER
-        told = page.eval_on_selector_all(
+        meta_tags = page.eval_on_selector_all(
             "meta", "(all) => all.map((each) => [each.getAttribute('property') ?? each.name, each.content])"
         )
-        named = dict(told)
-        assert named["og:url"] == SPACE
-        assert named["og:image"] == named["twitter:image"]
-        assert named["og:image"].startswith(f"{SPACE}gradio_api/headlight/")
-        assert "twitter:creator" not in named
+        tags = dict(meta_tags)
+        assert tags["og:url"] == SPACE
+        assert tags["og:image"] == tags["twitter:image"]
+        assert tags["og:image"].startswith(f"{SPACE}gradio_api/headlight/")
+        assert "twitter:creator" not in tags
         links = page.eval_on_selector_all(
             "link[rel=icon], link[rel=apple-touch-icon], link[rel=manifest]", "(all) => all.map(({ href }) => href)"
         )
         assert len(links) == 3
-        for address in (named["og:image"], f"{SPACE}favicon.ico", *links):
+        for address in (tags["og:image"], f"{SPACE}favicon.ico", *links):
             status, content = page.evaluate(FETCHED, address)
             assert status == 200, address
-            if address == named["og:image"]:
+            if address == tags["og:image"]:
                 assert Image.open(io.BytesIO(bytes(content))).size == SHARE_PICTURE_SIZE
 
 
@@ -173,14 +173,14 @@ def rendered(served: HeadlightPage) -> Iterator[str]:
             time.sleep(0.2)
         yield address
     finally:
-        process.kill()  # streams would keep it
+        process.kill()  # open streams would keep it alive
         process.wait()
 
 
 def test_page_works_with_gradio_ssr(browser: Browser, rendered: str) -> None:
     with visiting(browser, rendered) as visit:
         page = visit()
-        assert "data-sveltekit-preload-data" in page.content()  # Node's page, not that of Python
+        assert "data-sveltekit-preload-data" in page.content()  # the page of Node, not of Python
         assert translate(page, QUESTION) == ANSWER
-        for name in ("learn", "models"):  # one of them fetches a second file of ours
+        for name in ("learn", "models"):  # one of them loads our second bundle
             open_tab(page, name)

@@ -22,8 +22,8 @@ from headlight.viz.settings import MODELS
 from tests.browser.acting import open_tab, traces, wait_until_idle
 from tests.browser.conftest import Visit, visiting
 
-NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
-HALF = 0.51e-4  # of the last of four decimals: what lies between two of them may be rounded twice, either way
+NEAR = 1.01 / 20_000  # weights are sent with about four decimals
+HALF = 0.51e-4  # tolerance of four decimals, which may be rounded twice
 REVIEW = "The cast is wonderful, but the story is dull & far too long."
 CHOSEN, PLOT = ".headlight-positions [aria-checked=true]", ".headlight-positions .plot"
 
@@ -80,8 +80,8 @@ def test_position_formula_matches_displayed_numbers(page: Page, translator: Tran
     open_tab(page, "positions")
     choose(page, name)
     lines = page.locator(".headlight-positions .formula div").evaluate_all("(all) => all.map((it) => it.innerHTML)")
-    shown = traces(page, PLOT, 0)[0]["z"]
-    length, width = np.shape(shown)
+    values = traces(page, PLOT, 0)[0]["z"]
+    length, width = np.shape(values)
     table = np.full((length, width), np.nan)
     for line in lines:
         text = re.sub(r"<sup>(.*?)</sup>", r"**(\1)", line).replace("2i", "2 * i").replace("d/2", "d//2")
@@ -91,7 +91,7 @@ def test_position_formula_matches_displayed_numbers(page: Page, translator: Tran
         for p, i in np.ndindex(length, width // 2):
             places = {"p": p, "i": i, "d": width, "sin": math.sin, "cos": math.cos}
             table[p, eval(column, places)] = eval(value, places)  # noqa: S307 (the page's own formula)
-    np.testing.assert_allclose(shown, table, atol=1e-6)
+    np.testing.assert_allclose(values, table, atol=1e-6)
     np.testing.assert_allclose(table, encoding(translator, name, length), atol=1e-6)
     for dimension in (0, 5, width - 1):
         pick(page, dimension)
@@ -127,7 +127,7 @@ def test_other_encoding_matches_model_with_that_encoding(
         np.testing.assert_allclose(traces(page, PLOT, 0)[0]["z"], bias[head], atol=1e-6)
     lines = traces(page, PLOT, 1)
     assert len(lines) == len(bias)
-    by_distance = np.concatenate([bias[:, -1, :-1], bias[:, 0]], axis=1)  # [head, distance], from the farthest before
+    by_distance = np.concatenate([bias[:, -1, :-1], bias[:, 0]], axis=1)  # [head, distance], farthest earlier key first
     for line, values in zip(lines, by_distance, strict=True):
         np.testing.assert_allclose(line["x"], np.arange(1 - length, length))
         np.testing.assert_allclose(line["y"], values, atol=1e-6)
@@ -145,7 +145,7 @@ def test_arrow_keys_step_through_encodings(page: Page) -> None:
         seen[name] = page.locator(".headlight-positions .figures").is_visible()
         assert page.evaluate("document.activeElement.dataset.encoding") == name
     assert set(seen) == set(POSITIONS)
-    assert {name for name, drawn in seen.items() if not drawn} == {"none", "learned"}
+    assert {name for name, has_figure in seen.items() if not has_figure} == {"none", "learned"}
 
 
 # ---------------------------------------------------------------- sentiment
@@ -168,15 +168,17 @@ def test_review_shows_class_probability_contributions_and_heads(page: Page) -> N
     rows = page.locator(".headlight-sentiment .numbers tbody tr")
     expect(rows).to_have_count(len(truth.tokens))
     expect(rows.last).to_be_visible()
-    shown = [row.split("\t") for row in rows.all_inner_texts()]
-    assert [name for name, *_ in shown] == [token.text for token in truth.tokens]
-    assert all(re.fullmatch(r"[+−]\d\.\d{4}", share) for _, share, _ in shown)
-    shares = [float(share.replace("−", "-")) for _, share, _ in shown]
+    rows_on_page = [row.split("\t") for row in rows.all_inner_texts()]
+    assert [name for name, *_ in rows_on_page] == [token.text for token in truth.tokens]
+    assert all(re.fullmatch(r"[+−]\d\.\d{4}", share) for _, share, _ in rows_on_page)
+    shares = [float(share.replace("−", "-")) for _, share, _ in rows_on_page]
     assert shares == pytest.approx(truth.shares, abs=HALF)
     for head in (2, 6):
         page.click(f'.headlight-sentiment .wall-grid button[data-layer="0"][data-head="{head}"]')
-        (drawn,) = (trace["z"] for trace in traces(page, ".headlight-sentiment .plot") if trace["type"] == "heatmap")
-        np.testing.assert_allclose(drawn, truth.attention[0, head], atol=NEAR)
+        (map_values,) = (
+            trace["z"] for trace in traces(page, ".headlight-sentiment .plot") if trace["type"] == "heatmap"
+        )
+        np.testing.assert_allclose(map_values, truth.attention[0, head], atol=NEAR)
 
 
 def test_empty_review_shows_error_next_to_field(page: Page) -> None:

@@ -11,9 +11,10 @@ from headlight.viz.service.training_runs import MAX_RUN_SECONDS
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import state, wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit
+from tests.browser.polling import wait_for_function
 
 OVER = ".train-side[data-phase=over]"
-# Milliseconds: a run has the lowest priority, and waits for whatever else runs.
+# Milliseconds. A run has the lowest priority and waits for all other jobs.
 OVER_BY = 1000 * MAX_RUN_SECONDS + PATIENCE
 READ_IN_ORDER = (".train-line .go", ".train-shows", ".lesson-ask", ".formulas")
 
@@ -33,17 +34,17 @@ def losses(page: Page) -> list[float]:
 
 def test_training_is_shown_live_and_snapshots_are_kept(visit: Visit) -> None:
     page = visit_step(visit, "watch")
-    assert page.locator(".loss-curve .said").count() == 0  # nothing is trained, and the untrained model is there
-    written = page.locator(".run:not([hidden]) .written bdi")
-    assert written.inner_text() != "i want a beer ."
+    assert page.locator(".loss-curve .said").count() == 0  # before training, the untrained model is shown
+    output = page.locator(".run:not([hidden]) .written bdi")
+    assert output.inner_text() != "i want a beer ."
     page.keyboard.press(" ")
     page.wait_for_selector(OVER, timeout=OVER_BY)
-    expect(written).to_have_text("i want a beer .")
+    expect(output).to_have_text("i want a beer .")
     (last,) = losses(page)
     assert last < 0.2
     moments = int(page.locator(".train-line input").get_attribute("max") or 0)
     assert moments == 27
-    # Back to the beginning by the slider's own keys, and on by the curve.
+    # Return to the start with the slider's keys, and continue with a click on the curve.
     slider = page.locator(".train-line input")
     slider.focus()
     page.keyboard.press("Home")
@@ -56,7 +57,7 @@ def test_training_is_shown_live_and_snapshots_are_kept(visit: Visit) -> None:
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     (middle,) = losses(page)
     assert last <= middle < first
-    # Another sentence, another head; the other language says the same.
+    # Another sentence and another head; the numbers are the same in the other language.
     slider.blur()
     page.keyboard.press("j")
     expect(page.locator(".train-shows .lesson-row-of-tokens [aria-pressed=true]")).to_have_text("ich mochte ein cola")
@@ -67,9 +68,9 @@ def test_training_is_shown_live_and_snapshots_are_kept(visit: Visit) -> None:
     page.click(".top [lang=zh]")
     expect(page.locator(".train-line .go")).to_have_text(phrases("zh")["lesson_train_again"])
     assert losses(page) == [middle]
-    # What is set stands in the address, and makes another run.
+    # Settings are stored in the permalink and start another run.
     page.locator("[data-control='positions']").uncheck()
-    page.wait_for_function("location.hash.includes('set-positions-0')")
+    wait_for_function(page, "location.hash.includes('set-positions-0')")
     expect(page.locator(".train-line .go")).to_have_text(phrases("zh")["lesson_train_start"])
     wait_until_idle(page)
 
@@ -81,7 +82,7 @@ def test_two_runs_fit_on_phone_and_stop_on_leaving(
     page = visit_step(visit, "order", width=360, height=780, color_scheme="dark", reduced_motion="reduce")
     assert page.locator(".run:not([hidden])").count() == 2
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    # What the models write comes right after the button, before questions and formulas.
+    # The models' output follows the button, before questions and formulas.
     tops = [page.locator(part).evaluate("(part) => part.getBoundingClientRect().top") for part in READ_IN_ORDER]
     assert tops == sorted(set(tops))
     page.click(".train-line .go")
@@ -93,10 +94,10 @@ def test_two_runs_fit_on_phone_and_stop_on_leaving(
     other.click()
     both = list(zip(verdicts, page.locator(".run .verdict").all_inner_texts(), strict=True))
     assert both[0] == (phrases("en")["lesson_train_right"],) * 2
-    assert phrases("en")["lesson_train_wrong"] in both[1]  # it says the same to both
+    assert phrases("en")["lesson_train_wrong"] in both[1]  # it gives the same translation for both sentences
     with_, without = losses(page)
     assert without > 2 * with_
-    # Another run is begun, and left.
+    # Another run is started, and abandoned.
     page.click(".train-line .go")
     page.wait_for_selector(".train-side[data-phase=runs]")
     page.click(".lesson .crumb .link")
@@ -111,7 +112,7 @@ def test_full_training_queue_is_retried_until_a_run_stops(visit: Visit, translat
     page = visit_step(visit, "watch")
     most, line.max_waiting = line.max_waiting, 0
     try:
-        with line.enqueue(Visitor("another", "visitor")):  # trains, and nobody may wait
+        with line.enqueue(Visitor("another", "visitor")):  # another visitor trains, and the queue is full
             page.click(".train-line .go")
             status = page.locator(".train-side [role=status]")
             expect(status).to_have_text(phrases("en")["error_training_full"].format(before=0))
@@ -122,7 +123,7 @@ def test_full_training_queue_is_retried_until_a_run_stops(visit: Visit, translat
             expect(status).to_contain_text(phrases("en")["error_training_full"][:12])
     finally:
         line.max_waiting = most
-    page.wait_for_selector(OVER, timeout=OVER_BY)  # by itself
+    page.wait_for_selector(OVER, timeout=OVER_BY)  # it starts automatically
     assert losses(page)[0] < 0.2
     wait_until_idle(page)
 
@@ -132,7 +133,7 @@ def test_any_accepted_target_counts_as_correct(visit: Visit) -> None:
     wait_until_idle(page)
     guessed, wrong = (phrases("en")[f"lesson_train_{name}_of"].format(count=8) for name in ("right", "wrong"))
     verdicts = page.locator(".run .verdict")
-    expect(verdicts).to_have_text([wrong, wrong])  # nothing is trained yet
+    expect(verdicts).to_have_text([wrong, wrong])  # before training
     page.click(".train-line .go")
     page.wait_for_selector(OVER, timeout=OVER_BY)
     expect(verdicts).to_have_text([wrong, guessed])  # without the mask, and with it

@@ -23,14 +23,15 @@ from tests.browser.acting import (
     translation,
     wait_for_translation,
 )
-from tests.browser.conftest import Visit, translate_widget_of, visiting
+from tests.browser.conftest import Visit, find_translate_widget, visiting
+from tests.browser.polling import wait_for_function
 
 USUAL = DecodingOptions(beam_size=4, no_repeat=4)
 SENTENCE = "Meine Schwester möchte morgen mit dem Zug nach Berlin fahren."
 
 
-def expected(translator: Translator, text: str, **given: object) -> str:
-    return translator.translate(text, beam_size=4, no_repeat=4, **given).text
+def expected(translator: Translator, text: str, **options: object) -> str:
+    return translator.translate(text, beam_size=4, no_repeat=4, **options).text
 
 
 @pytest.mark.journey
@@ -52,7 +53,7 @@ def test_space_tokens_and_word_pieces_have_labels(page: Page) -> None:
     assert "␣" not in page.inner_text(".translate .out")
     strips = page.locator(".explorer .strip")
     assert strips.first.inner_text().startswith(text)
-    whole = strips.first.locator(".token", has_text="Þ")  # its pieces are one, and the word goes on without a gap
+    whole = strips.first.locator(".token", has_text="Þ")  # its pieces form one word without a gap
     assert "joined" in str(whole.get_attribute("class"))
     assert "␣" not in "".join(strips.all_inner_texts())
     columns = page.locator(".explorer .columns .label")
@@ -113,7 +114,7 @@ def test_own_translation_is_cleared_for_new_sentence(page: Page, translator: Tra
     expose_state(page)
     page.get_by_role("button", name="Options").click()
     score(page, "I had a beer.")
-    page.get_by_role("button", name="Options").click()  # folded away, and forgotten
+    page.get_by_role("button", name="Options").click()  # collapsed and discarded
     page.select_option("#examples", label="Question")
     question = next(example.text for example in EXAMPLES if example.name == "question")
     wait_for_translation(page, question)
@@ -151,19 +152,22 @@ def test_too_long_sentence_stays_in_field_and_error_names_limit(page: Page) -> N
 
 
 def test_new_sentence_clears_previous_notes_immediately(page: Page) -> None:
-    said, words = page.locator(".translate .judged :is(.verdict, .back, .meta)"), page.locator(".translate .out .text")
+    status, words = (
+        page.locator(".translate .judged :is(.verdict, .back, .meta)"),
+        page.locator(".translate .out .text"),
+    )
     below = page.locator(".tabs").bounding_box()
     hold_calls(page, "stream_messages")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
-    expect(said.nth(0)).to_have_text("Checking…")
-    assert said.all_text_contents()[1:] == ["", ""]
-    expect(words).to_have_css("opacity", "0.5")  # they are still those of the last one
+    expect(status.nth(0)).to_have_text("Checking…")
+    assert status.all_text_contents()[1:] == ["", ""]
+    expect(words).to_have_css("opacity", "0.5")  # still those of the previous sentence
     assert page.locator(".tabs").bounding_box() == below
     release_calls(page)
     wait_for_translation(page, SENTENCE)
-    expect(said.nth(0)).not_to_have_text("Checking…")
-    expect(said.nth(2)).to_contain_text("tokens in")
+    expect(status.nth(0)).not_to_have_text("Checking…")
+    expect(status.nth(2)).to_contain_text("tokens in")
     expect(words).to_have_css("opacity", "1")
 
 
@@ -174,12 +178,12 @@ def test_rejected_sentence_marks_previous_result_stale(visit: Visit, live: bool)
     page.click("#sentence")
     page.keyboard.press("Control+A")
     page.keyboard.insert_text("x " * 394 + "x")
-    if not live:  # who types on is not complained to
+    if not live:  # no error is shown while the visitor types
         page.keyboard.press("Enter")
         expect(page.locator("#sentence-error")).to_contain_text("789 characters")
     expect(page.locator(".translate .verdict")).to_have_text("Not translated. Below: the previous sentence.")
-    shown = (".translate .out .text", "#widget-explorer")
-    for part in shown:
+    visible_parts = (".translate .out .text", "#widget-explorer")
+    for part in visible_parts:
         expect(page.locator(part)).to_have_css("opacity", "0.5")
     for tab in ("whatif", "word", "why", "decoding"):
         open_tab(page, tab)
@@ -187,7 +191,7 @@ def test_rejected_sentence_marks_previous_result_stale(visit: Visit, live: bool)
     open_tab(page, "heads")
     page.fill("#sentence", last)
     expect(page.locator(".translate .meta")).to_contain_text("tokens in")
-    for part in shown:
+    for part in visible_parts:
         expect(page.locator(part)).to_have_css("opacity", "1")
 
 
@@ -224,7 +228,7 @@ def test_fields_show_requested_values(page: Page) -> None:
     beam.fill("3")
     temperature.fill("1")
     expect(beam).to_be_disabled()
-    expect(beam).to_have_value("1")  # chance and search exclude each other
+    expect(beam).to_have_value("1")  # sampling and beam search exclude each other
     translate(page, SENTENCE)
     options = state(page, "translation")["request"]["options"]
     assert (options["beam_size"], options["temperature"]) == (1, 1)
@@ -233,7 +237,7 @@ def test_fields_show_requested_values(page: Page) -> None:
     beam.fill("")
     beam.press("Enter")
     expect(beam).to_have_value("4")
-    page.wait_for_function("!headlight.busy && headlight.translation.request.options.beam_size === 4")
+    wait_for_function(page, "!headlight.busy && headlight.translation.request.options.beam_size === 4")
     assert page.get_attribute("[data-field=seed]", "max") == str(2**53 - 1)
 
 
@@ -254,7 +258,7 @@ def test_zerogpu_requests_use_gradio_queue(
     browser: Browser, served_on_zero_gpu: HeadlightPage, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visiting(browser, str(served_on_zero_gpu.local_url)) as visit:
-        asks_through_queue(visit(), translator, translate_widget_of(served_on_zero_gpu), monkeypatch)
+        asks_through_queue(visit(), translator, find_translate_widget(served_on_zero_gpu), monkeypatch)
 
 
 def asks_through_queue(
@@ -264,7 +268,7 @@ def asks_through_queue(
         assert translate(page, "Der Zug ist schon weg.") == expected(translator, "Der Zug ist schon weg.")
     monkeypatch.setattr(translate_tab, "DEFER_FROM_CHARACTERS", 1000)
     assert translate(page, SENTENCE) == expected(translator, SENTENCE)
-    assert len(translate_widget.deferred_answers._texts) > 0  # it was fetched by its name
+    assert len(translate_widget.deferred_answers._texts) > 0  # it was fetched as a deferred answer
     monkeypatch.setattr(translate_widget.deferred_answers, "store", lambda text: "gone")
     page.fill("#sentence", "Ein Hund schläft.")
     page.press("#sentence", "Enter")

@@ -18,6 +18,7 @@ from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import whatif as whatif_tab
 from tests.browser.acting import expose_state, hold_calls, open_tab, release_calls, state, traces, wait_until_idle
 from tests.browser.conftest import PATIENCE, Answered, Visit
+from tests.browser.polling import wait_for_function
 from tests.chosen import CHOSEN, SENTENCE
 
 TAB = ".headlight-whatif"
@@ -50,8 +51,10 @@ def chips(page: Page) -> list[str]:
 
 def shown_row(page: Page, row: int) -> np.ndarray:
     """Return a row of the displayed map."""
-    found: np.ndarray = next(each["z"] for each in traces(page, f"{TAB} .head .plot") if each["type"] == "heatmap")[row]
-    return found
+    row_values: np.ndarray = next(
+        each["z"] for each in traces(page, f"{TAB} .head .plot") if each["type"] == "heatmap"
+    )[row]
+    return row_values
 
 
 def displayed_loss(page: Page) -> float:
@@ -83,13 +86,13 @@ def test_click_toggles_head(page: Page, translator: Translator, answered: Answer
     assert displayed_loss(page) == pytest.approx(loss, abs=0.006)
     changed = translator.translate(
         TEXT, beam_size=4, no_repeat=4, interventions=off
-    )  # its own choice: nothing is read back
+    )  # a single answer: nothing is reranked
     assert re.sub(r"\W", "", changed_text(page)) == re.sub(r"\W", "", changed.text)
     assert chips(page) == ["Cross L1·H4: off"]
     show_map(page)
     page.wait_for_selector(f"{TAB} .head .plot .main-svg")
-    drawn = page.evaluate(f"document.querySelector('{TAB} .head .plot').data[0].z")
-    assert np.array(drawn, dtype=float).sum() == 0
+    values = page.evaluate(f"document.querySelector('{TAB} .head .plot').data[0].z")
+    assert np.array(values, dtype=float).sum() == 0
     (difference, *_) = [each["z"] for each in traces(page, f"{TAB} .difference-map .plot") if each["type"] == "heatmap"]
     np.testing.assert_allclose(difference, -example.attention.cross[0, 3], atol=1e-4)
     thumb(page, 0, 3)
@@ -116,8 +119,8 @@ def test_comparison_uses_unreranked_translation(visit: Visit, translator: Transl
     own = translator.translate(SENTENCE, **DEFAULTS)
     for name in ("before", "after"):
         wait_until_idle(page)
-        written = page.locator(f"{TAB} .word .name bdi").all_inner_texts()
-        assert "".join(written) == own.text.replace(" ", "") + "</s>", name
+        words = page.locator(f"{TAB} .word .name bdi").all_inner_texts()
+        assert "".join(words) == own.text.replace(" ", "") + "</s>", name
         if name == "before":
             thumb(page, 0, 3)
             wait_for_result(page)
@@ -140,7 +143,7 @@ def test_undo_redo_reset_and_permalink(page: Page, visit: Visit) -> None:
     page.click(f"{TAB} .steps button:has-text('Redo')")
     wait_until_idle(page)
     assert len(chips(page)) == 2
-    page.wait_for_function("location.hash.includes('temperature')")  # the second change, too
+    wait_for_function(page, "location.hash.includes('temperature')")  # also the second change
     hash_ = page.evaluate("location.hash")
     again = visit(hash_, height=1600)
     wait_for_result(again)
@@ -151,7 +154,7 @@ def test_undo_redo_reset_and_permalink(page: Page, visit: Visit) -> None:
     assert chips(page) == ["Cross layer 3: softer (temperature 4)"]
     page.click(f"{TAB} .steps button:has-text('Reset')")
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
-    page.wait_for_function("!location.hash.includes('interventions')")
+    wait_for_function(page, "!location.hash.includes('interventions')")
     page.click(f"{TAB} .steps button:has-text('Undo')")
     wait_for_result(page)
 
@@ -161,7 +164,7 @@ def test_interventions_are_operable_by_keyboard(page: Page) -> None:
     before = page.text_content(f"{TAB} .head h2")
     page.keyboard.press("ArrowRight")
     assert page.text_content(f"{TAB} .head h2") != before
-    assert chips(page) == []  # arrows look, and change nothing
+    assert chips(page) == []  # arrow keys select without changing anything
     page.keyboard.press("x")
     wait_for_result(page)
     assert len(chips(page)) == 1
@@ -184,7 +187,7 @@ def test_word_is_masked_swapped_and_restored(page: Page, answered: Answered) -> 
     for kind in ("cross", "encoder"):
         page.click(f"{TAB} [data-kind={kind}]")
         page.hover(f"{TAB} .strip[data-side=source] .token:has-text('Hund')")
-        expect(page.locator(f"{TAB} .readout .value")).to_have_text("–")  # nothing is summed up of it
+        expect(page.locator(f"{TAB} .readout .value")).to_have_text("–")  # it has no summary
         expect(page.locator(f"{TAB} .readout .words")).to_have_text("Hund · masked")
     word.click()
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
@@ -196,9 +199,9 @@ def test_word_is_masked_swapped_and_restored(page: Page, answered: Answered) -> 
     other = answered(TEXT.replace("Hund", "Kater")).text
     assert re.sub(r"\W", "", changed_text(page)) == re.sub(r"\W", "", other)
     total = page.locator(f"{TAB} .total")
-    expect(total.locator(".sum")).to_be_empty()  # of another sentence
-    expect(total.locator("> .quiet")).to_contain_text(re.compile(r"in 1 of 1\d words"))  # "." and "</s>" are none
-    page.fill(f"{TAB} .pair textarea", "")  # refused: nothing of the last answer stays
+    expect(total.locator(".sum")).to_be_empty()  # for another sentence
+    expect(total.locator("> .quiet")).to_contain_text(re.compile(r"in 1 of 1\d words"))  # "." and "</s>" are not words
+    page.fill(f"{TAB} .pair textarea", "")  # rejected: the previous result is removed
     page.press(f"{TAB} .pair textarea", "Enter")
     complaint = "No word of the sentence is left. Keep at least one."
     expect(page.locator(f"{TAB} .pair textarea + .error")).to_have_text(complaint)
@@ -230,7 +233,7 @@ def test_copy_borrow_and_minimal_pair(
 ) -> None:
     page.select_option(f"{TAB} .brushes select", "copy")
     page.select_option(f"{TAB} .giver select", "1.2")
-    thumb(page, 0, 5)  # an earlier layer cannot look where a later one does
+    thumb(page, 0, 5)  # an earlier layer cannot borrow the map of a later one
     expect(page.locator(f"{TAB} .giver .refused")).to_be_visible()
     assert chips(page) == []
     thumb(page, 2, 5)
@@ -255,8 +258,8 @@ def test_copy_borrow_and_minimal_pair(
     page.press(f"{TAB} .pair textarea", "Enter")
     wait_for_result(page)
     assert chips(page) == ["“Der” → “Die”", "“Hund” → “Katze”", "“den” → “die”"]
-    written = answered(other).text
-    assert re.sub(r"\W", "", changed_text(page)) == re.sub(r"\W", "", written)
+    expected_text = answered(other).text
+    assert re.sub(r"\W", "", changed_text(page)) == re.sub(r"\W", "", expected_text)
     show_map(page)
     expect(page.locator(f"{TAB} .difference-map .plot .main-svg").first).to_be_visible()
     page.click(f"{TAB} .steps button:has-text('Undo')")  # one step
@@ -285,7 +288,7 @@ def test_positions_layers_and_single_weight_change_output(page: Page) -> None:
 
 
 def test_weight_is_edited_by_drag_and_keys(page: Page) -> None:
-    thumb(page, 0, 3)  # shown, and off
+    thumb(page, 0, 3)  # selected, and off
     wait_for_result(page)
     page.click(f"{TAB} .steps button:has-text('Reset')")
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
@@ -302,7 +305,7 @@ def test_weight_is_edited_by_drag_and_keys(page: Page) -> None:
     page.mouse.move(box["x"] + 6, box["y"] + 6 + 160 * (before - 0.25))
     left = page.locator(f"{TAB} .one-weight [role=status]")
     expect(left).to_have_text("0.75 is left for the rest of the row, in the same proportions.")
-    promised = shown_row(page, 0)  # the map shows the row as it will be
+    promised = shown_row(page, 0)  # the map previews the changed row
     assert promised.sum() == pytest.approx(1, abs=1e-3)
     assert promised[0] == pytest.approx(0.25, abs=0.01)
     assert not json.loads(state(page, "interventions") or "[]")
@@ -311,8 +314,8 @@ def test_weight_is_edited_by_drag_and_keys(page: Page) -> None:
     (change,) = json.loads(state(page, "interventions"))
     assert (change["action"], change["row"], change["column"]) == ("drag", 0, 0)
     assert change["amount"] == pytest.approx(0.25, abs=0.01)
-    np.testing.assert_allclose(shown_row(page, 0), promised, atol=2e-3)  # the model's own row
-    plane.click(position={"x": 12, "y": 12})  # the answer let go of the cell
+    np.testing.assert_allclose(shown_row(page, 0), promised, atol=2e-3)  # the model's original row
+    plane.click(position={"x": 12, "y": 12})  # the result cleared the pinned cell
     knob.focus()
     heads = (state(page, "layer"), state(page, "head"))
     page.keyboard.press("ArrowUp")
@@ -353,7 +356,7 @@ def test_word_interventions_are_dropped_with_sentence_and_head_ones_stay(page: P
     expose_state(page)
     page.fill("#sentence", "Guten Tag.")
     page.press("#sentence", "Enter")
-    page.wait_for_function("window.headlight.translation.request.text === 'Guten Tag.' && !window.headlight.busy")
+    wait_for_function(page, "window.headlight.translation.request.text === 'Guten Tag.' && !window.headlight.busy")
     wait_until_idle(page)
     assert chips(page) == ["Cross L1·H4: off"]
 
@@ -382,15 +385,15 @@ def test_importance_colours_wall_and_prunes_least_important_first(
     for button in listed.all():
         if button.get_attribute("data-kind") == "cross":
             layer, head = (int(button.get_attribute(f"data-{name}") or "") for name in ("layer", "head"))
-            shown = float(button.locator(".numeric").first.inner_text().replace("−", "-"))
-            assert shown == pytest.approx(predicted[layer, head], abs=0.0051)
+            number = float(button.locator(".numeric").first.inner_text().replace("−", "-"))
+            assert number == pytest.approx(predicted[layer, head], abs=0.0051)
     page.click(f"{TAB} .importance button:has-text('Measure')")
     expect(page.locator(f"{TAB} .cloud circle")).to_have_count(112)
     together = page.locator(f"{TAB} .importance .link", has_text="with every other head")
     expect(together).to_be_visible()
     layers, heads = example.attention.cross.shape[:2]
-    shown = page.locator(f"{TAB} .thumb .loss")
-    assert shown.count() == (layers + 1) * (heads + 1) - heads  # no loss of one head in all layers is measured
+    loss_labels = page.locator(f"{TAB} .thumb .loss")
+    assert loss_labels.count() == (layers + 1) * (heads + 1) - heads  # no loss of one head in all layers is measured
     off = [{"action": "remove", "kind": "cross", "layer": 0, "head": 3}]
     loss = example.log_probability - forced_under(translator, example, off).log_probability
     cell = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="3"]')
@@ -402,7 +405,7 @@ def test_importance_colours_wall_and_prunes_least_important_first(
     expect(together).to_contain_text("L1·H4")
     together.click()
     expect(page.locator(f"{TAB} .importance [role=status]")).to_contain_text("interacts most")
-    assert shown.count() == layers * heads
+    assert loss_labels.count() == layers * heads
     heads_off = [
         {"action": "remove", "kind": "cross", "layer": layer, "head": head} for layer, head in ((0, 3), (1, 0))
     ]
@@ -428,17 +431,17 @@ def test_importance_colours_wall_and_prunes_least_important_first(
     page.focus(f"{TAB} .pruning input")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(f"{TAB} .chip")).to_have_count(2)
-    assert "Cross L1·H4: off" in chips(page)  # the slider takes only its own heads back
+    assert "Cross L1·H4: off" in chips(page)  # the slider restores only the heads that it removed
     page.click(f"{TAB} .importance button:has-text('maps')")
-    assert shown.count() == 0
+    assert loss_labels.count() == 0
 
 
 def test_measurement_can_be_stopped(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     go, measure = Event(), whatif_tab.measure_next_batch
 
-    def waits(*given: Any) -> dict[str, Any]:
-        go.wait(PATIENCE / 1000)  # however fast the machine is, it still measures when it is told to stop
-        return measure(*given)
+    def waits(*arguments: Any) -> dict[str, Any]:
+        go.wait(PATIENCE / 1000)  # the measurement is still running when it is stopped, also on a fast machine
+        return measure(*arguments)
 
     monkeypatch.setattr(whatif_tab, "measure_next_batch", waits)
     button = page.locator(f"{TAB} .importance .link").first
@@ -454,9 +457,9 @@ def test_measurement_can_be_stopped(page: Page, monkeypatch: pytest.MonkeyPatch)
 def test_click_counts_if_answer_arrives_during_press(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     go, word_values = Event(), whatif_tab.compare_words
 
-    def waits(*given: Any) -> list[dict[str, Any]]:
+    def waits(*arguments: Any) -> list[dict[str, Any]]:
         go.wait(PATIENCE / 1000)
-        return word_values(*given)
+        return word_values(*arguments)
 
     def press(control: str) -> None:
         """Deliver the pending answer while the button is pressed."""
@@ -483,7 +486,7 @@ def test_click_counts_if_answer_arrives_during_press(page: Page, monkeypatch: py
         expect(page.locator(f"{TAB} .chip")).to_have_count(3)
         press(f"{TAB} .steps button:has-text('Undo')")
         expect(page.locator(f"{TAB} .chip")).to_have_count(4)
-        press(f"{TAB} .source-word.mask")  # a second click takes the mask away
+        press(f"{TAB} .source-word.mask")  # a second click removes the mask
         expect(page.locator(f"{TAB} .chip")).to_have_count(3)
         press(f"{TAB} .kinds [data-kind=encoder]")
         assert state(page, "kind") == "encoder"
@@ -522,7 +525,7 @@ def test_permalink_with_invalid_interventions_ignores_them(visit: Visit) -> None
     for changes in ('[{"action":"drag","kind":"cross","layer":0}]', '[{"action":"remove","kind":"x"}]', "{}"):
         expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
         assert chips(page) == []
-        for address in (known, changes):  # from one that makes sense to one that makes none
+        for address in (known, changes):  # from a sensible sentence to a nonsensical one
             page.evaluate("(changes) => { location.hash = `#tab=whatif&interventions=${changes}`; }", address)
             expect(page.locator(f"{TAB} .chip")).to_have_count(1 if address == known else 0)
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()

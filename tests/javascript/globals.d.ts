@@ -1,6 +1,6 @@
-// What the page has beside its modules.
+// Globals of the page, in addition to its modules.
 
-/** Words, colours and versions of files: they come with the modules. */
+/** Phrases, colours and file versions, loaded with the modules. */
 declare var headlightTables: {
   words: Record<string, Record<string, string>>;
   theme: Record<string, any>;
@@ -8,16 +8,18 @@ declare var headlightTables: {
   squares: [number, number][];
   versions: Record<string, string>;
 };
-/** All modules that have come, by their paths. */
+/** All loaded modules by path. */
 declare var headlightModules: Record<string, any>;
-/** In a saved page: what it shows. */
+/** The data of a saved page; undefined if the page has a server. */
 declare var headlightData: any;
-/** On a page that a server serves: what Gradio says of it. */
-declare var gradio_config: any;
+/** On a page without a server: the engine, the models and the widgets. */
+declare var headlightSite: any;
+/** In the service worker of such a page: its files. */
+declare var headlightFiles: { version: string; first: string[] };
 declare var Plotly: any;
-/** What `setTimeout` returns. */
+/** The return type of `setTimeout`. */
 type Timer = ReturnType<typeof setTimeout>;
-/** Events by which one widget asks another. */
+/** Events between widgets. */
 interface WindowEventMap {
   'headlight-hub': CustomEvent<{ again: boolean }>;
   'headlight-link': CustomEvent<null>;

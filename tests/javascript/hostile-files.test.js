@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { parseFile } = await import('../../viz/widgets/recording/parse-file.js');
-const { MOST_CHARACTERS, MOST_WEIGHTS, parseNpy } = await import('../../viz/widgets/recording/npz.js');
+const { MAX_CHARACTERS, MAX_WEIGHTS, parseNpy } = await import('../../viz/widgets/recording/npz.js');
 
 const latin = (text) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 const json = (values) => new File([JSON.stringify(values)], 'own.json');
@@ -111,12 +111,12 @@ test('more than can be shown is rejected before it is read', async () => {
   });
   await rejects(json({ cross: [[[Array(5000).fill(0)]]] }), 'many_tokens', { kind: 'cross', count: 5000, limit: 4096 });
   await rejects(json({ cross: [[Array(5000).fill([1])]] }), 'many_tokens', { kind: 'cross', count: 5000, limit: 4096 });
-  const many = npy('<f2', `(${MOST_WEIGHTS + 1},)`, new Uint8Array(2 * MOST_WEIGHTS + 2));
+  const many = npy('<f2', `(${MAX_WEIGHTS + 1},)`, new Uint8Array(2 * MAX_WEIGHTS + 2));
   await rejects(npz([['self.npy', many]]), 'too_many', { limit: 8 });
 });
 
 test('long texts are rejected before they are split', async () => {
-  const letters = new Uint8Array(MOST_CHARACTERS + 1).fill(97);
+  const letters = new Uint8Array(MAX_CHARACTERS + 1).fill(97);
   await rejects(
     npz([
       ['self.npy', map],
@@ -141,6 +141,6 @@ test('long texts are rejected before they are split', async () => {
       ],
     ],
   ];
-  await rejects(json({ self, tokens: ['a', 'b'.repeat(MOST_CHARACTERS)] }), 'long_texts', { limit: 4 });
-  await rejects(json({ self, tokens: ['a', 'b'], source: 'b'.repeat(MOST_CHARACTERS) }), 'long_texts', { limit: 4 });
+  await rejects(json({ self, tokens: ['a', 'b'.repeat(MAX_CHARACTERS)] }), 'long_texts', { limit: 4 });
+  await rejects(json({ self, tokens: ['a', 'b'], source: 'b'.repeat(MAX_CHARACTERS) }), 'long_texts', { limit: 4 });
 });

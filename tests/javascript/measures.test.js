@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { answered, letterOf } from './setup.js';
+import { answered, encodeWeight } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { measureNames, listMeasures, measureScale } = await import('../../viz/widgets/parts/measures.js');
@@ -57,7 +57,7 @@ test('every measure of the server is decoded with all displayed decimals', () =>
 });
 
 test('shares are shown as they are, other measures relative to the maximum of the kind', () => {
-  const measures = { cross: { peak: ['share', 1, `${letterOf(0.5)} `], distance: ['tokens', 10, letterOf(0.1) + letterOf(0.2)] } };
+  const measures = { cross: { peak: ['share', 1, `${encodeWeight(0.5)} `], distance: ['tokens', 10, encodeWeight(0.1) + encodeWeight(0.2)] } };
   const [maps, layers] = [[[[1]], [[1]]], 1];
   const translation = new Translation({ ...answered({ sources: ['a'], targets: ['b'], maps, layers }), measures });
   const [[first, second]] = listMeasures(translation, 'cross');
@@ -75,7 +75,7 @@ test('shares are shown as they are, other measures relative to the maximum of th
 
 test('an answer without measures (an older or a transposed one) shows none', () => {
   const values = answered({ sources: ['a'], targets: ['b'], maps: [[[1]]] });
-  const measures = { cross: { peak: ['share', 1, letterOf(1)] } };
+  const measures = { cross: { peak: ['share', 1, encodeWeight(1)] } };
   for (const translation of [new Translation(values), transposedTranslation(new Translation({ ...values, measures }))]) {
     assert.deepEqual(measureNames(translation, 'cross'), []);
     assert.deepEqual(listMeasures(translation, 'cross'), [[{}]]);

@@ -369,6 +369,8 @@ declare module 'messages' {
       hear: (message: Streams[Name]) => void,
       signal?: AbortSignal,
     ): Promise<void>;
+    account_heads: Call<any>;
+    account_keys: Call<any>;
     account_word: Call<any>;
     begin_training: Call<any>;
     changed_translation: Call<any>;

@@ -54,7 +54,7 @@ test('a recording has the interface of a translation, and masked cells are NaN',
   const maps = new RecordingSource(recording);
   assert.deepEqual(maps.kinds, ['self']);
   assert.equal(maps.headName({ layer: 0, head: 1 }), 'Layer 5 · Head 2');
-  assert.equal(maps.shownCaption({ kind: 'self', layer: 0, head: 1 })[0], 'A row covers about 1.0 tokens.');
+  assert.equal(maps.captionElements({ kind: 'self', layer: 0, head: 1 })[0], 'A row covers about 1.0 tokens.');
   const [side, ...others] = maps.sentences('self', EVERYTHING);
   assert.deepEqual([side.side, side.tokens.map(({ label }) => label), others.length], ['source', ['a', 'b', 'c'], 0]);
 });

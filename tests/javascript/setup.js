@@ -15,7 +15,7 @@ const ends = [2];
 for (const code of cells.slice(1, -1)) ends.push(2 * values[code] - ends.at(-1));
 
 /** The letter of a weight, as the server would send it: that of the cell in which it lies. */
-export function letterOf(weight) {
+export function encodeWeight(weight) {
   const at = ends.findIndex((end) => weight * LEVEL_OF_ONE < end);
   return every[cells.at(at)];
 }
@@ -30,7 +30,7 @@ export function answered({ sources, targets, maps, layers = 1 }) {
       return { label, word, start: [...text.slice(0, start)].length, end: [...text.slice(0, at)].length, special: label.startsWith('<') };
     });
   };
-  const letters = maps.flat(2).map(letterOf).join('');
+  const letters = maps.flat(2).map(encodeWeight).join('');
   const shape = [layers, maps.length / layers, targets.length, sources.length];
   const [sourceText, text] = [sources.join(' '), targets.join(' ')];
   return {

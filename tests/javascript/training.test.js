@@ -31,10 +31,10 @@ const soon = () => new Promise((done) => setImmediate(done));
 test('Train, Stop, Train stops only the first run', async () => {
   const { requests, calls, answers } = server();
   const run = new TrainingRun(calls, () => {});
-  const first = run.begin({});
+  const first = run.start({});
   await soon();
   run.stop(); // its id is not known yet
-  const second = run.begin({});
+  const second = run.start({});
   await soon();
   assert.deepEqual(requests, ['begin']); // the server receives them in this order
   answers[0].answer({ run: 'one' });
@@ -49,12 +49,12 @@ test('Train, Stop, Train stops only the first run', async () => {
 test('a run stopped twice while starting, and one that failed to start, do not block the next', async () => {
   const { requests, calls, answers } = server();
   const run = new TrainingRun(calls, () => {});
-  const failed = run.begin({});
+  const failed = run.start({});
   await soon();
   run.stop();
-  const stoppedRun = run.begin({}); // never requested, because it is stopped first
+  const stoppedRun = run.start({}); // never requested, because it is stopped first
   run.stop();
-  const last = run.begin({});
+  const last = run.start({});
   answers[0].fail(new Error('no way'));
   await Promise.all([failed, stoppedRun]);
   await soon();
@@ -80,12 +80,12 @@ test('a full queue is reported and retried; a stopped run is not retried and doe
     stop: async () => ({}),
   };
   const run = new TrainingRun(calls, () => {});
-  const first = run.begin({});
+  const first = run.start({});
   while (!run.full) await soon();
   assert.deepEqual([run.phase, run.full.includes('32'), run.error], ['waiting', true, '']);
   assert.deepEqual(notices, []); // the step shows it
   run.stop();
-  await run.begin({}); // immediately, without the 40 seconds of the first run
+  await run.start({}); // immediately, without the 40 seconds of the first run
   await first;
   assert.deepEqual([run.phase, run.full, run.error, begins.length], ['over', '', '', 2]);
   assert.ok(begins[1] - begins[0] < 5000);

@@ -122,7 +122,7 @@ test('invalid changes in a link are ignored', () => {
 });
 
 /** A sentence of words split into tokens, with one uniform map. */
-function sentenceOf(words) {
+function makeTranslation(words) {
   const sources = words.flat();
   const sent = answered({ sources, targets: ['x', '</s>'], maps: [[sources, sources].map((row) => row.map(() => 1 / row.length))] });
   let place = 0;
@@ -133,7 +133,7 @@ function sentenceOf(words) {
 test('maps are subtracted only if their axes are the same words, and swapped words are named', () => {
   const options = { words: false, special: true, rescale: false };
   const place = { kind: 'cross', layer: 0, head: 0 };
-  const before = sentenceOf([['Der'], ['Hund'], ['bellt']]);
+  const before = makeTranslation([['Der'], ['Hund'], ['bellt']]);
   const pair = (after, ...actions) =>
     comparablePair(
       { before, held: after },
@@ -141,14 +141,14 @@ test('maps are subtracted only if their axes are the same words, and swapped wor
       options,
       actions.map((action) => ({ action })),
     );
-  assert.deepEqual(pair(sentenceOf([['Der'], ['Hund'], ['bellt']]), 'remove').swapped, []);
-  const swap = pair(sentenceOf([['Der'], ['Kater'], ['bellt']]), 'swap');
+  assert.deepEqual(pair(makeTranslation([['Der'], ['Hund'], ['bellt']]), 'remove').swapped, []);
+  const swap = pair(makeTranslation([['Der'], ['Kater'], ['bellt']]), 'swap');
   assert.deepEqual([swap.swapped, swap.words], [[['Hund', 'Kater']], false]);
-  const longer = pair(sentenceOf([['Der'], ['Ka', 'ter'], ['bellt']]), 'swap');
+  const longer = pair(makeTranslation([['Der'], ['Ka', 'ter'], ['bellt']]), 'swap');
   assert.deepEqual([longer.swapped.length, longer.words], [1, true]);
-  assert.equal(pair(sentenceOf([['Der'], ['bellt']]), 'erase'), null);
-  assert.equal(pair(sentenceOf([['Der'], ['bellt'], ['laut']]), 'erase', 'swap'), null, 'equally many words, but different ones');
-  assert.equal(pair(sentenceOf([['Hund'], ['bellt'], ['laut']]), 'swap'), null, 'more words differ than were swapped');
+  assert.equal(pair(makeTranslation([['Der'], ['bellt']]), 'erase'), null);
+  assert.equal(pair(makeTranslation([['Der'], ['bellt'], ['laut']]), 'erase', 'swap'), null, 'equally many words, but different ones');
+  assert.equal(pair(makeTranslation([['Hund'], ['bellt'], ['laut']]), 'swap'), null, 'more words differ than were swapped');
 });
 
 test('a moved weight keeps the proportions of its row, which sums to one', () => {

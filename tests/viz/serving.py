@@ -14,12 +14,13 @@ import gradio as gr
 import httpx
 from anyio import CapacityLimiter
 
+from headlight.viz.api.api_blocks import ApiBlocks
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.middleware import app_kwargs
 from headlight.viz.server.gradio_queue import install_queue
 from headlight.viz.service.service import Service
 
-# What Gradio's own code is warned of while it counts its queue and starts its server.
+# Warnings that Gradio's own code causes.
 GRADIO_WARNS = (
     ".*no_silent_downcasting.*:pandas.errors.Pandas4Warning",
     "The copy keyword is deprecated:pandas.errors.Pandas4Warning",
@@ -39,12 +40,12 @@ LEAKS = (
 
 
 class Answer(NamedTuple):
-    """What came back, at once or as an event."""
+    """A response, or an event of a stream."""
 
     status: int
-    values: Any  # the answer, or the error's object
-    error: str  # its sentence; empty where there is an answer
-    text: str  # every word of it
+    values: Any  # the result, or the error as an object
+    error: str  # message of the error; empty if there is none
+    text: str  # the complete response
 
 
 class Server:
@@ -55,9 +56,9 @@ class Server:
         self.client = httpx.Client(base_url=f"{url}gradio_api/", timeout=60)
 
     def post(self, path: str, body: Any = None, *, content: Any = None, headers: Any = None) -> Answer:
-        """One request; where it is queued, its answer is fetched, too."""
+        """Send a request. If it is queued, also fetch its result."""
         if content is None:
-            content = json.dumps(body).encode()  # half a character as an escape, as browsers send it
+            content = json.dumps(body).encode()  # half a surrogate pair as an escape, as browsers send it
         reply = self.client.post(path, content=content, headers={"content-type": "application/json"} | (headers or {}))
         if reply.status_code != 200:
             values = reply.json()
@@ -72,21 +73,20 @@ class Server:
         return Answer(200, values[0], "", events)
 
     def call(self, name: str, *data: Any) -> Answer:
-        """An endpoint with its arguments in their order."""
+        """Call an endpoint with positional arguments."""
         return self.post(f"call/{name}", {"data": list(data)})
 
 
 async def launched(service: Service) -> tuple[gr.Blocks, str]:
     """A page with the endpoints, a queued event and one that is not. In a loop: outside, Gradio leaves some open."""
-    page: gr.Blocks
-    with gr.Blocks(analytics_enabled=False) as page:
+    with ApiBlocks(analytics_enabled=False) as page:
         gr.Markdown("Headlight")
         box = gr.Textbox()
         box.submit(lambda text, more: text, [box, box], box, api_name="inside", api_visibility="private")
         box.blur(lambda text: text, box, box, queue=False, api_name="at_once", api_visibility="private")
         register_api(service, CapacityLimiter(40))
     install_queue(page, service.line)
-    with socket.socket() as free:  # tests run side by side, and all would try the same ports
+    with socket.socket() as free:  # tests run in parallel, and all would try the same ports
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     kwargs = app_kwargs(service.settings, page)
@@ -96,7 +96,7 @@ async def launched(service: Service) -> tuple[gr.Blocks, str]:
 
 @contextmanager
 def served(service: Service) -> Iterator[Server]:
-    """The endpoints of a service, behind the door, on a free port."""
+    """Serve the endpoints of a service with the middleware on a free port."""
     logging.getLogger("httpx").setLevel(logging.WARNING)
     page, url = asyncio.run(launched(service))
     server = Server(url)
@@ -108,5 +108,5 @@ def served(service: Service) -> Iterator[Server]:
 
 
 def assert_clean(text: str) -> None:
-    """Nothing of the inside is in it."""
+    """Check that a text reveals no internals."""
     assert [leak for leak in LEAKS if leak in text] == []

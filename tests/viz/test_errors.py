@@ -31,14 +31,14 @@ from tests.tiny import tiny_translator
 def test_every_model_error_has_phrase(options: dict[str, Any], field: str, word: str, values: dict[str, Any]) -> None:
     with pytest.raises(ModelError) as caught:
         tiny_translator().translate(**options)
-    said = to_page_error(caught.value)
-    assert (said.field, said.word) == (field, word)
-    assert values.items() <= said.values.items()
+    page_error = to_page_error(caught.value)
+    assert (page_error.field, page_error.word) == (field, word)
+    assert values.items() <= page_error.values.items()
 
 
 def test_errors_do_not_reveal_paths() -> None:
-    said = to_page_error(CheckpointError("/home/somebody/models/x: model.safetensors is cut short."), model="x")
-    assert (said.word, "/home" in str(said), '"x"' in str(said)) == ("model_cannot_load", False, True)
+    page_error = to_page_error(CheckpointError("/home/somebody/models/x: model.safetensors is cut short."), model="x")
+    assert (page_error.word, "/home" in str(page_error), '"x"' in str(page_error)) == ("model_cannot_load", False, True)
     assert (to_page_error(NoMemoryError("/home/x")).word, "/home" in str(to_page_error(NoMemoryError("/home/x")))) == (
         "no_memory",
         False,

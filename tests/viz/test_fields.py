@@ -69,12 +69,12 @@ SELECTED = {row.name for row in SELECTION_FIELDS}
 
 
 def check(values: Any) -> tuple[TranslationRequest, Selection]:
-    """Values of both kinds, each checked as what it is."""
+    """Parse the values of a request and of a selection."""
     if not isinstance(values, dict):
         return parse_request(values, LIMITS), Selection()
     looks = {name: value for name, value in values.items() if name in SELECTED}
-    asked = {name: value for name, value in values.items() if name not in SELECTED}
-    return parse_request(asked, LIMITS), parse_selection(looks, LIMITS)
+    request_values = {name: value for name, value in values.items() if name not in SELECTED}
+    return parse_request(request_values, LIMITS), parse_selection(looks, LIMITS)
 
 
 CHANGES = (
@@ -139,7 +139,7 @@ def selections(draw: st.DrawFn) -> Selection:
 
 
 def sent(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
-    """What a browser sends: by names, pairs as lists."""
+    """Convert to the format of browsers: values by name, pairs as lists."""
     return {name: list(each) if isinstance(each := values[name], tuple) else each for name in names}
 
 
@@ -154,7 +154,7 @@ def test_requests_and_selections_roundtrip(request: TranslationRequest, chosen: 
 
 def test_table_has_every_request_field_once() -> None:
     records = {each.name for record in (TranslationRequest, DecodingOptions) for each in fields(record)}
-    inside = {"options", "capture", "alternatives"}  # asked for by code alone
+    inside = {"options", "capture", "alternatives"}  # used only by code
     names = [row.name for row in (*REQUEST_FIELDS, *SELECTION_FIELDS)]
     assert len(names) == len(set(names))
     assert {row.name for row in REQUEST_FIELDS} == records - inside
@@ -179,16 +179,16 @@ def test_positional_arguments_keep_order() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_field_has_phrases(language: str) -> None:
-    said = phrases(language)
+    table = phrases(language)
     for row in REQUEST_FIELDS:
-        assert not row.on_page or {f"option_{row.name}", f"field_{row.name}"} <= set(said), row.name
+        assert not row.on_page or {f"option_{row.name}", f"field_{row.name}"} <= set(table), row.name
     for row in SELECTION_FIELDS:
         choices = browser_row(row.name).get("choices", ())
-        assert not row.on_page or f"tool_{row.name}" in said, row.name
-        assert not row.on_page or {f"{row.name}_{choice}" for choice in choices} <= set(said), row.name
+        assert not row.on_page or f"tool_{row.name}" in table, row.name
+        assert not row.on_page or {f"{row.name}_{choice}" for choice in choices} <= set(table), row.name
     for endpoint in ENDPOINT_NAMES:
-        assert {f"api_{endpoint}", f"api_{endpoint}_returns"} <= set(said)
-        assert {f"api_{row.name}" for row in parameters(endpoint)} <= set(said)
+        assert {f"api_{endpoint}", f"api_{endpoint}_returns"} <= set(table)
+        assert {f"api_{row.name}" for row in parameters(endpoint)} <= set(table)
 
 
 def browser_row(name: str) -> dict[str, Any]:
@@ -198,10 +198,10 @@ def browser_row(name: str) -> dict[str, Any]:
 def test_browser_fields_have_limits_and_choices() -> None:
     assert json.loads(json.dumps(browser_fields())) == json.loads(json.dumps(browser_fields(), allow_nan=False))
     beam = next(row for row in OPTIONS if row.name == "beam_size")
-    assert (browser_row("beam_size")["high"], beam.as_json(LIMITS)["high"]) == (64, 7)  # without settings, of any page
+    assert (browser_row("beam_size")["high"], beam.as_json(LIMITS)["high"]) == (64, 7)  # without settings: on any page
     assert browser_row("palette")["choices"] == PALETTES
     assert browser_row("pinned")["head"]["merged"] == ("mean", "max")
-    assert browser_row("text").keys().isdisjoint({"longest"})  # the server says how long
+    assert browser_row("text").keys().isdisjoint({"longest"})  # the server sends the limit
 
 
 @pytest.mark.parametrize("widest", [2, 7])
@@ -320,8 +320,8 @@ def test_requests_and_settings_import_neither_torch_nor_gradio(name: str) -> Non
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_length_error_agrees_with_field_number(language: str) -> None:
-    said = phrases(language)["error_too_long"].format(
+    message = phrases(language)["error_too_long"].format(
         name=phrases(language)["field_interventions"], given=636, limit=500
     )
-    assert re.match(r"(The changes: |改动：)", said)
-    assert {"636", "500"} <= set(re.findall(r"\d+", said))
+    assert re.match(r"(The changes: |改动：)", message)
+    assert {"636", "500"} <= set(re.findall(r"\d+", message))

@@ -27,7 +27,7 @@ NAMED = {"amp": "&", "lt": "<", "gt": ">", "nbsp": "\u00a0", "times": "×", "plu
 
 
 def shown_by_plotly(text: str) -> str:
-    """What plotly.js makes of a text without tags: entities decoded, once."""
+    """The text that plotly.js displays for a label without tags: entities are decoded once."""
 
     def decode(match: re.Match[str]) -> str:
         name = match[1]
@@ -39,12 +39,12 @@ def shown_by_plotly(text: str) -> str:
 
 
 def pieces(*texts: str, word: int | None = 0, special: bool = False) -> tuple[Token, ...]:
-    """Tokens that touch each other."""
-    place, found = 0, []
+    """Adjacent tokens."""
+    place, tokens = 0, []
     for text in texts:
-        found.append(Token(text, 1, place, place + len(text), word=word, special=special))
+        tokens.append(Token(text, 1, place, place + len(text), word=word, special=special))
         place += len(text)
-    return tuple(found)
+    return tuple(tokens)
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *SCRIPTS])
@@ -60,7 +60,7 @@ def test_plotly_markup_is_escaped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "displayed_text"),
     [
         (" ", "␣"),
         ("  ", "␣␣"),
@@ -85,14 +85,14 @@ def test_plotly_markup_is_escaped() -> None:
         ("\ufffd", "\ufffd"),
     ],
 )
-def test_invisible_characters_have_symbols(text: str, shown: str) -> None:
-    assert make_visible(text) == shown
+def test_invisible_characters_have_symbols(text: str, displayed_text: str) -> None:
+    assert make_visible(text) == displayed_text
 
 
 def test_continuation_pieces_have_dot() -> None:
-    found = token_labels(pieces("trans", "lat", "ing"))
-    assert [label.text for label in found] == ["trans", "·lat", "·ing"]
-    assert [label.continues_word for label in found] == [False, True, True]
+    labels = token_labels(pieces("trans", "lat", "ing"))
+    assert [label.text for label in labels] == ["trans", "·lat", "·ing"]
+    assert [label.continues_word for label in labels] == [False, True, True]
 
 
 def test_token_after_space_has_no_dot() -> None:
@@ -117,10 +117,10 @@ def test_adjacent_word_has_no_dot() -> None:
 
 @pytest.mark.parametrize("texts", [("翻译", "程序"), ("たべ", "る"), ("한국", "어")])
 def test_chinese_characters_have_no_dot(texts: tuple[str, str]) -> None:
-    found = token_labels(pieces(*texts))
-    assert [label.text for label in found] == list(texts)
-    assert all(label.is_vertical for label in found)
-    assert found[1].continues_word
+    labels = token_labels(pieces(*texts))
+    assert [label.text for label in labels] == list(texts)
+    assert all(label.is_vertical for label in labels)
+    assert labels[1].continues_word
 
 
 def test_special_tokens_are_never_adjacent() -> None:
@@ -131,10 +131,10 @@ def test_special_tokens_are_never_adjacent() -> None:
 
 def test_split_character_is_shown_once() -> None:
     tokens = tuple(Token("翻", number, 4, 5, word=1, piece=number, pieces=3) for number in range(3))
-    found = token_labels(tokens)
-    assert [label.text for label in found] == ["翻", "翻 2/3", "翻 3/3"]
-    assert [label.full for label in found] == ["翻", "翻 2/3", "翻 3/3"]
-    assert [label.continues_word for label in found] == [False, True, True]
+    labels = token_labels(tokens)
+    assert [label.text for label in labels] == ["翻", "翻 2/3", "翻 3/3"]
+    assert [label.full for label in labels] == ["翻", "翻 2/3", "翻 3/3"]
+    assert [label.continues_word for label in labels] == [False, True, True]
 
 
 def test_long_labels_are_truncated_with_full_text_kept() -> None:

@@ -25,9 +25,9 @@ from tests.viz.backends.real_cluster import PATIENCE, free_port, started_from
 
 @contextmanager
 def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command's process, and the address that it named."""
-    for attempt in range(5):  # on a busy machine Ray's own processes give each other up
-        folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short: names of sockets have 107 letters at most
+    """Start the command; yield its process and the printed address."""
+    for attempt in range(5):  # on a busy machine, Ray's processes time out
+        folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short, because socket paths have at most 107 characters
         own = {"PYTHONPATH": python_path(), "RAY_TMPDIR": str(folder)}
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         command = [sys.executable, "-m", "headlight", "serve", "--cluster", "--replicas", "1"]
@@ -40,19 +40,19 @@ def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
         )
         try:
             assert process.stdout is not None
-            said = process.stdout.readline()
-            if not said:
+            line = process.stdout.readline()
+            if not line:
                 why = process.communicate(timeout=PATIENCE)[1]
                 assert "Ray does not start on this machine" in why
                 assert attempt < 4, why
                 continue
-            address = said.split()[-1]
-            shown = f"HEADLIGHT_BACKEND=ray HEADLIGHT_RAY_ADDRESS={address} headlight run\n"
-            assert process.stdout.readline() == shown
+            address = line.split()[-1]
+            command_line = f"HEADLIGHT_BACKEND=ray HEADLIGHT_RAY_ADDRESS={address} headlight run\n"
+            assert process.stdout.readline() == command_line
             yield process, address
             return
         finally:
-            for number in started_from(folder):  # nothing of it stays, whatever has happened
+            for number in started_from(folder):  # stop all processes, also after an error
                 with suppress(ProcessLookupError):
                     os.kill(number, signal.SIGKILL)
             process.kill()
@@ -67,9 +67,9 @@ def test_cluster_stops_quietly_with_all_processes(number: signal.Signals) -> Non
     with served() as (process, address):
         assert httpx.get(f"{address}/-/routes", timeout=PATIENCE).json() == {"/": "headlight"}
         process.send_signal(number)
-        said, logged = process.communicate(timeout=PATIENCE)
+        output, logged = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, logged
-        assert said == ""
+        assert output == ""
         assert "Traceback" not in logged
         assert "Error" not in logged
         with pytest.raises(httpx.ConnectError):
@@ -78,10 +78,10 @@ def test_cluster_stops_quietly_with_all_processes(number: signal.Signals) -> Non
 
 def test_ray_start_failure_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def init(**options: object) -> None:
-        raise Exception("The node timed out.")  # as Ray does
+        raise Exception("The node timed out.")
 
     for name in ("RAY_USAGE_STATS_ENABLED", "PYTHONPATH"):
-        monkeypatch.setenv(name, "")  # so that both are put back
+        monkeypatch.setenv(name, "")  # so that both are restored
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init, __path__=[]))
     monkeypatch.setitem(sys.modules, "ray.serve", SimpleNamespace())
     with pytest.raises(CommandError, match=r"^Ray does not start on this machine: The node timed out\. If"):

@@ -30,7 +30,7 @@ def test_empty_environment_gives_defaults() -> None:
 
 
 def test_all_settings_are_read(tmp_path: Path) -> None:
-    given = {
+    environ = {
         "HEADLIGHT_MODEL": "toy",
         "HEADLIGHT_MAX_CHARACTERS": "211",
         "HEADLIGHT_MAX_TOKENS": "31",
@@ -57,7 +57,7 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
         "HEADLIGHT_ALLOWED_HOSTS": "me.example",
         "HEADLIGHT_FRAMES": "https://me.example:81/, https://you.example",
     }
-    assert read_settings(given) == Settings(
+    assert read_settings(environ) == Settings(
         model="toy",
         max_characters=211,
         max_tokens=31,
@@ -84,7 +84,7 @@ def test_all_settings_are_read(tmp_path: Path) -> None:
         allowed_hosts=("me.example",),
         frames=("https://me.example:81", "https://you.example"),
     )
-    assert {setting.name for setting in SETTINGS} == set(given)
+    assert {setting.name for setting in SETTINGS} == set(environ)
 
 
 def test_environment_is_read_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +172,7 @@ def test_every_setting_has_a_meaning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "models"),
+    ("environ", "models"),
     [
         ({}, (*LISTED, ANY_MODEL)),
         ({"SPACE_ID": "me/headlight"}, LISTED),
@@ -194,8 +194,8 @@ def test_every_setting_has_a_meaning() -> None:
         ({"HEADLIGHT_HOST": "0.0.0.0", "HEADLIGHT_MODELS": "*"}, (*LISTED, ANY_MODEL)),  # noqa: S104
     ],
 )
-def test_public_page_allows_only_listed_models(given: dict[str, str], models: tuple[str, ...]) -> None:
-    assert read_settings(given).models == models
+def test_public_page_allows_only_listed_models(environ: dict[str, str], models: tuple[str, ...]) -> None:
+    assert read_settings(environ).models == models
 
 
 def test_list_has_both_directions_with_sizes() -> None:
@@ -212,7 +212,7 @@ def test_list_has_both_directions_with_sizes() -> None:
         assert len(each["languages"]) < 2 or 250e6 < each["bytes"] < 350e6
     ids = [each["id"] for each in listed]
     assert len(set(ids)) == len(ids)
-    assert "Helsinki-NLP/opus-mt-en-jap" not in ids  # learnt from the Bible alone
+    assert "Helsinki-NLP/opus-mt-en-jap" not in ids  # trained only on the Bible
 
 
 def test_documented_families_are_listed() -> None:
@@ -225,7 +225,7 @@ def test_documented_families_are_listed() -> None:
         assert promised in promises
         assert any(named in each for each in sizes), promised
     assert max(sizes.values()) < MAX_MEGABYTES * 1_000_000
-    # Float32: about as many bytes as four times the parameters that the makers state.
+    # Float32: about four bytes per parameter in the model cards.
     for name, millions in (
         ("facebook/nllb-200-distilled-600M", 615), ("facebook/m2m100_418M", 484), ("alirezamsh/small100", 333),
         ("google-t5/t5-small", 60.5), ("google-t5/t5-base", 223),
@@ -237,10 +237,10 @@ def test_documented_families_are_listed() -> None:
 
 @pytest.mark.parametrize("host", ["999.1.1.1", "a b", "192.0.2.1", "http://127.0.0.1", "x" * 300, "fe80::zz", "ü" * 70])
 def test_invalid_host_is_reported_in_one_line(host: str) -> None:
-    with pytest.raises(SettingsError, match="HEADLIGHT_HOST") as told:
+    with pytest.raises(SettingsError, match="HEADLIGHT_HOST") as error_info:
         check_can_bind(Settings(host=host))
-    assert "\n" not in str(told.value)
-    assert len(str(told.value)) < 260
+    assert "\n" not in str(error_info.value)
+    assert len(str(error_info.value)) < 260
 
 
 @pytest.mark.parametrize("host", [None, "localhost", "127.0.0.1", "[::1]", "::1"])

@@ -72,8 +72,8 @@ def test_difference_scale_is_neutral_at_centre(theme: Theme) -> None:
     distances = [abs(luminance(colour) - luminance(theme.ground)) for colour in scale]
     assert distances.index(min(distances)) == 16
     red, blue = (lambda colour: int(colour[1:3], 16)), (lambda colour: int(colour[5:7], 16))
-    assert red(scale[4]) > blue(scale[4])  # orange where B is more
-    assert red(scale[28]) < blue(scale[28])  # blue where A is more
+    assert red(scale[4]) > blue(scale[4])  # orange if B is larger
+    assert red(scale[28]) < blue(scale[28])  # blue if A is larger
 
 
 @BOTH

@@ -26,14 +26,14 @@ PLACES = re.compile(r"\{(\w+)\}")
 
 
 def asked_for() -> set[str]:
-    """The keys, and the beginnings of keys, that our modules name."""
-    found = set()
+    """The keys and prefixes of keys in our modules."""
+    keys = set()
     for path in WIDGETS.rglob("*.js"):
         source = path.read_text(encoding="utf-8")
-        found |= {match["key"] for match in CALL.finditer(source)}
+        keys |= {match["key"] for match in CALL.finditer(source)}
         for match in CHOICE.finditer(source):
-            found |= set(re.findall(r"[?:]\s*'(\w+)'", match["inside"]))
-    return found
+            keys |= set(re.findall(r"[?:]\s*'(\w+)'", match["inside"]))
+    return keys
 
 
 def test_phrase_tables_have_same_keys() -> None:
@@ -56,20 +56,20 @@ def test_every_used_phrase_exists() -> None:
 
 
 def test_modules_contain_no_user_visible_text() -> None:
-    """Text reaches the page by `make(…, 'text')` or `textContent = 'text'`: none of it may be written out."""
+    """Text reaches the page by `make(…, 'text')` or `textContent = 'text'`: so no phrase may be a literal."""
     assigned = r"(?:textContent|placeholder|title|ariaLabel) = (['\"`])(?P<text>[^'\"`]*)\1"
     literal = re.compile(assigned + r"|make\('\w+', \{[^{}]*\}, '(?P<child>[^']*)'")
-    said = []
+    literals_in_calls = []
     for path in sorted(WIDGETS.rglob("*.js")):
         for match in literal.finditer(path.read_text(encoding="utf-8")):
             text = match["text"] or match["child"] or ""
             if VISIBLE.search(text.replace("Headlight", "")) and "${" not in text:
-                said.append(f"{path.name}: {text}")
-    assert not said
+                literals_in_calls.append(f"{path.name}: {text}")
+    assert not literals_in_calls
 
 
 def literals(path: Path) -> Iterator[str]:
-    """The texts of a source file: whole ones, and templates as regular expressions of what they may become."""
+    """The string literals of a source file; templates as regular expressions."""
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".js":
         yield from (re.escape(match["text"]) for match in re.finditer(r"(['\"])(?P<text>\w+)\1", source))
@@ -85,10 +85,10 @@ def literals(path: Path) -> Iterator[str]:
 
 
 def unused(keys: Iterable[str], sources: Iterable[Path], prefix: str = "", *, templates: bool = True) -> list[str]:
-    """The keys that no source names, whole or by a template that holds more than a few letters of its own."""
-    said = {text for path in sources for text in literals(path)}
-    said = {text for text in said if r"\w+" not in text or (templates and len(text.replace(r"\w+", "")) > 2)}
-    whole = re.compile("|".join(sorted(said)))
+    """Keys that occur in no source file, neither literally nor by a specific template."""
+    texts = {text for path in sources for text in literals(path)}
+    texts = {text for text in texts if r"\w+" not in text or (templates and len(text.replace(r"\w+", "")) > 2)}
+    whole = re.compile("|".join(sorted(texts)))
     return sorted(key for key in keys if not whole.fullmatch(key.removeprefix(prefix)))
 
 
@@ -106,9 +106,9 @@ def test_page_phrases_are_used() -> None:
 def test_lesson_phrases_belong_to_lessons() -> None:
     lessons = tuple(f"lesson_{lesson.name}_" for lesson in LESSONS)
     keys = [key for key in phrases() if key.startswith("lesson_") and not key.startswith(lessons)]
-    said = {text for path in modules() for text in literals(path)}
-    # "lesson_${lesson}_…" would match whatever begins so.
-    named = re.compile("|".join(sorted(text for text in said if not text.startswith(r"lesson_\w+_"))))
+    texts = {text for path in modules() for text in literals(path)}
+    # "lesson_${lesson}_…" would match any such key.
+    named = re.compile("|".join(sorted(text for text in texts if not text.startswith(r"lesson_\w+_"))))
     assert keys
     assert [key for key in keys if not named.fullmatch(key)] == []
 
@@ -118,7 +118,7 @@ def test_error_phrases_are_used() -> None:
     keys = [key for key in phrases() if key.startswith("error_") and not key.startswith("error_hub_")]
     assert (
         unused(set(keys) - {"error_unreachable"}, raised, "error_", templates=False) == []
-    )  # said where no server answers
+    )  # shown if no server responds
     assert unused(["error_nothing_at_all"], raised, "error_", templates=False) == ["error_nothing_at_all"]
     hub = [key for key in phrases() if key.startswith("error_hub_")]
     assert unused(hub, (VIZ.parent / "model" / "families" / "hub").rglob("*.py"), "error_hub_") == []
@@ -130,7 +130,7 @@ def test_figure_phrases_are_used_and_complete(figure: str) -> None:
     shared = [path for path in (VIZ / "figures").glob("*.py") if path.stem not in FIGURES]
     sources = [*own, *shared]
     if figure == "any":
-        # Kinds are keys, too.
+        # Names of kinds are keys, too.
         sources = [
             *(VIZ / "figures").glob("*.py"),
             *(VIZ.parent / "model" / name for name in ("intervention_records.py", "records.py")),
@@ -152,7 +152,7 @@ def test_every_tab_and_example_has_a_name() -> None:
 def test_every_measure_has_phrases_and_unit() -> None:
     for name, statistic in STATISTICS.items():
         assert {f"measure_{name}", f"measure_{name}_says"} <= set(phrases("en"))
-        assert statistic.unit == "share" or f"unit_{statistic.unit}" in phrases("en")  # a share has none
+        assert statistic.unit == "share" or f"unit_{statistic.unit}" in phrases("en")  # a share has no unit
 
 
 def test_values_are_filled_in() -> None:

@@ -17,7 +17,6 @@ import gradio as gr
 import numpy as np
 from anyio import CapacityLimiter
 from gradio import events
-from gradio.context import get_blocks_context
 
 from headlight.model.errors import ModelError
 from headlight.model.experiments.effects import EffectSummary, summarise_effects
@@ -40,7 +39,6 @@ from headlight.viz.request_fields import (
     parse_effect_fields,
     parse_selection,
 )
-from headlight.viz.server.gradio_internals import describe, function_named
 from headlight.viz.server.visitors import HAS_LEFT, VISITOR
 from headlight.viz.service.language_hints import hint_for_programs
 from headlight.viz.service.model_json import model_json
@@ -211,23 +209,12 @@ ENDPOINTS = {name: endpoint_signature(name) for name in ENDPOINT_NAMES}
 def register_api(service: Service, threads: CapacityLimiter) -> None:
     """Add the endpoints to the `gr.Blocks` that is being built."""
     endpoints = Endpoints(service)
-    blocks = get_blocks_context()
-    assert blocks is not None  # noqa: S101 - always called inside a `gr.Blocks`
     for name, signature in ENDPOINTS.items():
         events.api(
             wrap_endpoint(name, getattr(endpoints, name), signature, service.line, threads),
             api_name=name,
             concurrency_limit=None,  # the `RequestQueue` limits computations
         )
-        _describe(function_named(blocks, name), name)
-
-
-def _describe(added: Any, endpoint: str) -> None:
-    """Name and describe each argument in the API panel; Gradio names them "1st" to "11th"."""
-    for component, field in zip(added.inputs, parameters(endpoint), strict=True):
-        describe(component, field.name, additional_description=phrase(f"api_{field.name}"))
-    (result,) = added.outputs
-    describe(result, "result", description=phrase(f"api_{endpoint}_returns"))
 
 
 def wrap_endpoint(

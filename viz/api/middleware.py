@@ -11,8 +11,9 @@ import inspect
 import json
 import logging
 import re
-from collections.abc import Mapping
-from typing import Any, get_type_hints
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import gradio as gr
 from fastapi.exceptions import RequestValidationError
@@ -29,9 +30,10 @@ from headlight.viz.api.routes import is_served, request_path
 from headlight.viz.api.streams import error_event, stream_job, stream_session
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.server.call_routes import MAX_SESSION_CHARACTERS
+from headlight.viz.server.content_policy import SCRIPT_HASHES, content_policy
 from headlight.viz.server.event_stream import EVENT_STREAM_TYPE
-from headlight.viz.server.gradio_internals import function_named, is_expired_answer, is_unknown_function, page_functions
 from headlight.viz.server.gradio_queue import SubscriberQueue, find_queue
+from headlight.viz.server.page_config import PageFunction, page_functions
 from headlight.viz.server.static_files import FOLDER
 from headlight.viz.server.visitors import ADDRESS, PROGRAM, VISITOR, client_address
 from headlight.viz.service.request_queue import Visitor
@@ -60,19 +62,6 @@ CANNED_RESPONSES: dict[str, tuple[int, Any]] = {
     "/monitoring/summary": (200, {"functions": {}}),  # usage statistics are not public
     "/gradio_api/mcp/schema": (300, {"error": "No tools are served here."}),  # 200 means served, 404 is logged
 }
-INLINE = "'self' 'unsafe-inline'"  # Gradio inlines styles and its configuration
-CONTENT_SECURITY_POLICY = {
-    "default-src": "'self'",
-    "script-src": f"{INLINE} 'unsafe-eval'",  # Gradio compiles a widget's `js_on_load` and templates
-    "style-src": INLINE,
-    "img-src": "'self' data: blob:",  # images exported by Plotly
-    "font-src": "'self' data:",
-    "connect-src": "'self' data: blob:",
-    "worker-src": "'self' blob:",
-    "object-src": "'none'",
-    "base-uri": "'self'",
-    "form-action": "'self'",
-}
 
 LOG = logging.getLogger(__name__)
 
@@ -85,13 +74,12 @@ def app_kwargs(
     return {"middleware": [guard], "exception_handlers": {RequestValidationError: _field_error}}
 
 
-def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
+def response_headers(settings: Settings, script_hashes: Sequence[str] = ()) -> list[tuple[bytes, bytes]]:
     """Return the headers of every response: no MIME sniffing, no referrer to other sites, no content of other hosts."""
-    policy = CONTENT_SECURITY_POLICY | {"frame-ancestors": " ".join(("'self'", *settings.frames))}
     return [
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", b"same-origin"),
-        (b"content-security-policy", "; ".join(f"{name} {sources}" for name, sources in policy.items()).encode()),
+        (b"content-security-policy", content_policy(settings.frames, script_hashes)),
     ]
 
 
@@ -138,7 +126,6 @@ class RequestGuard:
         self.settings = settings
         self.max_bytes = settings.max_request_kb * 1000
         self.endpoints = endpoints
-        self.headers = response_headers(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward or reject a request."""
@@ -149,6 +136,7 @@ class RequestGuard:
                 await send({"type": "websocket.close"})  # before the handshake: status 403
             return
         started = streams = False
+        script_hashes: list[str] = []  # filled before the response starts
 
         async def send_with_headers(message: Message) -> None:
             nonlocal started, streams
@@ -157,22 +145,22 @@ class RequestGuard:
                     True,
                     dict(message["headers"]).get(b"content-type", b"").startswith(EVENT_STREAM_TYPE),
                 )
-                message = {**message, "headers": [*message["headers"], *self.headers, *cache_headers(message)]}
+                own_headers = response_headers(self.settings, script_hashes)
+                message = {**message, "headers": [*message["headers"], *own_headers, *cache_headers(message)]}
             await send(message)
 
         try:
-            await self._handle(scope, receive, send_with_headers)
+            await self._handle({**scope, SCRIPT_HASHES: script_hashes}, receive, send_with_headers)
         except ToolError as error:
             await JSONResponse(error.as_json())(scope, receive, send_with_headers)
         except PageError as error:
             await refuse(send_with_headers, error)
-        except Exception as error:
-            page_error = self._to_page_error(scope, error)
-            if page_error.word == "our_fault":
-                values = {"method": scope["method"]}  # the path may contain a session id
-                LOG.exception(
-                    "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": values}
-                )
+        except Exception:
+            page_error = PageError("data", "our_fault")
+            values = {"method": scope["method"]}  # the path may contain a session id
+            LOG.exception(
+                "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": values}
+            )
             if not started:
                 await refuse(send_with_headers, page_error)
             elif streams:  # send the error as an event; other responses can only be aborted
@@ -300,14 +288,14 @@ class RequestGuard:
                 if self.page is not None:  # unknown function, on which Gradio would fail
                     raise self._unknown_endpoint_error()
                 return data
-            if way and function.queue and name in self.endpoints:  # the call would bypass the queue
+            if way and function.is_queued and name in self.endpoints:  # the call would bypass the queue
                 raise PageError("data", "queued_endpoint", {"name": name})
-            if way and function.queue:
+            if way and function.is_queued:
                 raise self._unknown_endpoint_error()
-            name = str(function.api_name)
-            if name not in self.endpoints and len(data) < len(function.inputs) and not function.cancels:
-                raise PageError("data", "too_few_values", {"limit": len(function.inputs), "given": len(data)})
-            if gr.EventData in get_type_hints(function.fn).values() and not isinstance(values.get("event_data"), dict):
+            name = function.api_name
+            if name not in self.endpoints and len(data) < function.input_count and not function.cancels_others:
+                raise PageError("data", "too_few_values", {"limit": function.input_count, "given": len(data)})
+            if function.needs_event_data and not isinstance(values.get("event_data"), dict):
                 raise PageError("data", "wrong_field", {"name": "event_data"})
         if name not in self.endpoints:
             return data
@@ -320,20 +308,18 @@ class RequestGuard:
         if self.queue is not None:
             self.queue.admit(name, Visitor(scope[ADDRESS]))
 
-    def _function(self, name: str, index: Any) -> Any:
+    def _function(self, name: str, index: Any) -> PageFunction | None:
         """Return the function that Gradio will call, or `None`."""
-        return page_functions(self.page).get(index) if type(index) is int else function_named(self.page, name)
+        if type(index) is int:
+            return self._functions.get(index)
+        return next((function for function in self._functions.values() if function.api_name == name), None)
+
+    @cached_property
+    def _functions(self) -> dict[int, PageFunction]:
+        return page_functions(self.page)
 
     def _unknown_endpoint_error(self) -> PageError:
         return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
-
-    def _to_page_error(self, scope: Scope, error: Exception) -> PageError:
-        """Map an exception to a `PageError`. Gradio looks up functions and results without checking that they exist."""
-        if is_unknown_function(error) and (QUEUE.search(scope["path"]) or NAMED_CALL.search(scope["path"])):
-            return self._unknown_endpoint_error()
-        if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_expired_answer(error):
-            return PageError("data", "no_answer")
-        return PageError("data", "our_fault")
 
 
 def check_session(values: Any) -> None:

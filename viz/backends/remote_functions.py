@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from headlight.model.commands.heads import count_heads
 from headlight.model.experiments import queries
-from headlight.model.experiments.account import word_account
+from headlight.model.experiments.account import account_by_head, account_by_key, word_account
 from headlight.model.experiments.effects import (
     effect_maps,
     measured_effects,
@@ -46,6 +46,8 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             patched_shares,
             scan,
             word_account,
+            account_by_head,
+            account_by_key,
             score_parts,
             weight_without,
             effect_maps,
@@ -62,6 +64,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             translate_in_all_modes,
             queries.encoder_activations,
             queries.apply_output_projection,
+            queries.parameter_rows,
             queries.attribute_word,
             queries.encode_both_orders,
             queries.first_change,

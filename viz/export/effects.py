@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from headlight.model.experiments.effects import effect_maps
+from headlight.model.experiments.effects import LIKELIEST, effect_maps
 from headlight.model.measures.map_reduction import drop_special, mean_map, merge_words
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import AttentionMap, Translation, read_only
@@ -16,14 +16,22 @@ from headlight.viz.service.service import Service
 
 
 def shows_effects(selection: Selection) -> bool:
-    """Whether the selection shows effects. A maximum over heads has none, so it shows weights."""
+    """Whether the selection shows effects. Effects have no maximum over heads, so that view shows weights."""
     return selection.view == "effect" and selection.head != "max"
+
+
+def effects_suffix(selection: Selection) -> str:
+    """Return the part of a file name that describes its effects."""
+    return "-effects-on-lead" if selection.lead else "-effects"
 
 
 def effect_map(service: Service, translation: Translation, selection: Selection) -> AttentionMap:
     """Return the effects of the selected heads on the words of the rows, summed over heads and over merged tokens."""
     layers, heads = selected_heads(translation, selection)
-    maps: Float64Array = service.run_on_translator(translation.request.model, effect_maps, translation, selection.kind)
+    rival = LIKELIEST if selection.lead else None
+    maps: Float64Array = service.run_on_translator(
+        translation.request.model, effect_maps, translation, selection.kind, rival
+    )
     single = [translation.attention_map(selection.kind, layer, head) for layer in layers for head in heads]
     weights = maps[layers.start : layers.stop, heads.start : heads.stop].sum(axis=(0, 1)).astype(np.float32)
     result = replace(single[0] if len(single) == 1 else mean_map(single), weights=read_only(weights))

@@ -13,7 +13,7 @@ import pandas as pd
 from headlight.model.checkpoints.formats import escape_formula, to_json, to_npz
 from headlight.model.measures.map_reduction import drop_special, maximum, mean_map, merge_words
 from headlight.model.records import AttentionMap, Translation
-from headlight.viz.export.effects import effect_map, selected_heads, shows_effects
+from headlight.viz.export.effects import effect_map, effects_suffix, selected_heads, shows_effects
 from headlight.viz.export.pictures import map_figure, wall_figure
 from headlight.viz.export.standalone import standalone_page
 from headlight.viz.field_values import check_choice
@@ -165,5 +165,11 @@ def file_name(selection: Selection, form: str) -> str:
         for position in positions
         if position
     ]
-    suffix = "-effects" if shows_effects(selection) else "-lines" if selection.view == "lines" and form != "csv" else ""
+    suffix = (
+        effects_suffix(selection)
+        if shows_effects(selection)
+        else "-lines"
+        if selection.view == "lines" and form != "csv"
+        else ""
+    )
     return f"headlight-{selection.kind}-{'-and-'.join(names)}{suffix}.{form}"

@@ -60,7 +60,7 @@ def _for_print(figure: go.Figure, translation: Translation, selection: Selection
         phrase("picture_translation", language, text=_shorten(translation.text), model=make_visible(model)),
     )
     add_title_lines(figure, phrase(f"kind_{selection.kind}", language), lines)
-    figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no hover, and the texts are most of the size
+    figure.update_traces(hovertext=None, hoverinfo="skip")  # hover texts are useless in print, and most of the size
     return json.loads(figure.to_json())
 
 

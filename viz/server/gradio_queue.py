@@ -2,9 +2,9 @@
 
 Gradio starts every job it receives, so a client that submits jobs and reads no results would delay the rest. A session
 that has subscribed before is trusted with one job, which starts while the stream is still being opened: on a slow
-connection that takes as long as the answer. A job without a subscriber is held outside the queue for at most
-`RETENTION_SECONDS`. It is rejected at once if the buffer is full; held jobs are never evicted. This uses private parts
-of Gradio's queue, because the pinned version has no public interface for it.
+connection that takes as long as the answer. A job without a subscriber waits for at most `RETENTION_SECONDS` before its
+function is called. It is rejected at once if too many wait; waiting jobs are never evicted. This uses private parts of
+Gradio's queue, because the pinned version has no public interface for it.
 
 The result of a job started by `call/NAME` is fetched by job id and stored until then (`JobResults`).
 """
@@ -18,21 +18,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
 from gradio.queueing import Event, Queue
 
 from headlight.viz.errors import PageError
-from headlight.viz.server.gradio_internals import page_queue
 from headlight.viz.server.job_results import RETENTION_SECONDS, JobResults
 from headlight.viz.server.visitors import ADDRESS, HAS_LEFT, PROGRAM, VISITOR
 from headlight.viz.service.lru import ByteLru
 from headlight.viz.service.request_queue import RequestQueue, Visitor, is_loopback
 
-MAX_JOBS = 2000  # running or queued; each is a task, and queued ones use no thread
+MAX_JOBS = 2000  # running or waiting; each is a task, and waiting ones use no thread
 MAX_HELD_BYTES = 32_000_000  # size of all jobs without a subscriber; one address may use a quarter of it
-JOB_BYTES = 8_000  # overhead per job in addition to its body
+JOB_BYTES = 32_000  # overhead per job in addition to its body: at most half of `MAX_JOBS` wait for a subscriber
 RETRY_S = 30  # seconds in `retry-after` if the buffer is full
 CLOSE_POLL_SECONDS = 0.02  # seconds between checks for closed streams
 POLL_SECONDS = 0.05  # seconds between checks for undelivered messages
@@ -40,8 +39,17 @@ RESULT_TTL_SECONDS = 30.0  # seconds until unclaimed messages of a finished page
 MAX_KNOWN_SESSIONS = 10_000  # remembered sessions that have subscribed
 
 
+class HeldJob(NamedTuple):
+    """A job that waits for a subscriber."""
+
+    subscriber: str  # the session, or the job's id if its result is fetched by id
+    address: str
+    size: int  # bytes
+    may_start: asyncio.Future[bool]  # false: the job has expired
+
+
 class SubscriberQueue(Queue):
-    """A FIFO queue that holds a session's jobs until the session subscribes."""
+    """A FIFO queue whose jobs wait until their session subscribes."""
 
     def __init__(self, page: gr.Blocks, line: RequestQueue) -> None:
         super().__init__(live_updates=True, concurrency_count=MAX_JOBS, update_intervals=1, max_size=None, blocks=page)
@@ -54,7 +62,7 @@ class SubscriberQueue(Queue):
         self._listeners: Counter[str] = Counter()
         self._closing: Counter[str] = Counter()  # finished streams whose clients are still connected
         self._joining: Counter[str] = Counter()  # jobs being accepted
-        self._held: dict[str, list[Event]] = {}  # jobs by session, or by id for API jobs
+        self._held: dict[str, HeldJob] = {}  # by job id
         self._held_bytes: Counter[str] = Counter()  # bytes of held jobs by address
         self._held_jobs: Counter[str] = Counter()  # number of held jobs by address
         # Sessions that have subscribed, each of size 1. The value is true while a job runs without a subscriber.
@@ -79,7 +87,7 @@ class SubscriberQueue(Queue):
 
         counter[session] += 1
         self._subscribed_sessions.put(session, False, 1)
-        self._queue_held_jobs(session)
+        self._start_held_jobs(session)
         try:
             yield end_subscription
         finally:
@@ -92,7 +100,7 @@ class SubscriberQueue(Queue):
     @contextmanager
     def fetching(self, job: str) -> Iterator[None]:
         """Mark an API client as waiting for its job during the block. The job continues after the block."""
-        self._queue_held_jobs(job)
+        self._start_held_jobs(job)
         with self.results.count_reader(job):
             yield
 
@@ -119,18 +127,13 @@ class SubscriberQueue(Queue):
 
     # ------------------------------------------------------------ overrides, called by Gradio
 
-    def start(self) -> None:
-        """Start the queue. Gradio limits jobs to the page's number of threads; the limit here is `MAX_JOBS`."""
-        self.max_thread_count = MAX_JOBS
-        super().start()  # type: ignore[no-untyped-call]
-
     def __len__(self) -> int:
-        """Return the number of jobs that can start. Gradio's loop calls this every millisecond: it is the heartbeat."""
+        """Return the number of queued jobs. Gradio's loop calls this every millisecond: it is the heartbeat."""
         self.last_heartbeat = time.monotonic()
-        return sum(len(events.queue) for events in self.event_queue_per_concurrency_id.values())
+        return int(super().__len__())  # type: ignore[no-untyped-call]
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
-        """Add a job, or hold it until its client subscribes."""
+        """Add a job, or reject it if too many wait for a subscriber."""
         if self.line.closed:
             raise PageError("data", "leaving")
         session = body.session_hash or ""
@@ -149,7 +152,7 @@ class SubscriberQueue(Queue):
 
     def compute_analytics_summary(self, records: Any) -> Any:
         """Skip the statistics: they are not served, and Gradio would load pandas to count all jobs after each job."""
-        return self.cached_event_analytics_summary
+        return {"functions": {}}
 
     def send_message(self, event: Event, event_message: Any) -> None:
         """Store the result of an API job; send other messages to the session's stream."""
@@ -161,23 +164,17 @@ class SubscriberQueue(Queue):
             self.results.put(event._id, f"event: {event_type}\ndata: {json.dumps(data)}\n\n".encode())
 
     async def process_events(self, events: list[Event], *rest: Any) -> None:
-        """Run a job with `VISITOR` and `HAS_LEFT` set for its function."""
-        first_event = events[0]
-        VISITOR.set(Visitor(first_event.request.scope.get(ADDRESS, ""), first_event.session_hash))
-        HAS_LEFT.set(lambda: not first_event.alive)
+        """Run a job once its client has subscribed, with `VISITOR` and `HAS_LEFT` set for its function."""
+        (event,) = events  # more only for functions that process batches
+        VISITOR.set(Visitor(event.request.scope.get(ADDRESS, ""), event.session_hash))
+        HAS_LEFT.set(lambda: not event.alive)
         try:
-            await super().process_events(events, *rest)
+            await self._wait_for_subscriber(event)
         finally:
-            for event in events:
-                if event._id in self.results:
-                    self._detach(event)
-                    if not self.results.has_finished(event._id):  # the job was cancelled
-                        self.results.delete(event._id)
-                elif not event.alive:  # the visitor has left
-                    self._detach(event)
-                elif not self._listeners[event.session_hash]:
-                    asyncio.get_running_loop().call_later(RESULT_TTL_SECONDS, self._discard_unclaimed, event)
-            self._forget_sessions()
+            try:
+                await super().process_events(events, *rest)  # runs nothing if the job has expired or was cancelled
+            finally:
+                self._finish(event)
 
     # ------------------------------------------------------------ private
 
@@ -193,56 +190,64 @@ class SubscriberQueue(Queue):
             await asyncio.sleep(CLOSE_POLL_SECONDS)
 
     def _hold(self, event: Event, size: int) -> None:
-        """Hold a new job back from Gradio's loop, unless its session is subscribed or can be expected to subscribe."""
-        name = str(event.session_hash)
+        """Let a new job wait, unless its session is subscribed or can be expected to subscribe."""
+        subscriber = str(event.session_hash)
         if event.request.scope.get(PROGRAM):
-            name = event._id
-            self.results.register(name)
-        elif self._listeners[name]:
+            subscriber = event._id
+            self.results.register(subscriber)
+        elif self._listeners[subscriber]:
             return
-        elif self._subscribed_sessions.peek(name) is False:
-            self._subscribed_sessions.put(name, True, 1)
+        elif self._subscribed_sessions.peek(subscriber) is False:
+            self._subscribed_sessions.put(subscriber, True, 1)
             return
-        address = event.request.scope.get(ADDRESS, "")
-        self._event_queue(event).remove(event)
-        self._held.setdefault(name, []).append(event)
+        address, loop = event.request.scope.get(ADDRESS, ""), asyncio.get_running_loop()
+        self._held[event._id] = HeldJob(subscriber, address, size, loop.create_future())
         self._held_bytes[address] += size
         self._held_jobs[address] += 1
-        asyncio.get_running_loop().call_later(RETENTION_SECONDS, self._drop, name, event)
+        loop.call_later(RETENTION_SECONDS, self._release, event._id, False)
 
-    def _queue_held_jobs(self, name: str) -> None:
-        """Queue the jobs that were held for this subscriber."""
-        for event in self._held.pop(name, []):
-            self._release(event)
-            if event._id in self.event_ids_to_events:  # not cancelled meanwhile
-                self._event_queue(event).append(event)
+    def _start_held_jobs(self, subscriber: str) -> None:
+        """Start the jobs that wait for this subscriber."""
+        for name in [name for name, job in self._held.items() if job.subscriber == subscriber]:
+            self._release(name, True)
 
-    def _drop(self, name: str, event: Event) -> None:
-        """Delete a held job that expired without a subscriber."""
-        events = self._held.get(name, [])
-        if event not in events:
+    async def _wait_for_subscriber(self, event: Event) -> None:
+        """Wait until a held job may start. A job that expires or is cancelled is no longer `alive`."""
+        job = self._held.get(event._id)
+        if job is None:
             return
-        events.remove(event)
-        if not events:
-            del self._held[name]
-        self._release(event)
-        self.event_ids_to_events.pop(event._id, None)
-        self.event_analytics.pop(event._id, None)
-        self.results.delete(event._id)
-        self._detach(event)
+        may_start = False
+        try:
+            may_start = await job.may_start
+        finally:
+            self._release(event._id, False)
+            event.alive = event.alive and may_start
+
+    def _release(self, name: str, may_start: bool) -> None:
+        """Let a held job start, or drop it. Does nothing if the job no longer waits."""
+        job = self._held.pop(name, None)
+        if job is None:
+            return
+        self._held_bytes[job.address] -= job.size
+        _decrement(self._held_jobs, job.address)
+        if not self._held_jobs[job.address]:
+            del self._held_bytes[job.address]
+        if not may_start:
+            self.results.delete(name)
+        if not job.may_start.done():
+            job.may_start.set_result(may_start)
+
+    def _finish(self, event: Event) -> None:
+        """Delete what is no longer needed after a job: it has ended, expired or been cancelled."""
+        if event._id in self.results:
+            self._detach(event)
+            if not self.results.has_finished(event._id):
+                self.results.delete(event._id)
+        elif not event.alive:  # the visitor has left
+            self._detach(event)
+        elif not self._listeners[event.session_hash]:
+            asyncio.get_running_loop().call_later(RESULT_TTL_SECONDS, self._discard_unclaimed, event)
         self._forget_sessions()
-
-    def _release(self, event: Event) -> None:
-        """Stop counting a job as held."""
-        address = event.request.scope.get(ADDRESS, "")
-        self._held_bytes[address] -= _request_bytes(event.request)
-        _decrement(self._held_jobs, address)
-        if not self._held_jobs[address]:
-            del self._held_bytes[address]
-
-    def _event_queue(self, event: Event) -> list[Event]:
-        queue: list[Event] = self.event_queue_per_concurrency_id[event.concurrency_id].queue
-        return queue
 
     def _discard_unclaimed(self, event: Event) -> None:
         """Drop the messages of a job that started early and was never subscribed to."""
@@ -281,5 +286,5 @@ def install_queue(page: gr.Blocks, line: RequestQueue) -> None:
 
 def find_queue(page: Any) -> SubscriberQueue | None:
     """Return the queue of a page if `install_queue` replaced it."""
-    queue = page_queue(page)
+    queue = getattr(page, "_queue", None)
     return queue if isinstance(queue, SubscriberQueue) else None

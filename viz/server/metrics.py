@@ -19,8 +19,7 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.viz.server.gradio_internals import page_queue
-from headlight.viz.server.gradio_queue import SubscriberQueue
+from headlight.viz.server.gradio_queue import find_queue
 from headlight.viz.server.warm_up import WarmUp
 from headlight.viz.service.service import Service
 from headlight.viz.service.usage_metrics import BUCKETS
@@ -40,8 +39,8 @@ class ServerMonitor:
 
     def health_problems(self) -> dict[str, str]:
         """Return the reasons to replace the process; empty if it is healthy."""
-        queue = page_queue(self.page)
-        silent_seconds = time.monotonic() - queue.last_heartbeat if isinstance(queue, SubscriberQueue) else 0.0
+        queue = find_queue(self.page)
+        silent_seconds = time.monotonic() - queue.last_heartbeat if queue is not None else 0.0
         return {"loop": f"silent for {silent_seconds:.0f} s"} if silent_seconds > STALLED_AFTER_SECONDS else {}
 
     def readiness_problems(self) -> dict[str, str]:

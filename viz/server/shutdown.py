@@ -13,8 +13,7 @@ from types import FrameType
 
 import gradio as gr
 
-from headlight.viz.server.gradio_internals import page_queue
-from headlight.viz.server.gradio_queue import SubscriberQueue
+from headlight.viz.server.gradio_queue import find_queue
 
 POLL_SECONDS = 0.1  # seconds between checks for a signal
 GRACE_SECONDS = 8.0  # seconds for running requests to finish: container runtimes send SIGKILL after ten
@@ -50,8 +49,7 @@ def serve_until_signal(page: gr.Blocks, signals: list[int]) -> None:
 
 def shut_down(page: gr.Blocks) -> None:
     """Reject new requests, wait for running ones, close the server."""
-    queue = page_queue(page)
-    if isinstance(queue, SubscriberQueue):
+    if (queue := find_queue(page)) is not None:
         queue.line.close()
         if not queue.line.wait_until_empty(GRACE_SECONDS):
             LOG.warning("An answer was not finished within %.0f seconds and is dropped.", GRACE_SECONDS)

@@ -37,7 +37,7 @@ TYPES = {
     ".png": "image/png",
 }
 LAZY_MODULES = ("lessons/", "build/", "deck/")  # loaded on demand
-NOTEBOOK_MODULES = "notebook/"  # not part of the page
+OTHER_MODULES = ("notebook/", "engine/")  # not part of the page: of notebooks, and of the worker of a static page
 LAZY_PHRASES = ("lesson_", "build_", "deck_")
 CACHE_SECONDS = 31_536_000
 # Below Gradio's API path: with server-side rendering, Gradio's Node proxy forwards that path and few others, and
@@ -123,7 +123,7 @@ def sources(*, lazy: bool) -> dict[str, str]:
     return {
         name: module(name)
         for name in names
-        if name.startswith(LAZY_MODULES) == lazy and not name.startswith(NOTEBOOK_MODULES)
+        if name.startswith(LAZY_MODULES) == lazy and not name.startswith(OTHER_MODULES)
     }
 
 

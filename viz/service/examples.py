@@ -28,6 +28,5 @@ EXAMPLES = (
     Example("english", "en-de", "The woman who lives next door gave me her old bicycle."),
     Example("chinese", "zh-en", "我喜欢你昨天买的书。"),
     Example("into_chinese", "en-zh", "I like the book that you bought yesterday."),
-    Example("french", "fr-en", "Je ne sais pas encore si je pourrai venir demain soir."),
     Example("toy", "toy", "ich mochte ein bier"),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.model.experiments.account import WordAccount, word_account
+from headlight.model.experiments.account import WordAccount, account_by_head, account_by_key, word_account
 from headlight.model.experiments.attribution import (
     METHODS,
     Attribution,
@@ -26,6 +26,7 @@ from headlight.model.experiments.logit_lens import LayerPrediction, LogitDecompo
 from headlight.model.experiments.queries import WordQuery, attribute_word, word_erasure_curve
 from headlight.model.experiments.reasons import likeliest_rival, other_candidates
 from headlight.model.measures.alignment_head import AlignmentHead
+from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Translation
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.field_values import check_choice, check_int
@@ -44,7 +45,8 @@ MAX_WORD_TOKENS = 40  # of a target word
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     calls.add(faithfulness_function(service), computes=False)
-    calls.add(account_function(service), method_function(service))
+    calls.add(account_function(service), account_heads_function(service), account_keys_function(service))
+    calls.add(method_function(service))
     calls.add(erasure_curve_function(service), logit_function(service))
     config = {"methods": METHODS, "chances": RANDOM_ORDERS}
     return widget("attribution/attribution-tab", "word", config=json.dumps(config))
@@ -112,15 +114,11 @@ def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
     """Call: what each token added to the lead of a target token over a rival, by default the likeliest one."""
 
     def account_word(values: Mapping[str, Any]) -> dict[str, Any]:
-        translation = service.translate(service.check(values.get("request")))
-        position = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
+        translation, position, rival = _parse_account(service, values)
         name = translation.request.model
         info = service.model_info(name)
         token = translation.target_tokens[position]
         rivals = other_candidates(token)[:MAX_RIVALS]
-        last = info.model.config.target_vocabulary - 1
-        default = likeliest_rival(translation, position)
-        rival = check_int("rival", default if values.get("rival") is None else values["rival"], low=0, high=last)
         account: WordAccount = service.run_on_translator(name, word_account, translation, position, rival)
 
         def label(token_id: int) -> str:
@@ -141,6 +139,47 @@ def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
         }
 
     return account_word
+
+
+def account_heads_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Call: what each source token added through each head of cross-attention, `heads[layer][head][token]`."""
+
+    def account_heads(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation, position, rival = _parse_account(service, values)
+        heads: Float64Array = service.run_on_translator(
+            translation.request.model, account_by_head, translation, position, rival
+        )
+        return {"heads": heads.round(5).tolist()}
+
+    return account_heads
+
+
+def account_keys_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Call: what each source token added through each key of a head of cross-attention, `keys[key][token]`."""
+
+    def account_keys(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation, position, rival = _parse_account(service, values)
+        layers, heads = translation.attention.cross.shape[:2]
+        layer, head = (
+            check_int(name, values.get(name), low=0, high=count - 1)
+            for name, count in (("layer", layers), ("head", heads))
+        )
+        keys: Float64Array = service.run_on_translator(
+            translation.request.model, account_by_key, translation, position, rival, layer, head
+        )
+        return {"keys": keys.round(5).tolist()}
+
+    return account_keys
+
+
+def _parse_account(service: Service, values: Mapping[str, Any]) -> tuple[Translation, int, int]:
+    """Parse the word of an account and its rival, by default the likeliest one."""
+    translation = service.translate(service.check(values.get("request")))
+    position = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
+    last = service.model_info(translation.request.model).model.config.target_vocabulary - 1
+    default = likeliest_rival(translation, position)
+    rival = check_int("rival", default if values.get("rival") is None else values["rival"], low=0, high=last)
+    return translation, position, rival
 
 
 def logit_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

@@ -14,7 +14,13 @@ import gradio as gr
 from headlight.model.checkpoints.base64_arrays import encode_array
 from headlight.model.commands.heads import count_heads
 from headlight.model.errors import CommandError
-from headlight.model.experiments.effects import EffectSummary, effect_maps, measured_effects, summarise_effects
+from headlight.model.experiments.effects import (
+    LIKELIEST,
+    EffectSummary,
+    effect_maps,
+    measured_effects,
+    summarise_effects,
+)
 from headlight.model.experiments.importance import AttentionPart
 from headlight.model.measures.alignment import AlignmentCounts, parse_links
 from headlight.model.measures.trace_records import Float64Array
@@ -104,12 +110,13 @@ def _parse_word(service: Service, values: Mapping[str, Any]) -> tuple[Translatio
 
 
 def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the effects of all heads of a kind, cell by cell."""
+    """Call: the effects of all heads of a kind, cell by cell, on words or on their leads over the likeliest rivals."""
 
     def map_effects(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
         kind = check_choice("kind", values.get("kind"), choices=KINDS)
-        maps: Float64Array = service.run_on_translator(translation.request.model, effect_maps, translation, kind)
+        rival = LIKELIEST if values.get("lead") is True else None
+        maps: Float64Array = service.run_on_translator(translation.request.model, effect_maps, translation, kind, rival)
         return {"effects": encode_array(maps)}
 
     return map_effects

@@ -46,7 +46,7 @@ def changed_by(translator: Translator, *interventions: Intervention, text: str =
     return translator.translate(text, target=TARGET, interventions=interventions)
 
 
-def ids_of(translation: Translation) -> list[int]:
+def token_ids(translation: Translation) -> list[int]:
     return [token.id for token in translation.target_tokens]
 
 
@@ -154,9 +154,9 @@ def test_intervention_matches_manually_edited_weights(
         intervention = change(kind, action, amount=amount)
         changed = translator.translate(text, interventions=(intervention,), beam_size=2, max_length=19)
         expected = by_hand.translate(text, beam_size=2, max_length=19)
-        assert ids_of(changed) == ids_of(expected)
+        assert token_ids(changed) == token_ids(expected)
         assert changed.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
-        different += ids_of(changed) != ids_of(translator.translate(text, beam_size=2, max_length=19))
+        different += token_ids(changed) != token_ids(translator.translate(text, beam_size=2, max_length=19))
     assert different > 0
 
 
@@ -269,7 +269,7 @@ def test_outer_watch_sees_original_values(translator: Translator) -> None:
 TO_PLACES = ("previous", "next", "same")
 
 
-def rows_of(translation: Translation, kind: Kind, layer: int = 1, head: int = 2) -> FloatArray:
+def attention_rows(translation: Translation, kind: Kind, layer: int = 1, head: int = 2) -> FloatArray:
     maps: FloatArray = translation.attention.of(kind)[layer, head]
     return maps
 
@@ -293,7 +293,7 @@ def pointed_rows(translation: Translation, kind: Kind, step: int) -> FloatArray:
 def test_previous_next_and_same_patterns(translator: Translator, kind: Kind, action: str, step: int) -> None:
     long = "The dog is sleeping in the garden, and so are the cats."  # more rows than the source has tokens
     changed = translator.translate(TEXT, target=long, interventions=(change(kind, action),))
-    actual = rows_of(changed, kind)
+    actual = attention_rows(changed, kind)
     np.testing.assert_allclose(actual, pointed_rows(changed, kind, step), atol=1e-6)
     np.testing.assert_allclose(actual.sum(axis=-1), 1, atol=1e-6)
 
@@ -307,7 +307,7 @@ def test_temperature_divides_scores(translator: Translator, kind: Kind) -> None:
     for temperature in (0.25, 4.0):
         powers = np.exp(scores / temperature - (scores / temperature).max(axis=-1, keepdims=True))
         expected = powers / powers.sum(axis=-1, keepdims=True)
-        actual = rows_of(changed_by(translator, change(kind, "temperature", amount=temperature)), kind)
+        actual = attention_rows(changed_by(translator, change(kind, "temperature", amount=temperature)), kind)
         np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
@@ -342,10 +342,10 @@ def test_intervention_without_layer_changes_all_layers(translator: Translator) -
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("amount", [0.0, 0.3, 1.0])
 def test_set_weight_keeps_proportions_of_others(translator: Translator, kind: Kind, amount: float) -> None:
-    plain = rows_of(changed_by(translator), kind)
+    plain = attention_rows(changed_by(translator), kind)
     drag = SetWeight(kind=kind, layer=1, head=2, row=4, column=3, amount=amount)
     changed = changed_by(translator, drag)
-    actual = rows_of(changed, kind)
+    actual = attention_rows(changed, kind)
     expected = plain[4] * (1 - amount) / (1 - plain[4, 3])
     expected[3] = amount
     np.testing.assert_allclose(actual[4], expected, atol=1e-6)
@@ -360,7 +360,7 @@ def test_weight_removed_from_one_hot_row_is_shared_evenly(translator: Translator
     may = changed.attention.allowed(kind)[4]
     expected = np.where(may, 0.6 / (may.sum() - 1), 0.0)
     expected[4] = 0.4
-    np.testing.assert_allclose(rows_of(changed, kind)[4], expected, atol=1e-6)
+    np.testing.assert_allclose(attention_rows(changed, kind)[4], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -370,7 +370,7 @@ def test_weight_can_be_set_where_all_heads_are_zero(translator: Translator, kind
     drag = SetWeight(kind=kind, layer=1, head=2, row=2, column=0, amount=0.7)
     changes = (change(kind, "same", head=head), drag)
     translation = translator.translate(TEXT, interventions=changes, max_length=9)
-    actual = rows_of(translation, kind)[2]
+    actual = attention_rows(translation, kind)[2]
     assert actual[0] == pytest.approx(0.7, abs=1e-6)
     assert actual.sum() == pytest.approx(1, abs=1e-5)
     for token in translation.target_tokens:  # the weight also applied during decoding
@@ -390,7 +390,7 @@ def test_set_weight_of_masked_word_has_no_effect(translator: Translator) -> None
     assert hidden
     drag = SetWeight(kind="cross", layer=1, head=2, row=3, column=hidden[0], amount=0.7)
     actual = translator.translate(TEXT, target=TARGET, interventions=(mask, drag))
-    np.testing.assert_array_equal(rows_of(actual, "cross"), rows_of(plain, "cross"))
+    np.testing.assert_array_equal(attention_rows(actual, "cross"), attention_rows(plain, "cross"))
 
 
 def test_single_head_ablations_share_one_product_per_attention(translator: Translator) -> None:
@@ -409,23 +409,23 @@ def test_copy_uses_map_of_other_head(translator: Translator, kind: Kind, from_la
     copied = changed_by(translator, CopyHead(kind=kind, layer=1, head=2, from_layer=from_layer, from_head=4))
     actual = copied.attention.of(kind)
     np.testing.assert_allclose(actual[1, 2], actual[from_layer, 4], atol=1e-6)
-    assert np.abs(actual[1, 2] - rows_of(changed_by(translator), kind)).max() > 1e-3
+    assert np.abs(actual[1, 2] - attention_rows(changed_by(translator), kind)).max() > 1e-3
 
 
 def test_copy_follows_other_interventions(translator: Translator) -> None:
-    copy_of = CopyHead(kind="cross", layer=1, head=2, from_layer=0, from_head=4)
-    for order in itertools.permutations([copy_of, change("cross", "previous", layer=0, head=4)]):
+    copy = CopyHead(kind="cross", layer=1, head=2, from_layer=0, from_head=4)
+    for order in itertools.permutations([copy, change("cross", "previous", layer=0, head=4)]):
         changed = changed_by(translator, *order)
-        np.testing.assert_allclose(rows_of(changed, "cross"), pointed_rows(changed, "cross", -1), atol=1e-6)
+        np.testing.assert_allclose(attention_rows(changed, "cross"), pointed_rows(changed, "cross", -1), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("other", [SENTENCES[1], SENTENCES[2]], ids=["shorter", "longer"])
 def test_borrowed_map_matches_other_sentence(translator: Translator, kind: Kind, other: str) -> None:
-    theirs = rows_of(translator.translate(other), kind)
-    plain = rows_of(changed_by(translator), kind)
+    theirs = attention_rows(translator.translate(other), kind)
+    plain = attention_rows(changed_by(translator), kind)
     changed = changed_by(translator, BorrowMap(kind=kind, layer=1, head=2, text=other))
-    actual = rows_of(changed, kind)
+    actual = attention_rows(changed, kind)
     rows, columns = min(len(theirs), len(actual)), min(theirs.shape[1], actual.shape[1])
     for row in range(len(actual)):
         if row >= rows or not theirs[row, :columns].any():
@@ -459,10 +459,10 @@ def test_cached_steps_match_full_pass_under_interventions(positions: str) -> Non
     for text in (TEXT, SENTENCES[2]):
         translation = translator.translate(text, interventions=SEVERAL, max_length=15)
         plain = translator.translate(text, max_length=15)
-        assert ids_of(translation) != ids_of(plain)
+        assert token_ids(translation) != token_ids(plain)
         for token in translation.target_tokens:
             assert token.alternatives[0].id == token.id
-        repeated = translator.translate(text, target=tuple(ids_of(translation)), interventions=SEVERAL)
+        repeated = translator.translate(text, target=tuple(token_ids(translation)), interventions=SEVERAL)
         assert repeated.log_probability == pytest.approx(translation.log_probability, abs=1e-5)
 
 
@@ -471,7 +471,7 @@ def test_multiple_interventions_in_padded_batch_match_single_ones(translator: Tr
     changes = SEVERAL[:-1]  # the first word of another sentence has other characters
     for text, one in zip(texts, translator.translate_batch(texts, interventions=changes, max_length=15), strict=True):
         single = translator.translate(text, interventions=changes, max_length=15)
-        assert ids_of(one) == ids_of(single)
+        assert token_ids(one) == token_ids(single)
         for kind in KINDS:
             np.testing.assert_allclose(one.attention.of(kind), single.attention.of(kind), atol=1e-5)
 
@@ -593,13 +593,16 @@ def test_interventions_do_not_leak_to_other_threads() -> None:
     off = tuple(Intervention(kind=kind, layer=None, head=None, action="remove") for kind in KINDS)
     off += (PositionChange(side="encoder", action="no_positions"), ZeroPart(side="decoder", layer=0, part="residual"))
     single = {changes: translator.translate(TEXT, interventions=changes, max_length=9) for changes in ((), off)}
-    assert ids_of(single[()]) != ids_of(single[off])
+    assert token_ids(single[()]) != token_ids(single[off])
     wrong: list[str] = []
 
     def visit(changes: tuple[Any, ...]) -> None:
         for _ in range(12):
             answer = translator.translate(TEXT, interventions=changes, max_length=9)
-            if ids_of(answer) != ids_of(single[changes]) or answer.log_probability != single[changes].log_probability:
+            if (
+                token_ids(answer) != token_ids(single[changes])
+                or answer.log_probability != single[changes].log_probability
+            ):
                 wrong.append(answer.text)
 
     visitors = [threading.Thread(target=visit, args=(changes,)) for changes in ((), off)]

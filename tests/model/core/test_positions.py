@@ -58,7 +58,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-def config_of(variant: str, **fields: Any) -> TransformerConfig:
+def make_config(variant: str, **fields: Any) -> TransformerConfig:
     """Return a configuration with an even head width, which rotary positions need."""
     return small_config(head_width=6, **(VARIANTS[variant] | fields))
 
@@ -72,7 +72,7 @@ def target_ids(length: int = TARGET) -> Tensor:
 
 
 def make_model(variant: str, **fields: Any) -> Transformer:
-    return Transformer(config_of(variant, **fields)).eval()
+    return Transformer(make_config(variant, **fields)).eval()
 
 
 # ---------------------------------------------------------------- sinusoids
@@ -90,6 +90,17 @@ def test_sinusoids_match_closed_form(width: int, halves: bool) -> None:
             wave = math.sin(angle) if column % 2 == 0 else math.cos(angle)
             target_column = column if not halves else column // 2 + (sines if column % 2 else 0)
             expected[position, target_column] = wave
+    assert_close(table, expected, within=1e-7)
+
+
+@pytest.mark.parametrize("width", [4, 22, 23])
+def test_closed_waves_end_at_the_longest_wavelength(width: int) -> None:
+    table, pairs = sinusoidal_table(KEYS, width, closed=True), width // 2
+    expected = torch.zeros(KEYS, width, dtype=torch.float64)
+    for position in range(KEYS):
+        for pair in range(pairs):
+            angle = position / 10_000 ** (pair / (pairs - 1))  # from 1 to 10,000
+            expected[position, pair], expected[position, pairs + pair] = math.sin(angle), math.cos(angle)
     assert_close(table, expected, within=1e-7)
 
 
@@ -120,7 +131,7 @@ def test_distant_positions_are_exact() -> None:
 
 
 def test_sinusoids_are_added_from_first_position() -> None:
-    positions = make_positions(config_of("sinusoidal offset"), one_way=False)
+    positions = make_positions(make_config("sinusoidal offset"), one_way=False)
     embedded = torch.randn(BATCH, 5, D_MODEL)
     assert_close(
         positions(embedded, 3) - embedded, sinusoidal_table(10, D_MODEL)[5:].expand(BATCH, 5, D_MODEL), within=1e-6
@@ -129,7 +140,7 @@ def test_sinusoids_are_added_from_first_position() -> None:
 
 @pytest.mark.parametrize("variant", ["sinusoidal beside", "halves beside", "learned beside"])
 def test_concatenated_positions_follow_embedding(variant: str) -> None:
-    positions = make_positions(config_of(variant), one_way=False)
+    positions = make_positions(make_config(variant), one_way=False)
     embedded = torch.randn(BATCH, KEYS, D_MODEL - POSITION_WIDTH)
     whole = positions(embedded)
     assert whole.shape == (BATCH, KEYS, D_MODEL)
@@ -169,7 +180,7 @@ def test_text_beyond_learned_table_raises(variant: str) -> None:
 
 
 def rotary(**fields: Any) -> RotaryPositions:
-    positions = make_positions(config_of("rotary", **fields), one_way=False)
+    positions = make_positions(make_config("rotary", **fields), one_way=False)
     assert isinstance(positions, RotaryPositions)
     return positions
 
@@ -222,6 +233,21 @@ def test_watched_rotary_positions_keep_the_offset(start: int) -> None:
     assert not torch.allclose(actual, rotary().rotate(vectors, start))
 
 
+@pytest.mark.parametrize("start", [0, 2])
+@pytest.mark.parametrize(
+    "variant", ["sinusoidal", "sinusoidal_halves", "learned", "sinusoidal offset", "learned offset"]
+)
+def test_watched_added_positions_are_the_same(variant: str, start: int) -> None:
+    positions = make_positions(make_config(variant), one_way=False)
+    embedded = torch.randn(BATCH, KEYS, D_MODEL)
+    expected = positions(embedded, start)
+    with watch(positions, "places") as seen:
+        actual = positions(embedded, start)
+    assert seen["places"].tolist() == list(range(start, start + KEYS))
+    assert_close(actual, expected, within=1e-6)
+    assert (actual - embedded).abs().sum(dim=-1).min() > 0  # also at the first position
+
+
 @pytest.mark.parametrize("start", [1, 7, 1_000])
 def test_rotary_offsets_cancel(start: int) -> None:
     queries, keys = torch.randn(2, BATCH, HEADS, KEYS, 6)
@@ -265,7 +291,7 @@ def test_alibi_slopes_between_powers_of_two() -> None:
 
 @pytest.mark.parametrize("one_way", [False, True])
 def test_alibi_subtracts_slope_times_distance(one_way: bool) -> None:
-    positions = make_positions(config_of("alibi"), one_way=one_way)
+    positions = make_positions(make_config("alibi"), one_way=one_way)
     bias = positions.bias(5, KEYS)
     assert bias is not None
     assert bias.shape == (HEADS, 5, KEYS)
@@ -323,7 +349,7 @@ def test_t5_bucket_values() -> None:
 
 @pytest.mark.parametrize("one_way", [False, True])
 def test_relative_bias_is_learned_per_head_and_bucket(one_way: bool) -> None:
-    config = config_of("relative", relative_buckets=8, relative_max_distance=20)
+    config = make_config("relative", relative_buckets=8, relative_max_distance=20)
     positions = make_positions(config, one_way=one_way)
     assert isinstance(positions, RelativePositions)
     assert positions.table.shape == (8, HEADS)
@@ -368,7 +394,7 @@ def test_registry_matches_configuration_names() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_each_encoding_uses_only_its_hook(variant: str) -> None:
-    config = config_of(variant)
+    config = make_config(variant)
     positions = make_positions(config, one_way=True)
     embedded, vectors = torch.randn(BATCH, KEYS, config.embedding_width), torch.randn(BATCH, HEADS, KEYS, 6)
     doors = {
@@ -383,7 +409,7 @@ def test_each_encoding_uses_only_its_hook(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_each_encoding_has_a_figure(variant: str) -> None:
-    positions = make_positions(config_of(variant), one_way=False)
+    positions = make_positions(make_config(variant), one_way=False)
     picture = positions.as_array(QUERIES)
     assert not picture.requires_grad
     if variant in ("alibi", "relative"):
@@ -403,7 +429,7 @@ def test_each_encoding_has_a_figure(variant: str) -> None:
 
 
 def test_figure_does_not_modify_encoding() -> None:
-    positions = make_positions(config_of("sinusoidal"), one_way=False)
+    positions = make_positions(make_config("sinusoidal"), one_way=False)
     assert isinstance(positions, SinusoidalPositions)
     positions(torch.zeros(1, 3, D_MODEL, dtype=torch.bfloat16))
     table = positions.table
@@ -454,7 +480,7 @@ def test_unlimited_encodings_extend_their_table(variant: str) -> None:
 
 
 def test_longer_table_extends_shorter_one() -> None:
-    positions = make_positions(config_of("sinusoidal"), one_way=False)
+    positions = make_positions(make_config("sinusoidal"), one_way=False)
     assert isinstance(positions, SinusoidalPositions)
     before = positions.table.clone()
     positions(torch.zeros(1, 200, D_MODEL))
@@ -481,7 +507,7 @@ def test_tables_from_inference_mode_support_training(variant: str, length: int) 
 
 @pytest.mark.parametrize("variant", ["sinusoidal", "sinusoidal_halves", "rotary"])
 def test_tables_are_not_inference_tensors(variant: str) -> None:
-    positions = make_positions(config_of(variant), one_way=False)
+    positions = make_positions(make_config(variant), one_way=False)
     with torch.inference_mode():
         for dtype in (torch.float32, torch.bfloat16):
             positions(torch.zeros(1, 101, D_MODEL, dtype=dtype))
@@ -494,7 +520,7 @@ def test_tables_are_not_inference_tensors(variant: str) -> None:
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("variant", ["sinusoidal", "sinusoidal_halves", "rotary"])
 def test_tables_are_exact_after_half_precision(variant: str, dtype: torch.dtype) -> None:
-    positions = make_positions(config_of(variant), one_way=False)
+    positions = make_positions(make_config(variant), one_way=False)
     embedded, vectors = torch.randn(BATCH, KEYS, D_MODEL), torch.randn(BATCH, HEADS, KEYS, 6)
     before = positions(embedded), positions.rotate(vectors)
     for _ in range(2):
@@ -552,13 +578,13 @@ def test_copies_and_pickles_give_same_output(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", ["sinusoidal", "rotary"])
 def test_table_growth_is_thread_safe(variant: str) -> None:
-    positions = make_positions(config_of(variant), one_way=False)
+    positions = make_positions(make_config(variant), one_way=False)
     lengths = [5, 67, 300, 131, 1_009, 65, 599, 2]
 
     def through(door: Positions, length: int) -> Tensor:
         return door(torch.ones(1, length, D_MODEL)).sum() + door.rotate(torch.ones(1, 1, length, 6)).sum()
 
-    expected = [through(make_positions(config_of(variant), one_way=False), length) for length in lengths]
+    expected = [through(make_positions(make_config(variant), one_way=False), length) for length in lengths]
     wrong: list[int] = []
 
     def work() -> None:
@@ -580,7 +606,7 @@ def test_derived_tables_are_not_saved(name: str) -> None:
     model = make_model(name)
     model(source_ids(), target_ids(101))
     assert not [entry for entry in model.state_dict() if "positions" in entry]
-    assert isinstance(make_positions(config_of("alibi"), one_way=True), AlibiPositions)
+    assert isinstance(make_positions(make_config("alibi"), one_way=True), AlibiPositions)
 
 
 # ---------------------------------------------------------------- one bias per layer

@@ -65,7 +65,7 @@ def run_together(tasks: list[Callable[[], object]]) -> None:
         thread.join()
 
 
-def hooks_of(model: nn.Module) -> int:
+def count_hooks(model: nn.Module) -> int:
     return sum(len(module._forward_hooks) for module in model.modules())
 
 
@@ -179,7 +179,7 @@ def test_unmatched_pattern_error_suggests_nearest(model: Transformer) -> None:
     message = str(caught.value)
     assert message.startswith("No probe matches 'encoder.layers.0.self_atention.weigths'. Nearest: ")
     assert "Nearest: encoder.layers.0.self_attention.weights," in message
-    assert hooks_of(model) == 0
+    assert count_hooks(model) == 0
     assert issubclass(ProbeError, ModelError)
 
 
@@ -293,7 +293,7 @@ def test_edit_with_wrong_shape_raises(model: Transformer, wrong: Callable[[Tenso
     )
     with torch.inference_mode(), pytest.raises(ProbeError, match=expected), watch(model, name, edit=wrong):
         model(*sentences())
-    assert hooks_of(model) == 0
+    assert count_hooks(model) == 0
 
 
 # ---------------------------------------------------------------- nesting
@@ -385,7 +385,7 @@ def test_hooks_are_removed_after_exception(model: Transformer) -> None:
     plain = model(source, target)
     with pytest.raises(BrokenError), watch(model, "**", edit=zeros), watch(model, "**.logits", edit=broken):
         model(source, target)
-    assert hooks_of(model) == 0
+    assert count_hooks(model) == 0
     assert not any(probe.watched for probe in all_probes(model).values())
     assert torch.equal(model(source, target), plain)
 
@@ -475,7 +475,7 @@ def test_concurrent_edits_give_correct_values() -> None:
         sys.setswitchinterval(interval)
     assert not wrong, wrong[:5]
     assert sum(runs) == 2_000
-    assert hooks_of(model) == 0
+    assert count_hooks(model) == 0
 
 
 def test_concurrency_test_detects_leaking_hook(tiny: Transformer) -> None:
@@ -582,7 +582,7 @@ def test_other_hooks_can_change_during_edit() -> None:
         assert len(seen.passes("0")) == 1
         with pytest.raises(ProbeError, match="for a reason"), watch(module, "0", edit=broken):
             module[0](one)
-    assert hooks_of(module) == 0
+    assert count_hooks(module) == 0
 
 
 def test_watch_in_generator_stays_in_its_context(tiny: Transformer) -> None:
@@ -605,7 +605,7 @@ def test_watch_in_generator_stays_in_its_context(tiny: Transformer) -> None:
     assert all(len(seen.passes(name)) == 1 for name in seen)
     with pytest.raises(ValueError, match="different Context"):
         elsewhere.run(generator.close)
-    assert hooks_of(tiny) == 0
+    assert count_hooks(tiny) == 0
 
 
 def test_copied_context_shares_watch(tiny: Transformer) -> None:

@@ -10,7 +10,7 @@ from headlight.model.core.blocks import ACTIVATIONS, RMSNorm
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import RequestError
-from headlight.model.experiments.account import SOURCE, TARGET, word_account
+from headlight.model.experiments.account import SOURCE, TARGET, account_by_head, account_by_key, fixed_run, word_account
 from headlight.model.experiments.fixed_nonlinearities import FixedNonlinearities
 from headlight.model.experiments.scoring import forced_logits
 from headlight.model.records import KINDS, Intervention, Translation
@@ -112,6 +112,61 @@ def test_account_changes_if_a_head_is_removed() -> None:
     first, second = (word_account(translator, each, PLACE, RIVAL) for each in (answer, changed))
     assert first.lead != second.lead
     assert sum(second.source) + sum(second.prefix) + second.constants == pytest.approx(second.lead, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"norm_first": True, "final_norm": True}, {"norm": "rms", "activation": "silu"}]
+)
+def test_parts_of_heads_and_keys_sum_to_those_of_source_words(options: dict[str, object]) -> None:
+    translator = tiny_translator(**options)
+    answer = translator.translate(TEXT, target=tuple(range(5, 11)))
+    account = word_account(translator, answer, PLACE, RIVAL)
+    heads = account_by_head(translator, answer, PLACE, RIVAL)
+    layers, count, _, keys = answer.attention.cross.shape
+    assert heads.shape == (layers, count, keys)
+    np.testing.assert_allclose(heads.sum(axis=(0, 1)), account.source, atol=1e-5)
+    assert np.abs(heads).max() > 1e-3
+    for layer, head in np.ndindex(layers, count):
+        looks = account_by_key(translator, answer, PLACE, RIVAL, layer, head)
+        assert looks.shape == (keys, keys)
+        np.testing.assert_allclose(looks.sum(axis=0), heads[layer, head], atol=1e-5)
+
+
+def test_parts_of_keys_match_the_chain_rule_element_by_element() -> None:
+    translator = tiny_translator(norm="rms", activation="silu")
+    answer = translator.translate(TEXT, max_length=9)
+    layer, head = 1, 2
+    with fixed_run(translator, answer, PLACE, RIVAL) as run:
+        values = run.values[layer]
+        (slope,) = torch.autograd.grad(run.lead, [values], retain_graph=True)
+        expected = np.zeros((values.shape[2], values.shape[2]))
+        for key, column in np.ndindex(values.shape[2], values.shape[3]):
+            element = values[0, head, key, column]
+            (gradient,) = torch.autograd.grad(element, [run.source], retain_graph=True)
+            of_words = (gradient * run.source.detach())[0].sum(dim=-1).numpy()  # what each word adds to this element
+            expected[key] += float(slope[0, head, key, column]) * of_words
+    parts = account_by_key(translator, answer, PLACE, RIVAL, layer, head)
+    np.testing.assert_allclose(parts, expected, atol=1e-5)
+    assert np.abs(parts).max() > 1e-3
+
+
+def test_removed_head_adds_nothing() -> None:
+    translator = tiny_translator()
+    ids = [token.id for token in translator.translate(TEXT, max_length=9).target_tokens]
+    off = Intervention(kind="cross", layer=0, head=1, action="remove")
+    answer = translator.translate(TEXT, target=ids, interventions=[off])
+    heads = account_by_head(translator, answer, PLACE, RIVAL)
+    assert not heads[0, 1].any()
+    assert heads[0, 0].any()
+    np.testing.assert_allclose(heads.sum(axis=(0, 1)), word_account(translator, answer, PLACE, RIVAL).source, atol=1e-5)
+
+
+@pytest.mark.parametrize(("layer", "head"), [(9, 0), (0, 9), (-1, 0)])
+def test_parts_of_a_missing_head_raise(layer: int, head: int) -> None:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, max_length=9)
+    with pytest.raises(RequestError):
+        account_by_key(translator, answer, PLACE, RIVAL, layer, head)
 
 
 @pytest.mark.parametrize(("place", "rival"), [(-1, 0), (99, 0), (0, -1), (0, 10**6)])

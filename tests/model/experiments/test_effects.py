@@ -11,6 +11,7 @@ from headlight.model.core.transformer import attention_path
 from headlight.model.errors import RequestError
 from headlight.model.experiments import scoring
 from headlight.model.experiments.effects import (
+    LIKELIEST,
     WordEffects,
     effect_maps,
     measured_effects,
@@ -19,7 +20,7 @@ from headlight.model.experiments.effects import (
     word_effects,
 )
 from headlight.model.experiments.importance import AttentionPart, all_heads
-from headlight.model.experiments.scoring import decoder_inputs
+from headlight.model.experiments.scoring import decoder_inputs, forced_logits
 from headlight.model.records import KINDS, Intervention, Kind, Translation
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, tiny_translator
@@ -200,3 +201,26 @@ def test_effect_map_row_matches_effects_on_its_word(
     for place in range(len(answer.target_tokens)):
         (word,) = word_effects(translator, answer, [place])
         np.testing.assert_allclose(maps[:, :, place], word.cells[kind][:, :, place], atol=1e-5)
+
+
+def test_effects_on_leads_take_the_likeliest_other_token_of_each_word(
+    translator: Translator, answer: Translation
+) -> None:
+    places = range(len(answer.target_tokens))
+    ids = [token.id for token in answer.target_tokens]
+    for place, effects in zip(places, word_effects(translator, answer, places, LIKELIEST), strict=True):
+        logits = forced_logits(translator, answer, place + 1, 1)[0, place]
+        rival = next(each for each in logits.argsort(descending=True).tolist() if each != ids[place])
+        (named,) = word_effects(translator, answer, [place], rival)
+        assert effects.score == pytest.approx(named.score, abs=1e-5)
+        for kind in KINDS:
+            np.testing.assert_allclose(effects.cells[kind], named.cells[kind], atol=1e-5)
+            if kind != "encoder":
+                row = effect_maps(translator, answer, kind, LIKELIEST)[:, :, place]
+                np.testing.assert_allclose(row, named.cells[kind][:, :, place], atol=1e-5)
+
+
+def test_sentence_effects_on_leads_are_sums_over_words(translator: Translator, answer: Translation) -> None:
+    words = word_effects(translator, answer, range(len(answer.target_tokens)), LIKELIEST)
+    expected = sum(each.cells["encoder"] for each in words)
+    np.testing.assert_allclose(effect_maps(translator, answer, "encoder", LIKELIEST), expected, atol=2e-5)

@@ -24,7 +24,7 @@ from headlight.model.records import DecodingOptions, TranslationRequest
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.translator import Translator
 from headlight.viz.service.model_cards import read_card
-from tests.hub_server import Repository, hub_of_our_own, marian_files
+from tests.hub_server import Repository, local_hub, marian_files
 from tests.model.families.folders import (
     SENTENCES,
     bart,
@@ -326,7 +326,7 @@ def test_hub_model_is_imported_by_id(
 ) -> None:
     files = {path.name: path.read_bytes() for path in marian_folder.iterdir()}
     to = tmp_path / "ours"
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+    with local_hub(monkeypatch, tmp_path / "home") as hub:
         hub.repositories["me/opus-mt-fr-de"] = Repository()
         commit = hub.repositories["me/opus-mt-fr-de"].push(files)
         assert main(["import", "me/opus-mt-fr-de", str(to)]) == 2  # no terminal to confirm on
@@ -334,11 +334,11 @@ def test_hub_model_is_imported_by_id(
         assert "2 MB to download, licence cc-by-4.0." in output.err
         assert "--yes" in output.err
         assert not to.exists()
-        assert hub.bodies("model.safetensors") == []
+        assert hub.body_ranges("model.safetensors") == []
         assert main(["import", "me/opus-mt-fr-de", str(to), "--yes", "--storage", "float32"]) == 0
-        hub.asked.clear()
+        hub.requests.clear()
         assert main(["import", "me/opus-mt-fr-de", str(tmp_path / "pinned"), "--revision", commit, "--yes"]) == 0
-        assert hub.asked == []  # cached
+        assert hub.requests == []  # cached
         assert main(["import", "me/nothing", str(tmp_path / "nothing"), "--yes"]) == 2
     assert output_ids(translator(to)) == output_ids(translator(marian_folder))
     text = (to / "README.md").read_text()
@@ -654,7 +654,7 @@ def test_commands_accept_hub_ids(
     tmp_path: Path, marian_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["translate", "--device", "cpu", "--step-weights", "plain", "--model"]
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+    with local_hub(monkeypatch, tmp_path / "home") as hub:
         for name in ("me/opus", "me/gpt2"):
             hub.repositories[name] = Repository()
         hub.repositories["me/opus"].push({path.name: path.read_bytes() for path in marian_folder.iterdir()})
@@ -667,7 +667,7 @@ def test_commands_accept_hub_ids(
         assert capsys.readouterr().out.rstrip("\n") == translator(marian_folder).translate(TEXTS[0]).text
         assert main(["import", "me/gpt2", str(tmp_path / "gpt2"), "--yes"]) == 2
         assert "Nothing was downloaded" in capsys.readouterr().err
-        assert not [each for each in hub.asked if "me/gpt2/resolve" in each.path]
+        assert not [each for each in hub.requests if "me/gpt2/resolve" in each.path]
         assert main(["import", "me/opus@main", str(tmp_path / "twice"), "--revision", "main"]) == 2
         assert main(["import", "", str(tmp_path / "nothing")]) == 2
 

@@ -35,7 +35,7 @@ from headlight.model.families.hub.cache import blob_file, repository_folder
 from headlight.model.families.hub.file_checks import find_fault
 from headlight.model.families.hub.quota import MARK_FILE, claimed_sizes, make_room, mark_claimed, mark_used
 from headlight.model.phrases import phrases
-from tests.hub_server import Hub, Repository, digest, hub_of_our_own, marian_files, pieces, safetensors, torch_zip
+from tests.hub_server import Hub, Repository, digest, local_hub, marian_files, pieces, safetensors, torch_zip
 
 ROOT = Path(__file__).resolve().parents[3]
 NAME = "Helsinki-NLP/opus-mt-de-en"
@@ -55,13 +55,13 @@ READ = {
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """Create a Hub with one model."""
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
+    with local_hub(monkeypatch, tmp_path / "home") as running:
         running.repositories[NAME] = Repository()
         running.repositories[NAME].push(marian_files())
         yield running
 
 
-def kind_of(ask: Callable[[], Any]) -> str:
+def error_kind(ask: Callable[[], Any]) -> str:
     """Return the kind of the raised error, and check that its message contains no URL and no token."""
     with pytest.raises(HubError) as caught:
         ask()
@@ -82,7 +82,7 @@ def test_download_is_complete_and_contains_only_needed_files(hub: Hub) -> None:
     assert snapshot(folder) == {name: content for name, content in marian_files().items() if name in READ}
     assert find_folder(read_id(NAME)) == folder
     assert folder.name == hub.repositories[NAME].references["main"]
-    assert hub.bodies(WEIGHTS) == [None]
+    assert hub.body_ranges(WEIGHTS) == [None]
 
 
 def test_plan_lists_files_before_download(hub: Hub) -> None:
@@ -91,7 +91,7 @@ def test_plan_lists_files_before_download(hub: Hub) -> None:
     assert plan.bytes == plan.missing == sum(len(marian_files()[name]) for name in READ)
     assert (plan.licence, plan.repository, plan.revision) == ("cc-by-4.0", NAME, "main")
     assert [file.name for file in plan.files][-1] == WEIGHTS
-    assert [each.method for each in hub.asked] == ["GET"]
+    assert [each.method for each in hub.requests] == ["GET"]
     fetch(NAME)
     assert make_plan(NAME).missing == 0
 
@@ -108,9 +108,9 @@ def test_refused_plan_is_not_downloaded(hub: Hub) -> None:
         plans.append(plan)
         return False
 
-    assert kind_of(lambda: fetch(NAME, confirm=refuse)) == "refused"
+    assert error_kind(lambda: fetch(NAME, confirm=refuse)) == "refused"
     assert [plan.missing for plan in plans] == [make_plan(NAME).bytes]
-    assert not any("/resolve/" in each.path for each in hub.asked)
+    assert not any("/resolve/" in each.path for each in hub.requests)
     fetch(NAME, confirm=lambda plan: True)
     fetch(NAME, confirm=refuse)  # cached: no confirmation needed
 
@@ -169,17 +169,17 @@ def test_identical_files_are_downloaded_once(hub: Hub) -> None:
     reports: list[DownloadProgress] = []
     files = snapshot(fetch(NAME, on_progress=reports.append))
     assert files["source.spm"] == files["target.spm"]
-    assert hub.bodies("source.spm") == [None]
+    assert hub.body_ranges("source.spm") == [None]
     assert reports[-1].done == reports[-1].total
 
 
 def test_token_is_sent_only_to_hub(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     fetch(NAME)
-    to_store = [each.token for each in hub.asked if each.path.count("/") == 1]
+    to_store = [each.token for each in hub.requests if each.path.count("/") == 1]
     assert len(to_store) == 3
     assert set(to_store) == {None}
-    assert {each.token for each in hub.asked if each.path.count("/") > 1} == {"Bearer hf_secret"}
+    assert {each.token for each in hub.requests if each.path.count("/") > 1} == {"Bearer hf_secret"}
 
 
 def test_no_other_requests_and_no_telemetry(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,10 +187,10 @@ def test_no_other_requests_and_no_telemetry(hub: Hub, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
     fetch(NAME)
-    paths = {each.path for each in hub.asked if each.path.count("/") > 1}
+    paths = {each.path for each in hub.requests if each.path.count("/") > 1}
     assert paths == {f"/api/models/{NAME}/revision/main", *(f"/{NAME}/resolve/{commit}/{name}"
                      for commit in hub.repositories[NAME].commits for name in READ)}  # fmt: skip
-    assert {each.agent for each in hub.asked} == {"headlight"}
+    assert {each.agent for each in hub.requests} == {"headlight"}
 
 
 # ---------------------------------------------------------------- interrupted downloads
@@ -198,26 +198,26 @@ def test_no_other_requests_and_no_telemetry(hub: Hub, monkeypatch: pytest.Monkey
 
 def test_interrupted_file_resumes(hub: Hub) -> None:
     small = sum(name.endswith(".spm") for name in READ)
-    hub.cuts = [10**6] * small + [10_007, 5_003]
+    hub.cut_after = [10**6] * small + [10_007, 5_003]
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
-    first, second, third = hub.bodies(WEIGHTS)
+    first, second, third = hub.body_ranges(WEIGHTS)
     assert first is None
     assert [second, third] == ["bytes=10007-", "bytes=15010-"]
 
 
 def test_partial_file_is_resumed_by_later_download(hub: Hub) -> None:
-    hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
-    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    hub.cut_after = [10**6, 10**6, 10_007, 0, 0, 0]
+    assert error_kind(lambda: fetch(NAME)) == "broken_off"
     assert find_folder(read_id(NAME)) is None
-    assert hub.bodies(WEIGHTS) == [None, *["bytes=10007-"] * 3]
-    hub.asked.clear()
+    assert hub.body_ranges(WEIGHTS) == [None, *["bytes=10007-"] * 3]
+    hub.requests.clear()
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
-    assert hub.bodies(WEIGHTS) == ["bytes=10007-"]
-    assert hub.bodies("vocab.json") == []
+    assert hub.body_ranges(WEIGHTS) == ["bytes=10007-"]
+    assert hub.body_ranges("vocab.json") == []
 
 
 def test_server_without_ranges_restarts_download(hub: Hub) -> None:
-    hub.cuts, hub.ranges = [10**6, 10**6, 10_007], False
+    hub.cut_after, hub.ranges = [10**6, 10**6, 10_007], False
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
 
 
@@ -231,39 +231,39 @@ def test_oversized_partial_file_is_discarded(hub: Hub, tmp_path: Path) -> None:
 def test_stopped_download_keeps_received_bytes(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "PROGRESS_INTERVAL", 0.0)
     stop = Event()
-    hub.cuts = [10**6, 10**6, 10_007]  # limits the bytes received before the stop
+    hub.cut_after = [10**6, 10**6, 10_007]  # limits the bytes received before the stop
 
     def watch(progress: DownloadProgress) -> None:
         if progress.file == WEIGHTS:
             stop.set()
 
-    assert kind_of(lambda: fetch(NAME, on_progress=watch, stop=stop)) == "stopped"
-    hub.asked.clear()
+    assert error_kind(lambda: fetch(NAME, on_progress=watch, stop=stop)) == "stopped"
+    hub.requests.clear()
     fetch(NAME)
-    (rest,) = hub.bodies(WEIGHTS)
+    (rest,) = hub.body_ranges(WEIGHTS)
     assert rest is not None
     assert 0 < int(rest.removeprefix("bytes=").rstrip("-")) <= 10_007
 
 
 def test_concurrent_downloads_of_a_model_are_shared(hub: Hub) -> None:
-    hub.going.clear()
+    hub.resumed.clear()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(fetch, NAME)
-        assert hub.halted.wait(60)
+        assert hub.paused.wait(60)
         second = pool.submit(fetch, NAME)
         stop = Event()
         Timer(0.3, stop.set).start()
-        assert kind_of(lambda: fetch(NAME, stop=stop)) == "stopped"  # a waiting download can be stopped, too
-        hub.going.set()
+        assert error_kind(lambda: fetch(NAME, stop=stop)) == "stopped"  # a waiting download can be stopped, too
+        hub.resumed.set()
         assert first.result(60) == second.result(60)
-    assert hub.bodies(WEIGHTS) == [None]
+    assert hub.body_ranges(WEIGHTS) == [None]
 
 
 # ---------------------------------------------------------------- rejected downloads
 
 
 @pytest.mark.parametrize(
-    ("refusal", "kind"),
+    ("error", "kind"),
     [
         ((401, "RepoNotFound"), "not_found"),
         ((404, "RepoNotFound"), "not_found"),
@@ -276,14 +276,14 @@ def test_concurrent_downloads_of_a_model_are_shared(hub: Hub) -> None:
         ((503, ""), "busy"),
     ],
 )
-def test_hub_refusals_are_reported(hub: Hub, refusal: tuple[int, str], kind: str) -> None:
-    hub.repositories[NAME].refusal = refusal
-    assert kind_of(lambda: fetch(NAME)) == kind
+def test_hub_errors_are_reported(hub: Hub, error: tuple[int, str], kind: str) -> None:
+    hub.repositories[NAME].error = error
+    assert error_kind(lambda: fetch(NAME)) == kind
 
 
 def test_unknown_model_is_not_found(hub: Hub) -> None:
-    assert kind_of(lambda: fetch("no/such")) == "not_found"
-    assert kind_of(lambda: fetch(f"{NAME}@v7")) == "not_found"
+    assert error_kind(lambda: fetch("no/such")) == "not_found"
+    assert error_kind(lambda: fetch(f"{NAME}@v7")) == "not_found"
 
 
 @pytest.mark.parametrize("token", ["", "hf_secret"])
@@ -298,47 +298,47 @@ def test_gated_model_error_mentions_licence_and_token(hub: Hub, monkeypatch: pyt
 
 def test_password_in_url_is_not_revealed(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", hub.address.replace("//", "//me:secret@"))
-    hub.repositories[NAME].refusal = (503, "")
-    assert kind_of(lambda: fetch(NAME)) == "busy"
+    hub.repositories[NAME].error = (503, "")
+    assert error_kind(lambda: fetch(NAME)) == "busy"
 
 
 def test_too_large_model_is_rejected_before_download(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub.repositories[NAME].stated[WEIGHTS] = {"size": 3_000_000_000}
+    hub.repositories[NAME].false_listing[WEIGHTS] = {"size": 3_000_000_000}
     with pytest.raises(HubError, match="is 3001 MB, but at most 3000 MB") as caught:
         fetch(NAME)
     assert caught.value.kind == "too_large"
-    assert not any("/resolve/" in each.path for each in hub.asked)
+    assert not any("/resolve/" in each.path for each in hub.requests)
     monkeypatch.setenv("HEADLIGHT_MAX_DOWNLOAD_MB", "4000")
     assert make_plan(NAME).bytes > 3_000_000_000
     monkeypatch.setenv("HEADLIGHT_MAX_DOWNLOAD_MB", "many")
-    assert kind_of(lambda: make_plan(NAME)) == "bad_limit"
+    assert error_kind(lambda: make_plan(NAME)) == "bad_limit"
 
 
 def test_download_needs_free_disk_space(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = download.shutil.disk_usage("/")._replace(free=31_000)
     monkeypatch.setattr(download.shutil, "disk_usage", lambda place: usage)
-    assert kind_of(lambda: fetch(NAME)) == "no_room"
+    assert error_kind(lambda: fetch(NAME)) == "no_room"
 
 
 def test_unwritable_cache_is_reported(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "file"))
-    assert kind_of(lambda: fetch(NAME)) == "not_writable"
+    assert error_kind(lambda: fetch(NAME)) == "not_writable"
 
 
 @pytest.mark.parametrize("missing", ["config.json", "weights"])
 def test_repository_without_model_is_rejected(hub: Hub, missing: str) -> None:
     gone = (WEIGHTS, "pytorch_model.bin") if missing == "weights" else (missing,)
     hub.repositories[NAME].push({name: content for name, content in marian_files().items() if name not in gone})
-    assert kind_of(lambda: fetch(NAME)) == "not_a_model"
+    assert error_kind(lambda: fetch(NAME)) == "not_a_model"
 
 
 @pytest.mark.parametrize(
     "stated", [{"size": None}, {"size": -1}, {"lfs": {"sha256": "../../x", "size": 1, "pointerSize": 1}}, {"lfs": [1]}]
 )
 def test_file_list_needs_sizes_and_checksums(hub: Hub, stated: dict[str, Any]) -> None:
-    hub.repositories[NAME].stated[WEIGHTS] = stated
-    assert kind_of(lambda: fetch(NAME)) == "odd_answer"
+    hub.repositories[NAME].false_listing[WEIGHTS] = stated
+    assert error_kind(lambda: fetch(NAME)) == "odd_answer"
 
 
 # ---------------------------------------------------------------- unexpected content
@@ -385,7 +385,7 @@ def test_pickle_must_be_a_pytorch_file(hub: Hub, content: bytes) -> None:
     files = marian_files(pytorch_model__bin=content)
     del files[WEIGHTS]
     hub.repositories[NAME].push(files)
-    assert kind_of(lambda: fetch(NAME)) == "wrong_file"
+    assert error_kind(lambda: fetch(NAME)) == "wrong_file"
 
 
 def test_files_of_older_pytorch_are_accepted(tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ def test_files_of_older_pytorch_are_accepted(tmp_path: Path) -> None:
     ],
 )
 def test_downloaded_file_must_match_list(hub: Hub, stated: dict[str, Any], fault: str) -> None:
-    hub.repositories[NAME].stated[WEIGHTS] = stated
+    hub.repositories[NAME].false_listing[WEIGHTS] = stated
     with pytest.raises(HubError, match=fault) as caught:
         fetch(NAME)
     assert caught.value.kind == "wrong_file"
@@ -411,15 +411,15 @@ def test_downloaded_file_must_match_list(hub: Hub, stated: dict[str, Any], fault
 
 
 def test_incomplete_responses_exhaust_retries(hub: Hub) -> None:
-    hub.ranges, hub.repositories[NAME].stated[WEIGHTS] = False, {"size": 50_021}
-    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    hub.ranges, hub.repositories[NAME].false_listing[WEIGHTS] = False, {"size": 50_021}
+    assert error_kind(lambda: fetch(NAME)) == "broken_off"
 
 
 # ---------------------------------------------------------------- proxies and login pages
 
 
 def test_login_page_is_reported_and_discarded(hub: Hub) -> None:
-    hub.portals = ["text/html; charset=utf-8"]
+    hub.login_pages = ["text/html; charset=utf-8"]
     with pytest.raises(HubError, match=r"A web page arrived .* login") as caught:
         fetch(NAME)
     assert caught.value.kind == "web_page"
@@ -428,18 +428,18 @@ def test_login_page_is_reported_and_discarded(hub: Hub) -> None:
 
 
 def test_login_page_keeps_partial_file(hub: Hub) -> None:
-    hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
-    assert kind_of(lambda: fetch(NAME)) == "broken_off"
-    hub.portals = ["text/html"]
-    assert kind_of(lambda: fetch(NAME)) == "web_page"
-    hub.asked.clear()
+    hub.cut_after = [10**6, 10**6, 10_007, 0, 0, 0]
+    assert error_kind(lambda: fetch(NAME)) == "broken_off"
+    hub.login_pages = ["text/html"]
+    assert error_kind(lambda: fetch(NAME)) == "web_page"
+    hub.requests.clear()
     fetch(NAME)
-    assert hub.bodies(WEIGHTS) == ["bytes=10007-"]
+    assert hub.body_ranges(WEIGHTS) == ["bytes=10007-"]
 
 
 @pytest.mark.parametrize("ranges", [True, False])
 def test_wrong_partial_content_does_not_affect_retry(hub: Hub, ranges: bool) -> None:
-    hub.ranges, hub.portals = ranges, ["text/plain"] * 2  # the content type does not show that it is not the file
+    hub.ranges, hub.login_pages = ranges, ["text/plain"] * 2  # the content type does not show that it is not the file
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
 
 
@@ -465,22 +465,22 @@ def test_unavailable_hub_is_reported_busy(hub: Hub, status: int) -> None:
 
 @pytest.mark.parametrize("away", ["circle", "ftp://127.0.0.1/x", "file:///etc/passwd"])
 def test_redirect_loop_or_invalid_target_is_reported(hub: Hub, away: str) -> None:
-    hub.away = away
+    hub.redirect = away
     with pytest.raises(HubError, match="redirects in a circle, or to something that cannot be asked") as caught:
         fetch(NAME)
     assert caught.value.kind == "astray"
-    assert len(hub.asked) < 40
+    assert len(hub.requests) < 40
 
 
 def test_invalid_hub_url_is_reported(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "gopher://127.0.0.1")
-    assert kind_of(lambda: fetch(NAME)) == "astray"
+    assert error_kind(lambda: fetch(NAME)) == "astray"
 
 
 @pytest.mark.parametrize("metadata", [b"[" * 100_000, b'{"a":' * 100_000, b"<html>Log in</html>", b"[]", b"null"])
 def test_malformed_metadata_is_one_clear_error(hub: Hub, metadata: bytes) -> None:
-    hub.said = metadata
-    assert kind_of(lambda: fetch(NAME)) == "odd_answer"
+    hub.metadata = metadata
+    assert error_kind(lambda: fetch(NAME)) == "odd_answer"
 
 
 # ---------------------------------------------------------------- offline
@@ -488,10 +488,10 @@ def test_malformed_metadata_is_one_clear_error(hub: Hub, metadata: bytes) -> Non
 
 def test_offline_mode_uses_cache_without_requests(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = fetch(NAME)
-    hub.asked.clear()
+    hub.requests.clear()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert fetch(NAME) == folder
-    assert hub.asked == []
+    assert hub.requests == []
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nothing listens on this port
     assert fetch(NAME) == folder
@@ -508,18 +508,18 @@ def test_offline_error_names_cache_folder(hub: Hub, monkeypatch: pytest.MonkeyPa
     with pytest.raises(HubError, match="cannot be reached"):
         make_plan(NAME)
     if way.startswith("HF"):
-        assert hub.asked == []
+        assert hub.requests == []
 
 
 def test_reachability_check_names_no_model(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_reachable()
-    assert (hub.looks, hub.asked) == (1, [])
-    hub.look_status = 503  # a gateway without a backend
+    assert (hub.connection_checks, hub.requests) == (1, [])
+    hub.check_status = 503  # a gateway without a backend
     assert not is_reachable()
-    hub.look_status = 200
+    hub.check_status = 200
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert not is_reachable()
-    assert hub.looks == 2
+    assert hub.connection_checks == 2
     monkeypatch.delenv("HF_HUB_OFFLINE")
     for nobody in ("http://127.0.0.1:9", "gopher://127.0.0.1", "http://[", "http://nowhere.invalid"):
         monkeypatch.setenv("HF_ENDPOINT", nobody)
@@ -527,10 +527,10 @@ def test_reachability_check_names_no_model(hub: Hub, monkeypatch: pytest.MonkeyP
 
 
 def test_partial_download_does_not_count_as_cached(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
-    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    hub.cut_after = [10**6, 10**6, 10_007, 0, 0, 0]
+    assert error_kind(lambda: fetch(NAME)) == "broken_off"
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert kind_of(lambda: fetch(NAME)) == "offline"
+    assert error_kind(lambda: fetch(NAME)) == "offline"
 
 
 # ---------------------------------------------------------------- revisions
@@ -540,21 +540,21 @@ def test_cached_commit_needs_no_request(hub: Hub) -> None:
     commit = hub.repositories[NAME].references["main"]
     folder = fetch(f"{NAME}@{commit}")
     hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
-    hub.asked.clear()
+    hub.requests.clear()
     assert fetch(NAME, revision=commit) == folder
-    assert hub.asked == []
+    assert hub.requests == []
     assert find_folder(read_id(NAME)) is None  # the commit of main is unknown
 
 
 def test_moved_main_downloads_only_changes(hub: Hub) -> None:
     old = fetch(NAME)
     hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
-    hub.asked.clear()
+    hub.requests.clear()
     new = fetch(NAME)
     assert new != old
     assert (new / "vocab.json").read_bytes() == b'{"new": 1}'
-    assert hub.bodies("vocab.json") == [None]
-    assert hub.bodies(WEIGHTS) == []
+    assert hub.body_ranges("vocab.json") == [None]
+    assert hub.body_ranges(WEIGHTS) == []
     assert (old / "vocab.json").read_bytes() == marian_files()["vocab.json"]
 
 
@@ -595,7 +595,7 @@ def test_repository_without_vocabulary_is_rejected_before_download(hub: Hub) -> 
     with pytest.raises(HubError, match="has no vocabulary") as caught:
         fetch(NAME)
     assert caught.value.kind == "not_a_model"
-    assert hub.bodies(WEIGHTS) == []
+    assert hub.body_ranges(WEIGHTS) == []
 
 
 @pytest.mark.parametrize("named", ["ByT5Tokenizer", "T5Tokenizer"])
@@ -610,7 +610,7 @@ def test_byte_models_need_no_vocabulary(hub: Hub, named: str) -> None:
         return
     with pytest.raises(HubError, match="has no vocabulary"):
         fetch(NAME)
-    assert hub.bodies(WEIGHTS) == []
+    assert hub.body_ranges(WEIGHTS) == []
 
 
 def test_partial_and_foreign_files_are_not_listed(hub: Hub) -> None:
@@ -665,7 +665,7 @@ def test_invalid_id_is_rejected_without_request(hub: Hub, model_id: str) -> None
     assert caught.value.kind == "bad_id"
     assert len(str(caught.value)) < 300
     assert str(caught.value).isprintable()
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_ids_are_parsed() -> None:
@@ -692,7 +692,7 @@ def test_least_recently_used_own_models_are_deleted(hub: Hub) -> None:
     mark_used("a/one")
     assert make_room("a/four", 1_000_000, 3_000_000, ()) == ["a/two"]
     assert make_room("a/three", 1_000_000, 3_000_000, ()) == []  # nothing is deleted
-    assert kind_of(lambda: make_room("a/four", 2_000_000, 2_000_000, {"a/one"})) == "full"
+    assert error_kind(lambda: make_room("a/four", 2_000_000, 2_000_000, {"a/one"})) == "full"
     assert list(claimed_sizes()) == ["a/one"]
 
 

@@ -112,10 +112,10 @@ def test_a_folder_that_was_loaded_and_saved_again_has_the_numbers_of_the_model(
     theirs.save_pretrained(folder, **({"max_shard_size": "20KB"} if change == "shards" else {}))
     assert (folder / "model.safetensors").exists() == (change != "shards")
     ours = translator(folder)
-    source, written = torch.tensor([[15, 16, 17, 18, 19]]), torch.tensor([[ours.model.config.start_id, 23, 29, 31]])
+    source, target = torch.tensor([[15, 16, 17, 18, 19]]), torch.tensor([[ours.model.config.start_id, 23, 29, 31]])
     with torch.no_grad():
-        expected = theirs.eval()(source, decoder_input_ids=written).logits
-        logits = ours.model(source, written)
+        expected = theirs.eval()(source, decoder_input_ids=target).logits
+        logits = ours.model(source, target)
     assert_close(logits / expected.std(), expected / expected.std(), within=1e-4, of="logits")
 
 

@@ -9,7 +9,7 @@ from headlight.model.measures.chrf import chrf
 
 
 def test_chrf_by_hand() -> None:
-    # 1 of 1 and 1 of 2 characters: P = 1, R = 1/2; there are no longer n-grams
+    # 1 of 1 and 1 of 2 characters: P = 1, R = 1/2; longer n-grams do not exist
     assert chrf("a", "ab") == pytest.approx(100 * 5 * (1 * 1 / 2) / (4 * 1 + 1 / 2))
     assert chrf("ab", "ab") == 100
     assert chrf("ab", "cd") == 0

@@ -21,7 +21,7 @@ from headlight.model.measures.roles import (
     role_shares,
 )
 from headlight.model.records import KINDS, Kind, Token, Translation
-from tests.viz.figures_examples import HEADS, LAYERS, translation_of
+from tests.viz.figures_examples import HEADS, LAYERS, make_translation
 
 SOURCE = ("der", "alte", "Hund", ",", "schläft", "tief", ".")  # with the end token, eight
 TARGET = ("sound", "asleep", "is", "the", "dog", "now", "!", "…", "so", "then")  # with the end token, eleven
@@ -49,7 +49,7 @@ def translation_with_head(kind: Kind, weights: np.ndarray, source: tuple[str, ..
     """A translation with one head of this kind and uniform heads of the other kinds."""
     rows = len(weights) if kind != "encoder" else 3
     source = source[: (weights.shape[1] if kind != "decoder" else 3) - 1]
-    base = translation_of(source, TARGET[: rows - 1])
+    base = make_translation(source, TARGET[: rows - 1])
     attention = replace(base.attention, **{kind: weights[None, None].astype(np.float32)})
     return replace(base, attention=attention)
 
@@ -159,7 +159,7 @@ def test_aligned_cells_cover_whole_words_without_special_tokens() -> None:
 
 
 def test_translation_without_words_has_no_aligned_cells() -> None:
-    translation = translation_of((), ())
+    translation = make_translation((), ())
     assert not aligned_cells(translation).any()
     assert {each.name for layer in head_roles(translation)["cross"] for each in layer} == {"unclear"}
 
@@ -202,7 +202,7 @@ def test_role_needs_minimum_share() -> None:
     assert role_of_head("encoder", rows_with_share(EIGHT, MIN_SHARE - 0.02)).name != "same"
     low, high = (rows_with_share(OFFSET < 0, share) for share in (MIN_SHARE_WIDE - 0.02, MIN_SHARE_WIDE + 0.02))
     for weights in (low, high):
-        weights[0] = 1 / 8  # the first row has no earlier key and does not count
+        weights[0] = 1 / 8  # the first row does not count, because it lacks an earlier key
     assert role_of_head("encoder", high).name == "before"
     assert role_of_head("encoder", low).name != "before"
 
@@ -246,7 +246,7 @@ def test_spread_is_mean_exponential_entropy() -> None:
 
 
 def test_fully_masked_map_is_unclear() -> None:
-    translation = translation_of(("a",), ("b",))
+    translation = make_translation(("a",), ("b",))
     masked = replace(translation.attention, masked_source=(0, 1), encoder=np.zeros_like(translation.attention.encoder))
     role = head_roles(replace(translation, attention=masked))["encoder"][0][0]
     assert role == Role("unclear", 0.0, 0.0)
@@ -256,7 +256,7 @@ def test_fully_masked_map_is_unclear() -> None:
 
 
 def test_every_head_and_average_has_a_role() -> None:
-    translation = translation_of(("a", "b", ".", "c"), ("d", "e"))
+    translation = make_translation(("a", "b", ".", "c"), ("d", "e"))
     roles = head_roles(translation)
     assert tuple(roles) == KINDS
     for kind, layers in roles.items():
@@ -282,7 +282,7 @@ def test_every_head_and_average_has_a_role() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shares_match_plain_loop(kind: Kind) -> None:
-    translation = translation_of(("a", ",", "b", "c", "."), ("d", "e", "f", "g"))
+    translation = make_translation(("a", ",", "b", "c", "."), ("d", "e", "f", "g"))
     shares, weights = role_shares(translation, kind), translation.attention.of(kind)
     columns = translation.decoder_tokens if kind == "decoder" else translation.source_tokens
     aligned, allowed = aligned_cells(translation), translation.attention.allowed(kind)
@@ -337,3 +337,18 @@ def test_role_without_any_share_is_not_assigned() -> None:
     names, values = assign_roles("cross", shares, shares[0, 0], np.array([[0.7, 0.2]]))
     assert names.tolist() == [["spreads", "unclear"]]
     assert values.tolist() == [[0.7, 0.0]]
+
+
+@pytest.mark.parametrize(("coverage", "name"), [(0.5, "spreads"), (0.499, "unclear"), (0.54, "spreads")])
+def test_half_of_the_keys_count_as_spread(coverage: float, name: str) -> None:
+    shares = np.zeros((1, 1, len(ROLES["encoder"])))
+    names, _ = assign_roles("encoder", shares, np.full(len(ROLES["encoder"]), 0.1), np.array([[coverage]]))
+    assert names[0, 0] == name
+
+
+def test_narrow_role_applies_although_a_wide_one_has_more_excess() -> None:
+    shares, chances = np.zeros((1, 1, len(ROLES["encoder"]))), np.zeros(len(ROLES["encoder"]))
+    for role, share, chance in (("same", 0.5, 0.1), ("around", 0.95, 0.4)):  # excess 0.4 and 0.55
+        shares[..., ROLES["encoder"].index(role)], chances[ROLES["encoder"].index(role)] = share, chance
+    names, values = assign_roles("encoder", shares, chances, np.zeros((1, 1)))
+    assert (names[0, 0], values[0, 0]) == ("same", 0.5)

@@ -17,9 +17,10 @@ from headlight.model.measures.statistics import (
     map_geometry,
     measure,
     measure_all,
+    measure_weights,
 )
 from headlight.model.records import KINDS, Kind, Token, Translation
-from tests.viz.figures_examples import HEADS, LAYERS, tokens_of, translation_of
+from tests.viz.figures_examples import HEADS, LAYERS, make_tokens, make_translation
 
 # One layer of two heads, three queries and four keys: two words, a full stop and a special token.
 WEIGHTS = np.array(
@@ -31,7 +32,7 @@ WEIGHTS = np.array(
     ],
     dtype=np.float32,
 )
-COLUMNS = tokens_of(("a", "b", "."))
+COLUMNS = make_tokens(("a", "b", "."))
 UNMASKED = MapGeometry("encoder", np.ones((3, 4), dtype=np.bool_), COLUMNS)
 QUARTER_ENTROPY = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25))
 FIRST_DISTANCES = (0.5 * 0 + 0.5 * 1, 0.25 * 1 + 0.25 * 0 + 0.25 * 1 + 0.25 * 2, 0)  # of the first head's rows
@@ -47,7 +48,7 @@ TABLE = {
         for rows in (FIRST_DISTANCES, SECOND_DISTANCES)
     ],
     "same": [(0.5 + 0.25 + 1) / 3, (0 + 0 + 0.25) / 3],
-    "previous": [(0.25 + 0) / 2, (0 + 0.75) / 2],  # the first row has none
+    "previous": [(0.25 + 0) / 2, (0 + 0.75) / 2],  # not defined for the first row
     "next": [(0.5 + 0.25 + 0) / 3, (0 + 0.5 + 0) / 3],
     "first": [(0.5 + 0.25 + 0) / 3, 0],
     "last": [(0 + 0.25 + 0) / 3, (1 + 0.5 + 0) / 3],
@@ -108,9 +109,9 @@ def looped(name: str, weights: np.ndarray, kind: Kind, allowed: np.ndarray, colu
 
 
 EXAMPLES = (
-    translation_of(("a", ",", "b", "c", "."), ("d", "e", "f")),
-    translation_of(("a",), ("d", ",", "e", ".")),
-    translation_of(("a", "b"), ()),
+    make_translation(("a", ",", "b", "c", "."), ("d", "e", "f")),
+    make_translation(("a",), ("d", ",", "e", ".")),
+    make_translation(("a", "b"), ()),
 )
 
 
@@ -137,7 +138,7 @@ def test_measures_match_plain_loop(translation: Translation, kind: Kind) -> None
 
 def test_rows_with_one_allowed_key_are_excluded() -> None:
     weights = np.array([[[[1.0, 0.0], [0.5, 0.5]]]], dtype=np.float32)
-    geometry = MapGeometry("decoder", np.tril(np.ones((2, 2), dtype=np.bool_)), tokens_of(("a", "b"), end=False))
+    geometry = MapGeometry("decoder", np.tril(np.ones((2, 2), dtype=np.bool_)), make_tokens(("a", "b"), end=False))
     expected = {"relative_entropy": 1, "entropy": 1, "peak": 0.5, "same": 0.5, "distance": 0.5}
     results = {name: STATISTICS[name].function(weights, geometry).item() for name in expected}
     assert results == pytest.approx(expected)
@@ -147,7 +148,7 @@ def test_share_leaves_out_masked_cells() -> None:
     weights = np.array([[[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.25, 0.625]]]], dtype=np.float32)
     allowed = np.array([[True, True, False], [True, True, False], [True, True, True]])
     cells = np.array([[True, False, True], [False, False, True], [False, False, True]])
-    geometry = MapGeometry("encoder", allowed, tokens_of(("a", "b")))
+    geometry = MapGeometry("encoder", allowed, make_tokens(("a", "b")))
     # The third cell of the first row is masked, as is the only cell of the second row.
     assert _share(weights, geometry, cells).item() == pytest.approx((0.5 + 0.625) / 2)
 
@@ -155,7 +156,7 @@ def test_share_leaves_out_masked_cells() -> None:
 def test_relative_entropy_uses_number_of_allowed_keys() -> None:
     """The second of three rows has two allowed keys, so its maximum entropy is one bit."""
     weights = np.array([[[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.5, 0.25]]]], dtype=np.float32)
-    geometry = MapGeometry("decoder", np.tril(np.ones((3, 3), dtype=np.bool_)), tokens_of(("a", "b", "c"), end=False))
+    geometry = MapGeometry("decoder", np.tril(np.ones((3, 3), dtype=np.bool_)), make_tokens(("a", "b", "c"), end=False))
     expected = (1 / math.log2(2) + 1.5 / math.log2(3)) / 2
     assert STATISTICS["relative_entropy"].function(weights, geometry).item() == pytest.approx(expected)
 
@@ -163,7 +164,7 @@ def test_relative_entropy_uses_number_of_allowed_keys() -> None:
 def test_fully_masked_rows_are_excluded() -> None:
     weights = np.array([[[[0.0, 0.0], [0.5, 0.5]]]], dtype=np.float32)
     allowed = np.array([[False, False], [True, True]])
-    geometry = MapGeometry("encoder", allowed, tokens_of(("a",)))
+    geometry = MapGeometry("encoder", allowed, make_tokens(("a",)))
     assert STATISTICS["special"].function(weights, geometry).item() == 0.5
     assert STATISTICS["entropy"].function(weights, geometry).item() == 1
 
@@ -171,16 +172,16 @@ def test_fully_masked_rows_are_excluded() -> None:
 @pytest.mark.parametrize("name", STATISTICS)
 @pytest.mark.parametrize("shape", [(2, 3), (2, 1), (0, 3), (0, 0)])
 def test_empty_or_fully_masked_maps_give_nan(name: str, shape: tuple[int, int]) -> None:
-    geometry = MapGeometry("cross", np.zeros(shape, dtype=np.bool_), tokens_of(("a", "b"))[: shape[1]])
+    geometry = MapGeometry("cross", np.zeros(shape, dtype=np.bool_), make_tokens(("a", "b"))[: shape[1]])
     assert np.isnan(STATISTICS[name].function(np.zeros((5, 7, *shape), dtype=np.float32), geometry)).all()
 
 
 def test_punctuation_share_without_punctuation_is_nan() -> None:
-    assert np.isnan(measure(translation_of(("a", "b"), ("c",)), "encoder", "punctuation")).all()
+    assert np.isnan(measure(make_translation(("a", "b"), ("c",)), "encoder", "punctuation")).all()
 
 
 def test_special_token_of_a_source_is_its_end_token() -> None:
-    results = measure_all(translation_of(("a", "b", "c", "d"), ("e", "f")), "cross")
+    results = measure_all(make_translation(("a", "b", "c", "d"), ("e", "f")), "cross")
     np.testing.assert_array_equal(results["special"], results["last"])
 
 
@@ -202,11 +203,20 @@ def test_cross_attention_diagonal_runs_from_corner_to_corner() -> None:
 
 
 def test_special_keys_of_the_decoder_are_its_inputs() -> None:
-    translation = translation_of(("a",), ("b", "c"))
+    translation = make_translation(("a",), ("b", "c"))
     assert map_geometry(translation, "decoder").special.tolist() == [True, False, False]
     assert map_geometry(translation, "cross").special.tolist() == [False, True]
 
 
 def test_unknown_measure_raises() -> None:
     with pytest.raises(RequestError, match=r'one of entropy, relative_entropy.*, but "speed" was given'):
-        measure(translation_of(("a",), ("b",)), "cross", "speed")
+        measure(make_translation(("a",), ("b",)), "cross", "speed")
+
+
+def test_later_keys_have_no_measure_in_the_decoder() -> None:
+    translation = EXAMPLES[0]
+    names = {
+        kind: set(measure_weights(translation.attention.of(kind), map_geometry(translation, kind))) for kind in KINDS
+    }
+    assert names["encoder"] == names["cross"] == set(STATISTICS)
+    assert names["encoder"] - names["decoder"] == {"next", "last"}

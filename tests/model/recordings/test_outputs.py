@@ -347,15 +347,15 @@ def test_what_has_no_attention_is_refused_with_advice() -> None:
     for value, says in (
         (pair, r"several models.*show\(outputs.text_model_output, …\) or show\(outputs.vision_model_output, …\)"),
         (families.mamba()(read), "MambaOutput holds last_hidden_state.*a model without attention, such as Mamba"),
-        (families.bert(), "BertModel is a model. Call it and give its outputs"),
+        (torch.nn.Linear(2, 2), "Linear is a model, but none of transformers.*Call it and give its weights"),
         (batch(), "these are inputs of a model"),
         ({}, "holds nothing"),
     ):
         with pytest.raises(RecordingError, match=says):
             require_arrays(value)
     for field in ("text_model_output", "vision_model_output"):
-        given: dict[str, Any] = {"input_ids": read} if field[0] == "t" else {"pixel_values": pixels}
-        recording = recording_from_outputs(pair[field], ModelInputs(tokenizer=families.tokenizer(), **given))
+        options: dict[str, Any] = {"input_ids": read} if field[0] == "t" else {"pixel_values": pixels}
+        recording = recording_from_outputs(pair[field], ModelInputs(tokenizer=families.tokenizer(), **options))
         assert len(recording.source) == (3 if field[0] == "t" else 5)
 
 
@@ -373,13 +373,13 @@ def test_inputs_of_another_call_raise() -> None:
     with torch.no_grad():
         outputs = families.bert()(batch()["input_ids"], output_attentions=True)
     longer = torch.tensor([[3, 4, 5, 6, 7, 8, 9]])
-    for given, says in (
+    for options, says in (
         ({"input_ids": [3, 4]}, "input_ids has 2 tokens, but the maps have 6"),
         ({"input_ids": longer}, "input_ids has 7 tokens, but the maps have 6"),
         ({"attention_mask": torch.ones(2, 7)}, "attention mask has 7 tokens, but the maps have 6"),
     ):
         with pytest.raises(RecordingError, match=says):
-            recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), **given))
+            recording_from_outputs(outputs, ModelInputs(tokenizer=families.tokenizer(), **options))
     inputs = {name: batch()[name] for name in ("input_ids", "attention_mask")}
     with torch.no_grad():
         outputs = families.t5()(**inputs, decoder_input_ids=longer[:, :3].expand(2, 3), output_attentions=True)

@@ -35,7 +35,6 @@ PAIRS = {
     "english": {"Frau woman", "wohnt lives", "Fahrrad bicycle", "nebenan door"},
     "chinese": {"like 喜欢", "book 书", "books 书", "bought 买", "yesterday 昨天"},
     "into_chinese": {"喜欢 like", "书 book", "本书 book", "买 bought", "昨天 yesterday"},
-    "french": {"know sais", "come venir", "tomorrow demain", "night soir", "evening soir"},
 }  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def greedy(translator: Translator) -> list[Translation]:
     return translator.translate_batch(SENTENCES)
 
 
-def ids_of(translation: Translation) -> tuple[int, ...]:
+def token_ids(translation: Translation) -> tuple[int, ...]:
     return tuple(token.id for token in translation.target_tokens)
 
 
@@ -57,7 +57,7 @@ def teacher_forced(translator: Translator, source: list[int], target: list[int])
 
 def test_beam_size_one_is_greedy(translator: Translator, greedy: list[Translation]) -> None:
     for one, other in zip(translator.translate_batch(SENTENCES, beam_size=1), greedy, strict=True):
-        assert ids_of(one) == ids_of(other)
+        assert token_ids(one) == token_ids(other)
         assert one.log_probability == other.log_probability
 
 
@@ -96,7 +96,7 @@ def test_output_respects_length_limit(translator: Translator, limit: int, option
     for answer in translator.translate_batch(SENTENCES, max_length=limit, **options):
         assert 1 <= len(answer.target_tokens) <= limit
         assert all(len(hypothesis.ids) <= limit for hypothesis in answer.hypotheses)
-        assert answer.stopped == ("end" if ids_of(answer)[-1] == END else "length")
+        assert answer.stopped == ("end" if token_ids(answer)[-1] == END else "length")
 
 
 def test_default_length_limit_is_twice_the_source_plus_sixteen(greedy: list[Translation]) -> None:
@@ -120,7 +120,7 @@ def test_length_limit_is_clamped_to_model() -> None:
 def test_forced_target_is_scored_per_token(translator: Translator, target: str) -> None:
     answer = translator.translate(TEXT, target=target)
     ids = [*translator.target_tokenizer.encode(target), END]
-    assert ids_of(answer) == tuple(ids)
+    assert token_ids(answer) == tuple(ids)
     assert (answer.text, answer.stopped) == (target, "forced")
     expected = teacher_forced(translator, [token.id for token in answer.source_tokens], ids)
     assert answer.log_probability == pytest.approx(sum(expected), abs=1e-4)
@@ -134,7 +134,7 @@ def test_target_ids_are_used_unchanged(translator: Translator) -> None:
     ids = tuple(translator.target_tokenizer.encode(TARGET))
     for target in (ids, (*ids, END), ids[:1], (0, 1, 9)):
         answer = translator.translate(TEXT, target=target)
-        assert ids_of(answer) == target
+        assert token_ids(answer) == target
         expected = teacher_forced(translator, [token.id for token in answer.source_tokens], list(target))
         assert answer.log_probability == pytest.approx(sum(expected), abs=1e-4)
     as_text, as_ids = translator.translate(TEXT, target=TARGET), translator.translate(TEXT, target=(*ids, END))
@@ -143,8 +143,8 @@ def test_target_ids_are_used_unchanged(translator: Translator) -> None:
 
 def test_forced_output_has_same_score(translator: Translator, greedy: list[Translation]) -> None:
     for answer in greedy:
-        again = translator.translate(answer.request.text, target=ids_of(answer))
-        assert ids_of(again) == ids_of(answer)
+        again = translator.translate(answer.request.text, target=token_ids(answer))
+        assert token_ids(again) == token_ids(answer)
         assert again.log_probability == pytest.approx(answer.log_probability, abs=1e-4)
         for kind in KINDS:
             np.testing.assert_allclose(again.attention.of(kind), answer.attention.of(kind), atol=1e-5)
@@ -155,7 +155,7 @@ def test_batched_forced_targets_match_single_ones(translator: Translator) -> Non
     requests = [translator.request(text, target=target) for text, target in zip(SENTENCES, targets, strict=True)]
     for request, one in zip(requests, translator.translate_batch(requests), strict=True):
         alone = translator.translate(request)
-        assert ids_of(one) == ids_of(alone)
+        assert token_ids(one) == token_ids(alone)
         assert one.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
         assert one.attention.decoder.shape == alone.attention.decoder.shape
 
@@ -194,10 +194,10 @@ def test_text_prefix_equals_its_ids(translator: Translator) -> None:
 
 def test_greedy_prefix_gives_greedy_output(translator: Translator, greedy: list[Translation]) -> None:
     for answer in greedy:
-        ids = ids_of(answer)
+        ids = token_ids(answer)
         for length in (1, 2, len(ids)):
             again = translator.translate(answer.request.text, prefix=ids[:length], max_length=len(ids))
-            assert ids_of(again) == ids
+            assert token_ids(again) == ids
             assert again.stopped == answer.stopped
             assert again.log_probability == pytest.approx(answer.log_probability, abs=1e-4)
 
@@ -206,15 +206,15 @@ def test_batch_supports_individual_prefixes(translator: Translator) -> None:
     prefixes = [(7, 8, 9), None, "The", None, (30,), "A dog is", None]
     requests = [translator.request(text, prefix=prefix) for text, prefix in zip(SENTENCES, prefixes, strict=True)]
     for request, one in zip(requests, translator.translate_batch(requests), strict=True):
-        assert ids_of(one) == ids_of(translator.translate(request))
+        assert token_ids(one) == token_ids(translator.translate(request))
 
 
 def test_prefix_overrides_decoding_rules(translator: Translator) -> None:
     pad = translator.model.config.pad_id
     for options in (GREEDY, BEAM, SAMPLING):
         answer = translator.translate(TEXT, prefix=(9, 9, pad), no_repeat=1, max_length=12, **options)
-        assert ids_of(answer)[:3] == (9, 9, pad)
-        later = ids_of(answer)[3:]
+        assert token_ids(answer)[:3] == (9, 9, pad)
+        later = token_ids(answer)[3:]
         assert not {9, pad} & set(later)
         assert len(set(later)) == len(later)
 
@@ -222,7 +222,7 @@ def test_prefix_overrides_decoding_rules(translator: Translator) -> None:
 def test_prefix_may_contain_end_token(translator: Translator) -> None:
     for options in (GREEDY, BEAM):
         answer = translator.translate(TEXT, prefix=(7, 8, END), **options)
-        assert (ids_of(answer), answer.stopped) == ((7, 8, END), "end")
+        assert (token_ids(answer), answer.stopped) == ((7, 8, END), "end")
 
 
 def test_long_prefix_leaves_space_to_continue(translator: Translator) -> None:
@@ -230,15 +230,15 @@ def test_long_prefix_leaves_space_to_continue(translator: Translator) -> None:
     prefix = (9, 8) * 20  # more than twice the source and 16
     assert 2 * source + 16 < len(prefix)
     answer = translator.translate("Ja.", prefix=prefix)
-    assert ids_of(answer)[:40] == prefix
-    assert 40 < len(ids_of(answer)) <= 56
+    assert token_ids(answer)[:40] == prefix
+    assert 40 < len(token_ids(answer)) <= 56
 
 
 @pytest.mark.parametrize(("limit", "fits"), [(3, False), (4, True), (5, True)])
 def test_prefix_beyond_limit_raises(translator: Translator, limit: int, fits: bool) -> None:
     if fits:
         answer = translator.translate(TEXT, prefix=(7, 8, 9, 10), max_length=limit)
-        assert ids_of(answer)[:4] == (7, 8, 9, 10)
+        assert token_ids(answer)[:4] == (7, 8, 9, 10)
         return
     with pytest.raises(RequestError) as caught:
         translator.translate(TEXT, prefix=(7, 8, 9, 10), max_length=limit)
@@ -257,7 +257,7 @@ def test_no_repeat_prevents_repeated_ngrams(translator: Translator, options: dic
         for hypothesis in answer.hypotheses:
             pairs = list(itertools.pairwise(hypothesis.ids))
             assert len(set(pairs)) == len(pairs)
-        pairs = list(itertools.pairwise(ids_of(plain)))
+        pairs = list(itertools.pairwise(token_ids(plain)))
         repeats += len(pairs) - len(set(pairs))
     assert repeats > 0  # without the rule there are some
 
@@ -279,7 +279,7 @@ def test_cancelled_translation_returns_partial_output(
     if answer.hypotheses[0].ids[-1] != END:
         assert len(answer.target_tokens) == after
     if not options:
-        assert ids_of(answer) == ids_of(translator.translate(text))[:after]
+        assert token_ids(answer) == token_ids(translator.translate(text))[:after]
 
 
 def test_cancelled_beam_returns_best_hypothesis_and_flag(translator: Translator) -> None:
@@ -293,15 +293,15 @@ def test_cancelled_beam_returns_best_hypothesis_and_flag(translator: Translator)
         still_open = [node.score for node in answer.tree.nodes if node.outcome == "kept" and node.step == after - 1]
         assert max(node.step for node in answer.tree.nodes) == after - 1
         assert answer.score == pytest.approx(max(finished + still_open), abs=1e-4)
-        assert (ids_of(answer)[-1] == END) == (max(finished, default=-99.0) > max(still_open))
-        assert len(answer.hypotheses) == min(4, len(finished) + (ids_of(answer)[-1] != END))
+        assert (token_ids(answer)[-1] == END) == (max(finished, default=-99.0) > max(still_open))
+        assert len(answer.hypotheses) == min(4, len(finished) + (token_ids(answer)[-1] != END))
         count += bool(finished)
     assert count > 0
 
 
 def test_cancellation_within_prefix_keeps_prefix(translator: Translator) -> None:
     answer = translator.translate(TEXT, prefix=(9, 11, 13), cancelled=lambda: True)
-    assert list(ids_of(answer)) == [9, 11, 13]
+    assert list(token_ids(answer)) == [9, 11, 13]
     assert answer.stopped == "cancelled"
 
 
@@ -318,7 +318,7 @@ def test_edit_affects_decoding(step_weights: StepWeights) -> None:
     layers = range(translator.model.config.decoder_layers)
     removals = tuple(Intervention(kind="cross", layer=layer, head=None, action="remove") for layer in layers)
     removed = translator.translate(TEXT, max_length=9, interventions=removals)
-    assert ids_of(edited) == ids_of(removed) != ids_of(translator.translate(TEXT, max_length=9))
+    assert token_ids(edited) == token_ids(removed) != token_ids(translator.translate(TEXT, max_length=9))
     assert lines == [edited.text]
 
 
@@ -354,11 +354,11 @@ def test_complete_translation_is_not_cancelled(translator: Translator, options: 
     answer = translator.translate(TEXT, max_length=4, cancelled=lambda: next(steps) == 4, **options)
     assert next(steps) == 5
     assert answer.stopped == whole.stopped != "cancelled"
-    assert ids_of(answer) == ids_of(whole)
+    assert token_ids(answer) == token_ids(whole)
 
 
 def test_uncancelled_translation_is_complete(translator: Translator, greedy: list[Translation]) -> None:
-    assert ids_of(translator.translate(TEXT, cancelled=lambda: False)) == ids_of(greedy[0])
+    assert token_ids(translator.translate(TEXT, cancelled=lambda: False)) == token_ids(greedy[0])
 
 
 # ---------------------------------------------------------------- batches and lines
@@ -380,7 +380,7 @@ def test_batch_of_different_requests_keeps_order(translator: Translator) -> None
     assert [answer.request for answer in answers] == requests
     for request, answer in zip(requests, answers, strict=True):
         alone = translator.translate(request)
-        assert ids_of(answer) == ids_of(alone)
+        assert token_ids(answer) == token_ids(alone)
         assert answer.stopped == alone.stopped
         assert set(answer.captured) == set(alone.captured)
         assert answer.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
@@ -456,7 +456,7 @@ def test_out_of_memory_splits_batch(
         return encode(source_ids, mask, padded=padded)
 
     monkeypatch.setattr(translator.model, "encode", scarce)
-    assert [ids_of(one) for one in translator.translate_batch(SENTENCES)] == [ids_of(one) for one in greedy]
+    assert [token_ids(one) for one in translator.translate_batch(SENTENCES)] == [token_ids(one) for one in greedy]
     assert sizes == [7, 4, 2, 2, 2, 1]
     assert translator.translate_lines(SENTENCES) == [answer.text for answer in greedy]
 
@@ -483,7 +483,7 @@ def test_every_device_matches_unpacked_weights(translator: Translator, device: s
     expected = translator.translate_batch(SENTENCES, prefix="The", no_repeat=3, capture=("**.keys",), **options)
     for one, other in zip(answers, expected, strict=True):
         assert torch.device(one.device).type == torch.device(device).type
-        assert ids_of(one) == ids_of(other)
+        assert token_ids(one) == token_ids(other)
         for kind in KINDS:
             np.testing.assert_allclose(one.attention.of(kind), other.attention.of(kind), atol=1e-5)
         for name, keys in one.captured.items():
@@ -537,7 +537,7 @@ def test_saved_folder_matches_model(tmp_path: Path, greedy: list[Translation]) -
     loaded = Translator.load(tmp_path / "de-en", device="cpu", step_weights="plain")
     assert loaded.name == "de-en"
     assert "cpu" in loaded.choice.reason
-    assert [ids_of(one) for one in loaded.translate_batch(SENTENCES)] == [ids_of(one) for one in greedy]
+    assert [token_ids(one) for one in loaded.translate_batch(SENTENCES)] == [token_ids(one) for one in greedy]
 
 
 def test_translator_uses_eval_mode_without_gradients() -> None:
@@ -545,7 +545,7 @@ def test_translator_uses_eval_mode_without_gradients() -> None:
     translator = Translator(model, *tokenizers(), step_weights="plain")
     assert not model.training
     assert not any(parameter.requires_grad for parameter in model.parameters())
-    assert ids_of(translator.translate(TEXT)) == ids_of(translator.translate(TEXT))
+    assert token_ids(translator.translate(TEXT)) == token_ids(translator.translate(TEXT))
 
 
 def test_defaults_are_greedy_and_deterministic() -> None:

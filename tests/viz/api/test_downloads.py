@@ -15,7 +15,7 @@ import pytest
 from headlight.viz.page import Page, build_page, launch_page
 from headlight.viz.server.static_files import FOLDER
 from headlight.viz.settings import Settings
-from tests.hub_server import Repository, hub_of_our_own
+from tests.hub_server import Repository, local_hub
 from tests.model.families import folders
 from tests.viz.serving import GRADIO_WARNS
 
@@ -57,7 +57,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     model = folders.marian(home / "model")
     size = sum(path.stat().st_size for path in model.iterdir())
     assert 2 * size < QUOTA * 1e6 < 3 * size
-    with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
+    with pytest.MonkeyPatch.context() as patch, local_hub(patch, home / "cache") as hub:
         for name in (*OFFERED, OTHER):
             hub.repositories[name] = Repository()
             hub.repositories[name].push({path.name: path.read_bytes() for path in model.iterdir()})

@@ -17,7 +17,7 @@ from headlight.viz.api.endpoints import ENDPOINTS, ROWS_BY_KIND, endpoint_docstr
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 from tests.viz.serving import GRADIO_WARNS, Server, assert_clean
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
@@ -32,7 +32,7 @@ def service() -> Service:
 
 def test_translate_returns_token_probabilities(server: Server, service: Service) -> None:
     answer = server.call("translate", BEER).values
-    truth = translator_of(service).translate(BEER)
+    truth = local_translator(service).translate(BEER)
     assert answer["text"] == truth.text == "i want a beer ."
     assert answer["model"] == "toy"
     assert [token["text"] for token in answer["tokens"]] == [token.text for token in truth.target_tokens]
@@ -77,7 +77,7 @@ def test_every_parameter_is_documented(server: Server) -> None:
 )
 def test_options_have_their_effect(server: Server, service: Service, data: Any, options: dict[str, Any]) -> None:
     answer = server.call("translate", *data).values
-    truth = translator_of(service).translate(BEER, **options)
+    truth = local_translator(service).translate(BEER, **options)
     assert (answer["text"], answer["stopped"]) == (truth.text, truth.stopped)
     assert answer["score"] == pytest.approx(truth.score, abs=1e-5)
 
@@ -90,8 +90,8 @@ CHANGES = [
 
 
 def test_interventions_match_python_api(server: Server, service: Service) -> None:
-    truth = translator_of(service).translate(BEER, interventions=CHANGES)
-    plain = translator_of(service).translate(BEER)
+    truth = local_translator(service).translate(BEER, interventions=CHANGES)
+    plain = local_translator(service).translate(BEER)
     answer = server.call("translate", *[BEER, *BLANKS[1:]], CHANGES).values
     assert (answer["text"], answer["score"]) == (truth.text, pytest.approx(truth.score, abs=1e-5))
     assert truth.score != pytest.approx(plain.score, abs=1e-3)
@@ -109,19 +109,19 @@ def test_masked_word_has_zero_weights(server: Server) -> None:
 
 
 def test_masking_every_word_is_an_error(server: Server) -> None:
-    def hint_of(mask: list[dict[str, Any]]) -> Any:
+    def get_hint(mask: list[dict[str, Any]]) -> Any:
         return server.call("translate", *[BEER, *BLANKS[1:]], mask).values["hint"]
 
     whole = [{"action": "mask", "start": 0, "end": len(BEER)}]
-    assert hint_of(whole).startswith("The interventions mask every word")
-    assert hint_of([{"action": "mask", "start": 0, "end": 3}]) is None
+    assert get_hint(whole).startswith("The interventions mask every word")
+    assert get_hint([{"action": "mask", "start": 0, "end": 3}]) is None
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 @pytest.mark.parametrize("head", [0, 3, "mean", "max"])
 def test_attention_matches_model(server: Server, service: Service, kind: Any, head: Any) -> None:
     answer = server.call("attention", BEER, kind, 1, head).values
-    truth = translator_of(service).translate(BEER)
+    truth = local_translator(service).translate(BEER)
     seen = truth.attention_map(kind, 1, head if isinstance(head, int) else None)
     weights = seen.weights if head != "max" else truth.attention.of(kind)[1].max(axis=0)
     assert answer["rows"] == [token.text for token in seen.rows]
@@ -143,7 +143,7 @@ def test_attention_matches_model(server: Server, service: Service, kind: Any, he
 
 @pytest.mark.parametrize("rival", ["", "coke"])
 def test_effects_endpoint_matches_model(server: Server, service: Service, rival: str) -> None:
-    translator = translator_of(service)
+    translator = local_translator(service)
     answer = server.call("effects", BEER, "beer", rival, 3).values
     truth = translator.translate(BEER)
     summary = headlight.effects(translator, truth, "beer", rival or None, top=3)
@@ -162,7 +162,7 @@ def test_missing_word_error_lists_tokens(server: Server) -> None:
 
 
 def test_scan_endpoint_matches_model(server: Server, service: Service) -> None:
-    translator = translator_of(service)
+    translator = local_translator(service)
     answer = server.call("scan", BEER).values
     findings = headlight.scan(translator, translator.translate(BEER))
     assert [finding["sentence"] for finding in answer["findings"]] == [finding.sentence() for finding in findings]

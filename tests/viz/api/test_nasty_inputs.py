@@ -32,10 +32,10 @@ def payload(case: dict[str, Any]) -> str:
     """The input as JSON, as in a request."""
     if "json" in case:
         return str(case["json"])
-    return json.dumps(text_of(case))
+    return json.dumps(build_text(case))
 
 
-def text_of(case: dict[str, Any]) -> str:
+def build_text(case: dict[str, Any]) -> str:
     if "gen" in case:
         generator = case["gen"]
         return str(generator["prefix"] + generator["unit"] * generator["times"] + generator["suffix"])
@@ -111,7 +111,7 @@ def test_list_of_nasty_inputs_is_complete() -> None:
 @pytest.mark.parametrize("model", ["toy", "de-en"])
 @pytest.mark.parametrize("case", INPUTS, ids=lambda case: case["id"])
 def test_nasty_inputs_in_python(service: Service, model_runs: list[str], case: dict[str, Any], model: str) -> None:
-    value = json.loads(payload(case)) if "json" in case else text_of(case)
+    value = json.loads(payload(case)) if "json" in case else build_text(case)
     try:
         request = service.check({"text": value, "model": model})
     except PageError as error:
@@ -145,7 +145,7 @@ def test_nasty_inputs_through_api(
         assert_clean(answer.text)
         return
     assert may_be_translated(case)
-    truth = service.translate(service.check({"text": text_of(case), "model": model}))
+    truth = service.translate(service.check({"text": build_text(case), "model": model}))
     assert answer.values["text"] == truth.text
     assert [token["text"] for token in answer.values["tokens"]] == [token.text for token in truth.target_tokens]
 
@@ -153,6 +153,6 @@ def test_nasty_inputs_through_api(
 @pytest.mark.parametrize("kind", KINDS)
 def test_longest_sentence_has_full_attention(server: Server, kind: str) -> None:
     case = next(case for case in INPUTS if case["id"] == "limit_exact")
-    values = server.call("attention", text_of(case), kind, 0, "mean", "de-en").values
+    values = server.call("attention", build_text(case), kind, 0, "mean", "de-en").values
     assert np.array(values["weights"]).shape == (len(values["rows"]), len(values["columns"]))
     assert len(values["rows"]) > 200 or kind != "encoder"

@@ -55,9 +55,9 @@ class Machine:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    def __init__(self, machine: Machine, *given: Any) -> None:
+    def __init__(self, machine: Machine, *arguments: Any) -> None:
         self.machine = machine
-        super().__init__(*given)
+        super().__init__(*arguments)
 
     def do_GET(self) -> None:
         self.send_response(self.machine.status)
@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.machine.noticed.set()
 
-    def log_message(self, *given: Any) -> None:
+    def log_message(self, *arguments: Any) -> None:
         """Nothing."""
 
 

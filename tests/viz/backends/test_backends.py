@@ -90,8 +90,8 @@ def spaces() -> ModuleType:
 
     def gpu(duration: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def lend(function: Callable[..., Any]) -> Callable[..., Any]:
-            def elsewhere(*given: Any) -> Any:
-                return pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(given)))))  # noqa: S301
+            def elsewhere(*arguments: Any) -> Any:
+                return pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(arguments)))))  # noqa: S301
 
             return elsewhere
 
@@ -114,7 +114,7 @@ def same(one: Translation, other: Translation) -> None:
     }
 
 
-def steps_of(service: Service, **more: Any) -> list[Progress]:
+def stream_steps(service: Service, **more: Any) -> list[Progress]:
     return list(service.stream(service.check({"text": TEXT, **more}), Event()))
 
 
@@ -128,7 +128,7 @@ def test_translation_is_equal_on_all_backends(service: Service, here: Service) -
 
 
 def test_progress_is_streamed_if_supported(service: Service) -> None:
-    ours, theirs = steps_of(Service(TOY, choose_backend), beam_size=4), steps_of(service, beam_size=4)
+    ours, theirs = stream_steps(Service(TOY, choose_backend), beam_size=4), stream_steps(service, beam_size=4)
     assert theirs[-1].translation is not None
     same(ours[-1].translation, theirs[-1].translation)  # type: ignore[arg-type]
     if not isinstance(service.backend, ZeroGpuBackend):
@@ -229,8 +229,8 @@ def test_lost_replica_is_retried_without_repeated_progress(
 ) -> None:
     monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
     machine.dies_after = [3]
-    steps = steps_of(on(machine))
-    assert [each.text for each in steps] == [each.text for each in steps_of(Service(TOY, choose_backend))]
+    steps = stream_steps(on(machine))
+    assert [each.text for each in steps] == [each.text for each in stream_steps(Service(TOY, choose_backend))]
     assert [each.step for each in steps[:-1]] == sorted({each.step for each in steps[:-1]})
     assert machine.calls == ["stream", "stream"]
     machine.dies_after = [0]
@@ -242,7 +242,7 @@ def test_second_loss_is_reported(machine: Machine, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
     machine.dies_after = [2, 1]
     with pytest.raises(PageError) as error:
-        steps_of(on(machine))
+        stream_steps(on(machine))
     assert (error.value.word, len(machine.calls)) == ("cluster_lost", 2)
 
 
@@ -260,7 +260,7 @@ def test_unreachable_cluster_is_reported_and_recovers(here: Service, monkeypatch
         with pytest.raises(PageError) as error:
             page.translate(request)
         assert error.value.word == "cluster_lost"  # a machine has begun with it
-    for ask in (lambda: page.translate(request), lambda: steps_of(page), lambda: page.classify("a bad film .")):
+    for ask in (lambda: page.translate(request), lambda: stream_steps(page), lambda: page.classify("a bad film .")):
         with pytest.raises(PageError) as error:
             ask()
         assert error.value.word == "cluster_gone"
@@ -291,7 +291,7 @@ def test_busy_cluster_is_reported_without_retry(machine: Machine) -> None:
     machine.busy = True
     page = on(machine)
     with pytest.raises(PageError) as error:
-        steps_of(page)
+        stream_steps(page)
     assert error.value.word == "cluster_busy"
     with pytest.raises(PageError):
         page.translate(page.check(REQUEST))

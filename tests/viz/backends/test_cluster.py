@@ -40,7 +40,7 @@ class Running:
     def replicas(self, version: int) -> list[int]:
         return [int(path.name.rpartition("-")[2]) for path in self.notes.glob(f"replica-{version}-*")]
 
-    def notes_of(self) -> dict[int, list[str]]:
+    def read_notes(self) -> dict[int, list[str]]:
         """The notes of each process, by its id."""
         results = [path for path in self.notes.iterdir() if path.name.isdecimal()]
         return {int(path.name): path.read_text(encoding="utf-8").splitlines() for path in results}
@@ -107,8 +107,8 @@ def who_leaves_ends_the_work(running: Running) -> None:
         assert next(steps).step == 1
         stop.set()
         assert next(steps, None) is None
-    soon(lambda: [lines for lines in running.notes_of().values() if lines[-1:] == ["over"]], "the work goes on")
-    ((_, *lines),) = running.notes_of().values()
+    soon(lambda: [lines for lines in running.read_notes().values() if lines[-1:] == ["over"]], "the work goes on")
+    ((_, *lines),) = running.read_notes().values()
     assert "done" not in lines
 
 
@@ -170,9 +170,9 @@ def a_killed_replica_loses_no_answer_and_none_comes_twice(running: Running) -> N
     for progress in running.page.stream(running.request(), Event()):
         results.append(progress)
         if len(results) == 2:
-            (worker,) = running.notes_of()
+            (worker,) = running.read_notes()
             os.kill(worker, signal.SIGKILL)
-    assert len(running.notes_of()) == 2, "another replica has not taken over"
+    assert len(running.read_notes()) == 2, "another replica has not taken over"
     assert [each.step for each in results[:-1]] == list(range(1, len(results)))
     assert [each.translation is not None for each in results] == [False] * (len(results) - 1) + [True]
     running.expect_right(results[-1].translation, running.request())
@@ -203,5 +203,5 @@ def test_replicas_scale_with_load(running: Running) -> None:
         finally:
             over.set()
         assert all(each.result(PATIENCE) for each in futures)
-    assert len(running.notes_of()) >= 2, "a further replica has not answered"
+    assert len(running.read_notes()) >= 2, "a further replica has not answered"
     soon(lambda: replicas() == 1, "no replica ends while nobody asks")

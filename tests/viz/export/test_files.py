@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headlight.model.experiments.effects import effect_maps
+from headlight.model.experiments.effects import LIKELIEST, effect_maps
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.viz.errors import PageError
 from headlight.viz.export.effects import effect_map
@@ -261,6 +261,11 @@ def test_effect_view_exports_effects_in_nats(service: Service, translation: Tran
     assert isinstance(picture, dict)
     assert picture["layout"]["meta"]["scale"] == "effect"
     assert "nats" in json.dumps(picture)
+    leads = service.run_on_translator("toy", effect_maps, translation, kind, LIKELIEST)
+    answer = take(service, "csv", kind=kind, layer=0, head=1, view="effect", lead=True)
+    assert answer["name"] == f"headlight-{kind}-1-2-effects-on-lead.csv"
+    table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig").to_numpy()
+    np.testing.assert_allclose(table[allowed], leads[0, 1][allowed], atol=1e-6)
 
 
 def test_effects_add_up_over_heads_and_merged_words(service: Service, translation: Translation) -> None:

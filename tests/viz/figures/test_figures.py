@@ -19,7 +19,7 @@ from headlight.viz.figure_phrases import figure_words
 from headlight.viz.figures import FIGURES
 from headlight.viz.theme import STOPS, THEMES, Theme, colour_scale, css_custom_properties, head_colour
 from headlight.viz.token_labels import make_visible
-from tests.viz.figures_examples import HOSTILE, SCRIPTS, translation_of, tree_of, weights_of, words_of_length
+from tests.viz.figures_examples import HOSTILE, SCRIPTS, make_translation, make_tree, make_weights, words_of_length
 
 ROOT = Path(__file__).parents[3]
 GREEK = ("αβγ", "δεζ", "ηθι", "κλμ", "νξο")
@@ -35,7 +35,7 @@ Draw = Callable[..., go.Figure]
 
 
 def draw(name: str, translation: Translation, theme: Theme, words: dict[str, str] | None = None) -> go.Figure:
-    """A figure of each kind, of the same translation."""
+    """One figure of each kind for the same translation."""
     figure: Draw = FIGURES[name]
     common: dict[str, Any] = {"theme": theme, "words": words}
     first, second = translation.attention_map("decoder", 1, 3), translation.attention_map("decoder", 2, None)
@@ -60,11 +60,11 @@ def draw(name: str, translation: Translation, theme: Theme, words: dict[str, str
 
 def example(sentence: str) -> Translation:
     source, target = SENTENCES[sentence]
-    return translation_of(source, target, tree_of(4, (*target, " a", " b", "c")[:3]))
+    return make_translation(source, target, make_tree(4, (*target, " a", " b", "c")[:3]))
 
 
 def strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every text in a figure's JSON, with the name of where it stands."""
+    """Every text in a figure's JSON, with its key."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
@@ -76,7 +76,7 @@ def strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def read_texts(figure: go.Figure) -> list[str]:
-    """What a reader may see of a figure, in Plotly's spelling."""
+    """The visible texts of a figure, in Plotly's markup."""
     plain = json.loads(figure.to_json())
     plain["layout"].pop("template")
     named = {"text", "ticktext", "hovertext", "hovertemplate", "texttemplate", "name"}
@@ -112,7 +112,7 @@ def test_figure_is_standard_json(name: str, theme: Theme, sentence: str) -> None
 def test_tokens_are_escaped(name: str, sentence: str) -> None:
     for text in read_texts(draw(name, example(sentence), THEMES["light"])):
         without = text.replace("<br>", "").replace("<extra></extra>", "")
-        if name == "positions":  # whose templates hold numbers alone
+        if name == "positions":  # whose templates contain only numbers
             without = re.sub(r"%\{[xyz](:\.4f)?\}", "", without)
         assert not set("<>$%") & set(without), text
         assert re.fullmatch(r"(?:[^&]|&(?:lt|gt|amp|#36|#37);)*", without), text
@@ -121,10 +121,10 @@ def test_tokens_are_escaped(name: str, sentence: str) -> None:
 @pytest.mark.parametrize("name", ["heatmap", "compare", "lines", "probabilities", "neurons"])
 def test_hostile_token_is_shown_completely(name: str) -> None:
     texts = "\n".join(read_texts(draw(name, example("hostile"), THEMES["light"])))
-    shown = texts.replace("&lt;", "<").replace("&gt;", ">").replace("&#36;", "$").replace("&#37;", "%")
-    shown = shown.replace("&amp;", "&").replace("\u2068", "").replace("\u2069", "")
+    texts = texts.replace("&lt;", "<").replace("&gt;", ">").replace("&#36;", "$").replace("&#37;", "%")
+    texts = texts.replace("&amp;", "&").replace("\u2068", "").replace("\u2069", "")
     for token in HOSTILE[: 1 if name == "neurons" else None]:
-        assert make_visible(token) in shown, token
+        assert make_visible(token) in texts, token
 
 
 @every_figure
@@ -136,16 +136,18 @@ def test_colours_come_only_from_theme(name: str, theme: Theme) -> None:
     figure = json.loads(draw(name, example("fifteen tokens"), theme).to_json())
     template = figure["layout"]["template"]
     assert set(template) == {"data", "layout"}
-    found = {text for _, text in strings(figure) if re.match(r"#[0-9a-f]{3,8}$|rgba?\(|hsl", text, flags=re.IGNORECASE)}
-    assert found <= allowed
-    assert theme.ground in found
+    colours = {
+        text for _, text in strings(figure) if re.match(r"#[0-9a-f]{3,8}$|rgba?\(|hsl", text, flags=re.IGNORECASE)
+    }
+    assert colours <= allowed
+    assert theme.ground in colours
 
 
 @every_figure
 def test_figure_texts_come_from_phrases(name: str) -> None:
     english = figure_words(name)
     silent = {key: " ".join(re.findall(r"\{\w+\}", text)) + " 词" for key, text in english.items()}
-    translation = translation_of(GREEK, GREEK[:3], tree_of(3, GREEK[:3]))
+    translation = make_translation(GREEK, GREEK[:3], make_tree(3, GREEK[:3]))
     for text in read_texts(draw(name, translation, THEMES["dark"], silent)):
         left = text.replace("&lt;/s&gt;", "").replace("&lt;s&gt;", "").replace("other", "").replace("·ing", "")
         left = re.sub(r"%\{\w+(:\.4f)?\}|<extra></extra>|<br>", "", left)
@@ -186,5 +188,5 @@ def test_drawing_imports_neither_torch_nor_gradio() -> None:
 
 
 def test_random_weights_are_normalised() -> None:
-    np.testing.assert_allclose(weights_of((3, 5, 7)).sum(axis=-1), 1, atol=1e-6)
-    assert (np.triu(weights_of((7, 7), causal=True), 1) == 0).all()
+    np.testing.assert_allclose(make_weights((3, 5, 7)).sum(axis=-1), 1, atol=1e-6)
+    assert (np.triu(make_weights((7, 7), causal=True), 1) == 0).all()

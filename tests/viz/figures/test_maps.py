@@ -14,12 +14,12 @@ from headlight.model.errors import RequestError
 from headlight.model.measures.map_reduction import drop_special, maximum, mean_map, merge_words
 from headlight.viz.figures import compare, heatmap, lines, overview
 from headlight.viz.theme import THEMES, colour_scale, head_colour
-from tests.viz.figures_examples import HEADS, LAYERS, SCRIPTS, map_of, translation_of, words_of_length
+from tests.viz.figures_examples import HEADS, LAYERS, SCRIPTS, make_map, make_translation, words_of_length
 
 LIGHT = THEMES["light"]
 LONG = ("one", "two", "three", "four", "five")
-CROSS = map_of(rows=("der", "der"), columns=LONG)
-DECODER = map_of("decoder", rows=LONG)
+CROSS = make_map(rows=("der", "der"), columns=LONG)
+DECODER = make_map("decoder", rows=LONG)
 
 
 def cells(figure: go.Figure) -> list[Any]:
@@ -27,7 +27,7 @@ def cells(figure: go.Figure) -> list[Any]:
 
 
 def shades(figure: go.Figure) -> list[Any]:
-    """The traces that hold lines, without those that stand in the legend alone."""
+    """The traces with lines, except those that are only in the legend."""
     return [trace for trace in figure.data if len(trace.x) > 1]
 
 
@@ -59,7 +59,7 @@ def test_only_masked_cells_are_hatched() -> None:
     assert (hatch.fill, hatch.fillpattern.shape, hatch.hoverinfo) == ("toself", "/", "skip")
     assert (hatch.fillpattern.fgcolor, hatch.fillpattern.bgcolor) == (LIGHT.hatch, LIGHT.masked)
     covered = np.zeros(DECODER.allowed.shape, dtype=int)
-    for start in range(0, len(hatch.x), 6):  # each outline: four corners, back to the first, a break
+    for start in range(0, len(hatch.x), 6):  # each outline: four corners, the first again, a gap
         left, right = hatch.x[start], hatch.x[start + 1]
         top, bottom = hatch.y[start], hatch.y[start + 2]
         covered[int(top + 0.5) : int(bottom + 0.5), int(left + 0.5) : int(right + 0.5)] += 1
@@ -73,7 +73,7 @@ def test_hover_text_names_query_key_and_weight() -> None:
 
 
 def test_encoder_row_is_its_own_token() -> None:
-    assert list(heatmap(map_of("encoder", rows=("a", "b")), theme=LIGHT).layout.yaxis.ticktext)[:2] == ["c", "d"]
+    assert list(heatmap(make_map("encoder", rows=("a", "b")), theme=LIGHT).layout.yaxis.ticktext)[:2] == ["c", "d"]
 
 
 def test_equal_tokens_have_separate_rows() -> None:
@@ -90,15 +90,15 @@ def test_column_labels_are_above_map() -> None:
 
 
 def test_chinese_labels_are_upright_and_others_rotated() -> None:
-    figure = heatmap(map_of(rows=("a",), columns=("翻译", "der", "程序")), theme=LIGHT)
+    figure = heatmap(make_map(rows=("a",), columns=("翻译", "der", "程序")), theme=LIGHT)
     upright = {note.x: (note.text, note.textangle) for note in figure.layout.annotations if note.xref == "x"}
     assert upright == {0: ("翻<br>译", None), 2: ("程<br>序", None)}
     assert list(figure.layout.xaxis.tickvals) == [1, 3]
-    assert heatmap(map_of(rows=("翻译",)), theme=LIGHT).layout.yaxis.ticktext[0] == "&lt;s&gt; → 翻译"
+    assert heatmap(make_map(rows=("翻译",)), theme=LIGHT).layout.yaxis.ticktext[0] == "&lt;s&gt; → 翻译"
 
 
 def test_long_axis_labels_every_tenth_token() -> None:
-    axis = heatmap(map_of(rows=words_of_length(60), columns=words_of_length(43)), theme=LIGHT).layout
+    axis = heatmap(make_map(rows=words_of_length(60), columns=words_of_length(43)), theme=LIGHT).layout
     assert list(axis.yaxis.tickvals) == [9, 19, 29, 39, 49, 59]
     assert list(axis.yaxis.ticktext)[:2] == ["10 word8 → word9", "20 word18 → word19"]
     assert len(axis.xaxis.tickvals) == 44
@@ -106,7 +106,7 @@ def test_long_axis_labels_every_tenth_token() -> None:
 
 @pytest.mark.parametrize("count", [1, 15, 44, 45, 200])
 def test_map_of_any_length_fits_page(count: int) -> None:
-    layout = heatmap(map_of(rows=words_of_length(count), columns=words_of_length(count)), theme=LIGHT).layout
+    layout = heatmap(make_map(rows=words_of_length(count), columns=words_of_length(count)), theme=LIGHT).layout
     plot = (layout.width - layout.margin.l - layout.margin.r, layout.height - layout.margin.t - layout.margin.b)
     assert 0 < plot[0] <= 680
     assert plot[0] == pytest.approx(plot[1], abs=1.5)
@@ -115,39 +115,39 @@ def test_map_of_any_length_fits_page(count: int) -> None:
 
 @pytest.mark.parametrize(("rows", "columns"), [(3, 7), (23, 19), (31, 83)])
 def test_cells_are_square(rows: int, columns: int) -> None:
-    given = map_of(rows=words_of_length(rows), columns=words_of_length(columns))
-    alone, beside = heatmap(given, theme=LIGHT).layout, compare(given, given, theme=LIGHT).layout
+    arguments = make_map(rows=words_of_length(rows), columns=words_of_length(columns))
+    alone, beside = heatmap(arguments, theme=LIGHT).layout, compare(arguments, arguments, theme=LIGHT).layout
     for layout, maps in ((alone, 1), (beside, 3)):
         inside = layout.width - layout.margin.l - layout.margin.r
         low, high = layout.xaxis.domain or (0, 1)
         width = (high - low) * inside
         assert width * maps <= inside + 1
         height = layout.height - layout.margin.t - layout.margin.b
-        assert width / len(given.columns) == pytest.approx(height / len(given.rows), abs=1 / rows)
+        assert width / len(arguments.columns) == pytest.approx(height / len(arguments.rows), abs=1 / rows)
 
 
 def test_labels_fit_next_to_map() -> None:
-    short = heatmap(map_of(rows=("a",), columns=("b",)), theme=LIGHT).layout.margin
-    long = heatmap(map_of(rows=("W" * 40,), columns=("W" * 40,)), theme=LIGHT).layout.margin
+    short = heatmap(make_map(rows=("a",), columns=("b",)), theme=LIGHT).layout.margin
+    long = heatmap(make_map(rows=("W" * 40,), columns=("W" * 40,)), theme=LIGHT).layout.margin
     assert long.l > short.l
     assert long.t > short.t
 
 
 def test_log_scale_ranges_from_a_thousandth_to_one() -> None:
-    given = replace(CROSS, weights=np.array([[1, 0.1, 0.01, 0.001, 0.0001, 0]] * 3, dtype=np.float32))
-    figure = heatmap(given, theme=LIGHT, scale="log")
+    arguments = replace(CROSS, weights=np.array([[1, 0.1, 0.01, 0.001, 0.0001, 0]] * 3, dtype=np.float32))
+    figure = heatmap(arguments, theme=LIGHT, scale="log")
     np.testing.assert_allclose(figure.data[0].z[0], [1, 2 / 3, 1 / 3, 0, 0, 0], atol=1e-6)
     assert figure.data[0].hovertext[0][1] == "&lt;s&gt; → der attends to two: 0.1000"
     assert list(figure.data[0].colorbar.ticktext) == ["≤0.001", "0.01", "0.1", "1"]
 
 
 def test_row_scale_normalises_by_row_maximum() -> None:
-    given = replace(
+    arguments = replace(
         CROSS, weights=np.array([[0.2, 0.4], [0, 0]], dtype=np.float32), allowed=np.ones((2, 2), dtype=bool)
     )
-    short = {name: getattr(given, name)[:2] for name in ("rows", "columns", "previous_tokens")}
-    given = replace(given, **short)
-    np.testing.assert_allclose(heatmap(given, theme=LIGHT, scale="row").data[0].z, [[0.5, 1], [0, 0]])
+    short = {name: getattr(arguments, name)[:2] for name in ("rows", "columns", "previous_tokens")}
+    arguments = replace(arguments, **short)
+    np.testing.assert_allclose(heatmap(arguments, theme=LIGHT, scale="row").data[0].z, [[0.5, 1], [0, 0]])
 
 
 def test_unknown_scale_raises() -> None:
@@ -170,17 +170,17 @@ def test_labels_can_be_omitted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("arguments", "name"),
     [
         (CROSS, "Layer 2 · Head 4"),
-        (map_of(head=None), "Layer 2 · Mean of heads"),
-        (mean_map([map_of(layer=0), map_of(layer=2)]), "Mean of layers · Head 4"),
-        (mean_map([map_of(layer=0, head=1), map_of(layer=2)]), "Mean of all heads"),
-        (maximum([map_of(head=1), map_of()]), "Layer 2 · Maximum of heads"),
+        (make_map(head=None), "Layer 2 · Mean of heads"),
+        (mean_map([make_map(layer=0), make_map(layer=2)]), "Mean of layers · Head 4"),
+        (mean_map([make_map(layer=0, head=1), make_map(layer=2)]), "Mean of all heads"),
+        (maximum([make_map(head=1), make_map()]), "Layer 2 · Maximum of heads"),
     ],
 )
-def test_title_names_heads(given: Any, name: str) -> None:
-    assert heatmap(given, theme=LIGHT).layout.title.text == name
+def test_title_names_heads(arguments: Any, name: str) -> None:
+    assert heatmap(arguments, theme=LIGHT).layout.title.text == name
 
 
 @pytest.mark.parametrize(
@@ -192,20 +192,20 @@ def test_title_names_heads(given: Any, name: str) -> None:
     ],
 )
 def test_caption_explains_rows(kind: Any, part: str) -> None:
-    says = heatmap(map_of(kind), theme=LIGHT).layout.title.subtitle.text.replace("<br>", " ")
+    says = heatmap(make_map(kind), theme=LIGHT).layout.title.subtitle.text.replace("<br>", " ")
     assert part in says
     assert "maxima" not in says
 
 
 def test_maximum_caption_notes_row_sums() -> None:
-    says = heatmap(maximum([map_of(head=1), map_of()]), theme=LIGHT).layout.title.subtitle.text
+    says = heatmap(maximum([make_map(head=1), make_map()]), theme=LIGHT).layout.title.subtitle.text
     assert "do not sum to 1" in says.replace("<br>", " ")
 
 
 def test_merged_and_cropped_maps_are_drawn_unchanged() -> None:
-    words, (kept, _) = merge_words(DECODER), drop_special(DECODER, rescale=True)
+    words, (visible_rows, _) = merge_words(DECODER), drop_special(DECODER, rescale=True)
     np.testing.assert_array_equal(np.nan_to_num(heatmap(words, theme=LIGHT).data[0].z), words.weights)
-    np.testing.assert_array_equal(np.isnan(heatmap(kept, theme=LIGHT).data[0].z), ~kept.allowed)
+    np.testing.assert_array_equal(np.isnan(heatmap(visible_rows, theme=LIGHT).data[0].z), ~visible_rows.allowed)
 
 
 def test_figure_has_metadata() -> None:
@@ -222,7 +222,7 @@ def test_figure_has_metadata() -> None:
 
 
 def test_mosaic_contains_all_heads() -> None:
-    translation = translation_of(LONG, ("a", "b"))
+    translation = make_translation(LONG, ("a", "b"))
     figure = overview(translation, "cross", theme=LIGHT, averages=False)
     (trace,) = cells(figure)
     rows, columns = 3, 6
@@ -239,7 +239,7 @@ def test_mosaic_contains_all_heads() -> None:
 
 
 def test_averages_are_last() -> None:
-    translation = translation_of(LONG, ("a", "b"))
+    translation = make_translation(LONG, ("a", "b"))
     (trace,) = cells(overview(translation, "cross", theme=LIGHT))
     np.testing.assert_allclose(trace.z[:3, -6:] ** 2, translation.attention.cross[0].mean(axis=0), atol=1e-6)
     np.testing.assert_allclose(trace.z[-3:, -6:] ** 2, translation.attention.cross.mean(axis=(0, 1)), atol=1e-6)
@@ -247,7 +247,7 @@ def test_averages_are_last() -> None:
 
 
 def test_tile_hover_text_is_head_name() -> None:
-    figure = overview(translation_of(LONG, ("a", "b")), "cross", theme=LIGHT)
+    figure = overview(make_translation(LONG, ("a", "b")), "cross", theme=LIGHT)
     names = list(figure.data[1].hovertext)
     assert len(names) == (LAYERS + 1) * (HEADS + 1)
     assert names[HEADS + 1 + 2] == "Layer 2 · Head 3"
@@ -257,14 +257,14 @@ def test_tile_hover_text_is_head_name() -> None:
 
 
 def test_masked_mosaic_cells_show_background() -> None:
-    figure = overview(translation_of((), ("a", "b")), "decoder", theme=LIGHT)
+    figure = overview(make_translation((), ("a", "b")), "decoder", theme=LIGHT)
     np.testing.assert_array_equal(np.isnan(cells(figure)[0].z[:3, :3]), ~np.tril(np.ones((3, 3), dtype=bool)))
     assert {shape.fillcolor for shape in figure.layout.shapes} == {LIGHT.masked}
-    assert not overview(translation_of(("a",), ("b",)), "cross", theme=LIGHT).layout.shapes
+    assert not overview(make_translation(("a",), ("b",)), "cross", theme=LIGHT).layout.shapes
 
 
 def test_long_sentences_are_max_pooled() -> None:
-    translation = translation_of(words_of_length(99), words_of_length(52))  # 53 rows, 100 columns
+    translation = make_translation(words_of_length(99), words_of_length(52))  # 53 rows, 100 columns
     figure = overview(translation, "cross", theme=LIGHT, averages=False)
     assert figure.layout.meta["block"] == [2, 3]
     z = cells(figure)[0].z
@@ -274,8 +274,8 @@ def test_long_sentences_are_max_pooled() -> None:
 
 
 def test_mosaic_size_depends_on_heads_only() -> None:
-    few = overview(translation_of(LONG, LONG), "cross", theme=LIGHT).layout
-    many = overview(translation_of(words_of_length(150), LONG), "cross", theme=LIGHT).layout
+    few = overview(make_translation(LONG, LONG), "cross", theme=LIGHT).layout
+    many = overview(make_translation(words_of_length(150), LONG), "cross", theme=LIGHT).layout
     assert few.width == many.width
 
 
@@ -283,7 +283,7 @@ def test_mosaic_size_depends_on_heads_only() -> None:
 
 
 def test_comparison_shows_signed_difference() -> None:
-    other = map_of(rows=("der", "der"), columns=LONG, head=1)
+    other = make_map(rows=("der", "der"), columns=LONG, head=1)
     first, second, difference = cells(compare(CROSS, other, theme=LIGHT))
     np.testing.assert_array_equal(first.z, CROSS.weights)
     np.testing.assert_array_equal(second.z, other.weights)
@@ -295,7 +295,7 @@ def test_comparison_shows_signed_difference() -> None:
 
 
 def test_head_names_have_head_colours() -> None:
-    figure = compare(CROSS, map_of(rows=("der", "der"), columns=LONG, head=1), theme=LIGHT)
+    figure = compare(CROSS, make_map(rows=("der", "der"), columns=LONG, head=1), theme=LIGHT)
     colours = {note.text: note.font.color for note in figure.layout.annotations}
     assert colours["A  Layer 2 · Head 4"] == LIGHT.head_a
     assert colours["B  Layer 2 · Head 2"] == LIGHT.head_b
@@ -304,12 +304,12 @@ def test_head_names_have_head_colours() -> None:
 
 
 def test_mean_difference_ignores_masked_cells() -> None:
-    other = map_of("decoder", rows=LONG, head=1)
+    other = make_map("decoder", rows=LONG, head=1)
     apart = np.abs(DECODER.weights - other.weights)[DECODER.allowed].mean()
     figure = compare(DECODER, other, theme=LIGHT)
     assert f"mean absolute difference is {apart:.4f}" in figure.layout.title.subtitle.text.replace("<br>", " ")
     assert all(np.isnan(trace.z[0, 1]) for trace in cells(figure))
-    assert sum(trace.type == "scatter" for trace in figure.data) == 3  # a hatch in each
+    assert sum(trace.type == "scatter" for trace in figure.data) == 3  # hatched cells in each
 
 
 def test_compared_maps_share_axes_without_overlap() -> None:
@@ -330,13 +330,13 @@ def test_comparison_of_different_kinds_raises() -> None:
 
 def test_line_opacity_follows_weight() -> None:
     figure = lines([(CROSS, head_colour(LIGHT, 3))], theme=LIGHT, threshold=0)
-    drawn = {}
+    traces_of_lines = {}
     for trace in shades(figure):
         for start in range(0, len(trace.x), 3):
             assert list(trace.x[start : start + 2]) == [0, 1]
-            drawn[trace.y[start], trace.y[start + 1]] = trace.opacity
-    assert len(drawn) == CROSS.weights.size
-    for (row, column), opacity in drawn.items():
+            traces_of_lines[trace.y[start], trace.y[start + 1]] = trace.opacity
+    assert len(traces_of_lines) == CROSS.weights.size
+    for (row, column), opacity in traces_of_lines.items():
         assert opacity == pytest.approx(max(0.05, CROSS.weights[row, column]), abs=0.025 + 1e-6)
 
 
@@ -358,7 +358,7 @@ def test_masked_pairs_have_no_line() -> None:
 
 
 def test_each_head_has_fixed_colour_and_legend_position() -> None:
-    other = map_of(rows=("der", "der"), columns=LONG, head=1)
+    other = make_map(rows=("der", "der"), columns=LONG, head=1)
     figure = lines([(CROSS, "#111111"), (other, "#222222")], theme=LIGHT)
     assert {(trace.legendgroup, trace.line.color) for trace in figure.data} == {("1-3", "#111111"), ("1-1", "#222222")}
     legend = [trace.name for trace in figure.data if trace.showlegend is not False]
@@ -373,14 +373,14 @@ def test_line_hover_text_has_exact_weight() -> None:
 
 
 def test_tokens_are_ordered_on_both_sides() -> None:
-    figure = lines([(map_of(rows=SCRIPTS, columns=LONG), "#111111")], theme=LIGHT)
+    figure = lines([(make_map(rows=SCRIPTS, columns=LONG), "#111111")], theme=LIGHT)
     sides: dict[float, list[tuple[float, str]]] = {0: [], 1: []}
     for note in figure.layout.annotations:
         if note.yref is None:
             sides[note.x].append((note.y, re.sub("[\u2068\u2069]", "", note.text)))
     assert [text for _, text in sorted(sides[1])] == [*LONG, "&lt;/s&gt;"]
     read_and_written = zip(["&lt;s&gt;", *SCRIPTS], SCRIPTS[:5], strict=False)
-    assert [text for _, text in sorted(sides[0])][:5] == [f"{read} → {written}" for read, written in read_and_written]
+    assert [text for _, text in sorted(sides[0])][:5] == [f"{read} → {target}" for read, target in read_and_written]
     assert figure.layout.yaxis.range == (len(SCRIPTS) + 0.5, -0.5)
 
 

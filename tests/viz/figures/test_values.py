@@ -13,7 +13,7 @@ from headlight.model.errors import RequestError
 from headlight.model.records import BeamNode, BeamTree, Token
 from headlight.viz.figures import beam, neurons, positions, probabilities
 from headlight.viz.theme import THEMES, colour_scale
-from tests.viz.figures_examples import tokens_of, translation_of, tree_of, words_of_length
+from tests.viz.figures_examples import make_tokens, make_translation, make_tree, words_of_length
 
 LIGHT = THEMES["light"]
 
@@ -84,7 +84,7 @@ def test_unsupported_positions_raise() -> None:
 
 # ---------------------------------------------------------------- probabilities
 
-TRANSLATION = translation_of(("x",), ("a", "b", "c"))
+TRANSLATION = make_translation(("x",), ("a", "b", "c"))
 
 
 def test_bars_range_from_zero_to_one() -> None:
@@ -104,7 +104,7 @@ def test_bar_labels_list_alternatives_without_chosen_word() -> None:
     assert [(note.y, note.text) for note in beside] == [
         (row, text) for row in range(3) for text in ("other 0.250", "·ing 0.100")
     ]
-    assert len({note.xshift for note in beside if note.text == "·ing 0.100"}) == 1  # a column of their own
+    assert len({note.xshift for note in beside if note.text == "·ing 0.100"}) == 1  # a separate column
     assert figure.data[0].hovertext[1] == "b: 0.5000<br>other 0.2500<br>·ing 0.1000"
 
 
@@ -116,7 +116,7 @@ def test_token_without_probability_has_no_bar() -> None:
 
 
 def test_long_translation_shows_alternatives_on_hover() -> None:
-    figure = probabilities(translation_of(("x",), words_of_length(120)), theme=LIGHT)
+    figure = probabilities(make_translation(("x",), words_of_length(120)), theme=LIGHT)
     assert not [note for note in figure.layout.annotations if note.yref is None]
     assert len(figure.layout.yaxis.ticktext) == 12
     assert "other 0.2500" in figure.data[0].hovertext[77]
@@ -126,12 +126,12 @@ def test_long_translation_shows_alternatives_on_hover() -> None:
 
 
 def traces(figure: Any, name: str) -> Any:
-    (found,) = [trace for trace in figure.data if trace.name == name]
-    return found
+    (values,) = [trace for trace in figure.data if trace.name == name]
+    return values
 
 
 def test_every_search_node_is_drawn_once_by_outcome() -> None:
-    tree = tree_of(3)
+    tree = make_tree(3)
     figure = beam(tree, theme=LIGHT)
     for outcome, count in (("kept", 4), ("finished", 2), ("dropped", 3)):
         trace = traces(figure, outcome)
@@ -151,7 +151,7 @@ def test_nodes_are_placed_by_step_and_score_rank() -> None:
 
 
 def test_step_axis_title_does_not_overlap_first_number() -> None:
-    figure = beam(tree_of(3), theme=LIGHT)
+    figure = beam(make_tree(3), theme=LIGHT)
     (step,) = figure.layout.annotations
     first = figure.layout.xaxis.tickvals[0]
     assert (step.text, step.x, step.xanchor) == ("step", first, "right")
@@ -159,7 +159,7 @@ def test_step_axis_title_does_not_overlap_first_number() -> None:
 
 
 def test_dropped_nodes_are_opaque() -> None:
-    dropped = traces(beam(tree_of(3), theme=LIGHT), "dropped")
+    dropped = traces(beam(make_tree(3), theme=LIGHT), "dropped")
     assert (dropped.marker.symbol, dropped.marker.color) == ("circle", LIGHT.ground)
 
 
@@ -178,8 +178,8 @@ def test_best_finished_path_is_highlighted() -> None:
 
 
 def test_long_search_shows_texts_on_hover() -> None:
-    assert traces(beam(tree_of(44), theme=LIGHT), "kept").mode == "markers+text"
-    figure = beam(tree_of(45), theme=LIGHT)
+    assert traces(beam(make_tree(44), theme=LIGHT), "kept").mode == "markers+text"
+    figure = beam(make_tree(45), theme=LIGHT)
     assert traces(figure, "kept").mode == "markers"
     assert list(figure.layout.xaxis.ticktext) == ["10", "20", "30", "40"]
 
@@ -192,7 +192,7 @@ def test_figure_without_tree_shows_note() -> None:
 
 # ---------------------------------------------------------------- neurons
 
-ROW, COLUMN = tokens_of(("sleep", "<b>"))[:2]
+ROW, COLUMN = make_tokens(("sleep", "<b>"))[:2]
 QUERY, KEY = np.array([1.0, -2.0, 3.0, 0.5]), np.array([2.0, 1.0, 1.0, -4.0])
 
 

@@ -16,22 +16,22 @@ from headlight.viz.lessons.lesson import FormulaVariant, Step
 from headlight.viz.lessons.result_figures import ExperimentResult, ResultFigure
 from headlight.viz.lessons.tensors import tensors_function
 from headlight.viz.service.service import Service
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 
-# One of each way to build it: the norm before each part, and after the sum.
+# A pre-norm and a post-norm model.
 SENTENCES = {"de-en": "Der Hund schläft im Garten.", "toy": "ich mochte ein bier"}
 CLOSE = 2e-5
 
 
 class Asked:
-    """Tensors by path, and what experiments find, asked for as they are needed."""
+    """Tensors by path and results of experiments, computed when they are needed."""
 
     def __init__(self, service: Service, model: str) -> None:
         self.service = service
         self.request = {"text": SENTENCES[model], "model": model}
         self.ask = tensors_function(service)
         self.translation: Translation = service.translate(service.check(self.request))
-        self.translator = translator_of(service, model)
+        self.translator = local_translator(service, model)
         self.config = self.translator.model.config
 
     def answer(self, *names: str) -> dict[str, Any]:
@@ -43,27 +43,27 @@ class Asked:
     def encoder(self, name: str, layer: int = 0) -> FloatArray:
         return self.tensor(f"encoder.layers.{layer}.self_attention.{name}")
 
-    def found(self, lesson: str, step: str, **values: Any) -> ExperimentResult:
-        """What the experiment of a step finds with these controls set."""
+    def result(self, lesson: str, step: str, **values: Any) -> ExperimentResult:
+        """The result of a step's experiment for these control values."""
         experiment = STEPS[lesson, step]
         return experiment.run(experiment.make_input(values, self.service.check(self.request), self.service))
 
 
-def phrase_of(lesson: str, step: str, part: str, found: ExperimentResult, language: str = "en") -> str:
-    """The title or the words of a step as they are for what was found, before its numbers are put in."""
+def step_phrase(lesson: str, step: str, part: str, result: ExperimentResult, language: str = "en") -> str:
+    """The title or the words of a step for a result, before its numbers are inserted."""
     table, base = phrases(language), f"lesson_{lesson}_{step}_{part}"
-    return next((table[key] for each in found.facts if (key := f"{base}_{each}") in table), table.get(base, ""))
+    return next((table[key] for each in result.facts if (key := f"{base}_{each}") in table), table.get(base, ""))
 
 
-def written_for(lesson: str, step: str, found: ExperimentResult) -> Step | FormulaVariant:
-    """The formula of a step, and the same with numbers, as they are for what was found."""
-    shown = next(each for one in LESSONS if one.name == lesson for each in one.steps if each.name == step)
-    return next((each for each in shown.formula_variants if set(each.conditions) <= set(found.facts)), shown)
+def step_variant(lesson: str, step: str, result: ExperimentResult) -> Step | FormulaVariant:
+    """The formula of a step for a result, and the same with numbers."""
+    shown_step = next(each for one in LESSONS if one.name == lesson for each in one.steps if each.name == step)
+    return next((each for each in shown_step.formula_variants if set(each.conditions) <= set(result.facts)), shown_step)
 
 
-def pictures(found: ExperimentResult) -> list[ResultFigure]:
-    """All pictures, also those that stand beside one another."""
-    return [part for figure in found.figures for part in getattr(figure, "parts", [figure])]
+def pictures(result: ExperimentResult) -> list[ResultFigure]:
+    """All figures, including those in one row."""
+    return [part for figure in result.figures for part in getattr(figure, "parts", [figure])]
 
 
 def unpacked(sent: Mapping[str, Any]) -> FloatArray:

@@ -56,9 +56,10 @@ CONTROLS: tuple[Control, ...] = (
 )
 
 
-def counted(given: ExperimentInput) -> ExperimentResult:
+def counted(experiment_input: ExperimentInput) -> ExperimentResult:
     return ExperimentResult(
-        (BarChart("bars", ["a"], [float(given.values["width"])]),), {"width": given.values["width"]}
+        (BarChart("bars", ["a"], [float(experiment_input.values["width"])]),),
+        {"width": experiment_input.values["width"]},
     )
 
 
@@ -69,10 +70,10 @@ def service() -> Service:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Experiment]:
-    """One experiment that is no lesson's."""
-    found = {("any", "step"): Experiment(counted, CONTROLS)}
-    monkeypatch.setattr(experiment_server, "STEPS", found)
-    return found
+    """An experiment that is not part of a lesson."""
+    steps_by_name = {("any", "step"): Experiment(counted, CONTROLS)}
+    monkeypatch.setattr(experiment_server, "STEPS", steps_by_name)
+    return steps_by_name
 
 
 def asking(**values: Any) -> dict[str, Any]:
@@ -83,25 +84,25 @@ def asking(**values: Any) -> dict[str, Any]:
 
 
 def test_unset_controls_have_start_values() -> None:
-    held = check_controls(CONTROLS, {"width": 7, "erased": [4, 1, 4]}, Settings())
-    assert held == {"kind": "a", "on": False, "width": 7, "seed": 0, "erased": (1, 4), "own": ""}
+    values = check_controls(CONTROLS, {"width": 7, "erased": [4, 1, 4]}, Settings())
+    assert values == {"kind": "a", "on": False, "width": 7, "seed": 0, "erased": (1, 4), "own": ""}
     assert check_controls(CONTROLS, None, Settings()) == check_controls(CONTROLS, {}, Settings())
 
 
 @pytest.mark.parametrize(
-    "given",
+    "values",
     [
         {"kind": "c"}, {"kind": ["a"]}, {"on": 1}, {"width": 8}, {"width": 2.5}, {"width": True}, {"seed": -1},
         {"seed": 4}, {"erased": "1"}, {"erased": [0, 1, 2, 3]}, {"erased": [400]}, {"erased": [-1]}, {"erased": [None]},
         {"own": "longer"}, {"own": "\ud800"}, {"own": 3}, {"another": 1}, [], "kind",
     ],
 )  # fmt: skip
-def test_unknown_control_values_are_rejected(given: Any, service: Service, steps: object) -> None:
+def test_unknown_control_values_are_rejected(values: Any, service: Service, steps: object) -> None:
     with pytest.raises(PageError):
-        check_controls(CONTROLS, given, Settings())
-    told = json.loads(call_json(experiment_function(service), asking() | {"set": given}))
-    assert told["what"] == "error"
-    assert f"error_{told['word']}" in phrases("en")
+        check_controls(CONTROLS, values, Settings())
+    message = json.loads(call_json(experiment_function(service), asking() | {"set": values}))
+    assert message["what"] == "error"
+    assert f"error_{message['word']}" in phrases("en")
 
 
 @pytest.mark.parametrize(("lesson", "step"), [("any", "other"), ("", ""), (None, "step"), (["any"], "step")])
@@ -111,16 +112,16 @@ def test_step_without_experiment_is_rejected(lesson: Any, step: Any, service: Se
     assert error.value.word == "unknown_name"
 
 
-# ---------------------------------------------------------------- what is answered
+# ---------------------------------------------------------------- results
 
 
 def test_identical_experiments_are_computed_once(service: Service, steps: dict[Any, Experiment]) -> None:
     runs: list[Any] = []
     both = Barrier(3)
 
-    def run(given: ExperimentInput) -> ExperimentResult:
-        runs.append(given.values)
-        return counted(given)
+    def run(experiment_input: ExperimentInput) -> ExperimentResult:
+        runs.append(experiment_input.values)
+        return counted(experiment_input)
 
     steps["any", "step"] = replace(steps["any", "step"], run=run)
     ask = experiment_function(service)
@@ -139,7 +140,7 @@ def test_identical_experiments_are_computed_once(service: Service, steps: dict[A
     assert all(answer == answers[0] for answer in answers)
     assert answers[0]["numbers"] == {"width": "3"}
     assert answers[0]["model"]["heads"] == 4
-    ask(asking(width=3, kind="a"))  # what it holds anyway
+    ask(asking(width=3, kind="a"))  # its default value
     assert len(runs) == 1
     ask(asking(width=4))
     ask(asking(width=3) | {"request": SENTENCE | {"text": "ich mochte ein cola"}})
@@ -147,10 +148,10 @@ def test_identical_experiments_are_computed_once(service: Service, steps: dict[A
 
 
 def test_failed_experiment_is_recomputed(service: Service, steps: dict[Any, Experiment]) -> None:
-    given: list[bool] = [True]
+    is_first: list[bool] = [True]
 
     def run(asked: ExperimentInput) -> ExperimentResult:
-        if given and given.pop():
+        if is_first and is_first.pop():
             raise PageError("text", "too_long_to_show")
         return counted(asked)
 
@@ -189,11 +190,11 @@ def test_every_figure_form_is_plain_json() -> None:
         Table("table", ["name", Phrase("count", {"of": 3})], [["a", 0.5], [Phrase("b"), 2]]),
         TextColumns((OneText("before", "<b>hund</b>"),)),
     )
-    found = ExperimentResult(
+    result = ExperimentResult(
         forms, {"share": 0.25, "name": Phrase("b")}, ("clear",), "yes", {"erased": ["Der", "Hund"]}
     )
-    told = json.loads(json.dumps(found.as_json(), allow_nan=False))
-    heat, beside, _, table, texts = told["figures"]
+    message = json.loads(json.dumps(result.as_json(), allow_nan=False))
+    heat, beside, _, table, texts = message["figures"]
     np.testing.assert_array_equal(unpacked(heat["numbers"]), matrix)
     assert heat["rows"] == ["a", {"say": "b", "values": {}}]
     assert [part["form"] for part in beside["parts"]] == ["heat", "bars"]
@@ -206,7 +207,7 @@ def test_every_figure_form_is_plain_json() -> None:
         "0.00",
     ]
     assert texts["texts"][0]["text"] == "<b>hund</b>"
-    assert told["numbers"] == {"share": "0.2500", "name": {"say": "b", "values": {}}}
+    assert message["numbers"] == {"share": "0.2500", "name": {"say": "b", "values": {}}}
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 2, 2), (1000, 201)])
@@ -218,8 +219,8 @@ def test_heatmap_size_is_limited(shape: tuple[int, ...]) -> None:
 # ---------------------------------------------------------------- every experiment of every lesson
 
 
-def settings_of(experiment: Experiment) -> Iterator[dict[str, Any]]:
-    """As it starts, and every control by itself at its ends."""
+def control_settings(experiment: Experiment) -> Iterator[dict[str, Any]]:
+    """The initial values, and each control at its limits."""
     yield {}
     for control in experiment.controls:
         match control:
@@ -238,7 +239,7 @@ def settings_of(experiment: Experiment) -> Iterator[dict[str, Any]]:
 
 
 def phrases_in(value: Any) -> Iterator[tuple[str, set[str]]]:
-    """Every phrase that an answer names, with the names of its values."""
+    """Every phrase of a result, with the names of its values."""
     if isinstance(value, dict):
         if "say" in value:
             yield value["say"], set(value["values"])
@@ -257,7 +258,7 @@ def test_every_control_value_has_result_and_phrases(lesson: str, step: str, mode
     experiment = STEPS[lesson, step]
     request = {"text": "Der Hund schläft im Garten.", "model": model}
     tables = [phrases(language) for language in LANGUAGES]
-    for settings in settings_of(experiment):
+    for settings in control_settings(experiment):
         answer = ask({"request": request, "lesson": lesson, "step": step, "set": settings})
         json.dumps(answer, allow_nan=False)
         for name, values in phrases_in(answer):

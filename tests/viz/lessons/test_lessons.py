@@ -25,7 +25,7 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
 from tests.viz.lessons.asked import SENTENCES, Asked
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +65,11 @@ def test_every_step_has_phrases(lesson: Lesson, step: Step, language: str) -> No
     table = phrases(language)
     base = f"lesson_{lesson.name}_{step.name}"
     assert f"{base}_title" in table
-    said = [text for key, text in table.items() if re.fullmatch(rf"{base}_words(_[a-z]+)?", key)]
-    assert said
-    for text in said:
+    texts = [text for key, text in table.items() if re.fullmatch(rf"{base}_words(_[a-z]+)?", key)]
+    assert texts
+    for text in texts:
         count = len(text.split()) if language == "en" else len(text)
-        assert count <= (60 if language == "en" else 110), text  # two sentences: what happens, and why
+        assert count <= (60 if language == "en" else 110), text  # two sentences: the operation and its reason
     for part in step.parts:
         assert f"{base}_part_{part}" in table
     if step.follow_up:
@@ -87,12 +87,12 @@ def test_every_step_has_phrases(lesson: Lesson, step: Step, language: str) -> No
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_lesson_phrases_use_the_terms(language: str) -> None:
-    """One verb for what attention does, no exclamation marks, and in Chinese the pronoun of a friend."""
-    said = {key: text for key, text in phrases(language).items() if key.startswith("lesson_")}
-    for key, text in said.items():
+    """One verb for attention, no exclamation marks, and in Chinese the informal pronoun."""
+    lesson_phrases = {key: text for key, text in phrases(language).items() if key.startswith("lesson_")}
+    for key, text in lesson_phrases.items():
         assert not re.search(r"[!！]|您|\bsimply\b|\blet us\b", text), key
         assert "为一" not in text, key
-        assert not re.search(r"\b[a-z]_[a-z]\b", text), key  # an index stands below its letter: dₖ
+        assert not re.search(r"\b[a-z]_[a-z]\b", text), key  # an index is a subscript: dₖ
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,14 @@ def test_lesson_phrases_use_the_terms(language: str) -> None:
 )
 def test_phrases_before_a_guess_do_not_reveal_the_answer(lesson: Lesson, step: Step) -> None:
     base = f"lesson_{lesson.name}_{step.name}"
-    known = {"token", "written", "source", "target", "so_far", "vocabulary", "d_ff"}  # stand in the question, too
+    known = {"token", "written", "source", "target", "so_far", "vocabulary", "d_ff"}  # also in the question
     for language in LANGUAGES:
         table = phrases(language)
-        said = table[f"{base}_words_open"] + table.get(f"{base}_title_open", table[f"{base}_title"])
-        assert not set(re.findall(r"\{(\w+)\}", said)) & set(re.findall(r"\{(\w+)\}", table[f"{base}_answer"])) - known
+        open_texts = table[f"{base}_words_open"] + table.get(f"{base}_title_open", table[f"{base}_title"])
+        assert (
+            not set(re.findall(r"\{(\w+)\}", open_texts))
+            & set(re.findall(r"\{(\w+)\}", table[f"{base}_answer"])) - known
+        )
         right = [text for key, text in table.items() if key.startswith(f"{base}_words") and not key.endswith("_open")]
         assert table[f"{base}_words_open"] not in right
 
@@ -131,11 +134,11 @@ def test_every_lesson_has_name_and_description() -> None:
 @pytest.mark.parametrize(("lesson", "step"), steps(), ids=lambda each: each.name)
 def test_highlighted_source_line_exists_with_its_number(lesson: Lesson, step: Step) -> None:
     code = step.code.as_json()
-    held = dict(code["lines"])
+    source_lines = dict(code["lines"])
     texts = {"": step.code.highlighted} | dict([step.code.highlighted_if] if step.code.highlighted_if else [])
     for holds, text in texts.items():
         for number in code["otherwise"][holds] if holds else code["lit"]:
-            assert text in held[number]
+            assert text in source_lines[number]
 
 
 def test_line_numbers_match_file() -> None:
@@ -149,13 +152,13 @@ def test_missing_source_line_raises() -> None:
         source_listing(attention_scores, "teleport")
 
 
-# ---------------------------------------------------------------- what the browser gets
+# ---------------------------------------------------------------- messages to the browser
 
 
 def test_lessons_are_plain_json() -> None:
-    told = json.loads(call_json(read_lessons, {}))
-    assert [lesson["name"] for lesson in told] == [lesson.name for lesson in LESSONS]
-    assert [step["name"] for step in told[0]["steps"]] == [step.name for step in LESSONS[0].steps]
+    message = json.loads(call_json(read_lessons, {}))
+    assert [lesson["name"] for lesson in message] == [lesson.name for lesson in LESSONS]
+    assert [step["name"] for step in message[0]["steps"]] == [step.name for step in LESSONS[0].steps]
 
 
 def test_tensors_match_sentence(asked: Asked) -> None:
@@ -181,7 +184,7 @@ def test_identical_tensor_requests_are_computed_once(service: Service, monkeypat
     ask = tensors_function(service)
     values = {"request": {"text": "ich mochte ein cola", "model": "toy"}, "names": ["encoder.memory"]}
     assert ask(values) == ask(values)
-    assert len(runs) == 2  # the translation, and one look at it
+    assert len(runs) == 2  # the translation, and one selection
     assert runs[1] == replace(runs[0], target=runs[1].target, capture=runs[1].capture)
 
 
@@ -206,7 +209,7 @@ def test_unknown_tensor_is_rejected(service: Service, names: Any, word: str) -> 
 
 
 def test_lesson_tensors_exist_in_models(asked: Asked) -> None:
-    """Every probe path that steps name as a whole is there."""
+    """Every complete probe path of the steps exists."""
     paths = {show.path for _, step in steps() for figure in step.figures for show in figure.tensors}
     whole = [path for path in paths if path.startswith(("encoder.", "decoder."))]
     assert whole
@@ -218,13 +221,13 @@ def test_too_large_tensor_request_is_rejected_before_computing(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = {"text": "Ich trinke ein Bier.", "model": "toy"}
-    translator = translator_of(service, "toy")
+    translator = local_translator(service, "toy")
     translation = service.translate(service.check(request))
     names = ["encoder.layers.0.self_attention.scores", LOGITS, "encoder.layers.0.self_attention.queries"]
     captured = tensors.capture(service, translation, translator, names)
     needed = tensors.estimate_size(names, translation, translator)
     assert sum(array.size for array in captured.values()) <= needed
     monkeypatch.setattr(tensors, "MAX_CAPTURED", needed - 1)
-    monkeypatch.setattr(tensors, "capture", lambda *given: pytest.fail("It was computed all the same."))
-    told = json.loads(call_json(tensors_function(service), {"request": request, "names": names}))
-    assert (told["what"], told["word"]) == ("error", "too_long_to_show")
+    monkeypatch.setattr(tensors, "capture", lambda *arguments: pytest.fail("It was computed all the same."))
+    message = json.loads(call_json(tensors_function(service), {"request": request, "names": names}))
+    assert (message["what"], message["word"]) == ("error", "too_long_to_show")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import builtins
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.lesson_session import LessonSession
 from headlight.viz.lessons.notebook import notebook_function
 from headlight.viz.lessons.notebook_code import translate_comments
+from headlight.viz.lessons.notebook_map import NumberMap
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.result_tables import ResultTables
 from headlight.viz.lessons.tensors import model_values
@@ -41,16 +43,16 @@ def service() -> Service:
     return Service(Settings())
 
 
-def written(service: Service, lesson: str, **more: Any) -> dict[str, Any]:
-    """A notebook as the page gets it, valid as Jupyter sees it."""
+def lesson_notebook(service: Service, lesson: str, **more: Any) -> dict[str, Any]:
+    """A notebook as sent to the page, validated by Jupyter."""
     request = {"text": "ich mochte ein bier", "model": "toy"}
     answer = notebook_function(service)({"lesson": lesson, "language": "en", "request": request, "look": LOOK} | more)
     assert answer["name"] == f"headlight-{lesson}.ipynb"
-    import nbformat  # here, because it takes seconds that each collection of tests would pay
+    import nbformat  # imported here, because it takes seconds
 
     nbformat.validate(nbformat.reads(answer["content"], as_version=4))
-    found: dict[str, Any] = json.loads(answer["content"])
-    return found
+    notebook: dict[str, Any] = json.loads(answer["content"])
+    return notebook
 
 
 def texts(notebook: Mapping[str, Any], kind: str) -> list[str]:
@@ -58,7 +60,7 @@ def texts(notebook: Mapping[str, Any], kind: str) -> list[str]:
 
 
 def computed(code: str, known: dict[str, Any]) -> Any:
-    """What a cell shows at its end."""
+    """The output of a cell."""
     tree = ast.parse(code)
     last = tree.body.pop()
     assert isinstance(last, ast.Expr), code
@@ -75,11 +77,11 @@ def test_every_notebook_cell_runs(
         return LessonSession(name, text, service=service, **options)
 
     monkeypatch.setattr(headlight, "lesson", practice, raising=False)
-    notebook = written(service, lesson, language=language)
-    said, cells = texts(notebook, "markdown"), texts(notebook, "code")
+    notebook = lesson_notebook(service, lesson, language=language)
+    paragraphs, cells = texts(notebook, "markdown"), texts(notebook, "code")
     steps = next(each.steps for each in LESSONS if each.name == lesson)
-    assert len(said) == len(steps) + 1
-    for text in said:
+    assert len(paragraphs) == len(steps) + 1
+    for text in paragraphs:
         lines = [line for line in text.split("\n") if not line.startswith("$$")]
         assert not re.findall(r"\{\w+\}", "\n".join(lines)), text
         assert not re.findall(r"@\w|\\text\{\?\}", text), text
@@ -87,14 +89,14 @@ def test_every_notebook_cell_runs(
     for code in cells:
         if "lesson.train(" in code:
             continue
-        shown = computed(code, known)
-        if isinstance(shown, ResultTables):
-            assert "<table" in shown._repr_html_()
+        result = computed(code, known)
+        if isinstance(result, ResultTables):
+            assert "<table" in result._repr_html_()
         else:
-            assert isinstance(shown, str | pd.DataFrame), code
+            assert isinstance(result, str | pd.DataFrame | NumberMap), code
 
 
-# Zeromq's sockets and the kernel's process end with the loop that the client makes, and Python hears of it later.
+# ZeroMQ's sockets and the kernel process end with the client's event loop; Python notices it later.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_walkthrough_notebook_runs_in_kernel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
@@ -103,10 +105,10 @@ def test_walkthrough_notebook_runs_in_kernel(service: Service, tmp_path: Path, m
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
-    import nbformat  # here, as above
+    import nbformat  # imported here, as above
     from nbclient import NotebookClient
 
-    notebook = nbformat.reads(json.dumps(written(service, "walk")), as_version=4)
+    notebook = nbformat.reads(json.dumps(lesson_notebook(service, "walk")), as_version=4)
     client = NotebookClient(
         notebook, timeout=None, store_widget_state=False, resources={"metadata": {"path": tmp_path}}
     )
@@ -116,9 +118,55 @@ def test_walkthrough_notebook_runs_in_kernel(service: Service, tmp_path: Path, m
     assert any("<table" in output for output in outputs)
 
 
+def test_masked_map_has_the_columns_that_are_read(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def practice(name: str, text: str = "", **options: Any) -> LessonSession:
+        return LessonSession(name, text, service=service, **options)
+
+    monkeypatch.setattr(headlight, "lesson", practice)
+    first, *cells = texts(lesson_notebook(service, "walk"), "code")
+    known: dict[str, Any] = {"display": repr}
+    computed(first, known)
+    lesson, shown = known["lesson"], computed(next(code for code in cells if "causal=True" in code), known)
+    assert list(shown.frame.columns) == lesson.decoder_tokens == ["<s>", *lesson.written[:-1]]
+    assert list(shown.frame.index) == lesson.row_names
+    assert shown.frame.iloc[0, 0] == 1.0  # the first row attends to the start token, the only one that it has read
+    assert lesson.row_names[1] == f"{lesson.written[0]} → {lesson.written[1]}"
+
+
+@pytest.mark.parametrize("model", SENTENCES)
+def test_walk_notebook_computes_products_with_the_models_matrices(model: str, service: Service) -> None:
+    request = {"text": SENTENCES[model], "model": model}
+    code = "\n".join(
+        texts(
+            lesson_notebook(service, "walk", request=request, look=LOOK | {"encoder": {"layer": 0, "head": 1}}), "code"
+        )
+    )
+    for name, layer in (("q", "self_attention.query"), ("o", "self_attention.output"), ("h_1", "feed_forward.wide")):
+        assert f"{name} = lesson.linear(" in code
+        assert f".{layer}" in code
+    assert code.count("np.testing.assert_allclose(q, queries, atol=1e-3)") == 1
+    lesson = LessonSession("walk", SENTENCES[model], model=model, service=service)
+    norm_first = lesson.model_values()["norm_first"]
+    place = f"encoder.layers.0.around_self_attention.{'normed' if norm_first else 'carried'}"
+    by_hand = lesson.linear(lesson.tensor(place), "encoder.layers.0.self_attention.query")
+    heads = lesson.tensor("encoder.layers.0.self_attention.queries")
+    np.testing.assert_allclose(by_hand.reshape(len(by_hand), len(heads), -1).swapaxes(0, 1), heads, atol=1e-4)
+
+
+def test_notebook_cells_leave_the_names_of_python(service: Service) -> None:
+    for lesson in LESSONS:
+        for code in texts(lesson_notebook(service, lesson.name), "code"):
+            stored = {
+                node.id
+                for node in ast.walk(ast.parse(code))
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            }
+            assert not stored & set(dir(builtins)), code
+
+
 def test_user_text_is_escaped_in_notebook(service: Service) -> None:
     look = LOOK | {"token": 1, "encoder": {"layer": 0, "head": 0}}
-    notebook = written(service, "walk", request={"text": HOSTILE, "model": "de-en"}, look=look)
+    notebook = lesson_notebook(service, "walk", request={"text": HOSTILE, "model": "de-en"}, look=look)
     for text in texts(notebook, "markdown"):
         assert "<b>" not in text
         assert "](" not in text.replace("\\](", "").replace("\\]\\(", "")
@@ -129,13 +177,13 @@ def test_user_text_is_escaped_in_notebook(service: Service) -> None:
 
 def test_selection_and_controls_are_in_cells(service: Service) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy", "beam_size": 2, "target": "i want a beer ."}
-    walk = texts(written(service, "walk", request=request), "code")[0]
+    walk = texts(lesson_notebook(service, "walk", request=request), "code")[0]
     assert "beam_size=2" in walk
-    assert "length_penalty" not in walk  # what the model does anyway
+    assert "length_penalty" not in walk  # the default of the model
     assert "target='i want a beer .'" in walk
     assert "token, key_token, written = 2, 1, 1" in walk
     assert "encoder, decoder, cross = (1, 3), (0, 0), (0, 1)" in walk
-    notebook = written(service, "heads", look=LOOK | {"set": {"spread": {"width": "64", "seed": 3}}})
+    notebook = lesson_notebook(service, "heads", look=LOOK | {"set": {"spread": {"width": "64", "seed": 3}}})
     assert any("lesson.run('spread', width='64', seed=3)" in code for code in texts(notebook, "code"))
 
 
@@ -149,7 +197,7 @@ def test_selection_and_controls_are_in_cells(service: Service) -> None:
 )  # fmt: skip
 def test_invalid_values_are_rejected(wrong: dict[str, Any], service: Service) -> None:
     with pytest.raises(PageError):
-        written(service, **{"lesson": "walk"} | wrong)
+        lesson_notebook(service, **{"lesson": "walk"} | wrong)
 
 
 # ---------------------------------------------------------------- the questions
@@ -159,24 +207,24 @@ def questions(service: Service, lesson: str, language: str = "en", model: str = 
     """Those of a lesson, by their steps, for a sentence and the first row, layer and head of each kind."""
     practice = LessonSession(lesson, SENTENCES[model], model=model, language=language, service=service)
     model_said, table = practice.model_values(), phrases(language)
-    found = {}
+    questions = {}
     for step in practice.lesson.steps:
         experiment = practice.run(step.name) if step.experiment else None
         asked = make_question(StepView(practice, step, 1, 0, 0, model_said, table), experiment)
         if asked:
-            found[step.name] = asked
-    return found
+            questions[step.name] = asked
+    return questions
 
 
 @pytest.mark.parametrize("lesson", ["walk", "masks", "verdict"])
 def test_notebook_questions_have_collapsed_answers(lesson: str, service: Service) -> None:
     request = {"text": SENTENCES["de-en"], "model": "de-en"}
     look = {"token": 1, "key": 0, "written": 1}
-    said = texts(written(service, lesson, request=request, look=look, language="zh"), "markdown")
+    paragraphs = texts(lesson_notebook(service, lesson, request=request, look=look, language="zh"), "markdown")
     asked = questions(service, lesson, "zh")
-    assert len(asked) == sum("<details>" in text for text in said)
+    assert len(asked) == sum("<details>" in text for text in paragraphs)
     for (number, step), text in zip(
-        enumerate(next(each.steps for each in LESSONS if each.name == lesson), start=1), said[1:], strict=True
+        enumerate(next(each.steps for each in LESSONS if each.name == lesson), start=1), paragraphs[1:], strict=True
     ):
         if step.name not in asked:
             continue
@@ -200,9 +248,9 @@ def test_correct_answers_are_computed_from_sentence(service: Service) -> None:
     if "cross" in asked:
         assert asked["cross"].correct == row.argmax()
         assert abs(float(asked["cross"].values["weight"]) - first) < 1e-3
-    said = translation.target_tokens[1]
-    assert asked["next"].options[asked["next"].correct].strip() == said.text.strip()
-    assert abs(float(asked["next"].values["first_chance"]) - (said.probability or 0)) < 1e-3
+    token = translation.target_tokens[1]
+    assert asked["next"].options[asked["next"].correct].strip() == token.text.strip()
+    assert abs(float(asked["next"].values["first_chance"]) - (token.probability or 0)) < 1e-3
     assert asked["mask"].correct == 0
     assert asked["softmax"].correct == 1
     assert asked["scale"].values["without"] > asked["scale"].values["scaled"]
@@ -217,13 +265,15 @@ def test_inconclusive_questions_are_omitted(service: Service, monkeypatch: pytes
 
 def test_cell_comments_use_notebook_language(service: Service) -> None:
     table = phrases("zh")
-    code = "\n".join(texts(written(service, "walk", language="zh"), "code"))
+    code = "\n".join(texts(lesson_notebook(service, "walk", language="zh"), "code"))
     assert all(f"# {table[f'lesson_code_{name}']}" in code for name in ("probe", "places", "heads", "products", "ones"))
-    assert f"# {table['lesson_code_seconds']}" in "".join(texts(written(service, "train", language="zh"), "code"))
+    assert f"# {table['lesson_code_seconds']}" in "".join(
+        texts(lesson_notebook(service, "train", language="zh"), "code")
+    )
     assert not re.findall(r"# @\w", code)
     line = "x = 'a  # @ones'"
     assert translate_comments(f"{line}  # @ones", table) == f"{line}  # {table['lesson_code_ones']}"
-    assert translate_comments(f"{line}\n", table) == f"{line}\n"  # what stands in quotes is text
+    assert translate_comments(f"{line}\n", table) == f"{line}\n"  # quoted parts are text
 
 
 # ---------------------------------------------------------------- the lesson in Python
@@ -243,9 +293,9 @@ def test_lesson_tensors_match_model(service: Service) -> None:
 @pytest.mark.slow
 def test_training_steps_train_small_models(service: Service) -> None:
     lesson = LessonSession("train", "ich mochte ein bier", model="toy", service=service)
-    told = lesson.train("order", layers="1", heads="1", d_model="16")
-    assert set(told["run"]) == {1, 2}
-    first, last = told[told["run"] == 1]["loss"].iloc[[1, -1]]
+    table = lesson.train("order", layers="1", heads="1", d_model="16")
+    assert set(table["run"]) == {1, 2}
+    first, last = table[table["run"] == 1]["loss"].iloc[[1, -1]]
     assert last < first
     with pytest.raises(ValueError, match="does not train a model"):
         LessonSession("heads", "ich mochte ein bier", model="toy", service=service).train("spread")

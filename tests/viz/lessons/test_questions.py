@@ -21,11 +21,11 @@ QUESTIONS = {
 
 
 def test_reader_questions_link_to_existing_steps() -> None:
-    found = {
+    steps_by_question = {
         row["question"]: re.findall(r"`([^`]+)`", row["steps"]) for row in ROW.finditer(DOCUMENT.read_text("utf-8"))
     }
-    assert set(found) >= QUESTIONS
+    assert set(steps_by_question) >= QUESTIONS
     known = {f"{lesson.name}.{step.name}" for lesson in LESSONS for step in lesson.steps}
-    for question, steps in found.items():
+    for question, steps in steps_by_question.items():
         assert steps, question
         assert set(steps) <= known, question

@@ -36,13 +36,13 @@ def service() -> Service:
 
 @pytest.fixture
 def runs(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[TrainingRunPool]:
-    """Runs that say one word, and wait."""
-    made = TrainingRunPool(command=(sys.executable, "-c", SAYS))
-    monkeypatch.setattr(service, "training", made)
+    """Runs that send one message, and then wait."""
+    pool = TrainingRunPool(command=(sys.executable, "-c", SAYS))
+    monkeypatch.setattr(service, "training", pool)
     token = VISITOR.set(Visitor("203.0.113.1", "anna"))
-    yield made
-    made.on_visitor_left(VISITOR.get())
-    assert made.wait_for(lambda: made.line.running_count == 0, SOON)
+    yield pool
+    pool.on_visitor_left(VISITOR.get())
+    assert pool.wait_for(lambda: pool.line.running_count == 0, SOON)
     VISITOR.reset(token)
 
 
@@ -53,7 +53,7 @@ def test_run_can_be_started_polled_and_stopped(service: Service, runs: TrainingR
     assert runs.wait_for(lambda: bool(run.messages), SOON)
     assert more({"run": name, "seen": 0}) == {"before": 0, "messages": [{"what": "done"}], "over": False}
     assert more({"run": name, "seen": 1})["messages"] == []
-    for other in ({}, {"run": "another"}, {"run": 7}):  # a late word about an older run
+    for other in ({}, {"run": "another"}, {"run": 7}):  # a late message of an earlier run
         assert stop(other) == {}
         assert not run.is_stopped
     assert stop({"run": name}) == {}
@@ -63,18 +63,18 @@ def test_run_can_be_started_polled_and_stopped(service: Service, runs: TrainingR
 
 
 @pytest.mark.parametrize(
-    "given",
+    "settings",
     [
         None, {}, [], "runs", [{}, {}, {}], [None], [{"steps": 10**9}], [{"layers": 12}], [{"layers": "2"}],
         [{"d_model": 4096}], [{"rate": float("nan")}], [{"corpus": "../../x"}], [{"mistake": "unknown"}], [[]],
         [{"positions": 0}],
     ],
 )  # fmt: skip
-def test_invalid_run_settings_are_rejected(given: Any, service: Service, runs: TrainingRunPool) -> None:
+def test_invalid_run_settings_are_rejected(settings: Any, service: Service, runs: TrainingRunPool) -> None:
     with pytest.raises(PageError):
-        check_runs(given)
-    told = json.loads(call_json(training_calls(service)[0], {"runs": given}))
-    assert told["what"] == "error"
+        check_runs(settings)
+    message = json.loads(call_json(training_calls(service)[0], {"runs": settings}))
+    assert message["what"] == "error"
     assert runs.count() == 0
 
 
@@ -90,18 +90,18 @@ def test_every_training_figure_starts_with_untrained_models(service: Service) ->
         (lesson, step, figure)
         for lesson, step in STEPS
         if lesson in ("train", "mistakes")
-        for figure in asked.found(lesson, step).figures
+        for figure in asked.run_experiment(lesson, step).figures
         if isinstance(figure, TrainingRuns)
     ]
     assert {step for lesson, step, _ in training if lesson == "train"} == {"watch", "order", "warmup", "unseen", "own"}
     for _, _, figure in training:
         assert len(check_runs(list(figure.runs))) == len(figure.runs)
-        begun, *moments = figure.untrained
-        assert [each["run"] for each in begun["runs"]] == list(figure.runs)
+        start_message, *moments = figure.untrained
+        assert [each["run"] for each in start_message["runs"]] == list(figure.runs)
         assert [(each["run"], each.get("step", 0)) for each in moments] == [
             (number, 0) for number in range(len(figure.runs))
         ]
-        assert 0 <= figure.sentence < len(begun["runs"][0]["sources"])
+        assert 0 <= figure.sentence < len(start_message["runs"][0]["sources"])
 
 
 def test_training_process_imports_neither_gradio_nor_plotly() -> None:

@@ -18,7 +18,7 @@ from headlight.viz.lessons.experiment_server import STEPS, experiment_function
 from headlight.viz.lessons.lesson_session import LessonSession
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.result_tables import ResultTables
-from headlight.viz.lessons.tensors import tensors_function
+from headlight.viz.lessons.tensors import MAX_NAMES, tensors_function
 from headlight.viz.server.static_files import bundle_phrases, tables
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.payload import answer_dict
@@ -26,21 +26,21 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
 from tests.viz.lessons.asked import SENTENCES, softmax
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 
 SCRIPT = Path(__file__).resolve().parents[2] / "javascript" / "walkthrough.js"
 
 
 class Walked:
-    """What the page says of one sentence, step by step, and the sentence."""
+    """The page's texts of all steps for one sentence, and the sentence."""
 
-    def __init__(self, told: dict[str, Any], translation: Translation, heads: int, found: dict[str, Any]) -> None:
-        self.look, self.said = told["look"], told["said"]
+    def __init__(self, answer: dict[str, Any], translation: Translation, heads: int, results: dict[str, Any]) -> None:
+        self.look, self.texts = answer["look"], answer["said"]
         self.translation, self.heads = translation, heads
-        self.found = found  # what the experiments of all steps answer
+        self.results = results  # the results of the experiments of all steps
 
     def step(self, name: str, part: int = 0) -> dict[str, Any]:
-        return next(each for each in self.said if each["step"] == name and each["part"] == part)
+        return next(each for each in self.texts if each["step"] == name and each["part"] == part)
 
     def matrix(self, step: str, show: str) -> FloatArray:
         sent = self.step(step)["matrices"][show]
@@ -50,9 +50,9 @@ class Walked:
         return float(self.step(step, part)["numbers"][name].replace("−", "-").replace(",", ""))
 
 
-def run(given: dict[str, Any], folder: Path) -> Any:
+def run(inputs: dict[str, Any], folder: Path) -> Any:
     file = folder / "given.json"
-    file.write_text(json.dumps(given), encoding="utf-8")
+    file.write_text(json.dumps(inputs), encoding="utf-8")
     flags = ["--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", str(SCRIPT), str(file)]
     ran = node(flags, return_completed_process=True, capture_output=True, encoding="utf-8")
     assert isinstance(ran, subprocess.CompletedProcess)
@@ -72,7 +72,7 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
     all_tables = tables()
     for language, more in bundle_phrases(lazy=True).items():
         all_tables["words"][language] |= more
-    given = {
+    inputs = {
         "tables": all_tables,
         "lessons": read_lessons({}),
         "translation": json.loads(json.dumps(answer_dict(translation, model_json(service, translation)))),
@@ -80,18 +80,21 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
     folder = tmp_path_factory.mktemp("walked")
     model = tensors_function(service)({"request": asked, "names": ["encoder.memory"]})["model"]
     ask = experiment_function(service)
-    given["found"] = {
+    inputs["found"] = {
         f"{lesson}.{step}": ask({"request": asked, "lesson": lesson, "step": step}) for lesson, step in STEPS
     }
-    names = run({**given, "model": model}, folder)
-    answer = tensors_function(service)({"request": asked, "names": names})
-    told = run({**given, **answer}, folder)
-    return Walked(told, translation, model["heads"], given["found"])
+    names = run({**inputs, "model": model}, folder)
+    answer: dict[str, Any] = {"tensors": {}}
+    for start in range(0, len(names), MAX_NAMES):
+        part = tensors_function(service)({"request": asked, "names": names[start : start + MAX_NAMES]})
+        answer |= {**part, "tensors": answer["tensors"] | part["tensors"]}
+    texts = run({**inputs, **answer}, folder)
+    return Walked(texts, translation, model["heads"], inputs["found"])
 
 
 def test_phrases_and_formulas_have_all_values(walked: Walked) -> None:
-    assert {each["language"] for each in walked.said} == set(LANGUAGES)
-    for each in walked.said:
+    assert {each["language"] for each in walked.texts} == set(LANGUAGES)
+    for each in walked.texts:
         for text in each["phrases"]:
             assert text, each["step"]
             assert "{" not in text, (each["step"], text)
@@ -102,7 +105,7 @@ def test_phrases_and_formulas_have_all_values(walked: Walked) -> None:
 
 
 def test_both_languages_have_same_numbers(walked: Walked) -> None:
-    english, chinese = ([each["numbers"] for each in walked.said if each["language"] == code] for code in ("en", "zh"))
+    english, chinese = ([each["numbers"] for each in walked.texts if each["language"] == code] for code in ("en", "zh"))
     assert english == chinese
 
 
@@ -136,11 +139,40 @@ def test_products_scores_and_mixtures_match_model(walked: Walked) -> None:
 def test_stacked_tensors_add_up(walked: Walked) -> None:
     word, place, both = (walked.matrix("positions", name) for name in ("word", "position", "word_and_position"))
     np.testing.assert_allclose(word + place, both, atol=1e-5)
-    there, found, total = (walked.matrix("add", name) for name in ("carried", "found", "sum"))
-    np.testing.assert_allclose(there + found, total, atol=1e-5)
+    there, head_part, total = (walked.matrix("add", name) for name in ("carried", "found", "sum"))
+    np.testing.assert_allclose(there + head_part, total, atol=1e-5)
     numbers = walked.step("add")["numbers"]
     a, b, c = (float(numbers[letter].replace("−", "-")) for letter in "abc")
     assert a + b == pytest.approx(c, abs=2e-3)
+
+
+def test_opened_products_add_up_to_the_cell(walked: Walked) -> None:
+    head, token, dimension = walked.look["encoder"]["head"], walked.look["token"], walked.look["dimension"]
+    for step, tensors in {
+        "qkv": ("queries", "keys", "values"),
+        "join": ("attended",),
+        "ff": ("hidden", "feed_forward"),
+    }.items():
+        opened = walked.step(step)["products"]
+        assert len(opened) == len(tensors)
+        for product, name in zip(opened, tensors, strict=True):
+            cell = walked.matrix(step, name)[token, dimension]
+            total = sum(a * b for a, b in zip(product["row"], product["weights"], strict=True)) + product["bias"]
+            assert total == pytest.approx(product["total"], abs=1e-4)
+            shown = max(0.0, total) if name == "hidden" else total  # ReLU
+            assert shown == pytest.approx(cell, abs=1e-4)
+            assert product["cell"] == pytest.approx(cell, abs=1e-6)
+            width = len(walked.matrix(step, name)[0])
+            assert product["column"] == (head * width + dimension if step == "qkv" else dimension)
+    (logit,) = walked.step("logits")["products"]
+    assert logit["column"] == walked.translation.target_tokens[walked.look["written"]].id
+
+
+def test_norm_step_has_the_numbers_of_its_formula(walked: Walked) -> None:
+    a, mean, spread, gamma, beta, b = (
+        walked.number("norm", name) for name in ("a", "mean_a", "spread_a", "c", "d", "b")
+    )
+    assert (a - mean) / spread * gamma + beta == pytest.approx(b, abs=2e-3)
 
 
 def test_masked_weights_are_zero_only_because_of_mask(walked: Walked) -> None:
@@ -157,7 +189,7 @@ def test_masked_weights_are_zero_only_because_of_mask(walked: Walked) -> None:
 def test_correct_answers_match_numbers(walked: Walked) -> None:
     count = walked.step("tokens")["question"]
     assert count["options"][count["right"]] == str(len(walked.translation.source_tokens))
-    assert walked.step("softmax")["question"]["right"] == 1  # nothing changes
+    assert walked.step("softmax")["question"]["right"] == 1  # the residual stream does not change
     assert walked.step("mask")["question"]["right"] == 0  # the upper right
     layer, head, row = walked.look["cross"]["layer"], walked.look["cross"]["head"], walked.look["written"]
     weights = walked.translation.attention.cross[layer, head, row]
@@ -181,8 +213,32 @@ def test_correct_answers_match_numbers(walked: Walked) -> None:
         assert chances[0] - chances[1] >= 0.0999
 
 
+def test_wrong_answers_have_reasons(walked: Walked) -> None:
+    for each in walked.texts:
+        question = each["question"]
+        if question is None:
+            continue
+        for option, reason in enumerate(each["reasons"]):
+            if option == question["right"]:
+                assert reason is None
+            else:
+                assert reason, (each["lesson"], each["step"], question["options"][option])
+                assert "{" not in reason, reason
+
+
+def test_decoder_rows_and_queries_are_named_by_the_token_before(walked: Walked) -> None:
+    row = walked.look["written"]
+    tokens = walked.translation.decoder_tokens
+    read, written = tokens[row].text.strip(), walked.translation.target_tokens[row].text.strip()
+    for language in LANGUAGES:
+        said = next(each for each in walked.texts if each["step"] == "cross" and each["language"] == language)
+        assert f" {read}" in said["phrases"][0]  # "the query comes from the state at the token before"
+        if said["question"]:
+            assert f"{read} → {written}" in said["phrases"][-1]
+
+
 def test_notebook_questions_match_page(walked: Walked, service: Service) -> None:
-    """Python and JavaScript have the rules of questions each by themselves."""
+    """Python and JavaScript implement the rules of questions separately."""
     table, asked = phrases("en"), 0
     for lesson in LESSONS:
         request = walked.translation.request
@@ -191,10 +247,10 @@ def test_notebook_questions_match_page(walked: Walked, service: Service) -> None
             row = walked.look["token" if step.kind == "encoder" else "written"]
             head = walked.look[step.kind]
             seen = StepView(practice, step, row, head["layer"], head["head"], practice.model_values(), table)
-            found = walked.found.get(f"{lesson.name}.{step.name}")
-            own = make_question(seen, found and ResultTables(found, lesson.name, table))
+            result = walked.results.get(f"{lesson.name}.{step.name}")
+            own = make_question(seen, result and ResultTables(result, lesson.name, table))
             place = {"lesson": lesson.name, "step": step.name, "part": 0, "language": "en"}
-            there = next(each["question"] for each in walked.said if each.items() >= place.items())
+            there = next(each["question"] for each in walked.texts if each.items() >= place.items())
             asked += there is not None
             there = there and {name: there[name] for name in ("options", "right")}
             assert spoken(own) == there, step.name
@@ -202,14 +258,16 @@ def test_notebook_questions_match_page(walked: Walked, service: Service) -> None
 
 
 def spoken(question: QuestionOptions | None) -> dict[str, Any] | None:
-    """A question as the page has it."""
+    """A question in the page's format."""
     return None if question is None else {"options": list(question.options), "right": question.correct}
 
 
 def test_phrases_depend_on_model(walked: Walked, service: Service) -> None:
     model = walked.translation.request.model
-    first = translator_of(service, model).model.config.norm_first
+    first = local_translator(service, model).model.config.norm_first
     note = walked.step("add")["phrases"][1]
     assert ("pre-norm" in note) == first
     assert ("post-norm" in note) != first
-    assert ("normed" in walked.step("add")["matrices"]) != first
+    names = [step["step"] for step in walked.texts if step["lesson"] == "walk" and step["language"] == "en"]
+    assert names.index("norm") == names.index("qkv" if first else "add") + (-1 if first else 1)
+    assert ("LN" in walked.step("qkv")["formulas"][0]) == first

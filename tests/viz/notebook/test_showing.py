@@ -209,8 +209,8 @@ def test_a_layer_is_its_number_in_the_model() -> None:
     view.layer = 6
     assert view.widget.layer == 6
     recording = headlight.record(weights, layers=[2, 6])
-    for numbers, given in (((2,), {}), ((6,), {"layer": 6})):
-        figure = headlight.figure("heatmap", recording, head=1, **given)  # type: ignore[arg-type]
+    for numbers, options in (((2,), {}), ((6,), {"layer": 6})):
+        figure = headlight.figure("heatmap", recording, head=1, **options)  # type: ignore[arg-type]
         cells = np.array(next(trace for trace in figure.data if trace.type == "heatmap").z, dtype=float)
         np.testing.assert_allclose(cells, weights[numbers[0], 1], atol=1e-6)
         assert figure.layout.meta["layer"] == numbers[0]
@@ -220,7 +220,7 @@ def test_a_layer_is_its_number_in_the_model() -> None:
 def test_a_selection_that_is_not_there_is_an_error(translation: Translation) -> None:
     weights = softmax((8, 3, 7, 7))
     layers, heads = translation.attention.of("cross").shape[:2]
-    for given, says in (
+    for options, says in (
         ({"layer": 99}, 'layer must be a whole number from 0 to 7, or "mean", but 99 was given'),
         ({"layer": 5, "layers": [6, 2]}, 'layer must be one of 6, 2, or "mean"'),
         ({"layer": "max"}, "layer must be"),
@@ -230,7 +230,7 @@ def test_a_selection_that_is_not_there_is_an_error(translation: Translation) -> 
         ({"column": "cat"}, "column must be a whole number from 0 to 6"),
     ):
         with pytest.raises(RecordingError, match=says):
-            headlight.show(weights, tokens=NAMES, **given)  # type: ignore[arg-type]
+            headlight.show(weights, tokens=NAMES, **options)  # type: ignore[arg-type]
     view = headlight.show(weights, tokens=NAMES)
     for shown_view in (view, headlight.show(translation)):
         for name, value in (("layer", 99), ("head", -1), ("kind", "other"), ("row", 99), ("layer", None)):
@@ -248,10 +248,10 @@ def test_a_selection_that_is_not_there_is_an_error(translation: Translation) -> 
 def test_what_would_be_ignored_is_an_error(translation: Translation, tmp_path: Path) -> None:
     ids = np.arange(7)[None]
     pixels = np.zeros((1, 3, 4, 4))
-    for given in ({"tokenizer": object()}, {"input_ids": ids}, {"attention_mask": ids}, {"pixel_values": pixels}):
-        (name,) = given
+    for options in ({"tokenizer": object()}, {"input_ids": ids}, {"attention_mask": ids}, {"pixel_values": pixels}):
+        (name,) = options
         with pytest.raises(RecordingError, match=f"{name}= would be ignored.*tokenizer.convert_ids_to_tokens"):
-            headlight.show(CAUSAL, **given)
+            headlight.show(CAUSAL, **options)
     with pytest.raises(RecordingError, match="Give one of them"):
         headlight.show(encoder=CAUSAL, tokens=NAMES, source=NAMES)
     headlight.show(CAUSAL).save(tmp_path / "maps.npz")

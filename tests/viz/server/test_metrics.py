@@ -26,7 +26,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError
 from headlight.viz.server import metrics, warm_up
-from headlight.viz.server.gradio_queue import install_queue, page_queue
+from headlight.viz.server.gradio_queue import find_queue, install_queue
 from headlight.viz.server.logs import JsonFormatter
 from headlight.viz.server.metrics import ServerMonitor, prometheus_text, serve_metrics
 from headlight.viz.service.request_queue import Visitor
@@ -134,7 +134,7 @@ def test_failures_and_rejections_are_counted(watch: ServerMonitor, monkeypatch: 
 
 
 def test_queue_metrics_and_readiness(watch: ServerMonitor, address: str) -> None:
-    page_queue(watch.page).last_heartbeat = float("inf")  # whatever the machine does meanwhile, it beats
+    find_queue(watch.page).last_heartbeat = float("inf")  # whatever the machine does meanwhile, it beats
     until(lambda: read(f"{address}/ready")[0] == 200)
     assert read(f"{address}/ready") == (200, '{"status": "ok"}')
     with urlopen(Request(f"{address}/health", method="HEAD")) as answer:  # noqa: S310 - ours
@@ -154,7 +154,7 @@ def test_queue_metrics_and_readiness(watch: ServerMonitor, address: str) -> None
 def test_server_is_ready_once_the_default_model_has_answered(
     watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page_queue(watch.page).last_heartbeat = float("inf")
+    find_queue(watch.page).last_heartbeat = float("inf")
     monkeypatch.setattr(warm_up, "RETRY_SECONDS", 0.0)
     go, attempts = Event(), []
 
@@ -202,7 +202,7 @@ def test_metrics_are_served_to_this_machine_only(watch: ServerMonitor) -> None:
 
 
 def test_blocked_event_loop_is_unhealthy(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = page_queue(watch.page)
+    queue = find_queue(watch.page)
     len(queue)
     monkeypatch.setattr(metrics, "STALLED_AFTER_SECONDS", 600.0)  # a slow machine is not a stuck loop
     assert watch.health_problems() == {}

@@ -21,8 +21,8 @@ from headlight.viz.errors import PageError
 from headlight.viz.service.service import Service
 from headlight.viz.settings import ANY_MODEL, MODELS, Settings, SettingsError, load_hub_list
 from headlight.viz.tabs.models import cards_json
-from tests.hub_server import Hub, Repository, hub_of_our_own, pieces, safetensors
-from tests.viz.loaded import translator_of
+from tests.hub_server import Hub, Repository, local_hub, pieces, safetensors
+from tests.viz.local_translator import local_translator
 from tests.waiting import until
 
 BEER = "ich mochte ein bier"
@@ -35,7 +35,7 @@ OTHER = "somebody/else"
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """Create a Hub with the smallest bundled model under two ids."""
     files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
+    with local_hub(monkeypatch, tmp_path / "home") as running:
         for name in (TOY, OTHER):
             running.repositories[name] = Repository()
             running.repositories[name].push(files)
@@ -79,7 +79,7 @@ def test_local_models_are_listed_before_requestable_ones(settings: Settings, hub
     known = next(each for each in load_hub_list() if each["id"] == LISTED)
     assert (cards[1].languages, cards[1].bytes) == (("fr", "en"), known["bytes"])
     assert (cards[2].languages, cards[2].bytes) == (("de", "en"), 0)
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_hub_models_are_not_listed_if_disallowed(settings: Settings) -> None:
@@ -140,13 +140,13 @@ def test_missing_model_is_reported_with_size_and_not_downloaded(settings: Settin
     error = page_error(lambda: Service(settings).check({"text": BEER, "model": LISTED}))
     assert error.word == "model_not_here"
     assert dict(error.values) == {"given": LISTED, "megabytes": 304}
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_size_of_unlisted_model_is_requested_from_hub(settings: Settings, hub: Hub) -> None:
     service = Service(settings)
     assert page_error(lambda: service.check({"text": BEER, "model": TOY})).values["megabytes"] == 1
-    assert [each.path for each in hub.asked] == [f"/api/models/{TOY}/revision/main"]
+    assert [each.path for each in hub.requests] == [f"/api/models/{TOY}/revision/main"]
     offer = service.download_info(TOY)
     assert (offer.bytes, offer.licence) == (
         sum(path.stat().st_size for path in (MODELS / "toy").iterdir()),
@@ -165,7 +165,7 @@ def test_unlisted_id_is_rejected_with_allowed_ids(settings: Settings, hub: Hub, 
     error = page_error(calls[ask])
     assert error.word == "model_not_allowed"
     assert error.values["choices"] == f"toy, {LISTED}, {TOY}"
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_downloaded_model_joins_list_if_any_is_allowed(settings: Settings, hub: Hub) -> None:
@@ -251,7 +251,7 @@ def test_model_name_is_never_used_as_path(settings: Settings, hub: Hub, name: st
     with pytest.raises(PageError) as caught:
         Service(settings).check({"text": BEER, "model": name})
     assert caught.value.word == "model_not_allowed"
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 # ---------------------------------------------------------------- downloads
@@ -270,11 +270,11 @@ def test_downloaded_model_translates_by_id(settings: Settings, hub: Hub) -> None
     assert (answer.text, answer.request.model) == ("i want a beer .", TOY)
     here = service.translate(service.check({"text": BEER, "model": "toy"}))
     assert here is not answer
-    hub.asked.clear()
+    hub.requests.clear()
     assert service.fetch(TOY) == card
     again = Service(settings)  # after a restart
     assert again.translate(again.check({"text": BEER, "model": TOY})).text == "i want a beer ."
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_downloaded_model_can_be_default(settings: Settings) -> None:
@@ -305,7 +305,7 @@ def test_new_revision_is_a_different_model(settings: Settings, hub: Hub) -> None
     [
         (lambda hub: hub.repositories.clear(), "hub_not_found"),
         (lambda hub: setattr(hub.repositories[TOY], "gated", True), "hub_gated"),
-        (lambda hub: setattr(hub.repositories[TOY], "refusal", (503, "")), "hub_busy"),
+        (lambda hub: setattr(hub.repositories[TOY], "error", (503, "")), "hub_busy"),
         (lambda hub: hub.repositories[TOY].push({"README.md": b""}), "hub_not_a_model"),
         (lambda hub: hub.repositories[TOY].push(INVALID_FILES), "hub_wrong_file"),
     ],
@@ -332,7 +332,7 @@ def test_unsupported_model_is_rejected_before_download(settings: Settings, hub: 
     hub.repositories[TOY].config = {"model_type": "marian"}
     info = Service(settings).download_info(TOY)
     assert (info.family, info.missing, info.licence) == ("marian", info.bytes, "cc-by-4.0")
-    assert not [each for each in hub.asked if "/resolve/" in each.path]
+    assert not [each for each in hub.requests if "/resolve/" in each.path]
 
 
 def test_unreadable_download_is_rejected(settings: Settings, hub: Hub) -> None:
@@ -347,62 +347,62 @@ def test_unreadable_download_is_rejected(settings: Settings, hub: Hub) -> None:
 
 def test_concurrent_downloads_are_shared(settings: Settings, hub: Hub) -> None:
     service, reports = Service(settings), []
-    hub.going.clear()
+    hub.resumed.clear()
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(service.fetch, TOY)
-        assert hub.halted.wait(60)
+        assert hub.paused.wait(60)
         others = [pool.submit(service.fetch, TOY, reports.append) for _ in range(2)]
         until(lambda: service.catalogue.waiter_count(TOY) == 2)
-        hub.going.set()
+        hub.resumed.set()
         assert {each.result(60).downloaded for each in (first, *others)} == {True}
-    assert hub.bodies("model.safetensors") == [None]
+    assert hub.body_ranges("model.safetensors") == [None]
     assert reports[-1].done == reports[-1].total
 
 
 def test_waiting_download_resumes_after_first_stops(settings: Settings, hub: Hub) -> None:
     service, stop = Service(settings), Event()
-    hub.going.clear()
+    hub.resumed.clear()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(service.fetch, TOY, None, stop)
-        assert hub.halted.wait(60)
+        assert hub.paused.wait(60)
         second = pool.submit(service.fetch, TOY)
         until(lambda: service.catalogue.waiter_count(TOY) == 1)
         stop.set()
-        hub.going.set()
+        hub.resumed.set()
         assert second.result(60).downloaded
         assert page_error(lambda: first.result(60)).word == "hub_stopped"
 
 
 def test_waiting_download_can_be_cancelled(settings: Settings, hub: Hub) -> None:
     service, stop = Service(settings), Event()
-    hub.going.clear()
+    hub.resumed.clear()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(service.fetch, TOY)
-        assert hub.halted.wait(60)
+        assert hub.paused.wait(60)
         second = pool.submit(service.fetch, TOY, None, stop)
         until(lambda: service.catalogue.waiter_count(TOY) == 1)
         stop.set()
         assert page_error(lambda: second.result(60)).word == "hub_stopped"
         assert not first.done()
-        hub.going.set()
+        hub.resumed.set()
         assert first.result(60).downloaded
 
 
 def test_download_error_reaches_all_waiters(settings: Settings, hub: Hub) -> None:
     service = Service(settings)
-    hub.repositories[TOY].stated["model.safetensors"] = {"size": 17}
-    hub.going.clear()
+    hub.repositories[TOY].false_listing["model.safetensors"] = {"size": 17}
+    hub.resumed.clear()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(service.fetch, TOY)
-        assert hub.halted.wait(60)
+        assert hub.paused.wait(60)
         second = pool.submit(service.fetch, TOY)
         until(lambda: service.catalogue.waiter_count(TOY) == 1)
-        hub.going.set()
+        hub.resumed.set()
         for each in (first, second):
             with pytest.raises(PageError) as caught:
                 each.result(60)
             assert caught.value.word == "hub_wrong_file"
-    assert len([each for each in hub.asked if each.path.startswith("/api/")]) == 1
+    assert len([each for each in hub.requests if each.path.startswith("/api/")]) == 1
 
 
 # ---------------------------------------------------------------- models in memory
@@ -421,7 +421,7 @@ def cached_names(service: Service) -> list[str]:
 
 
 def test_excess_models_are_evicted_from_memory(toys: Service) -> None:
-    assert 250_000 < translator_of(toys, "a").weight_bytes < 333_000
+    assert 250_000 < local_translator(toys, "a").weight_bytes < 333_000
     for name in "abcad":
         toys.check({"text": BEER, "model": name})
     assert cached_names(toys) == ["c", "a", "d"]
@@ -497,7 +497,7 @@ def test_model_larger_than_disk_limit_is_not_downloaded(settings: Settings, thir
     service = Service(replace(allow_any_model(settings), hub_mb=1))
     error = page_error(lambda: service.fetch(third))
     assert (error.word, error.values["limit"]) == ("hub_full", 1)
-    assert not [each for each in hub.asked if "model.safetensors" in each.path]
+    assert not [each for each in hub.requests if "model.safetensors" in each.path]
 
 
 def test_files_of_other_programs_are_not_deleted(settings: Settings, third: str, hub: Hub) -> None:

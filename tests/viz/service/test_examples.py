@@ -19,7 +19,6 @@ RIGHT = {
     "english": {"Die Frau, die nebenan wohnt, hat mir ihr altes Fahrrad gegeben.", "Die Frau, die nebenan wohnt, gab mir ihr altes Fahrrad.", "Die Frau, die nebenan wohnt, hat mir ihr altes Fahrrad geschenkt."},  # noqa: E501
     "chinese": {"I like the book you bought yesterday.", "I like the book that you bought yesterday.", "I like the books you bought yesterday."},  # noqa: E501
     "into_chinese": {"我喜欢你昨天买的那本书。", "我喜欢你昨天买的书。"},
-    "french": {"I don't know yet if I'll be able to come tomorrow night.", "I don't yet know if I'll be able to come tomorrow night.", "I don't know yet if I can come tomorrow evening.", "I don't know yet whether I'll be able to come tomorrow evening."},  # noqa: E501
     "toy": {"i want a beer ."},
 }  # fmt: skip
 WRONG = {"idiom": "wrong"}  # example: the word in its title that marks it

@@ -27,7 +27,7 @@ from headlight.viz.backends.choice import choose_backend
 from headlight.viz.errors import PageError
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings, SettingsError
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 
 BEER = "ich mochte ein bier"
 COLA = "ich mochte ein cola"
@@ -76,7 +76,7 @@ def test_bundled_models_are_distinguished(service: Service) -> None:
 @pytest.mark.parametrize("name", ["toy", "de-en"])
 def test_card_parameter_count_matches_model(service: Service, name: str) -> None:
     card = next(card for card in service.models() if card.name == name)
-    assert card.parameters == sum(parameter.numel() for parameter in translator_of(service, name).model.parameters())
+    assert card.parameters == sum(parameter.numel() for parameter in local_translator(service, name).model.parameters())
     assert card.bytes == sum(path.stat().st_size for path in (MODELS / name).iterdir())
 
 
@@ -146,7 +146,7 @@ def test_translator_is_loaded_once_for_concurrent_requests(fresh: Service, monke
 
     def ask(_: int) -> Translator:
         start.wait(60)
-        return translator_of(fresh)
+        return local_translator(fresh)
 
     with ThreadPoolExecutor(7) as pool:
         assert len({id(translator) for translator in pool.map(ask, range(7))}) == 1

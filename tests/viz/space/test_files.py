@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def tracked(*folders: str) -> set[str]:
-    """Every file of these folders that the repository has, and such as were made since."""
+    """All files of these folders, committed or new."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *folders]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout.split("\0")
     return {path for path in listed if path and (ROOT / path).is_file()}
@@ -28,7 +28,8 @@ def test_space_gets_code_without_tests_docs_and_benchmarks() -> None:
     assert {name for name in names if name.startswith(("model/", "viz/"))} == tracked("model", "viz")
     assert {Path(name).suffix for name in tracked("model", "viz")} == set(CODE)
     assert {name.split("/")[0] for name in names} == {
-        "README.md", "requirements.txt", "app.py", "errors.py", "headlight.py", "LICENSE", "LICENSES.md", "model",
+        "README.md", "requirements.txt", "app.py", "bertviz.py", "errors.py", "headlight.py", "LICENSE", "LICENSES.md",
+        "model",
         "viz", "assets", "docs",
     }  # fmt: skip
     assert {name for name in names if name.startswith("docs/")} == set(
@@ -63,7 +64,7 @@ def test_space_gets_bundled_models() -> None:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """A small checkout: what a Space needs is empty in it."""
+    """A small checkout with empty files of a Space."""
     for name in space_files(ROOT):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")

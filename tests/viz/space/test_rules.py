@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def faults_of(tmp_path: Path, before: str, after: str, hardware: str | None = None) -> list[str]:
-    """The faults of the README with one text put in another's place."""
+def find_faults(tmp_path: Path, before: str, after: str, hardware: str | None = None) -> list[str]:
+    """The faults of the README after one replacement."""
     assert before in README
     (tmp_path / "README.md").write_text(README.replace(before, after, 1), encoding="utf-8")
     return list(rules.faults({**space_files(ROOT), "README.md": tmp_path / "README.md"}, hardware))
@@ -38,8 +38,8 @@ def test_repository_follows_hub_rules() -> None:
     ],
 )
 def test_hub_rule_violations_are_reported_before_upload(tmp_path: Path, before: str, after: str, fault: str) -> None:
-    (told,) = faults_of(tmp_path, before, after)
-    assert fault in told
+    (error_info,) = find_faults(tmp_path, before, after)
+    assert fault in error_info
     assert card_errors((tmp_path / "README.md").read_text(encoding="utf-8"))
 
 
@@ -61,23 +61,23 @@ def test_hub_rule_violations_are_reported_before_upload(tmp_path: Path, before: 
     ],
 )
 def test_startup_problems_are_reported(tmp_path: Path, before: str, after: str, fault: str) -> None:
-    if "none.webp" in after:  # the list of files is made of the README itself
+    if "none.webp" in after:  # the README itself is in the list of files
         files = {**space_files(ROOT), "docs/images/none.webp": ROOT / "docs" / "images" / "none.webp"}
         assert list(rules.faults(files)) == ["docs/images/none.webp is missing."]
     else:
-        assert any(fault in told for told in faults_of(tmp_path, before, after))
+        assert any(fault in error_info for error_info in find_faults(tmp_path, before, after))
 
 
 def test_zerogpu_python_versions_are_checked(tmp_path: Path) -> None:
-    assert faults_of(tmp_path, '"3.12"', '"3.11"') == []
-    (told,) = faults_of(tmp_path, '"3.12"', '"3.11"', "zero-a10g")
-    assert "python_version is 3.11, but ZeroGPU has 3.10, 3.12" in told
+    assert find_faults(tmp_path, '"3.12"', '"3.11"') == []
+    (error_info,) = find_faults(tmp_path, '"3.12"', '"3.11"', "zero-a10g")
+    assert "python_version is 3.11, but ZeroGPU has 3.10, 3.12" in error_info
 
 
 def test_binary_and_large_files_are_classified_like_hub(tmp_path: Path) -> None:
     for name, content in {
         "text": "Wo ist der Bahnhof? 火车站在哪里？".encode() * 200,
-        "cut": b"a" * 511 + "的".encode(),  # the sample ends within a letter
+        "cut": b"a" * 511 + "的".encode(),  # the sample ends within a character
         "zero": b"text\0",
         "image": b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
         "empty": b"",
@@ -93,7 +93,7 @@ def test_dry_run_lists_and_checks_without_token(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody answers there
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nothing listens there
     assert headlight.main(["space", "ada/headlight", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(space_files(ROOT)) + 2
@@ -103,7 +103,7 @@ def test_dry_run_lists_and_checks_without_token(
 
 
 def test_dry_run_reports_rejected_files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "space_files", lambda *given: {"README.md": ROOT / "README.md"})
+    monkeypatch.setattr(command, "space_files", lambda *values: {"README.md": ROOT / "README.md"})
     assert headlight.main(["space", "ada/headlight", "--dry-run"]) == 2
     assert "The Hub would refuse ada/headlight: README.md: app_file is app.py" in capsys.readouterr().err
 

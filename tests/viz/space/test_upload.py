@@ -18,7 +18,7 @@ from tests.hub_server import safetensors
 from tests.installed import ROOT, outside
 from tests.space_server import NEW, Account, Space, SpaceHub, running_space_hub
 
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")  # the library's own call, where LFS stores a file
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")  # the library's function that uploads a file to LFS
 CARD = b"---\ntitle: Headlight\nsdk: gradio\napp_file: app.py\n---\n"
 NAME = "ada/headlight"
 WAYS = ("xet", "lfs")
@@ -36,11 +36,16 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SpaceHub]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    made = {"README.md": CARD, "app.py": b"", "headlight.py": b"1\n", "assets/a/model.safetensors": safetensors(9973)}
-    for name, content in made.items():
+    commit_count = {
+        "README.md": CARD,
+        "app.py": b"",
+        "headlight.py": b"1\n",
+        "assets/a/model.safetensors": safetensors(9973),
+    }
+    for name, content in commit_count.items():
         (tmp_path / "from" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "from" / name).write_bytes(content)
-    return {name: tmp_path / "from" / name for name in made}
+    return {name: tmp_path / "from" / name for name in commit_count}
 
 
 @pytest.fixture(params=WAYS)
@@ -50,7 +55,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def refused(files: dict[str, Path], name: str = NAME, **more: bool) -> str:
-    """What is said where nothing is sent."""
+    """The message of an upload that sends nothing."""
     with pytest.raises(CommandError) as caught:
         upload(name, files, log=lambda text: None, **more)
     assert "\n" not in str(caught.value)
@@ -58,17 +63,17 @@ def refused(files: dict[str, Path], name: str = NAME, **more: bool) -> str:
 
 
 def test_space_is_created_with_exactly_these_files(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
-    said: list[str] = []
-    assert upload(NAME, files, private=True, hardware="zero-a10g", log=said.append)
+    message: list[str] = []
+    assert upload(NAME, files, private=True, hardware="zero-a10g", log=message.append)
     space = hub.spaces[NAME]
     assert set(space.files) == {*files, ".gitattributes"}
     assert (space.private, space.hardware, len(space.commits)) == (True, "zero-a10g", 2)
-    assert isinstance(space.files["assets/a/model.safetensors"], str)  # not in git itself
+    assert isinstance(space.files["assets/a/model.safetensors"], str)  # not in git
     assert space.files["headlight.py"] == b"1\n"
     if way == "lfs":
         assert hub.content(NAME, "assets/a/model.safetensors") == safetensors(9973)
-    assert said[0] == "Creating the Space ada/headlight."
-    assert "run the same command again" in said[1]
+    assert message[0] == "Creating the Space ada/headlight."
+    assert "run the same command again" in message[1]
 
 
 def test_update_uploads_changes_and_deletes_removed_files(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
@@ -86,12 +91,12 @@ def test_update_uploads_changes_and_deletes_removed_files(hub: SpaceHub, files: 
 
 def test_interrupted_upload_resumes(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
     hub.breaks = ["/commit/"]
-    told = refused(files)
-    assert "The connection to 127.0.0.1 failed: Server disconnected" in told
-    assert "Run the same command again: it goes on where it stopped." in told
+    error_info = refused(files)
+    assert "The connection to 127.0.0.1 failed: Server disconnected" in error_info
+    assert "Run the same command again: it goes on where it stopped." in error_info
     stored = hub.stored
     assert stored > 0
-    assert set(hub.spaces[NAME].files) == set(NEW)  # no half of the files
+    assert set(hub.spaces[NAME].files) == set(NEW)  # no partial upload
     assert upload(NAME, files, log=lambda text: None)
     assert hub.stored == stored
     assert set(hub.spaces[NAME].files) == {*files, ".gitattributes"}
@@ -110,10 +115,10 @@ def test_missing_token_error_explains_how_to_get_one(
 ) -> None:
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "none"))
-    told = refused(files)
-    assert "There is no Hub token" in told
-    assert "hf auth login" in told
-    assert hub.asked == []
+    error_info = refused(files)
+    assert "There is no Hub token" in error_info
+    assert "hf auth login" in error_info
+    assert hub.requests == []
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
     assert "does not know the token. Create a new one" in refused(files)
 
@@ -122,22 +127,22 @@ def test_read_only_token_is_reported(hub: SpaceHub, files: dict[str, Path]) -> N
     assert "The token of ada may not write to bob/headlight" in refused(files, "bob/headlight")
     assert 'under the namespace "bob"' in refused(files, "bob/headlight")
     assert "Check the spelling of bob, or join it" in refused(files, "bob/headlight")
-    upload("school/headlight", files, log=lambda text: None)  # of an organisation that she is in
+    upload("school/headlight", files, log=lambda text: None)  # of one of her organisations
     hub.accounts["hf_ada"] = Account("ada", role="read")
     hub.spaces[NAME] = Space()
     assert refused(files) == (
         "The token of ada may only read. Create one that may write at https://huggingface.co/settings/tokens."
     )
     hub.accounts["hf_ada"] = Account("ada", role="fineGrained")
-    hub.statuses = {"/preupload/": 403, "whoami": 403}  # a token for one repository may not even ask whose it is
+    hub.statuses = {"/preupload/": 403, "whoami": 403}  # a token for one repository cannot query its owner
     assert "The token may not write to ada/headlight." in refused(files)
 
 
 def test_free_account_error_suggests_zerogpu(hub: SpaceHub, files: dict[str, Path]) -> None:
     hub.accounts["hf_ada"] = Account("ada", pays=False)
-    told = refused(files)
-    assert "requires a PRO subscription" in told
-    assert "add --hardware zero-a10g" in told
+    error_info = refused(files)
+    assert "requires a PRO subscription" in error_info
+    assert "add --hardware zero-a10g" in error_info
     assert upload(NAME, files, hardware="zero-a10g", log=lambda text: None)
 
 
@@ -167,7 +172,7 @@ def test_stub_hub_rejects_like_real_hub(hub: SpaceHub, files: dict[str, Path]) -
     api = HfApi(endpoint=hub.address)
     for name, content in {"a.webp": b"RIFF\0\0\0\0WEBP", "a.txt": b"a\n" * 5_000_001, "README.md": CARD[5:]}.items():
         operation = CommitOperationAdd(name, content)
-        operation._upload_mode = "regular"  # as git would push it
+        operation._upload_mode = "regular"  # as pushed by git
         operation._should_ignore = False
         with pytest.raises((BadRequestError, ValueError), match=r"binary files|Invalid metadata"):
             api.create_commit(NAME, [operation], commit_message="x", repo_type="space")
@@ -186,7 +191,7 @@ def test_malformed_name_is_reported(text: str, capsys: pytest.CaptureFixture[str
 
 
 def test_upload_needs_only_huggingface_hub_and_prints_no_traceback(hub: SpaceHub) -> None:
-    """So that a workflow that syncs installs one package, and not PyTorch."""
+    """A workflow that syncs a Space installs one package, without PyTorch."""
     code = (
         "import sys, headlight; code = headlight.main(['space', 'bob/headlight']); "
         "sys.exit(str(sorted({'torch', 'numpy', 'gradio'} & set(sys.modules))) + str(code))"

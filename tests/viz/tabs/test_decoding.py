@@ -25,8 +25,8 @@ from headlight.viz.tabs.decoding import (
     search_function,
 )
 from headlight.viz.tabs.figure_json import figure_json, parse_style
-from tests.viz.figures_examples import translation_of, tree_of
-from tests.viz.loaded import translator_of
+from tests.viz.figures_examples import make_translation, make_tree
+from tests.viz.local_translator import local_translator
 
 BEER = "ich mochte ein bier"
 LOOK = {"theme": "light", "language": "en"}
@@ -71,7 +71,7 @@ def test_best_finished_node_is_displayed_translation(service: Service) -> None:
 def test_node_text_is_assembled_from_path_changes(service: Service) -> None:
     result = search(service, beam_size=4)
     tree = service.translate(service.check({"text": BEER, "beam_size": 4})).tree
-    decode = translator_of(service, "toy").target_tokenizer.decode
+    decode = local_translator(service, "toy").target_tokenizer.decode
     texts: dict[int, str] = {-1: ""}
     for place, (parent, _, _, _, length, added, *_) in enumerate(result["nodes"]):
         texts[place] = texts[parent][:length] + added
@@ -80,9 +80,9 @@ def test_node_text_is_assembled_from_path_changes(service: Service) -> None:
 
 
 def test_completed_character_replaces_placeholder() -> None:
-    tree = tree_of(steps=2)
+    tree = make_tree(steps=2)
     read = {(0,): "x�", (0, 0): "xé"}
-    translation = translation_of(("a",), ("b",), tree)
+    translation = make_translation(("a",), ("b",), tree)
     changes = list(path_texts(tree.nodes, lambda ids: read.get(ids, ""), translation))
     assert changes[0] == (0, "x�")
     child = next(place for place, node in enumerate(tree.nodes) if tree.path(place) == (0, 0))
@@ -167,7 +167,7 @@ def test_figures_use_page_language(service: Service, theme: str, language: str) 
 
 def test_page_figure_has_no_title_and_is_compact() -> None:
     look = parse_style(LOOK)
-    translation = translation_of(("a", "b"), ("c", "d", "e"))
+    translation = make_translation(("a", "b"), ("c", "d", "e"))
     figure = figure_json("probabilities", look, translation)
     assert figure["layout"]["title"]["text"] == ""
     assert 24 <= figure["layout"]["margin"]["t"] < 70

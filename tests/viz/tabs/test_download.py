@@ -21,7 +21,7 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.download import Downloads
 from headlight.viz.tabs.positions import encoding_json
-from tests.hub_server import Hub, Repository, hub_of_our_own
+from tests.hub_server import Hub, Repository, local_hub
 
 TOY = "me/opus-mt-de-en"
 WEIGHTS = "model.safetensors"
@@ -29,7 +29,7 @@ WEIGHTS = "model.safetensors"
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
+    with local_hub(monkeypatch, tmp_path / "home") as running:
         running.repositories[TOY] = Repository()
         running.repositories[TOY].push({path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()})
         yield running
@@ -41,7 +41,7 @@ def fetching(hub: Hub, tmp_path: Path) -> Downloads:
     return Downloads(Service(Settings(models_folder=tmp_path / "models", models=(TOY,))))
 
 
-def messages_of(
+def download_messages(
     fetching: Downloads, visitor: str = "one", stop: Event | None = None, **values: Any
 ) -> Iterator[dict[str, Any]]:
     before = VISITOR.set(VISITOR.get()._replace(session=visitor))
@@ -67,7 +67,7 @@ def test_hub_status_is_reported_and_recovers(fetching: Downloads, hub: Hub, monk
     monkeypatch.setattr(reach.time, "monotonic", lambda: clock[0])
     assert look(fetching) == ""
     assert look(fetching) == ""
-    assert hub.looks == 1  # for all visitors of a minute
+    assert hub.connection_checks == 1  # for all visitors of a minute
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert offer(fetching, TOY)["word"] == "hub_offline"
     assert look(fetching) == "127.0.0.1"  # the offer has found out
@@ -86,7 +86,7 @@ def test_hub_status_is_reported_and_recovers(fetching: Downloads, hub: Hub, monk
 def test_hub_is_not_contacted_if_disallowed(hub: Hub, tmp_path: Path) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
     assert look(Downloads(Service(Settings(models_folder=tmp_path / "models", models=())))) == ""
-    assert hub.looks == 0
+    assert hub.connection_checks == 0
 
 
 def test_offer_describes_download_without_starting_it(fetching: Downloads, hub: Hub) -> None:
@@ -95,8 +95,8 @@ def test_offer_describes_download_without_starting_it(fetching: Downloads, hub: 
     commit = hub.repositories[TOY].references["main"]
     expected = {"bytes": size, "missing": size, "licence": "cc-by-4.0", "revision": commit, "here": False}
     assert response == expected | {"name": TOY, "source": "de", "target": "en"}
-    assert not [each for each in hub.asked if "/resolve/" in each.path]
-    list(messages_of(fetching, name=TOY))
+    assert not [each for each in hub.requests if "/resolve/" in each.path]
+    list(download_messages(fetching, name=TOY))
     response = offer(fetching, TOY)
     assert (response["here"], [each["name"] for each in response["models"]]) == (True, ["toy", TOY])
 
@@ -107,9 +107,9 @@ def test_offer_describes_download_without_starting_it(fetching: Downloads, hub: 
 def test_disallowed_model_is_rejected(fetching: Downloads, hub: Hub, name: Any, word: str) -> None:
     response = offer(fetching, name)
     assert (response["what"], response["field"], response["word"]) == ("error", "model", word)
-    (message,) = messages_of(fetching, name=name)
+    (message,) = download_messages(fetching, name=name)
     assert message["word"] == word
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 def test_open_page_can_list_downloads_of_others(fetching: Downloads) -> None:
@@ -117,7 +117,7 @@ def test_open_page_can_list_downloads_of_others(fetching: Downloads) -> None:
         return [(each["name"], each["downloaded"]) for each in fetching.list_models({})]
 
     assert listed_downloads() == [("toy", True), (TOY, False)]
-    list(messages_of(fetching, name=TOY))
+    list(download_messages(fetching, name=TOY))
     assert listed_downloads() == [("toy", True), (TOY, True)]
 
 
@@ -126,12 +126,12 @@ def test_tab_request_for_missing_model_is_rejected(fetching: Downloads, hub: Hub
     with pytest.raises(PageError) as caught:
         encoding_json(fetching.service, values)
     assert caught.value.word == "model_not_here"
-    list(messages_of(fetching, name=TOY))
+    list(download_messages(fetching, name=TOY))
     assert encoding_json(fetching.service, values)["length"] == 7
 
 
 def test_download_streams_progress_then_models(fetching: Downloads) -> None:
-    messages = list(messages_of(fetching, name=TOY))
+    messages = list(download_messages(fetching, name=TOY))
     *progress, last = messages
     assert {each["what"] for each in progress} == {"fetching"}
     done = [each["done"] for each in progress]
@@ -144,22 +144,22 @@ def test_download_streams_progress_then_models(fetching: Downloads) -> None:
 def test_cancelled_download_keeps_partial_files(fetching: Downloads, hub: Hub) -> None:
     messages: list[dict[str, Any]] = []
     stop = Event()
-    hub.going.clear()
-    thread = Thread(target=lambda: messages.extend(messages_of(fetching, stop=stop, name=TOY)))
+    hub.resumed.clear()
+    thread = Thread(target=lambda: messages.extend(download_messages(fetching, stop=stop, name=TOY)))
     thread.start()
-    assert hub.halted.wait(60)
+    assert hub.paused.wait(60)
     stop.set()
-    hub.going.set()
+    hub.resumed.set()
     thread.join(60)
     assert (messages[-1]["what"], messages[-1]["word"]) == ("error", "hub_stopped")
     assert fetching._running == {}
     assert 0 < offer(fetching, TOY)["missing"] < offer(fetching, TOY)["bytes"]
-    assert list(messages_of(fetching, name=TOY))[-1]["what"] == "fetched"
+    assert list(download_messages(fetching, name=TOY))[-1]["what"] == "fetched"
 
 
 def test_disconnect_cancels_download(fetching: Downloads, hub: Hub) -> None:
-    hub.cuts = [11]  # of the weights; messages arrive before the download ends
-    listening = messages_of(fetching, name=TOY)
+    hub.cut_after = [11]  # of the weights; messages arrive before the download ends
+    listening = download_messages(fetching, name=TOY)
     next(listening)
     stop = fetching._running["one"][0]
     listening.close()  # type: ignore[attr-defined]
@@ -169,21 +169,21 @@ def test_disconnect_cancels_download(fetching: Downloads, hub: Hub) -> None:
 
 def test_two_visitors_share_one_download(fetching: Downloads, hub: Hub) -> None:
     received: dict[str, list[dict[str, Any]]] = {"one": [], "two": []}
-    hub.going.clear()
+    hub.resumed.clear()
     threads = [
-        Thread(target=lambda visitor=visitor: received[visitor].extend(messages_of(fetching, visitor, name=TOY)))
+        Thread(target=lambda visitor=visitor: received[visitor].extend(download_messages(fetching, visitor, name=TOY)))
         for visitor in received
     ]
     threads[0].start()
-    assert hub.halted.wait(60)
+    assert hub.paused.wait(60)
     threads[1].start()
     while fetching.service.catalogue.waiter_count(TOY) < 1:
         assert threads[1].is_alive()
-    hub.going.set()
+    hub.resumed.set()
     for thread in threads:
         thread.join(60)
     assert {messages[-1]["what"] for messages in received.values()} == {"fetched"}
-    assert hub.bodies(WEIGHTS) == [None]
+    assert hub.body_ranges(WEIGHTS) == [None]
 
 
 def test_internal_errors_are_reported_without_details(
@@ -193,7 +193,7 @@ def test_internal_errors_are_reported_without_details(
         raise RuntimeError("/secret/path")
 
     monkeypatch.setattr(fetching.service, "fetch", fail)
-    (message,) = messages_of(fetching, name=TOY)
+    (message,) = download_messages(fetching, name=TOY)
     assert (message["what"], message["word"]) == ("error", "our_fault")
     assert "secret" not in json.dumps(message)
     assert "secret" in caplog.text
@@ -210,7 +210,7 @@ def test_one_download_per_address(fetching: Downloads) -> None:
             pass
         assert caught.value.word == "one_download"
         token = VISITOR.set(two)
-        (message,) = messages_of(fetching, "two", name="me/another")
+        (message,) = download_messages(fetching, "two", name="me/another")
         VISITOR.reset(token)
         assert message["word"] == "one_download"
     with fetching._claim_download(two, "me/another"):

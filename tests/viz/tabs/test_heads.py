@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.model.experiments.effects import effect_maps, summarise_effects
+from headlight.model.experiments.effects import LIKELIEST, effect_maps, summarise_effects
 from headlight.model.records import KINDS, Kind
 from headlight.viz.errors import PageError
 from headlight.viz.lessons.lesson_session import decode_array
@@ -98,5 +98,8 @@ def test_effect_maps_match_model(service: Service, kind: Kind) -> None:
     maps = decode_array(effect_maps_function(service)({"request": request, "kind": kind})["effects"])
     translation = service.translate(service.check(request))
     np.testing.assert_allclose(maps, service.run_on_translator("toy", effect_maps, translation, kind), atol=1e-6)
+    leads = decode_array(effect_maps_function(service)({"request": request, "kind": kind, "lead": True})["effects"])
+    expected = service.run_on_translator("toy", effect_maps, translation, kind, LIKELIEST)
+    np.testing.assert_allclose(leads, expected, atol=1e-6)
     with pytest.raises(PageError):
         effect_maps_function(service)({"request": request, "kind": "self"})

@@ -24,7 +24,7 @@ from headlight.viz.service.markdown import (
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.models import cards_json
-from tests.hub_server import Repository, hub_of_our_own
+from tests.hub_server import Repository, local_hub
 
 HOSTILE = """# <script>alert(1)</script>
 
@@ -266,7 +266,7 @@ def test_hub_models_are_last_and_have_cards_when_downloaded(tmp_path: Path, monk
     shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
     settings = Settings(models_folder=tmp_path / "models", models=("a/opus-mt-fr-en", "b/opus-mt-es-en"))
     files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
-    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+    with local_hub(monkeypatch, tmp_path / "home") as hub:
         hub.repositories["b/opus-mt-es-en"] = Repository()
         hub.repositories["b/opus-mt-es-en"].push(files | {"README.md": b"# Spanish\n\nBy somebody else.\n"})
         service = Service(settings)

@@ -11,7 +11,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.patching import patching_function
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 
 SENTENCES = ("Der Mann sieht die Katze.", "Der Hund sieht die Katze.")
 
@@ -31,7 +31,7 @@ def test_batches_add_up_to_shares_of_one_call(service: Service) -> None:
         answer = patch_pair({"request": request, "other": SENTENCES[1], "first": len(shares)})
         assert answer["first"] == len(shares)
         shares += answer["shares"]
-    translator = translator_of(service)
+    translator = local_translator(service)
     expected = patching(translator, *(translator.translate(text, beam_size=1) for text in SENTENCES))
     assert (answer["word"], answer["other_word"]) == (expected.word, expected.other_word) == ("man", "dog")
     assert answer["tokens"][1] == "Hund"

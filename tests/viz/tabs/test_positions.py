@@ -20,7 +20,7 @@ from headlight.viz.server.calls import CallTable
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.positions import build, drawing_form, encoding_json
-from tests.viz.loaded import translator_of
+from tests.viz.local_translator import local_translator
 
 LENGTH = 13
 ASKED = {"model": "toy", "theme": "light", "language": "en", "length": LENGTH}
@@ -50,14 +50,14 @@ def test_every_encoding_renders_in_both_languages_and_themes(service: Service, e
 
 def test_model_encoding_is_first_and_default(service: Service) -> None:
     answer = encoding_json(service, ASKED)
-    own = translator_of(service, "toy").model.config.positions
+    own = local_translator(service, "toy").model.config.positions
     assert answer["encoding"] == answer["own"] == answer["choices"][0] == own
     assert sorted(answer["choices"]) == sorted(POSITIONS)
 
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary", "alibi"])
 def test_displayed_numbers_match_model_code(service: Service, encoding: str) -> None:
-    config = replace(translator_of(service, "toy").model.config, positions=encoding)
+    config = replace(local_translator(service, "toy").model.config, positions=encoding)
     expected = make_positions(config, one_way=False).as_array(LENGTH).numpy()
     figure = encoding_json(service, ASKED | {"encoding": encoding})["figure"]
     displayed = unpacked(figure["data"][0]["z"])
@@ -67,7 +67,7 @@ def test_displayed_numbers_match_model_code(service: Service, encoding: str) -> 
 
 
 def test_untrained_encodings_are_not_drawn(service: Service) -> None:
-    config = translator_of(service, "toy").model.config
+    config = local_translator(service, "toy").model.config
     assert encoding_json(service, ASKED | {"encoding": "learned"})["form"] == "untrained"
     assert encoding_array(config, "learned", LENGTH).size == 0
     buckets = encoding_array(config, "relative", LENGTH)
@@ -77,7 +77,7 @@ def test_untrained_encodings_are_not_drawn(service: Service) -> None:
 
 
 def test_learned_positions_are_shown(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = replace(translator_of(service, "toy").model.config, positions="learned", max_length=11)
+    config = replace(local_translator(service, "toy").model.config, positions="learned", max_length=11)
     learnt = make_positions(config, one_way=False)
 
     class Trained:
@@ -88,7 +88,7 @@ def test_learned_positions_are_shown(service: Service, monkeypatch: pytest.Monke
 
     Trained.model.config = config  # type: ignore[attr-defined]
     monkeypatch.setattr(service, "model_info", lambda name: Trained)
-    monkeypatch.setattr(service, "run_on_translator", lambda name, work, *given: work(Trained, *given))
+    monkeypatch.setattr(service, "run_on_translator", lambda name, work, *arguments: work(Trained, *arguments))
     answer = encoding_json(service, ASKED)
     assert (answer["form"], answer["trained"], answer["length"]) == ("table", True, 11)
     table = learnt.table.detach().numpy()  # type: ignore[operator, union-attr]
@@ -98,7 +98,7 @@ def test_learned_positions_are_shown(service: Service, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary"])
 def test_waves_are_periodic(service: Service, encoding: str) -> None:
-    config = replace(translator_of(service, "toy").model.config, rotary_base=500.0)
+    config = replace(local_translator(service, "toy").model.config, rotary_base=500.0)
     table = encoding_array(config, encoding, 97)
     lengths = periods(config, encoding)
     assert lengths is not None
@@ -112,7 +112,7 @@ def test_waves_are_periodic(service: Service, encoding: str) -> None:
 
 def test_only_model_encoding_has_closed_waves_and_offset(service: Service) -> None:
     own = {"positions": "sinusoidal_halves", "closed_waves": True, "position_offset": 2}
-    config = replace(translator_of(service, "toy").model.config, **own)
+    config = replace(local_translator(service, "toy").model.config, **own)
     plain = replace(config, closed_waves=False, position_offset=0)
     for encoding in set(POSITIONS) - {"sinusoidal_halves"}:
         np.testing.assert_array_equal(encoding_array(config, encoding, LENGTH), encoding_array(plain, encoding, LENGTH))
@@ -125,12 +125,12 @@ def test_only_model_encoding_has_closed_waves_and_offset(service: Service) -> No
 
 
 def test_encodings_without_waves_have_no_period(service: Service) -> None:
-    config = translator_of(service, "toy").model.config
+    config = local_translator(service, "toy").model.config
     assert [periods(config, name) for name in ("none", "learned", "alibi", "relative")] == [None] * 4
 
 
 def test_encoding_arrays_are_cached_and_read_only(service: Service) -> None:
-    config = translator_of(service, "toy").model.config
+    config = local_translator(service, "toy").model.config
     first = encoding_array(config, "alibi", 7)
     assert encoding_array(config, "alibi", 7) is first
     assert not first.flags.writeable

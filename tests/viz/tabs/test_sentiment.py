@@ -155,7 +155,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Service:
     return Service(Settings(model="toy", models_folder=folder))
 
 
-def name_of(judge: Judge) -> str:
+def model_name(judge: Judge) -> str:
     return judge.name
 
 
@@ -166,7 +166,7 @@ def test_classifiers_are_listed_with_bundled_one_as_default(several: Service) ->
         ("moods", False, True),
     ]
     assert answer_to(several, TEXT)["classes"] == ["negative", "positive"]
-    assert several.run_on_classifier(name_of, linear=True) == "sentiment"
+    assert several.run_on_classifier(model_name, linear=True) == "sentiment"
 
 
 @pytest.mark.parametrize(("model", "count"), [("feelings", 3), ("moods", 5)])
@@ -189,13 +189,13 @@ def test_unknown_words_are_reported_by_position(several: Service) -> None:
     answer = answer_to(several, text, "feelings")
     assert [answer["tokens"][place]["text"] for place in answer["unknown"]] == ["龘", "☃"]
     (unknown,) = {answer["tokens"][place]["id"] for place in answer["unknown"]}
-    assert several.run_on_classifier(label_of, unknown, name="feelings") == "[UNK]"
+    assert several.run_on_classifier(token_label, unknown, name="feelings") == "[UNK]"
     assert answer_to(several, TEXT, "feelings")["unknown"] == []
     for model in ("", "moods"):  # vocabularies of bytes, which can write anything
         assert answer_to(several, text, model)["unknown"] == []
 
 
-def label_of(judge: Judge, token_id: int) -> str:
+def token_label(judge: Judge, token_id: int) -> str:
     return judge.tokenizer.label(token_id)
 
 

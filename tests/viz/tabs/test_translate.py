@@ -259,7 +259,7 @@ def test_stored_first_answer_is_current(service: Service) -> None:
     }
     assert {name: old[name] for name in old.keys() - measured} == {name: new[name] for name in new.keys() - measured}
     for name in measured:
-        assert kinds_of(old[name]) == kinds_of(new[name]), name
+        assert value_types(old[name]) == value_types(new[name]), name
 
 
 @pytest.mark.parametrize(("change", "remains"), [({"seconds": -1.0}, True), ({"text": "Another."}, False)])
@@ -277,11 +277,11 @@ def test_first_answer_with_other_duration_is_kept(
     assert (file.read_bytes() == original) is remains
 
 
-def kinds_of(value: Any) -> Any:
-    """What remains of values where their numbers may differ in the last place."""
+def value_types(value: Any) -> Any:
+    """Replace values by their types: numbers may differ in the last digit."""
     if isinstance(value, dict):
-        return {name: kinds_of(each) for name, each in value.items()}
-    return [kinds_of(each) for each in value] if isinstance(value, list) else type(value)
+        return {name: value_types(each) for name, each in value.items()}
+    return [value_types(each) for each in value] if isinstance(value, list) else type(value)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def kinds_of(value: Any) -> Any:
         lambda m: add(m, "headlight.viz.service.first_answer.default_request", {"novelty": 0}),
         lambda m: add(m, "headlight.viz.service.first_answer.default_request", {"beam_size": 3}),
         lambda m: m.setattr("headlight.viz.service.payload.encode_weights", lambda weights, **_: "!" * weights.size),
-        lambda m: m.setattr("headlight.viz.service.payload.roles_values", lambda *given: {}),
+        lambda m: m.setattr("headlight.viz.service.payload.roles_values", lambda *arguments: {}),
         lambda m: m.setattr("headlight.viz.service.first_answer.EXAMPLES", EXAMPLES[1:]),
         lambda m: m.setattr(Service, "models", lambda service: ()),
     ],
@@ -314,4 +314,4 @@ def add(monkeypatch: pytest.MonkeyPatch, place: str, more: dict[str, Any]) -> No
     """Let a function give more than it does."""
     module, _, name = place.rpartition(".")
     plain = getattr(sys.modules[module], name)
-    monkeypatch.setattr(place, lambda *given, **options: plain(*given, **options) | more)
+    monkeypatch.setattr(place, lambda *arguments, **options: plain(*arguments, **options) | more)

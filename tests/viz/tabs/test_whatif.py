@@ -28,8 +28,8 @@ from headlight.viz.tabs.whatif import (
     pruning_curve_function,
     pruning_search_function,
 )
-from tests.viz.loaded import translator_of
-from tests.viz.tabs.test_beside import BEER, FIRST
+from tests.viz.local_translator import local_translator
+from tests.viz.tabs.test_compare import BEER, FIRST
 
 OFF = {"action": "remove", "kind": "cross", "layer": 0}
 
@@ -48,7 +48,7 @@ def ask(service: Service, interventions: Any, request: Any = FIRST) -> dict[str,
 
 def test_page_api_and_python_agree(service: Service) -> None:
     response = ask(service, [OFF])
-    code = translator_of(service).translate(BEER, interventions=[OFF])
+    code = local_translator(service).translate(BEER, interventions=[OFF])
     requested = service.translate(service.check(FIRST | {"interventions": [OFF]}))
     assert response["answer"]["text"] == code.text == requested.text
     assert response["answer"]["log_probability"] == pytest.approx(code.log_probability, abs=1e-5)
@@ -57,9 +57,9 @@ def test_page_api_and_python_agree(service: Service) -> None:
 
 def test_original_words_are_scored_with_and_without_interventions(service: Service) -> None:
     response = ask(service, [OFF])
-    plain = translator_of(service).translate(BEER)
+    plain = local_translator(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
-    expected = translator_of(service).translate(BEER, target=ids, interventions=[OFF])
+    expected = local_translator(service).translate(BEER, target=ids, interventions=[OFF])
     assert response["before"] == pytest.approx(plain.log_probability, abs=1e-5)
     assert response["after"] == pytest.approx(expected.log_probability, abs=1e-5)
     assert response["after"] < response["before"] - 0.01
@@ -118,7 +118,7 @@ def measure_importance(service: Service, **values: Any) -> dict[str, Any]:
 
 def test_importance_is_measured_in_batches(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 5)
-    config = translator_of(service).model.config
+    config = local_translator(service).model.config
     losses: list[dict[str, Any]] = []
     response = {"next": 0, "all": 1}
     while response["next"] < response["all"]:
@@ -127,11 +127,11 @@ def test_importance_is_measured_in_batches(service: Service, monkeypatch: pytest
         losses += response["losses"]
     layers = config.encoder_layers + 2 * config.decoder_layers
     assert len(losses) == response["all"] == 3 + layers + layers * config.heads
-    plain = translator_of(service).translate(BEER)
+    plain = local_translator(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
     for each in losses[::7]:
         off = {"action": "remove"} | {name: each[name] for name in ("kind", "layer", "head")}
-        without = translator_of(service).translate(BEER, target=ids, interventions=[off])
+        without = local_translator(service).translate(BEER, target=ids, interventions=[off])
         assert each["loss"] == pytest.approx(plain.log_probability - without.log_probability, abs=2e-4)
 
 
@@ -155,13 +155,13 @@ def test_interactions_are_measured_in_batches(service: Service, monkeypatch: pyt
         response = call_function(interactions_function(service), part=part, first=response["next"])
         assert 0 < len(response["losses"]) <= 7
         losses += response["losses"]
-    config = translator_of(service).model.config
+    config = local_translator(service).model.config
     assert len(losses) == response["all"] == (config.encoder_layers + 2 * config.decoder_layers) * config.heads
-    plain = translator_of(service).translate(BEER)
+    plain = local_translator(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
     for each in losses[::5]:
         off = [{"action": "remove"} | {name: part_[name] for name in part} for part_ in (part, each)]
-        without = translator_of(service).translate(BEER, target=ids, interventions=off)
+        without = local_translator(service).translate(BEER, target=ids, interventions=off)
         assert each["loss"] == pytest.approx(plain.log_probability - without.log_probability, abs=2e-4)
 
 
@@ -179,16 +179,16 @@ def test_interactions_without_head_are_rejected(service: Service, part: Any, wor
 
 
 def test_first_change_is_first_differing_translation(service: Service) -> None:
-    parts = [part for part in importance.all_parts(translator_of(service).model.config) if part.head is not None]
+    parts = [part for part in importance.all_parts(local_translator(service).model.config) if part.head is not None]
     order = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in parts]
     response = {"found": None, "next": 1, "all": 1}
     while response["found"] is None and response["next"] <= response["all"]:
         response = call_function(pruning_search_function(service), order=order, first=response["next"])
-    plain = translator_of(service).translate(BEER).text
+    plain = local_translator(service).translate(BEER).text
     texts = []
     for count in range(1, len(order) + 1):
         off = [{"action": "remove"} | each for each in order[:count]]
-        texts.append(translator_of(service).translate(BEER, interventions=off).text)
+        texts.append(local_translator(service).translate(BEER, interventions=off).text)
         if texts[-1] != plain:
             break
     assert response["found"] == (len(texts) if texts[-1] != plain else None)
@@ -203,7 +203,7 @@ def test_pruning_curve_is_returned_and_cached(service: Service, tmp_path: Path) 
     assert call_function(pruning_curve_function(service))["curve"] is None
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     refresh_checksums(tmp_path / "toy")
-    order = tuple(part for part in all_parts(translator_of(service).model.config) if part.head is not None)[::-1]
+    order = tuple(part for part in all_parts(local_translator(service).model.config) if part.head is not None)[::-1]
     losses = (0.5,) * len(order)
     curve = PruningCurve(
         "a command", "mini.tsv", 200, 50, order, losses, (PruningPoint(0, 80.5, 1.0), PruningPoint(2, 11.25, 0.25))

@@ -54,8 +54,8 @@ class OneModel:
     def model_info(self, name: str = "") -> Translator:
         return self.one
 
-    def run_on_translator(self, name: str, work: Callable[..., Any], *given: Any) -> Any:
-        return work(self.one, *given)
+    def run_on_translator(self, name: str, work: Callable[..., Any], *arguments: Any) -> Any:
+        return work(self.one, *arguments)
 
     def check(self, values: Mapping[str, Any]) -> TranslationRequest:
         return self.one.request(values["text"], target=values.get("target"))
@@ -76,7 +76,7 @@ def service() -> Service:
     return Service(Settings(model="toy"))
 
 
-def translation_of(service: Any, text: str = SENTENCES[0]) -> Translation:
+def make_translation(service: Any, text: str = SENTENCES[0]) -> Translation:
     return service.translate(replace(service.check({"text": text}), options=DecodingOptions(max_length=7)))
 
 
@@ -85,7 +85,7 @@ def translation_of(service: Any, text: str = SENTENCES[0]) -> Translation:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_scaled_products_plus_bias_equal_score(tiny: OneModel, kind: Kind) -> None:
-    translation = translation_of(tiny)
+    translation = make_translation(tiny)
     for layer in range(translation.attention.of(kind).shape[0]):
         computed = compute_head(tiny, translation, kind, layer, 4)  # type: ignore[arg-type]
         sums = (computed.queries[:, None] * computed.keys[None]).sum(axis=-1, dtype=np.float64)  # [rows, columns]
@@ -96,7 +96,7 @@ def test_scaled_products_plus_bias_equal_score(tiny: OneModel, kind: Kind) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_softmax_of_scores_equals_weights(tiny: OneModel, kind: Kind) -> None:
-    translation = translation_of(tiny)
+    translation = make_translation(tiny)
     computed = compute_head(tiny, translation, kind, 1, 3)  # type: ignore[arg-type]
     for row in range(len(computed.map.rows)):
         steps = softmax_steps(computed, row)
@@ -107,7 +107,7 @@ def test_softmax_of_scores_equals_weights(tiny: OneModel, kind: Kind) -> None:
 
 
 def test_masked_key_has_score_but_zero_weight(tiny: OneModel) -> None:
-    computed = compute_head(tiny, translation_of(tiny), "decoder", 0, 0)  # type: ignore[arg-type]
+    computed = compute_head(tiny, make_translation(tiny), "decoder", 0, 0)  # type: ignore[arg-type]
     steps = softmax_steps(computed, 1)
     assert steps["allowed"][:4] == [True, True, False, False]
     assert steps["powers"][2] == steps["weights"][2] == 0.0
@@ -117,18 +117,18 @@ def test_masked_key_has_score_but_zero_weight(tiny: OneModel) -> None:
 
 def test_bias_is_reported_only_for_biased_positions() -> None:
     alibi = OneModel(tiny_translator(positions="alibi"))
-    translation = translation_of(alibi)
+    translation = make_translation(alibi)
     one_way = compute_head(alibi, translation, "decoder", 1, 2)  # type: ignore[arg-type]
     assert one_way.bias is not None
     assert one_way.bias[5, 3] == pytest.approx(2 * one_way.bias[5, 4])
     assert compute_head(alibi, translation, "cross", 1, 2).bias is None  # type: ignore[arg-type]
     plain = OneModel(tiny_translator())
-    assert compute_head(plain, translation_of(plain), "encoder", 1, 2).bias is None  # type: ignore[arg-type]
+    assert compute_head(plain, make_translation(plain), "encoder", 1, 2).bias is None  # type: ignore[arg-type]
 
 
 def test_only_probes_of_requested_layer_are_watched() -> None:
     tiny = OneModel(tiny_translator())
-    translation = translation_of(tiny)
+    translation = make_translation(tiny)
     compute_head(tiny, translation, "cross", 2, 1)  # type: ignore[arg-type]
     assert tiny.asked[-1].capture == tuple(f"decoder.layers.2.cross_attention.{probe}" for probe in PROBES)
     assert tiny.asked[-1].target == tuple(token.id for token in translation.target_tokens)
@@ -146,7 +146,7 @@ def test_explanation_does_not_change_weights(service: Service) -> None:
 
 def test_exponentials_are_shifted_by_maximum_if_extreme() -> None:
     tiny = OneModel(tiny_translator())
-    computed = compute_head(tiny, translation_of(tiny), "cross", 1, 2)  # type: ignore[arg-type]
+    computed = compute_head(tiny, make_translation(tiny), "cross", 1, 2)  # type: ignore[arg-type]
     plain = softmax_steps(computed, 1)
     for far in (-70.0, 70.0):
         steps = softmax_steps(replace(computed, scores=computed.scores + np.float32(far)), 1)
@@ -194,7 +194,7 @@ def test_products_sum_to_score_and_exponentials_to_row_total(service: Service) -
 
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
 def test_key_contributions_sum_to_head_contribution(tiny: OneModel, kind: Kind) -> None:
-    translation = translation_of(tiny)
+    translation = make_translation(tiny)
     layer, head, row = 1, 3, 2
     target_ids = tuple(token.id for token in translation.target_tokens)
     request = {"text": SENTENCES[0], "target": target_ids}

@@ -6,6 +6,9 @@ import { callWithRetry } from '../core/boot.js';
 import { fillElements, isNarrow, make, replace, svg } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { languageName, sentenceGap, t } from '../core/i18n.js';
+import { AccountHeads } from './account-heads.js';
+import { partRows } from './part-rows.js';
+import { roundParts } from './rounding.js';
 
 const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels of the staircase, of the names below it, of the numbers above it
 const GAP = 0.8; // empty steps between two groups
@@ -14,17 +17,6 @@ const LETTER_WIDTH = 7; // pixels; names that are wider than a step are turned
 
 /** A probability; small ones, as most rivals have, get a digit more. */
 const chance = (probability) => (probability < 0.1 ? threeDecimals : twoDecimals)(probability);
-
-/** Rounds parts so that they add up to the rounded total: the largest remainders are rounded up. */
-export function roundParts(parts, digits = 2) {
-  const unit = 10 ** digits;
-  const scaled = parts.map((part) => part * unit);
-  const floors = scaled.map(Math.floor);
-  let missing = Math.round(scaled.reduce((all, part) => all + part, 0)) - floors.reduce((all, part) => all + part, 0);
-  const order = [...parts.keys()].sort((a, b) => scaled[b] - floors[b] - (scaled[a] - floors[a]));
-  for (const index of order) if (missing-- > 0) floors[index] += 1;
-  return floors.map((part) => part / unit);
-}
 
 /** The sums of token values per word: {label, value, special}. */
 export function wordParts(translation, { source, prefix }, index) {
@@ -60,7 +52,8 @@ export class Account {
     this.note = make('p', { class: 'quiet' });
     this.error = make('p', { class: 'error', role: 'alert' });
     const head = make('div', { class: 'account-head' }, this.title, this.rivals);
-    this.content = make('div', {}, this.sentence, this.sums, this.picture, this.note);
+    this.heads = new AccountHeads(server);
+    this.content = make('div', {}, this.sentence, this.sums, this.picture, this.heads.element, this.note);
     this.element = make('section', { class: 'account' }, head, this.error, this.content);
     this.latest = new LatestRequest(this.content, this.error, 'error_our_fault');
     new ResizeObserver(() => this.answer && this.drawPicture()).observe(this.picture);
@@ -87,6 +80,7 @@ export class Account {
       replace(this.title, ...fillElements(t('word_title'), { word: label }));
       for (const part of [this.rivals, this.sums, this.picture, this.note]) replace(part);
       this.sentence.textContent = t('account_loading');
+      this.heads.hide();
     }
   }
 
@@ -108,6 +102,8 @@ export class Account {
     this.groups = this.makeGroups();
     replace(this.sentence, ...fillElements(this.probabilityText(), names()), ...this.groupSides(names));
     this.note.textContent = t('account_note');
+    const query = { request: translation.requestValues(), place: this.position, rival: answer.rival.id };
+    this.heads.show(translation, query, answer.word);
     this.drawPicture();
   }
 
@@ -167,15 +163,7 @@ export class Account {
   /** One row per word, for narrow windows. */
   drawList() {
     const steps = this.groups.flatMap((group) => group.steps);
-    const maxValue = Math.max(...steps.map(({ value }) => Math.abs(value)), 1e-9);
-    const rows = steps.map(({ label, value, constant, total, special }) => {
-      const side = constant ? 'constant' : value < 0 ? 'against' : 'for';
-      const [width, left] = [(50 * Math.abs(value)) / maxValue, value < 0 ? 50 - (50 * Math.abs(value)) / maxValue : 50];
-      const bar = make('span', { class: 'track' }, make('i', { class: side, style: `left:${left}%;width:${width}%` }));
-      const name = make('bdi', { class: special ? 'special' : '' }, label);
-      return make('div', { class: total ? 'row total' : 'row' }, name, bar, make('span', { class: 'numeric' }, formatEffect(value)));
-    });
-    replace(this.picture, make('div', { class: 'account-rows' }, ...rows));
+    replace(this.picture, make('div', { class: 'account-rows' }, ...partRows(steps)));
   }
 
   drawStaircase() {

@@ -32,11 +32,11 @@ export class HeadSimilarity {
   /** A head's map in common words: sums over keys, means over queries. NaN if this side lacks a word or masks it. */
   map(side, { layer, head }) {
     const key = `${side} ${layer} ${head}`;
-    if (!this.cache.has(key)) this.cache.set(key, this.inCommonWords(side, this.answers[side].map(this.kind, layer, head)));
+    if (!this.cache.has(key)) this.cache.set(key, this.mergeToCommonWords(side, this.answers[side].map(this.kind, layer, head)));
     return this.cache.get(key);
   }
 
-  inCommonWords(side, map) {
+  mergeToCommonWords(side, map) {
     const { rows, columns } = this.units;
     const isTransposed = this.back && side === 1; // a transposed map: its keys are the rows
     const weights = new Float32Array(rows.length * columns.length).fill(NaN);
@@ -83,7 +83,7 @@ export class HeadSimilarity {
   }
 
   /** Single heads of the second model by decreasing similarity to a head of the first model. */
-  ranking(first) {
+  rankHeads(first) {
     const key = `${first.layer} ${first.head}`;
     if (!this.ranked.has(key)) this.ranked.set(key, this.rank(first));
     return this.ranked.get(key);

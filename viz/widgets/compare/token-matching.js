@@ -11,7 +11,7 @@ export class TokenMatching {
   }
 
   /** Whether both sides have the same text on an axis. */
-  same(kind, axis) {
+  hasSameTexts(kind, axis) {
     return this.sentences[axisSide(kind, axis)].same;
   }
 

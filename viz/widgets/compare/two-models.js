@@ -155,7 +155,7 @@ class TwoModelsTab {
     const [first, second] = this.store.state.previews;
     const a = first ?? this.firstHead();
     if (!this.likeness) return [a, a];
-    const best = () => this.likeness.ranking(a)[0] ?? a;
+    const best = () => this.likeness.rankHeads(a)[0] ?? a;
     return [a, second ?? nearestHead(this.comparison.translation, this.kind, state.besideHead ?? best())];
   }
 
@@ -197,7 +197,7 @@ class TwoModelsTab {
     if (!this.likeness) return;
     const { previews } = this.store.state;
     this.sides[1].mark(previews[1] ? nearestHead(this.comparison.translation, this.kind, state.besideHead ?? heads[1]) : heads[1]);
-    const ranking = this.likeness.ranking(heads[0]);
+    const ranking = this.likeness.rankHeads(heads[0]);
     this.ranked.draw(ranking, heads, !state.besideHead);
     this.maps.show({ likeness: this.likeness, heads, kind: this.kind, back: this.comparison.back });
     this.drawShare(heads);
@@ -211,9 +211,9 @@ class TwoModelsTab {
     this.shares.textContent = shared
       ? t('beside_share_of', { share: threeDecimals(shared.share) })
       : t(maximum ? 'beside_maximum' : 'beside_no_rows');
-    const counted = shared ? t('beside_measure', { rows: shared.rows, all: likeness.units.rows.length }) : '';
-    const matched = t(result.partners.same(kind, result.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');
-    this.shares.title = [counted, result.back ? t('beside_rescaled') : '', matched].filter(Boolean).join(' ');
+    const rowCountText = shared ? t('beside_measure', { rows: shared.rows, all: likeness.units.rows.length }) : '';
+    const matched = t(result.partners.hasSameTexts(kind, result.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');
+    this.shares.title = [rowCountText, result.back ? t('beside_rescaled') : '', matched].filter(Boolean).join(' ');
   }
 
   /** The page's pin in common words, or the pin on a word that the first model lacks. */
@@ -234,9 +234,9 @@ class TwoModelsTab {
 
   pin(row, column) {
     const pins = this.pinnedCells();
-    const again = pins.row === row && pins.column === column;
+    const isSamePin = pins.row === row && pins.column === column;
     this.clearPins();
-    if (again) return;
+    if (isSamePin) return;
     const { translation, kind } = state;
     const itemIndex = (axis, unit) => itemOfUnit(this.likeness.units, axis, translation, kind, state, unit);
     const cell = { row: itemIndex('rows', row), column: itemIndex('columns', column) };

@@ -242,6 +242,9 @@ function maxOfMaps(parts, size) {
   return maxima;
 }
 
+/** The other tokens of a step with their IDs and probabilities, [label, id, probability], the likeliest first. */
+export const otherTokens = (token) => (token.alternatives ?? []).filter(([, id]) => id !== token.id);
+
 /** A token's text in the sentence; unlike in its label, spaces are not replaced by a symbol. */
 export function readsAs(token, text) {
   const tokenText = text.slice(token.start, token.end);

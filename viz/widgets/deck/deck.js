@@ -34,7 +34,7 @@ class Deck {
     addEventListener('storage', () => {
       if (this.isGuest) return;
       this.views = read(); // another browser tab changed the views
-      this.changed(false);
+      this.onChange(false);
     });
   }
 
@@ -56,7 +56,7 @@ class Deck {
 
   setViews(views) {
     this.views = views;
-    this.changed();
+    this.onChange();
   }
 
   move(index, by) {
@@ -86,7 +86,7 @@ class Deck {
     set({ savedViews: this.isGuest ? read().length : this.views.length });
   }
 
-  changed(persist = true) {
+  onChange(persist = true) {
     if (persist) this.persist();
     this.panel.draw();
   }
@@ -98,7 +98,7 @@ class Deck {
     this.removed = null;
     this.isGuest = read().length > 0;
     this.views = views;
-    this.changed();
+    this.onChange();
     this.open();
   }
 

@@ -100,14 +100,14 @@ export class Presentation {
   }
 
   /** Whether the focused text field handles the key. Escape always ends the presentation. */
-  needs({ key, target }) {
+  isForTextField({ key, target }) {
     if (!isTextField(target)) return false;
     const isTyping = target.tagName === 'TEXTAREA' || /^(text|search|number)$/.test(target.type);
     return isTyping ? key !== 'Escape' : !['Escape', 'PageDown', 'PageUp'].includes(key);
   }
 
   key(event) {
-    if (!this.open || event.ctrlKey || event.metaKey || event.altKey || this.needs(event)) return;
+    if (!this.open || event.ctrlKey || event.metaKey || event.altKey || this.isForTextField(event)) return;
     const action = {
       ArrowRight: () => this.go(this.index + 1),
       ArrowLeft: () => this.go(this.index - 1),

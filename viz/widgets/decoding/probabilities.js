@@ -26,7 +26,7 @@ export class Probabilities {
     this.numbers = make('summary', {});
     this.region = make('div', { class: 'scrolls', tabindex: 0, role: 'region' }, this.table);
     this.section = section('sure', this.chart, make('details', {}, this.numbers, this.region));
-    new ResizeObserver(() => this.resized()).observe(this.chart);
+    new ResizeObserver(() => this.onResize()).observe(this.chart);
   }
 
   /** Draws the figure of the page's translation, and the table of its tokens. */
@@ -91,7 +91,7 @@ export class Probabilities {
     for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === index);
   }
 
-  resized() {
+  onResize() {
     const width = this.chart.clientWidth;
     if (!width || width === this.width) return;
     this.width = width;

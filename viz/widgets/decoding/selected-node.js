@@ -84,6 +84,6 @@ export class SelectedNode {
 function highlightToken(text, unchanged, label, maxLength = Infinity) {
   const added = text.slice(unchanged).trim() ? text.slice(unchanged) : '';
   const before = text.slice(0, text.length - added.length);
-  const cut = before.length > maxLength ? `…${before.slice(-maxLength)}` : before;
-  return [cut, make('b', {}, added || ` ${label}`)];
+  const shortText = before.length > maxLength ? `…${before.slice(-maxLength)}` : before;
+  return [shortText, make('b', {}, added || ` ${label}`)];
 }

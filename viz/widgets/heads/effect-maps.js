@@ -1,13 +1,18 @@
 // Effect view: the effect of each cell on the word that its row writes, in nats, predicted by one backward pass per
-// word. Encoder rows affect all words, so their cells show the effect on the whole translation.
+// word: on its probability, or on its lead over the likeliest other word. Encoder rows affect all words, so their cells show
+// the effect on the whole translation.
 
 import { decodeArray } from '../core/base64-arrays.js';
 import { callWithRetry } from '../core/boot.js';
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
+import { reconcile } from '../core/reconcile.js';
 import { LatestRequest } from '../core/latest-request.js';
-import { state } from '../core/state.js';
+import { set, state } from '../core/state.js';
+import { otherTokens } from '../core/translation.js';
 import { TranslationSource } from '../headview/translation-source.js';
+
+const MAX_TENSORS = 6; // three kinds, on words and on leads
 
 export class EffectMaps {
   /**
@@ -21,16 +26,18 @@ export class EffectMaps {
     this.tensors = new Map(); // request and kind → [layers, heads, queries, keys]
     this.note = make('p', { class: 'quiet', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.element = make('div', { class: 'effect-status' }, this.note, this.error);
+    this.choice = make('div', { class: 'segments', role: 'group' });
+    this.element = make('div', { class: 'effect-status' }, this.choice, this.note, this.error);
     this.latest = new LatestRequest(this.element, this.error, 'error_our_fault');
   }
 
   get key() {
-    return `${state.kind} ${JSON.stringify(state.translation.requestValues())}`;
+    return `${state.kind} ${state.lead} ${JSON.stringify(state.translation.requestValues())}`;
   }
 
   /** Loads the effects of the displayed kind if the view needs them. */
   draw() {
+    this.drawChoice();
     const needed = state.view === 'effect' && !this.tensors.has(this.key);
     this.note.textContent = needed ? t('effect_loading') : '';
     if (!needed) {
@@ -38,17 +45,28 @@ export class EffectMaps {
       return this.latest.cancel();
     }
     const { key } = this;
-    const query = { request: state.translation.requestValues(), kind: state.kind };
+    const query = { request: state.translation.requestValues(), kind: state.kind, lead: state.lead };
     return this.latest.load(
       key,
       (signal) => callWithRetry(this.server.map_effects, query, null, null, signal),
       ({ effects }) => {
-        this.tensors.clear(); // one translation at a time
+        if (this.tensors.size === MAX_TENSORS) this.tensors.clear();
         this.tensors.set(key, decodeArray(effects));
         this.note.textContent = '';
         this.redraw();
       },
     );
+  }
+
+  /** Buttons: effects on the word, or on its lead. */
+  drawChoice() {
+    this.choice.hidden = state.view !== 'effect';
+    this.choice.setAttribute('aria-label', t('effect_choice'));
+    const button = (lead) => {
+      const attributes = { type: 'button', 'aria-pressed': String(lead === state.lead), onclick: () => set({ lead }) };
+      return make('button', attributes, t(lead ? 'effect_of_lead' : 'effect_of_word'));
+    };
+    reconcile(this.choice, button(false), button(true));
   }
 
   /**
@@ -83,8 +101,14 @@ export class EffectSource extends TranslationSource {
     this.effects = effects;
   }
 
+  /** The likeliest other token of each row; empty for a row of several tokens, of which each has its own. */
+  rivals({ kind, rows }) {
+    if (kind === 'encoder') return [];
+    return rows.map(({ places }) => (places.length === 1 ? (otherTokens(this.translation.target[places[0]])[0]?.[0] ?? '') : ''));
+  }
+
   view(kind, head, showing) {
     const view = super.view(kind, head, showing);
-    return showing.view === 'effect' ? { ...view, effects: this.effects.cells(view) } : view;
+    return showing.view === 'effect' ? { ...view, effects: this.effects.cells(view), rivals: state.lead ? this.rivals(view) : null } : view;
   }
 }

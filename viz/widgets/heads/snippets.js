@@ -26,8 +26,8 @@ export function toPythonLiteral(value) {
 export function pythonSnippet({ model, text, ...options }, { kind, layer, head }, defaults = {}, reverseModel = '') {
   // A forced translation needs no search options, and `back_weight` without a reverse model is an error.
   const isIncluded = (name) => !(name in defaults && options.target) && (name !== 'back_weight' || reverseModel);
-  const differs = ([name, value]) => value !== null && value !== undefined && value !== '' && value !== defaults[name];
-  const changed = Object.entries(options).filter(([name, value]) => isIncluded(name) && differs([name, value]) && String(value));
+  const isChanged = ([name, value]) => value !== null && value !== undefined && value !== '' && value !== defaults[name];
+  const changed = Object.entries(options).filter(([name, value]) => isIncluded(name) && isChanged([name, value]) && String(value));
   const arguments_ = [toPythonLiteral(text), ...changed.map(([name, value]) => `${name}=${toPythonLiteral(value)}`)];
   if (reverseModel && !options.target) arguments_.push(`way_back=Translator.load(${toPythonLiteral(reverseModel)})`);
   const indices = [layer, head].filter((index) => typeof index === 'number');

@@ -7,6 +7,7 @@ import { make, fillElements, replace } from '../core/dom.js';
 import { formatEffect, formatSigned } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
+import { otherTokens } from '../core/translation.js';
 import { effectLevel } from '../core/effect-scale.js';
 import { cssColour, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
@@ -82,7 +83,9 @@ export class WordEffects extends Question {
       };
       return make('button', { type: 'button', 'aria-pressed': String(id === this.rival), onclick }, name);
     };
-    const others = otherTokens(token).map(([label, id]) => button(id, make('bdi', {}, label)));
+    const others = otherTokens(token)
+      .slice(0, MAX_RIVALS)
+      .map(([label, id]) => button(id, make('bdi', {}, label)));
     this.rivals.hidden = !others.length;
     this.rivals.setAttribute('aria-label', t('account_rivals'));
     replace(this.rivals, make('span', { class: 'quiet' }, t('effects_against')), button(null, t('effects_no_rival')), ...others);
@@ -174,9 +177,6 @@ export class WordEffects extends Question {
     }
   }
 }
-
-/** The likeliest other tokens of a step, [label, id, probability] each. */
-const otherTokens = (token) => (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, MAX_RIVALS);
 
 /** The rival that is chosen at first: the likeliest other token if the model is sure of the word. */
 const defaultRival = (token) => (token.probability >= SURE_FROM ? (otherTokens(token)[0]?.[1] ?? null) : null);

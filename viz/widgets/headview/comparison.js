@@ -47,7 +47,7 @@ export class Comparison {
     for (const [number, letter] of ['A', 'B'].entries()) {
       const [name, label] = this.captions[number];
       replace(name, badge(letter), source.headName(views[number]));
-      replace(label, ...source.shownCaption(views[number]));
+      replace(label, ...source.captionElements(views[number]));
     }
     const [name, description] = this.captions[2];
     replace(name, 'A − B');

@@ -2,7 +2,7 @@
 
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { WEIGHT_ERROR, formatCertain, errorBound, argMax, signed, threeDecimals } from '../core/map-view.js';
-import { t } from '../core/i18n.js';
+import { sentenceGap, t } from '../core/i18n.js';
 import { hasAny, highlightWeights, combinedWeights, sumEffects } from './highlights.js';
 
 const LETTER_PX = 10.7; // mean width of a headline letter at the default size
@@ -60,7 +60,13 @@ function effectText(view, [row, column], names) {
   const head = isSingleHead ? t('effect_head', { layer: view.layer + 1, head: view.head + 1 }) : t('effect_heads');
   const side = Math.abs(effect) < MIN_EFFECT ? 'none' : effect > 0 ? 'for' : 'against';
   const name = view.kind === 'encoder' ? `effect_sentence_${side}` : `effect_says_${side}`;
-  return fillElements(t(name, { head, effect: signed(effect, 2) }), names);
+  const lead = view.rivals && view.kind !== 'encoder' ? [sentenceGap(), effectRival(view.rivals[row])] : [];
+  return [...fillElements(t(name, { head, effect: signed(effect, 2) }), names), ...lead];
+}
+
+/** "The rival is asleep." */
+function effectRival(rival) {
+  return make('span', { class: 'quiet' }, ...fillElements(t(rival ? 'effect_over' : 'effect_over_any'), { rival: make('bdi', {}, rival) }));
 }
 
 /** In a comparison, the cell with the largest difference represents a row or a column. */

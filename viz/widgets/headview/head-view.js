@@ -208,7 +208,7 @@ class HeadView {
     const now = effectiveHighlight(this.currentMarks());
     replace(
       this.description,
-      ...(this.otherView ? [differenceText(this.otherView, this.view, form)] : this.source.shownCaption(this.view, now)),
+      ...(this.otherView ? [differenceText(this.otherView, this.view, form)] : this.source.captionElements(this.view, now)),
     );
   }
 

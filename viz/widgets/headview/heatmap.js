@@ -108,7 +108,7 @@ export class Heatmap {
   }
 
   /** Whether some cells are empty: masked cells, or cells of a word that only one of two compared sentences has. */
-  get hatched() {
+  get hasEmptyCells() {
     return Boolean(this.view.masked || this.view.gaps);
   }
 
@@ -130,7 +130,7 @@ export class Heatmap {
     this.grid.style.gridTemplateColumns = `${this.rowLabels ? `${this.labelWidth()}px ` : ''}${width}px`;
     this.grid.style.setProperty('--label-size', `${this.presentationSizes?.letters ?? (cellWidth < 15 ? 11 : cellWidth < 20 ? 12 : 14)}px`);
     this.plane.style.cssText = `width:${width}px;height:${height}px`;
-    this.plane.classList.toggle('masked', this.hatched);
+    this.plane.classList.toggle('masked', this.hasEmptyCells);
     this.labels.draw(this.view, { cellWidth, cellHeight, columnHeight, tiny });
     const counts = { rows: this.view.rows.length, columns: this.view.columns.length };
     const names = { beside: this.labelWidth(), above: columnHeight };
@@ -150,7 +150,7 @@ export class Heatmap {
     const base = { type: 'heatmap', hoverinfo: 'skip', showscale: false, xgap: this.gap, ygap: this.gap };
     const [zmin, zmax] = this.diverging ? [-1, 1] : [0, 1];
     const traces = [{ ...base, z, zmin, zmax, colorscale: plotlyScale(palette), name: 'weights' }];
-    if (this.hatched && this.gap) traces.unshift(this.backgroundTrace(base, z));
+    if (this.hasEmptyCells && this.gap) traces.unshift(this.backgroundTrace(base, z));
     this.trace = traces.length - 1;
     const [width, height] = this.size;
     const layout = {

@@ -32,7 +32,8 @@ function readoutText(source, view, now, missing) {
   if (singleAxis && source.isMasked?.(view, singleAxis, now[singleAxis]))
     return { value: '–', words: [name(singleAxis, now[singleAxis]), ` · ${t('masked')}`] };
   const sentence =
-    source.looks?.(view, rows, columns) ?? fillElements(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
+    source.attentionSentence?.(view, rows, columns) ??
+    fillElements(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
   const weight = combinedWeights(view, rows, columns);
   return weight === weight
     ? { value: formatCertain(weight, errorBound(view, weight, rows, columns)), words: sentence }

@@ -16,9 +16,9 @@ import { rowName } from '../parts/row-name.js';
  * - `view(kind, head, showing)`: {kind, layer, head, rows, columns, weights, maximum, masked};
  *   `thumbnailMap(kind, head, showing)`: the map that is drawn on the wall;
  * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: keys of the tokens of an item;
- * - texts: `headName`, `kindText`, `shownCaption(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`,
+ * - texts: `headName`, `kindText`, `captionElements(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`,
  *   `rowVerb(view, row)`;
- * - optional `looks(view, rows, columns)`: sentence about two words, for heads that are shifted by one row;
+ * - optional `attentionSentence(view, rows, columns)`: sentence about two words, for heads that are shifted by one row;
  * - optional `longName(view, axis, places)`: the name, with a row's input word;
  * - optional `rest(view)`, `restText(view, place)`: column weights and their text, shown if nothing is highlighted;
  * - optional `isMasked(view, axis, places)`: whether all words at these places are masked.
@@ -103,7 +103,7 @@ export class TranslationSource {
     return kindText(this.translation, kind);
   }
 
-  shownCaption({ kind, layer, head }) {
+  captionElements({ kind, layer, head }) {
     return roleText(this.translation, kind, layer, head);
   }
 
@@ -148,7 +148,7 @@ export class TranslationSource {
   }
 
   /** A sentence such as "yesterday → is looks at schläft". */
-  looks(view, rows, columns) {
+  attentionSentence(view, rows, columns) {
     const name = (axis, places) => make('b', {}, this.longName(view, axis, places));
     return fillElements(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
   }

@@ -62,7 +62,7 @@ export class Tour {
     this.skip = make('button', { type: 'button', class: 'link', onclick: () => this.close('skipped') });
     this.back = make('button', { type: 'button', class: 'link', onclick: () => this.go(this.stepIndex - 1) });
     this.next = make('button', { type: 'button', class: 'go', onclick: () => this.go(this.stepIndex + 1) });
-    this.learn = make('button', { type: 'button', class: 'link', onclick: () => this.toLearn() });
+    this.learn = make('button', { type: 'button', class: 'link', onclick: () => this.openLearn() });
     const words = make('div', { 'aria-live': 'polite' }, this.count, this.title, this.text);
     const buttons = make('div', { class: 'buttons' }, this.skip, this.learn, this.back, this.next);
     const attributes = { role: 'dialog', 'aria-labelledby': 'tour-title', 'aria-describedby': 'tour-text', hidden: true };
@@ -143,7 +143,7 @@ export class Tour {
     write(this.card, cardPosition(ring, { width, height }));
   }
 
-  toLearn() {
+  openLearn() {
     this.close('done');
     set({ tab: 'learn' });
     /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();

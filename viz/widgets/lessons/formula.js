@@ -25,6 +25,9 @@ export function formula(source, numbers = {}) {
   return math;
 }
 
+/** The lines of a formula: TeX separates them by two backslashes. */
+export const formulaLines = (source) => source.split(/\s*\\\\\s*/).filter(Boolean);
+
 /** Split a formula into items `[kind, text]`. */
 export function parseFormula(source, numbers = {}) {
   const items = [];
@@ -65,12 +68,12 @@ const isClosing = ([kind, text]) => kind === 'grouping' && text === '}';
 
 /** Parse an item with its subscript and superscript. */
 function scripted(tokens) {
-  const base = part(tokens);
+  const base = parsePart(tokens);
   let subscript = null;
   let superscript = null;
   while (tokens.length && tokens[0][0] === 'grouping' && '_^'.includes(tokens[0][1])) {
-    if (tokens.shift()[1] === '_') subscript = part(tokens);
-    else superscript = part(tokens);
+    if (tokens.shift()[1] === '_') subscript = parsePart(tokens);
+    else superscript = parsePart(tokens);
   }
   const hasLimits = base.textContent === '∑' || base.textContent === 'max';
   if (subscript && superscript) return element(hasLimits ? 'munderover' : 'msubsup', base, subscript, superscript);
@@ -78,7 +81,7 @@ function scripted(tokens) {
   return superscript ? element('msup', base, superscript) : base;
 }
 
-function part(tokens) {
+function parsePart(tokens) {
   const [kind, text] = tokens.shift() ?? ['sign', ''];
   if (kind === 'grouping') return text === '{' ? row(tokens, true) : element('mo', text);
   if (kind === 'number' || kind === 'unknown') return element('mn', text);
@@ -89,8 +92,8 @@ function part(tokens) {
 }
 
 function command(name, tokens) {
-  if (name === 'frac') return element('mfrac', part(tokens), part(tokens));
-  if (name === 'sqrt') return element('msqrt', part(tokens));
+  if (name === 'frac') return element('mfrac', parsePart(tokens), parsePart(tokens));
+  if (name === 'sqrt') return element('msqrt', parsePart(tokens));
   if (name === ',' || name === 'quad') return spaced(name === ',' ? '0.17em' : '1em');
   if (name === 'left' || name === 'right') return element('mo', tokens.shift()[1]);
   if (name === '{' || name === '}') return element('mo', name);

@@ -14,6 +14,7 @@ import { handleKey } from './keyboard.js';
 import { ClassKit } from './class-kit.js';
 import { LessonList } from './lesson-list.js';
 import { setLessonStatus } from './progress.js';
+import { StepOrder } from './step-order.js';
 import { StepScene } from './step-scene.js';
 import { formatValue, resolveValues } from './control-values.js';
 import { StepView } from './step-view.js';
@@ -35,6 +36,7 @@ class LessonPlayer {
     this.tensors = tensors;
     this.experiments = experiments;
     this.answers = new Answers();
+    this.order = new StepOrder();
     this.showsAllTokens = false; // show all tokens of a long sentence
     this.timer = 0;
     this.turn = 0;
@@ -47,7 +49,7 @@ class LessonPlayer {
       pick: (changes) => this.pick(changes),
       set: (control, value) => this.set(control, value),
       part: (part) => this.go({ ...this.choice, part }),
-      answer: (choice) => this.answered(choice),
+      answer: (choice) => this.onAnswer(choice),
       again: () => this.show(),
       all: () => {
         this.showsAllTokens = !this.showsAllTokens;
@@ -75,7 +77,9 @@ class LessonPlayer {
   }
 
   get lesson() {
-    return this.lessons.find(({ name }) => name === this.choice.lesson) ?? null;
+    const lesson = this.lessons.find(({ name }) => name === this.choice.lesson);
+    if (!lesson) return null;
+    return { ...lesson, steps: this.order.steps(lesson, state.translation) };
   }
 
   get stepIndex() {
@@ -129,7 +133,7 @@ class LessonPlayer {
     this.pick({ set: text === undefined ? otherValues : { ...otherValues, [control.name]: text } });
   }
 
-  answered(choice) {
+  onAnswer(choice) {
     this.answers.record(this.question(), choice, this.scene);
     this.show();
   }
@@ -218,36 +222,38 @@ class LessonPlayer {
     const look = resolveSelection(translation, this.choice.chosen);
     const part = Math.min(this.choice.part, Math.max(0, lesson.steps[stepIndex].parts.length - 1));
     const sceneAt = (index) => this.getScene(lesson, index, look, index === stepIndex ? part : 0);
-    const { asks } = this.choice;
-    const playing = Boolean(this.timer);
-    const options = { lesson, stepIndex, part, look, asks, playing, whole: this.showsAllTokens, ...this.answers.get(this.question()) };
+    const [playing, normFirst] = [Boolean(this.timer), this.order.isNormFirst(translation)];
+    const asked = { asks: this.choice.asks, ...this.answers.get(this.question()) };
+    const options = { lesson, stepIndex, part, look, playing, normFirst, whole: this.showsAllTokens, ...asked };
     this.view.frame(options, translation);
     this.kit.draw(lesson, { ...this.choice, step: lesson.steps[stepIndex].name, part });
     const { experiment, name } = lesson.steps[stepIndex];
     const set = experiment && resolveValues(experiment.controls, look.set);
-    const neededTensors = sceneAt(stepIndex).needs();
+    const neededTensors = sceneAt(stepIndex).requiredPaths();
     // The model's sizes come with tensors or an experiment. A step without both loads the tensors of another step.
     const names =
       neededTensors.length || experiment
         ? neededTensors
-        : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
+        : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).requiredPaths();
     const cached = this.tensors.get(translation);
     if ((names.length && !cached.has(names)) || (experiment && !sceneAt(stepIndex).result)) {
       this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
       try {
-        if (experiment && !(await this.debounce(turn))) return;
+        if (experiment && this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
+        if (turn !== this.turn) return;
         if (names.length) await this.tensors.load(translation, names);
+        if (this.order.learn(translation, cached.model)) return this.show();
+        await this.tensors.load(translation, sceneAt(stepIndex).needs()); // products need the model's sizes
         if (experiment && !(await this.experiments.fetch(translation, lesson.name, name, set))) return;
       } catch (error) {
-        if (turn === this.turn) this.view.showError(faultText(error), sceneAt(stepIndex));
+        if (turn !== this.turn) return;
+        this.view.setBusy(false);
+        this.view.showError(faultText(error), sceneAt(stepIndex));
         return;
-      } finally {
-        if (turn === this.turn) this.view.setBusy(false);
       }
       if (turn !== this.turn) return;
-    } else {
-      this.view.setBusy(false);
     }
+    this.view.setBusy(false);
     this.scene = sceneAt(stepIndex);
     this.view.draw(this.scene, options);
     if (stepIndex + 1 < lesson.steps.length) this.prefetch(sceneAt(stepIndex + 1));
@@ -262,15 +268,9 @@ class LessonPlayer {
     return new StepScene(step, translation, look, this.tensors.get(translation), part, result);
   }
 
-  /** Wait while a control is in use. Returns false if a newer `show` has started. */
-  async debounce(turn) {
-    if (this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
-    return turn === this.turn;
-  }
-
   /** Load the tensors of the next step. A failed request is retried when the step is shown. */
   prefetch(scene) {
-    const names = scene.needs();
+    const names = scene.requiredPaths();
     if (names.length && !scene.sentenceTensors.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
   }
 
@@ -279,15 +279,15 @@ class LessonPlayer {
     const look = resolveSelection(translation, {});
     const getScene = (lesson) =>
       new StepScene(
-        { ...lesson.steps[0], kind: 'encoder', figures: [{ tensors: lesson.picture }], picks: [] },
+        { ...lesson.steps[0], kind: 'encoder', figures: [{ tensors: lesson.picture }], products: [], picks: [] },
         translation,
         look,
         this.tensors.get(translation),
       );
     const drawPicture = (lesson) =>
-      this.tensors.get(translation).has(getScene(lesson).needs()) ? getScene(lesson).matrix(lesson.picture[0]) : null;
+      this.tensors.get(translation).has(getScene(lesson).requiredPaths()) ? getScene(lesson).matrix(lesson.picture[0]) : null;
     this.list.draw(this.lessons, drawPicture);
-    const names = [...new Set(this.lessons.flatMap((lesson) => getScene(lesson).needs()))];
+    const names = [...new Set(this.lessons.flatMap((lesson) => getScene(lesson).requiredPaths()))];
     if (this.tensors.get(translation).has(names)) return;
     try {
       await this.tensors.load(translation, names);

@@ -10,8 +10,9 @@ import { headSlice } from './tensor-cache.js';
 import { isRight, getVerdict } from './training-run.js';
 
 const MAX_CHARACTERS = 44; // maximum length of a translation, because an untrained model never stops
-const CELL = { height: 34, label: 62, widest: 56 };
-const SMALL = 9; // pixels per cell of the small maps
+const CELL = { height: 34, label: 116, widest: 56 };
+const START = '<s>'; // the token that the first row reads
+const CELL_SIZE = 9; // pixels per cell of the small maps
 
 export class RunView {
   /** `pick(layer, head)` selects a head. */
@@ -64,7 +65,7 @@ export class RunView {
     const indices = (count) => Array.from({ length: count }, (_, number) => number);
     const map = heatmap({
       matrix: headMap(layerIndex * heads + headIndex),
-      rows: { names: tokens.map(label), places: indices(rows) },
+      rows: { names: rowsRead(tokens), places: indices(rows) },
       columns: { names: source.map(label), places: indices(columns) },
       width,
       name: t('lesson_train_map', { layer: layerIndex + 1, head: headIndex + 1 }),
@@ -112,6 +113,9 @@ export class RunView {
   }
 }
 
+/** Names of the rows: each reads the token before the one that it writes. */
+const rowsRead = (tokens) => tokens.map((token, row) => `${row ? label(tokens[row - 1]) : START} → ${label(token)}`);
+
 const label = (token) => token.trim() || '␣';
 
 /** Replace incomplete bytes by dots, and truncate the text. */
@@ -120,13 +124,13 @@ const readable = (text) => [...text.replace(/[\p{C}\uFFFD]+/gu, '·')].slice(0, 
 const errorText = ({ why, says: error }) => (why === 'diverged' ? t('lesson_train_diverged') : t('lesson_train_broken', { error }));
 
 function paint(canvas, { rows, columns, numbers }) {
-  if (canvas.width !== columns * SMALL || canvas.height !== rows * SMALL)
-    Object.assign(canvas, { width: columns * SMALL, height: rows * SMALL });
+  if (canvas.width !== columns * CELL_SIZE || canvas.height !== rows * CELL_SIZE)
+    Object.assign(canvas, { width: columns * CELL_SIZE, height: rows * CELL_SIZE });
   const context = canvas.getContext('2d');
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
       context.fillStyle = cssColour(valueColour(numbers[row * columns + column], 'share', 1));
-      context.fillRect(column * SMALL, row * SMALL, SMALL - 1, SMALL - 1);
+      context.fillRect(column * CELL_SIZE, row * CELL_SIZE, CELL_SIZE - 1, CELL_SIZE - 1);
     }
   }
 }

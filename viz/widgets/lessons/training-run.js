@@ -42,14 +42,14 @@ export class TrainingRun {
   }
 
   /** Start runs and poll them until they end. `settings`: those of the runs. */
-  async begin(settings) {
+  async start(settings) {
     const turn = ++this.turn;
     this.name = '';
     this.phase = 'waiting'; // the view stays until the first snapshot arrives
     this.full = this.error = '';
     this.changed();
     try {
-      const run = await this.start(turn, settings);
+      const run = await this.requestRun(turn, settings);
       if (turn !== this.turn) {
         if (run) this.leave(run); // the visitor stopped the run while it started
         return;
@@ -77,7 +77,7 @@ export class TrainingRun {
   }
 
   /** Start a run after the previous start has settled, so that they arrive in order. Retries while the queue is full. */
-  start(turn, settings) {
+  requestRun(turn, settings) {
     const isCurrent = () => turn === this.turn;
     const onFull = (answer) => {
       if (!isCurrent()) return;

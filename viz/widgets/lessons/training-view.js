@@ -76,7 +76,7 @@ export class TrainingView {
       return;
     }
     this.snapshotIndex = 0;
-    this.run.begin({ runs: this.settings });
+    this.run.start({ runs: this.settings });
   }
 
   /** Stop playback, and the run on the server. */
@@ -134,13 +134,13 @@ export class TrainingView {
     const [first] = this.run.runs;
     if (!first) return;
     const { layers, heads } = first.beginning.run;
-    const { layer, head } = this.chosen(first.beginning.run);
+    const { layer, head } = this.selectedHead(first.beginning.run);
     const next = (layer * heads + head + by + layers * heads) % (layers * heads);
     this.pick({ layer: Math.floor(next / heads), head: next % heads });
   }
 
   /** The selected head; by default the last head of the last layer. */
-  chosen({ layers, heads }) {
+  selectedHead({ layers, heads }) {
     const { layer, head } = this.look;
     return { layer: layer < 0 ? layers - 1 : Math.min(layer, layers - 1), head: head < 0 ? heads - 1 : Math.min(head, heads - 1) };
   }
@@ -166,7 +166,7 @@ export class TrainingView {
     const names = runs.length > 1 ? runs.map(({ beginning }) => runName(beginning.run, runs)) : [''];
     this.curve.draw({ runs, names, step: currentStep });
     this.drawSentences(runs[0].beginning);
-    const { layer, head } = this.chosen(runs[0].beginning.run);
+    const { layer, head } = this.selectedHead(runs[0].beginning.run);
     const availableWidth = this.pairs.clientWidth || 600;
     const width = Math.min(430, runs.length > 1 && availableWidth > 620 ? (availableWidth - 32) / 2 : availableWidth);
     for (const [number, view] of this.views.entries()) {

@@ -28,7 +28,7 @@ export class RecordingComparison {
     // The source serves both recordings; `of` in a view is the recording's index.
     this.source = {
       headName: (shown) => this.sources[shown.of].headName(shown),
-      shownCaption: (shown) => this.sources[shown.of].shownCaption(shown),
+      captionElements: (shown) => this.sources[shown.of].captionElements(shown),
     };
     this.comparison = new Comparison(canvasPlotly(), store.state);
     replace(this.maps, ...this.comparison.elements);

@@ -4,7 +4,7 @@
 import { make } from '../core/dom.js';
 import { followTheme } from '../core/theme.js';
 import { browserLanguage, setLanguage } from '../core/i18n.js';
-import { LEVEL_OF_ONE, Recording, RecordingView, inflated, initialState } from '../recording/recording-view.js';
+import { LEVEL_OF_ONE, Recording, RecordingView, inflate, initialState } from '../recording/recording-view.js';
 import { RecordingComparison } from './comparison.js';
 import { syncSelection, parseSelection } from './selection-sync.js';
 import { followNotebook, findFrame } from './environment.js';
@@ -27,7 +27,7 @@ export async function open(root) {
   const host = /** @type {any} */ (frame)?.headlight?.() ?? STANDALONE_HOST;
   addEventListener('pagehide', host.removeListeners);
   /** @type {any} */ (frame?.previousElementSibling)?.matches('.headlight-still') && frame.previousElementSibling.remove();
-  const { views, language } = host.getState();
+  const { views, language, pinned } = host.getState();
   setLanguage(language || browserLanguage());
   followNotebook(frame, root);
   followTheme();
@@ -35,24 +35,24 @@ export async function open(root) {
   const [first] = views;
   // Only a page with a translation has the translation modules.
   if (first.what === 'answer') globalThis.headlightModules['notebook/translation-page.js'].openTranslation(root, first, host);
-  else await openRecordings(root, views, maps, host);
+  else await openRecordings(root, { views, maps, pinned }, host);
   root.dataset.ready = 'yes';
 }
 
-async function openRecordings(root, views, maps, host) {
+async function openRecordings(root, { views, maps, pinned }, host) {
   const recordings = [];
   for (const [index, values] of views.entries()) {
     const numbers = {};
     for (const kind of Object.keys(values.kinds)) {
       const bytes = maps[`${index} ${kind}`];
-      if (bytes) numbers[kind] = await inflated(bytes);
+      if (bytes) numbers[kind] = await inflate(bytes);
     }
     const requestMaps = host.sendRequest && ((request) => requestHeads(host, { ...request, place: index }));
     recordings.push(new Recording(values, numbers, requestMaps));
   }
   const [recording] = recordings;
   const store = initialState(recording);
-  store.set(parseSelection(recording, store.state, host.getSelection()));
+  store.set({ ...parseSelection(recording, store.state, host.getSelection()), pinned: pinned ?? null });
   const addSection = (name) => root.appendChild(make('section', { class: `headlight ${name}` }));
   const recordingViews = recordings.map((recordingOfView, index) => {
     const name =
@@ -67,7 +67,7 @@ async function openRecordings(root, views, maps, host) {
   }
   host.onMessage(async (message, buffers) => {
     if (message.what !== 'maps') return;
-    const numbers = await inflated(bytesIn(buffers[0]));
+    const numbers = await inflate(bytesIn(buffers[0]));
     const { place, heads } = message;
     recordings[place].receive(message, heads, numbers, LEVEL_OF_ONE);
     recordingViews[place].onMaps(message);

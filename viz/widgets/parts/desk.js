@@ -45,12 +45,12 @@ function build() {
   };
 }
 
-const WORDS = '[data-keys]';
+const WORD_SELECTOR = '[data-keys]';
 
 /** All words of both sentences, each with the keys of its tokens. */
 export function deskWords() {
   const { source, target } = desk().sentences;
-  const getWords = (sentence) => /** @type {HTMLElement[]} */ ([...(sentence?.querySelectorAll(WORDS) ?? [])]);
+  const getWords = (sentence) => /** @type {HTMLElement[]} */ ([...(sentence?.querySelectorAll(WORD_SELECTOR) ?? [])]);
   return [...getWords(source), ...getWords(target)];
 }
 
@@ -62,9 +62,9 @@ export function deskWords() {
 export function deskWordAt(event) {
   const { field, sentences } = desk();
   const target = /** @type {HTMLElement} */ (event.target);
-  if (target !== field) return sentences.target?.contains(target) ? target.closest(WORDS) : null;
+  if (target !== field) return sentences.target?.contains(target) ? target.closest(WORD_SELECTOR) : null;
   const isInside = ({ left, right, top, bottom }) =>
     event.clientX >= left && event.clientX <= right && event.clientY >= top && event.clientY <= bottom;
-  const words = /** @type {HTMLElement[]} */ ([...(sentences.source?.querySelectorAll(WORDS) ?? [])]);
+  const words = /** @type {HTMLElement[]} */ ([...(sentences.source?.querySelectorAll(WORD_SELECTOR) ?? [])]);
   return words.find((word) => [...word.getClientRects()].some(isInside)) ?? null;
 }

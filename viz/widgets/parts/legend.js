@@ -21,7 +21,7 @@ export function mountLegend(element, { state, set }) {
 
   return function draw(view, otherView) {
     const { theme, language } = pageState;
-    const effects = Boolean(view.effects) && view.kind;
+    const effects = Boolean(view.effects) && [view.kind, Boolean(view.rivals)];
     const colours = JSON.stringify([state.scale, state.palette, theme, language, Boolean(otherView), Boolean(view.masked), effects]);
     const isColours = !['numbers', 'lines'].includes(state.view);
     if (isColours && colours === key) return element;
@@ -55,22 +55,26 @@ export function colourLegend(view, { scale, palette }) {
   return [colourRamp(palette, low, high), sample(zero, t('zero')), ...masked];
 }
 
-function effectLegend({ kind }) {
+function effectLegend({ kind, rivals }) {
   const ramp = colourRamp('difference', `${t('effect_against')} −${STRONG_EFFECT}`, `+${STRONG_EFFECT} ${t('effect_for')}`);
-  return [ramp, make('span', { class: 'quiet' }, t(kind === 'encoder' ? 'effect_unit_sentence' : 'effect_unit_row'))];
+  const unit = `effect_unit_${kind === 'encoder' ? 'sentence' : 'row'}${rivals ? '_lead' : ''}`;
+  return [ramp, make('span', { class: 'quiet' }, t(unit))];
 }
 
 export const differenceKey = (limit = 1) => colourRamp('difference', `−${limit} ${t('more_in_b')}`, `${t('more_in_a')} +${limit}`);
 
 const sample = (mark, text) => make('span', { class: 'sample' }, mark, text);
 
-export function colourRamp(name, low, high) {
+/** A ramp with its ends. `stretch`: how far the numbers exceed those with the last colour, in which the ramp then ends. */
+export function colourRamp(name, low, high, stretch = 1) {
   const canvas = make('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(256, 1);
   const colours = colourTable(name);
   for (let level = 0; level < 256; level++) {
-    picture.data.set(colours.subarray(level * 3, level * 3 + 3), level * 4);
+    const middle = name === 'difference' ? 127.5 : 0;
+    const colour = Math.max(0, Math.min(255, Math.round(middle + (level - middle) * stretch)));
+    picture.data.set(colours.subarray(colour * 3, colour * 3 + 3), level * 4);
     picture.data[level * 4 + 3] = 255;
   }
   context.putImageData(picture, 0, 0);

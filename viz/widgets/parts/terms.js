@@ -29,12 +29,12 @@ class Terms {
     this.timer = 0;
     this.observer = new MutationObserver(() => this.later());
     on(['language', 'tab'], () => this.later());
-    on(['translation'], () => this.answered());
+    on(['translation'], () => this.delayUpdate());
     this.later();
   }
 
   /** Restarts the debounce, so that a new translation is painted first. Live translations do not restart it. */
-  answered() {
+  delayUpdate() {
     if (!state.translation?.live) {
       clearTimeout(this.timer);
       this.timer = 0;
@@ -68,7 +68,7 @@ class Terms {
     for (const element of view.querySelectorAll('[data-explains]')) {
       if (!element.checkVisibility()) continue;
       const { explains } = element.dataset;
-      element.setAttribute('aria-describedby', this.described(explains));
+      element.setAttribute('aria-describedby', this.describeTerm(explains));
       seen.add(explains);
     }
     for (const span of view.querySelectorAll('.term')) {
@@ -91,14 +91,14 @@ class Terms {
   wrap(node, { term, start, end }) {
     const rest = node.splitText(start);
     rest.splitText(end - start);
-    const about = { class: 'term', role: 'button', tabindex: 0, 'aria-describedby': this.described(term), data: { term } };
+    const about = { class: 'term', role: 'button', tabindex: 0, 'aria-describedby': this.describeTerm(term), data: { term } };
     const span = make('span', about);
     rest.replaceWith(span);
     span.append(rest);
   }
 
   /** Adds the description of a term if it is missing. Returns the id of its element. */
-  described(term) {
+  describeTerm(term) {
     this.card.describe(term, t(`term_${term}_says`));
     return `term-${term}`;
   }

@@ -1,9 +1,9 @@
 // Converts the named arrays of a file to one array per kind, [layers, heads, rows, columns].
 
-import { FileError, MOST_WEIGHTS } from './npz.js';
+import { FileError, MAX_WEIGHTS } from './npz.js';
 
-export const MOST_HEADS = 6_000; // of all layers of one kind
-const MOST_TOKENS = 4_096; // rows or columns of a map
+export const MAX_HEADS = 6_000; // of all layers of one kind
+const MAX_TOKENS = 4_096; // rows or columns of a map
 
 /** Kinds by array name, for Headlight and `transformers` outputs. If a kind has several arrays, the first is used. */
 const KIND_OF = {
@@ -66,7 +66,7 @@ function stackLayers(kind, layers) {
   if (shape.length === 4 && shape[0] !== 1) throw new FileError('batch', { kind, count: shape[0] });
   const size = layers[0].numbers.length;
   const whole = { shape: [layers.length, ...shape.slice(shape.length === 4 ? 1 : 0)], numbers: new Float32Array(0) };
-  if (size * layers.length <= MOST_WEIGHTS) {
+  if (size * layers.length <= MAX_WEIGHTS) {
     whole.numbers = new Float32Array(size * layers.length);
     for (const [place, { numbers }] of layers.entries()) whole.numbers.set(numbers, place * size);
   }
@@ -75,12 +75,12 @@ function stackLayers(kind, layers) {
 
 function validate(kind, array) {
   const { shape } = array;
-  if (shape.reduce((all, each) => all * each, 1) > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
+  if (shape.reduce((all, each) => all * each, 1) > MAX_WEIGHTS) throw new FileError('too_many', { limit: MAX_WEIGHTS / 1e6 });
   if (shape.length !== 4) throw new FileError('shape', { kind, shape: shape.join(' × ') });
   const heads = shape[0] * shape[1];
-  if (heads > MOST_HEADS) throw new FileError('many_heads', { kind, count: heads, limit: MOST_HEADS });
+  if (heads > MAX_HEADS) throw new FileError('many_heads', { kind, count: heads, limit: MAX_HEADS });
   const tokens = Math.max(shape[2], shape[3]);
-  if (tokens > MOST_TOKENS) throw new FileError('many_tokens', { kind, count: tokens, limit: MOST_TOKENS });
+  if (tokens > MAX_TOKENS) throw new FileError('many_tokens', { kind, count: tokens, limit: MAX_TOKENS });
   return array;
 }
 
@@ -89,7 +89,7 @@ export function flat(lists, kind) {
   const shape = [];
   for (let inner = lists; Array.isArray(inner) && shape.length < 6; inner = inner[0]) shape.push(inner.length);
   const count = shape.reduce((all, each) => all * each, 1);
-  if (count > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
+  if (count > MAX_WEIGHTS) throw new FileError('too_many', { limit: MAX_WEIGHTS / 1e6 });
   const numbers = new Float32Array(count);
   let at = 0;
   const walk = (inner, depth) => {

@@ -1,9 +1,9 @@
 // Reads NumPy archives (`.npz`: a zip of arrays, stored or deflated) in the browser. The input is untrusted.
 
-export const MOST_BYTES = 160_000_000; // maximum inflated size of all arrays
-export const MOST_WEIGHTS = 8_000_000;
-export const MOST_CHARACTERS = 4_000_000; // of all texts of one array, padded to the longest
-const MOST_HEADER_BYTES = 10_000; // NumPy itself reads no longer header
+export const MAX_BYTES = 160_000_000; // maximum inflated size of all arrays
+export const MAX_WEIGHTS = 8_000_000;
+export const MAX_CHARACTERS = 4_000_000; // of all texts of one array, padded to the longest
+const MAX_HEADER_BYTES = 10_000; // NumPy itself reads no longer header
 
 /** An error in a file. Its text is the phrase `opened_WORD` with `values`. */
 export class FileError extends Error {
@@ -28,12 +28,12 @@ const LOCAL = 0x04034b50;
 export async function unzip(bytes, filter) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const files = new Map();
-  let left = MOST_BYTES;
+  let left = MAX_BYTES;
   try {
     for (const { name, method, size, packed, start } of contents(view, bytes)) {
       if (!filter(name)) continue;
       left -= size;
-      if (left < 0) throw new FileError('too_large', { limit: MOST_BYTES / 1e6 });
+      if (left < 0) throw new FileError('too_large', { limit: MAX_BYTES / 1e6 });
       const from = start + 30 + view.getUint16(start + 26, true) + view.getUint16(start + 28, true);
       if (view.getUint32(start, true) !== LOCAL || from + packed > bytes.length) throw new FileError('broken');
       files.set(name, await inflate(bytes.subarray(from, from + packed), method, size));
@@ -88,7 +88,7 @@ function half(bits) {
   return bits & 0x8000 ? -size : size;
 }
 
-const READ = {
+const READERS = {
   '<f2': (view, at) => half(view.getUint16(at, true)),
   '<f4': (view, at) => view.getFloat32(at, true),
   '<f8': (view, at) => view.getFloat64(at, true),
@@ -104,11 +104,11 @@ export function parseNpy(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 10 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY') throw new FileError('broken');
   const long = bytes[6] > 1;
-  const begin = long ? 12 : 10;
-  if (bytes.length < begin) throw new FileError('broken');
+  const headerStart = long ? 12 : 10;
+  if (bytes.length < headerStart) throw new FileError('broken');
   const headerBytes = long ? view.getUint32(8, true) : view.getUint16(8, true);
-  if (headerBytes > MOST_HEADER_BYTES) throw new FileError('broken');
-  const head = new TextDecoder('latin1').decode(bytes.subarray(begin, begin + headerBytes));
+  if (headerBytes > MAX_HEADER_BYTES) throw new FileError('broken');
+  const head = new TextDecoder('latin1').decode(bytes.subarray(headerStart, headerStart + headerBytes));
   const [, type] = head.match(/'descr':\s*'([^']+)'/) ?? [];
   const [, sizes] = head.match(/'shape':\s*\(([^)]*)\)/) ?? [];
   if (type === undefined || sizes === undefined || /'fortran_order':\s*True/.test(head))
@@ -118,18 +118,18 @@ export function parseNpy(bytes) {
     .filter((each) => each.trim())
     .map(Number);
   const count = shape.reduce((all, each) => all * each, 1);
-  const from = begin + head.length;
+  const from = headerStart + head.length;
   const [, letter, width] = type.match(/^[<|]([US])(\d+)$/) ?? [];
   const size = width === undefined ? Number(type.slice(2)) : (letter === 'U' ? 4 : 1) * Number(width);
-  if (!(width !== undefined || READ[type])) throw new FileError('kind_of_array', { type });
+  if (!(width !== undefined || READERS[type])) throw new FileError('kind_of_array', { type });
   if (!shape.every((each) => Number.isSafeInteger(each) && each >= 0)) throw new FileError('broken');
   if (from + count * Math.max(1, size) > bytes.length) throw new FileError('broken');
-  if (width === undefined && count > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
-  if (width !== undefined && count * Math.max(1, Number(width)) > MOST_CHARACTERS)
-    throw new FileError('long_texts', { limit: MOST_CHARACTERS / 1e6 });
+  if (width === undefined && count > MAX_WEIGHTS) throw new FileError('too_many', { limit: MAX_WEIGHTS / 1e6 });
+  if (width !== undefined && count * Math.max(1, Number(width)) > MAX_CHARACTERS)
+    throw new FileError('long_texts', { limit: MAX_CHARACTERS / 1e6 });
   if (width === undefined) {
     const numbers = new Float32Array(count);
-    for (let place = 0; place < count; place++) numbers[place] = READ[type](view, from + place * size);
+    for (let place = 0; place < count; place++) numbers[place] = READERS[type](view, from + place * size);
     return { shape, numbers };
   }
   const readName = letter === 'U' ? readText : readBytes;

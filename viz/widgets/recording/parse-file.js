@@ -3,18 +3,18 @@
 import { MAP_KINDS, Recording } from '../core/recording.js';
 import { axisSide } from '../core/translation.js';
 import { toLevel } from '../core/weight-decoding.js';
-import { FileError, MOST_BYTES, MOST_CHARACTERS, MOST_WEIGHTS, parseNpy, unzip } from './npz.js';
-import { MOST_HEADS, flat, kindArrays, parseKind } from './kind-arrays.js';
+import { FileError, MAX_BYTES, MAX_CHARACTERS, MAX_WEIGHTS, parseNpy, unzip } from './npz.js';
+import { MAX_HEADS, flat, kindArrays, parseKind } from './kind-arrays.js';
 
 const MAX_LABEL_CHARACTERS = 16;
-const [MOST_NAMES, LONGEST_NAME] = [8, 32]; // array names in an error message: count and characters
+const [MAX_NAMES, LONGEST_NAME] = [8, 32]; // array names in an error message: count and characters
 const SUM_TOLERANCE = 1e-3; // maximum deviation of a row's sum from 1, without a remark
 const WORD_MARK = /^[Ġ▁]/; // a space before the word, in byte-level and SentencePiece vocabularies
 const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
 
 /** @param {File} file */
 export async function parseFile(file) {
-  if (file.size > MOST_BYTES) throw new FileError('too_large', { limit: MOST_BYTES / 1e6 });
+  if (file.size > MAX_BYTES) throw new FileError('too_large', { limit: MAX_BYTES / 1e6 });
   const bytes = new Uint8Array(await file.arrayBuffer());
   const { names, arrays, texts } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes, file.name);
   const kinds = kindArrays(arrays);
@@ -29,8 +29,7 @@ async function fromArchive(bytes) {
     const name = file.replace(/\.npy$/, '');
     names.push(name);
     if (name === file || (!parseKind(name) && !NAMES.includes(name))) return false;
-    if (++layers > MOST_HEADS)
-      throw new FileError('many_heads', { kind: parseKind(name)?.kind ?? 'self', count: layers, limit: MOST_HEADS });
+    if (++layers > MAX_HEADS) throw new FileError('many_heads', { kind: parseKind(name)?.kind ?? 'self', count: layers, limit: MAX_HEADS });
     return true;
   };
   for (const [file, content] of await unzip(bytes, isNeeded)) {
@@ -55,8 +54,8 @@ function fromJson(bytes, name) {
   }
   if (values === null || typeof values !== 'object') throw new FileError('no_such_file');
   const names = Array.isArray(values) ? [] : Object.keys(values);
-  const listed = names.filter((name) => parseKind(name) && Array.isArray(values[name]));
-  const arrays = Object.fromEntries(listed.map((name) => [name, flat(values[name], parseKind(name).kind)]));
+  const arrayNames = names.filter((name) => parseKind(name) && Array.isArray(values[name]));
+  const arrays = Object.fromEntries(arrayNames.map((name) => [name, flat(values[name], parseKind(name).kind)]));
   return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])) };
 }
 
@@ -71,15 +70,15 @@ function parseNames(content) {
 
 /** The first array names of a file for an error message, with long names truncated. */
 function formatNames(names) {
-  const visible = names.slice(0, MOST_NAMES).map((name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name));
-  return [...visible, ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ');
+  const visible = names.slice(0, MAX_NAMES).map((name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name));
+  return [...visible, ...(names.length > MAX_NAMES ? ['…'] : [])].join(', ');
 }
 
 /** Builds a recording. Throws if weights are invalid or token counts do not match the arrays. */
 function buildRecording(arrays, values, name) {
   const kinds = MAP_KINDS.filter((kind) => arrays[kind]);
   const all = kinds.reduce((sum, kind) => sum + arrays[kind].numbers.length, 0);
-  if (all > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
+  if (all > MAX_WEIGHTS) throw new FileError('too_many', { limit: MAX_WEIGHTS / 1e6 });
   const [about, numbers, remarks] = [{}, {}, []];
   for (const kind of kinds) {
     const { shape, numbers: weights } = arrays[kind];
@@ -150,7 +149,7 @@ function tokensFromNames(ownNames, text, count) {
   if (!Array.isArray(names) || !names.every((each) => typeof each === 'string')) throw new FileError('no_names');
   if (names.length !== count) throw new FileError('sizes', { first: names.length, second: count });
   const characters = names.reduce((sum, each) => sum + each.length, typeof text === 'string' ? text.length : 0);
-  if (characters > MOST_CHARACTERS) throw new FileError('long_texts', { limit: MOST_CHARACTERS / 1e6 });
+  if (characters > MAX_CHARACTERS) throw new FileError('long_texts', { limit: MAX_CHARACTERS / 1e6 });
   const joined = names.filter((each) => !SPECIAL.test(each)).join(' ');
   return (typeof text === 'string' && locateTokens(names, text)) || locateTokens(names, joined) || wordTokens(names, joined);
 }

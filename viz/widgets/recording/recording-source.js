@@ -55,7 +55,7 @@ export class RecordingSource extends TranslationSource {
   }
 
   /** Caption with the effective number of tokens per row: 2 to the power of the row's entropy, averaged over rows. */
-  shownCaption({ kind, layer, head }) {
+  captionElements({ kind, layer, head }) {
     if (head === 'max') return [t('maximum_note')];
     const { weights, rows, columns } = this.recording.map(kind, layer, head);
     if (weights.every((weight) => weight !== weight)) return [t('recorded_coming')];

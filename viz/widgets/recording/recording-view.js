@@ -12,7 +12,7 @@ import { mountDisplayOptions } from '../parts/display-options.js';
 import { RecordingSource } from './recording-source.js';
 
 const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];
-const PAUSE = 80; // milliseconds in which loaded thumbnails are batched before they are drawn
+const BATCH_MS = 80; // milliseconds in which loaded thumbnails are batched before they are drawn
 
 /** Creates the store for a view of a recording. */
 export function initialState(recording, changes = {}) {
@@ -82,7 +82,7 @@ export class RecordingView {
       [this.timer, this.fresh] = [null, null];
       const now = store.state.kind;
       this.view.grid.paint(this.view.source, now, store.state, ({ layer, head }) => fresh.has(`${now} ${layer} ${head}`));
-    }, PAUSE);
+    }, BATCH_MS);
   }
 
   destroy() {
@@ -92,7 +92,7 @@ export class RecordingView {
 }
 
 /** Inflates and decodes the maps of a kind; `LEVEL_OF_ONE` is a weight of one. */
-export async function inflated(bytes) {
+export async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return decodeCodes(new Uint8Array(await new Response(stream).arrayBuffer()));
 }

@@ -9,7 +9,7 @@ import { headName } from '../parts/head-names.js';
 
 const HEADS_PER_ROW = 3; // in the head wall of a small model
 const FLAT_UP_TO_HEADS = 24; // with more heads or layers, the wall has a row per layer, with averages at the ends
-const LONG = 120; // tokens; a longer strip scrolls
+const SCROLL_FROM_TOKENS = 120; // tokens; a longer strip scrolls
 
 export class ReviewSource {
   constructor(review) {
@@ -76,7 +76,7 @@ export class ReviewSource {
   }
 
   sentences() {
-    const long = this.mapped ? LONG : Infinity;
+    const long = this.mapped ? SCROLL_FROM_TOKENS : Infinity;
     return [
       { side: 'review', language: this.review.language, tokens: this.tokens, text: this.review.text, named: false, idle: false, long },
     ];
@@ -97,7 +97,7 @@ export class ReviewSource {
   }
 
   /** Caption of the values that shade the text. */
-  shownCaption(view, { rows, columns }) {
+  captionElements(view, { rows, columns }) {
     if (rows) {
       const strongest = maxWeight(rowWeights(view, rows[0]));
       const maximum = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));

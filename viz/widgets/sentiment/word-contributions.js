@@ -12,8 +12,8 @@ import { tokenElements as spans } from '../headview/token-strips.js';
 import { className, isPair, directionName } from './class-bars.js';
 import { wordBars } from './word-bars.js';
 
-const LISTED = 6;
-const MOST_BARS = 60; // maximum number of words with bars; more bars would fill the screen
+const MAX_LISTED = 6;
+const MAX_BARS = 60; // maximum number of words with bars; more bars would fill the screen
 const METHODS = ['erased', 'shares'];
 const MIN_SHADE = 0.08; // tokens below this fraction of the largest value are not shaded
 
@@ -86,7 +86,7 @@ export class WordContributions {
     const words = this.wordValues();
     this.maxValue = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
-    this.description.textContent = this.saysHow(account);
+    this.description.textContent = this.methodText(account);
     this.note.textContent = [
       account ? t(account === 'erased' ? 'sentiment_erased_note' : 'sentiment_contribution_note') : '',
       review.shares ? '' : t('sentiment_no_shares'),
@@ -98,7 +98,7 @@ export class WordContributions {
     this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
     const tokens = review.tokens.map((token, index) => ({ ...token, key: `r${index}` }));
-    const drawsBars = Boolean(account) && words.length <= MOST_BARS;
+    const drawsBars = Boolean(account) && words.length <= MAX_BARS;
     this.strip.classList.toggle('bars', drawsBars);
     if (drawsBars) replace(this.strip, ...wordBars(words, this.maxValue));
     else replace(this.strip, ...spans(tokens, review.text));
@@ -128,7 +128,7 @@ export class WordContributions {
     return shares.map((share) => share - mean);
   }
 
-  saysHow(account) {
+  methodText(account) {
     if (account === 'shares') return t('sentiment_contributions_says');
     if (!account) return t(this.review.erasable ? 'sentiment_erasing' : 'sentiment_erased_long');
     if (this.review.own) return t('sentiment_erased_says');
@@ -203,7 +203,7 @@ export class WordContributions {
 
   list(words, sign) {
     const best = words.filter(({ value }) => value * sign > 0).sort((a, b) => (b.value - a.value) * sign);
-    const rows = best.slice(0, LISTED).map(({ label, value }) => {
+    const rows = best.slice(0, MAX_LISTED).map(({ label, value }) => {
       const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.maxValue).toFixed(1)}%` });
       return make(
         'div',

@@ -75,12 +75,12 @@ export class RequestTracker {
    */
   retriesLater(message) {
     if (!isBusy(message)) return false;
-    const again = () => {
+    const resend = () => {
       this.send(this.request, false);
       this.watchdog.reset();
     };
     this.watchdog.stop();
-    this.scheduleRetry(this.retry.pause(message), again);
+    this.scheduleRetry(this.retry.pause(message), resend);
     return true;
   }
 

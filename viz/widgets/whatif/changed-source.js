@@ -9,7 +9,7 @@ export class ChangedSource extends TranslationSource {
     return super.wallLayout(kind, { ...showing, averages: true }).map((row) => row.filter(({ head }) => head !== 'max'));
   }
 
-  shownCaption(view) {
-    return view.weights.some((weight) => weight > 0) ? super.shownCaption(view) : [t('whatif_off_says')];
+  captionElements(view) {
+    return view.weights.some((weight) => weight > 0) ? super.captionElements(view) : [t('whatif_off_says')];
   }
 }

@@ -21,7 +21,7 @@ import { MinimalPair } from './minimal-pair.js';
 const SIDES = ['encoder', 'decoder'];
 const MIN_CHANGE = 0.005; // nats; a smaller effect is not shown
 /** @type {[string, any][]} */
-const PLACES = [
+const POSITION_OPTIONS = [
   ['', null],
   ['no_positions', { action: 'no_positions' }],
   ['shuffle', { action: 'shuffle', amount: 1 }],
@@ -207,13 +207,13 @@ export class LayerParts {
     const menus = SIDES.map((side) => {
       const now = list.find((intervention) => intervention.side === side && intervention.action !== 'zero')?.action ?? '';
       const pick = (event) => {
-        const [, option] = PLACES.find(([name]) => name === event.target.value);
+        const [, option] = POSITION_OPTIONS.find(([name]) => name === event.target.value);
         replaceIntervention((entry) => entry.side === side && entry.action !== 'zero', option && { ...option, side });
       };
       const menu = make(
         'select',
         { onchange: pick },
-        ...PLACES.map(([name]) => make('option', { value: name }, t(`whatif_positions_${name || 'kept'}`))),
+        ...POSITION_OPTIONS.map(([name]) => make('option', { value: name }, t(`whatif_positions_${name || 'kept'}`))),
       );
       menu.value = now;
       return make('label', {}, `${t(`whatif_positions_${side}`)} `, menu);

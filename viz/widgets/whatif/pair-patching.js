@@ -14,7 +14,7 @@ import { applySwaps } from './minimal-pair.js';
 
 const MAX_LISTED = 5; // heads
 const MAX_NUMBERED = 16; // tokens; in a wider table the numbers are only titles
-const MOST = 0.9; // share that counts as the whole lead
+const WHOLE_LEAD = 0.9; // share that counts as the whole lead
 
 const formatShare = (share) => formatSigned(share, 2);
 const toLevel = (share) => (1 + Math.max(-1, Math.min(1, share))) / 2; // on the difference scale
@@ -22,6 +22,7 @@ const toLevel = (share) => (1 + Math.max(-1, Math.min(1, share))) / 2; // on the
 export class PairPatching {
   /** @param {import('../core/server.js').Server} server */
   constructor(server) {
+    this.offered = Boolean(server.patch_pair);
     this.key = '';
     /** @type {{ request: any, other: string }} */
     this.query = { request: null, other: '' };
@@ -54,7 +55,7 @@ export class PairPatching {
   /** Offers the measurement if words of the sentence are swapped and nothing else is changed. */
   draw(translation) {
     const list = interventions();
-    this.element.hidden = !list.length || list.some(({ action }) => action !== 'swap');
+    this.element.hidden = !this.offered || !list.length || list.some(({ action }) => action !== 'swap');
     if (this.element.hidden) return;
     this.translation = translation;
     const query = { request: translation.requestValues(), other: applySwaps(translation.source_text, list) };
@@ -122,7 +123,7 @@ export class PairPatching {
   resultText(states, heads) {
     const { word, other_word: other, tokens } = this.answer;
     const best = states.map((row) => Math.max(...row));
-    const lastLayer = best.findLastIndex((share) => share >= MOST);
+    const lastLayer = best.findLastIndex((share) => share >= WHOLE_LEAD);
     const layer = lastLayer < 0 ? best.indexOf(Math.max(...best)) : lastLayer;
     const token = tokens[states[layer].indexOf(best[layer])];
     const values = { layer, share: formatShare(best[layer]), head: headName(heads[0]), head_share: formatShare(heads[0].share) };

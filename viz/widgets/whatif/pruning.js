@@ -33,7 +33,7 @@ export class Pruning {
     this.slider = make('input', { type: 'range', min: 0, step: 1, value: 0, oninput: () => this.drawText(), onchange: () => this.prune() });
     this.beside = make('p', { class: 'quiet' });
     this.orders = make('div', { class: 'segments', role: 'group' });
-    this.find = make('button', { type: 'button', class: 'link', onclick: () => (this.running ? this.stop() : this.look()) });
+    this.find = make('button', { type: 'button', class: 'link', onclick: () => (this.running ? this.stop() : this.findFirstChange()) });
     this.searchStatus = make('p', { class: 'quiet numeric', role: 'status' });
     this.plot = make('div', { class: 'curve', onclick: (event) => this.pick(event) });
     this.source = make('p', { class: 'quiet' });
@@ -111,7 +111,7 @@ export class Pruning {
     const hasOwnOrder = this.importance.single.isComplete;
     this.slider.max = order.length;
     this.slider.setAttribute('aria-label', t('whatif_prune_slider'));
-    if (document.activeElement !== this.slider) this.slider.value = this.off(order);
+    if (document.activeElement !== this.slider) this.slider.value = this.countOff(order);
     this.orders.hidden = !(hasOwnOrder && this.curve);
     const one = (name) => {
       const pick = () => {
@@ -138,7 +138,7 @@ export class Pruning {
   }
 
   /** Number of heads that are off, counted from the start of the order up to the first that is on. */
-  off(order) {
+  countOff(order) {
     const off = new Set(
       interventions()
         .filter((intervention) => intervention.action === 'remove' && isHead(intervention))
@@ -155,7 +155,7 @@ export class Pruning {
     this.count.textContent = t('whatif_prune', { count, all });
     const point = this.by === 'corpus' && this.curve ? this.pointAt(count) : null;
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
-    const beside = Boolean(this.result) && interventions().length !== this.off(this.order());
+    const beside = Boolean(this.result) && interventions().length !== this.countOff(this.order());
     this.beside.textContent = beside ? t('whatif_prune_beside') : '';
     this.beside.hidden = !beside;
     this.point.textContent = point
@@ -176,7 +176,7 @@ export class Pruning {
   /** Switch off the selected number of heads; keep other interventions. */
   prune() {
     const order = this.order();
-    const before = new Set(order.slice(0, this.off(order)).map(headKey));
+    const before = new Set(order.slice(0, this.countOff(order)).map(headKey));
     const off = order.slice(0, Number(this.slider.value));
     const now = new Set(off.map(headKey));
     const others = interventions().filter(
@@ -244,7 +244,7 @@ export class Pruning {
   }
 
   /** Remove one head after another, in small batches, until the output changes. */
-  async look() {
+  async findFirstChange() {
     const turn = ++this.turn;
     const order = this.order().map(({ kind, layer, head }) => ({ kind, layer, head }));
     [this.running, this.fault] = [true, ''];

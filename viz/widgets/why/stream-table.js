@@ -44,8 +44,12 @@ export class StreamTable {
       const restEffect = moved ? rest.reduce((all, index) => all + moved[index], 0) : null;
       lines.push(tableRow('rest', restName(rest.length, this.open), strip(answer.rest, WRITTEN), ...by(restEffect)));
     }
-    const moves = moved ? [columnHeader('', word(), t('why_moved_by')), tableCell('bar')] : [];
-    const heads = [columnHeader('', t('why_key')), columnHeader('strip', 'w · V · O', t('why_written', { count: width })), ...moves];
+    const effectHeaders = moved ? [columnHeader('', word(), t('why_moved_by')), tableCell('bar')] : [];
+    const heads = [
+      columnHeader('', t('why_key')),
+      columnHeader('strip', 'w · V · O', t('why_written', { count: width })),
+      ...effectHeaders,
+    ];
     const total = tableRow('total', label('', 'Σ'), strip(answer.total, TOTAL), ...by(answer.moved_by_all));
     const focused = this.table.contains(document.activeElement);
     replace(

@@ -12,7 +12,7 @@ from headlight.model.core.attention import MultiHeadAttention
 from headlight.model.experiments.scaling import KEYS, measure_scaling, random_vectors, softmax_gradient
 from headlight.viz.lessons.heads import COUNTS, WIDTH_RATIOS, WIDTHS
 from headlight.viz.lessons.result_figures import BarChart, ExperimentResult, Heatmap, LinePlot, Table
-from tests.viz.lessons.asked import Asked, phrase_of, pictures, softmax
+from tests.viz.lessons.asked import Asked, pictures, softmax, step_phrase
 
 SEEDS = range(5)
 
@@ -21,46 +21,48 @@ def maps(asked: Asked, **values: object) -> np.ndarray:
     return np.stack(
         [
             picture.numbers
-            for picture in pictures(asked.found("heads", "split", **values))
+            for picture in pictures(asked.run_experiment("heads", "split", **values))
             if isinstance(picture, Heatmap)
         ]
     )
 
 
 def cut_as_the_model_cuts_it_is_the_model(asked: Asked) -> None:
-    found = maps(asked, heads=str(asked.config.heads))
-    layer = int(str(asked.found("heads", "split").numbers["layer"])) - 1
-    np.testing.assert_allclose(found, asked.translation.attention.encoder[layer], atol=1e-5)
+    head_maps = maps(asked, heads=str(asked.config.heads))
+    layer = int(str(asked.run_experiment("heads", "split").numbers["layer"])) - 1
+    np.testing.assert_allclose(head_maps, asked.translation.attention.encoder[layer], atol=1e-5)
 
 
 def heads_of_a_row_may_differ(asked: Asked) -> None:
     for count in COUNTS:
-        found = asked.found("heads", "split", heads=str(count))
-        shown = maps(asked, heads=str(count))
-        assert len(shown) == count
-        np.testing.assert_allclose(shown.sum(axis=-1), 1.0, atol=1e-5)
-        assert (found.facts == ("one",)) == (count == 1)
-    assert found.numbers["different"] > 1
+        result = asked.run_experiment("heads", "split", heads=str(count))
+        head_maps = maps(asked, heads=str(count))
+        assert len(head_maps) == count
+        np.testing.assert_allclose(head_maps.sum(axis=-1), 1.0, atol=1e-5)
+        assert (result.facts == ("one",)) == (count == 1)
+    assert result.numbers["different"] > 1
     one, other = (maps(asked, matrices="random", seed=seed) for seed in (0, 1))
     assert np.abs(one - other).max() > 0.01
     np.testing.assert_array_equal(one, maps(asked, matrices="random", seed=0))
-    # Without a pattern: random matrices favour no key as clearly as trained ones.
+    # Random matrices have no pattern: they prefer no key as clearly as trained ones.
     assert one.max(axis=-1).mean() < maps(asked).max(axis=-1).mean()
 
 
 def heads_cost_nothing(asked: Asked) -> None:
-    found = asked.found("heads", "several")
-    (table,) = (picture for picture in pictures(found) if isinstance(picture, Table))
+    result = asked.run_experiment("heads", "several")
+    (table,) = (picture for picture in pictures(result) if isinstance(picture, Table))
     d_model = asked.config.d_model
     for row, count in zip(table.rows, COUNTS, strict=True):
         attention = MultiHeadAttention(d_model, count)
         assert row[:2] == [str(count), str(d_model // count)]
         assert row[2] == f"{sum(parameter.numel() for parameter in attention.parameters()):,}"
-        assert row[2] == found.numbers["parameters"] == f"{4 * d_model**2 + 4 * d_model:,}"
+        assert row[2] == result.numbers["parameters"] == f"{4 * d_model**2 + 4 * d_model:,}"
 
 
 def one_head_favours_one_key(asked: Asked) -> None:
-    (bars,) = (picture for picture in pictures(asked.found("heads", "several")) if isinstance(picture, BarChart))
+    (bars,) = (
+        picture for picture in pictures(asked.run_experiment("heads", "several")) if isinstance(picture, BarChart)
+    )
     assert bars.values[0] == 1.0
     assert 1.0 < bars.values[-1] <= len(asked.translation.source_tokens)
     favourites = maps(asked).argmax(axis=-1)
@@ -71,49 +73,51 @@ def raw_scores_spread_by_the_root(asked: Asked) -> None:
     for seed in SEEDS:
         for width in WIDTHS:
             query, key = (each[0, 0].numpy() for each in random_vectors(width, seed))
-            found = measure_scaling(width, seed)
-            np.testing.assert_allclose(found.raw, (query @ key.T).std(ddof=1), rtol=1e-4)
-            assert 0.8 < found.raw / math.sqrt(width) < 1.2
-        assert asked.found("heads", "spread", seed=seed).correct_option == "four"
+            scaling = measure_scaling(width, seed)
+            np.testing.assert_allclose(scaling.raw, (query @ key.T).std(ddof=1), rtol=1e-4)
+            assert 0.8 < scaling.raw / math.sqrt(width) < 1.2
+        assert asked.run_experiment("heads", "spread", seed=seed).correct_option == "four"
     assert WIDTH_RATIOS["four"] ** 2 == 64 / 4
 
 
 def axes_name_the_width(asked: Asked) -> None:
     for step in ("spread", "saturate", "slope"):
-        (lines,) = (picture for picture in pictures(asked.found("heads", step)) if isinstance(picture, LinePlot))
+        (lines,) = (
+            picture for picture in pictures(asked.run_experiment("heads", step)) if isinstance(picture, LinePlot)
+        )
         assert lines.x_name == "dₖ"
 
 
 def scaled_scores_spread_by_one(asked: Asked) -> None:
     for seed in SEEDS:
         for width in WIDTHS:
-            found = measure_scaling(width, seed)
-            np.testing.assert_allclose(found.scaled, found.raw / math.sqrt(width), rtol=1e-4)
-            assert 0.8 < found.scaled < 1.2
+            scaling = measure_scaling(width, seed)
+            np.testing.assert_allclose(scaling.scaled, scaling.raw / math.sqrt(width), rtol=1e-4)
+            assert 0.8 < scaling.scaled < 1.2
 
 
 def wide_scores_choose_one(asked: Asked) -> None:
     for seed in SEEDS:
-        found = [measure_scaling(width, seed) for width in WIDTHS]
-        assert all(one.raw_largest < other.raw_largest for one, other in itertools.pairwise(found))
-        assert found[-1].raw_largest > 0.9
-        assert max(each.scaled_largest for each in found) < 0.25
+        scaling = [measure_scaling(width, seed) for width in WIDTHS]
+        assert all(one.raw_largest < other.raw_largest for one, other in itertools.pairwise(scaling))
+        assert scaling[-1].raw_largest > 0.9
+        assert max(each.scaled_largest for each in scaling) < 0.25
     assert KEYS == 64
 
 
 def titles_and_words_fit_every_width(asked: Asked) -> None:
-    """Neither says that one weight has it all, or that nothing is learned, where it is not so."""
+    """Neither text claims that one weight has everything, or that nothing is learned, if that is false."""
     for seed, width in itertools.product((0, 99), WIDTHS):
-        found = measure_scaling(width, seed)
+        scaling = measure_scaling(width, seed)
         for step, short, telling in (
-            ("saturate", found.raw_largest < 0.75, ("One weight takes almost all", "nearly picks the largest alone")),
-            ("slope", found.raw_gradient > 0.03, ("nothing can be learned", "nothing to push")),
+            ("saturate", scaling.raw_largest < 0.75, ("One weight takes almost all", "nearly picks the largest alone")),
+            ("slope", scaling.raw_gradient > 0.03, ("nothing can be learned", "nothing to push")),
         ):
-            told = asked.found("heads", step, width=str(width), seed=seed)
+            result = asked.run_experiment("heads", step, width=str(width), seed=seed)
             for part, phrase in zip(("title", "words"), telling, strict=True):
-                assert (phrase in phrase_of("heads", step, part, told)) == (not short), (step, width, seed)
+                assert (phrase in step_phrase("heads", step, part, result)) == (not short), (step, width, seed)
                 others = {
-                    phrase_of("heads", step, part, ExperimentResult((), facts=holds), "zh")
+                    step_phrase("heads", step, part, ExperimentResult((), facts=holds), "zh")
                     for holds in ((), ("narrow",))
                 }
                 assert len(others) == 2
@@ -135,12 +139,12 @@ def slope_vanishes_without_the_division(asked: Asked) -> None:
 
 
 def the_live_model_leans_on_one_word(asked: Asked) -> None:
-    found = asked.found("heads", "live")
+    result = asked.run_experiment("heads", "live")
     raw, scaled = [], []
     for layer in range(asked.config.encoder_layers):
         scores = asked.encoder("scores", layer)
         scaled.append(softmax(scores).max(axis=-1).mean())
         raw.append(softmax(scores * math.sqrt(asked.config.resolved_head_width)).max(axis=-1).mean())
-    np.testing.assert_allclose(float(found.numbers["raw"]), np.mean(raw), atol=1e-4)
-    np.testing.assert_allclose(float(found.numbers["scaled"]), np.mean(scaled), atol=1e-4)
+    np.testing.assert_allclose(float(result.numbers["raw"]), np.mean(raw), atol=1e-4)
+    np.testing.assert_allclose(float(result.numbers["scaled"]), np.mean(scaled), atol=1e-4)
     assert np.mean(raw) > np.mean(scaled) + 0.1

@@ -17,13 +17,13 @@ BATCH = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)) * 3 + 1  #
 
 def heats(asked: Asked, norm: str) -> tuple[FloatArray, FloatArray]:
     before, after = (
-        each.numbers for each in pictures(asked.found("norms", "axes", norm=norm)) if isinstance(each, Heatmap)
+        each.numbers for each in pictures(asked.run_experiment("norms", "axes", norm=norm)) if isinstance(each, Heatmap)
     )
     return before, after
 
 
 def number(asked: Asked, step: str, name: str, **values: object) -> float:
-    return float(str(asked.found("norms", step, **values).numbers[name]))
+    return float(str(asked.run_experiment("norms", step, **values).numbers[name]))
 
 
 def layer_norm_centres_rows(asked: Asked) -> None:
@@ -31,7 +31,7 @@ def layer_norm_centres_rows(asked: Asked) -> None:
     torch.testing.assert_close(layer_norm(BATCH), (BATCH - mean) / (spread + EPSILON).sqrt(), atol=1e-5, rtol=0)
     for name, expected in (("mean_after", 0.0), ("spread_after", 1.0)):
         np.testing.assert_allclose(number(asked, "axes", name), expected, atol=1e-3)
-    # The visitor's sentence stands first: it is what the model computes without any batch.
+    # The visitor's sentence is first: its values are those without a batch.
     last = asked.config.encoder_layers - 1
     own = asked.tensor(f"encoder.layers.{last}.around_feed_forward.carried")
     before, _ = heats(asked, "layer")
@@ -57,10 +57,10 @@ def rms_norm_leaves_the_mean(asked: Asked) -> None:
 
 
 def only_batch_norm_feels_other_sentences(asked: Asked) -> None:
-    found = asked.found("norms", "company")
-    assert found.correct_option == "batch"
-    assert float(str(found.numbers["batch"])) > 0.1
-    assert max(float(str(found.numbers[name])) for name in ("layer", "rms")) < EQUAL_TOLERANCE
+    result = asked.run_experiment("norms", "company")
+    assert result.correct_option == "batch"
+    assert float(str(result.numbers["batch"])) > 0.1
+    assert max(float(str(result.numbers[name])) for name in ("layer", "rms")) < EQUAL_TOLERANCE
     assert all(number(asked, "company", name, size=MAX_BATCH) == 0.0 for name in NAMES)
 
 
@@ -70,20 +70,20 @@ def batch_norm_of_one_token_is_zero(asked: Asked) -> None:
 
 
 def only_batch_norm_feels_padding(asked: Asked) -> None:
-    found = asked.found("norms", "padding")
-    numbers = {name: float(str(value)) for name, value in found.numbers.items() if name != "token"}
+    result = asked.run_experiment("norms", "padding")
+    numbers = {name: float(str(value)) for name, value in result.numbers.items() if name != "token"}
     assert numbers["tokens"] + numbers["padded"] == numbers["places"]
     assert numbers["padded"] > 0
     assert numbers["batch"] > 0.05
     assert max(numbers["layer"], numbers["rms"]) < EQUAL_TOLERANCE
-    masked = asked.found("norms", "padding", counts=False)
+    masked = asked.run_experiment("norms", "padding", counts=False)
     (bars,) = (each for each in pictures(masked) if isinstance(each, BarChart))
     assert not any(bars.values)
-    assert (found.facts, masked.facts) == (("counted",), ("masked",))
+    assert (result.facts, masked.facts) == (("counted",), ("masked",))
 
 
 def every_cell_of_the_table_is_so(asked: Asked) -> None:
-    (table,) = (each for each in pictures(asked.found("norms", "differences")) if isinstance(each, Table))
+    (table,) = (each for each in pictures(asked.run_experiment("norms", "differences")) if isinstance(each, Table))
     cells = {
         row[0].name.removeprefix("is_"): dict(zip(NAMES, map(float, row[1:]), strict=True))  # type: ignore[arg-type]
         for row in table.rows

@@ -21,13 +21,13 @@ from headlight.viz.lessons.positions import (
     cosine_matrix,
 )
 from headlight.viz.lessons.result_figures import BarChart, Heatmap, LinePlot
-from tests.viz.lessons.asked import Asked, pictures, written_for
+from tests.viz.lessons.asked import Asked, pictures, step_variant
 
 SEEDS = range(4)
 
 
 def filled(line: str, numbers: Mapping[str, object]) -> str:
-    """A line of a formula with its numbers."""
+    """A line of the formula with numbers."""
     return re.sub(r"@(\w+)", lambda name: str(numbers[name[1]]), line)
 
 
@@ -43,7 +43,7 @@ def encodings_use_one_of_three_doors(asked: Asked) -> None:
         assert {"added": added, "turned": turned, "biased": biased} == {
             name: name == door for name in ("added", "turned", "biased")
         }, encoding
-    assert len(pictures(asked.found("positions", "doors"))) == len(DRAWN_ENCODINGS)
+    assert len(pictures(asked.run_experiment("positions", "doors"))) == len(DRAWN_ENCODINGS)
 
 
 def likeness_depends_on_the_distance(asked: Asked) -> None:
@@ -52,13 +52,13 @@ def likeness_depends_on_the_distance(asked: Asked) -> None:
         for distance in range(24):
             diagonal = np.diagonal(alike, distance)
             np.testing.assert_allclose(diagonal, diagonal[0], atol=1e-5)
-    assert asked.found("positions", "similarity").correct_option == "same"
+    assert asked.run_experiment("positions", "similarity").correct_option == "same"
 
 
 def sorting_columns_changes_no_likeness(asked: Asked) -> None:
     np.testing.assert_allclose(cosine_matrix("sinusoidal", 24), cosine_matrix("sinusoidal_halves", 24), atol=1e-5)
-    found = pictures(asked.found("positions", "similarity"))
-    one, *others = next(picture for picture in found if isinstance(picture, LinePlot)).lines
+    result = pictures(asked.run_experiment("positions", "similarity"))
+    one, *others = next(picture for picture in result if isinstance(picture, LinePlot)).lines
     assert len(others) == 2
     for other in others:
         np.testing.assert_allclose(one.y, other.y, atol=1e-5)
@@ -67,23 +67,23 @@ def sorting_columns_changes_no_likeness(asked: Asked) -> None:
 def waves_have_their_periods(asked: Asked) -> None:
     for encoding in WAVES:
         for dimension in (0, 20, 63):
-            found = asked.found("positions", "wave", encoding=encoding, dimension=dimension)
-            (lines,) = (picture for picture in pictures(found) if isinstance(picture, LinePlot))
-            period, place = float(str(found.numbers["period"])), np.arange(64)
+            result = asked.run_experiment("positions", "wave", encoding=encoding, dimension=dimension)
+            (lines,) = (picture for picture in pictures(result) if isinstance(picture, LinePlot))
+            period, place = float(str(result.numbers["period"])), np.arange(64)
             angle = 2 * math.pi * place / period
             values = np.array(lines.lines[0].y)
             assert min(np.abs(values - wave(angle)).max() for wave in (np.sin, np.cos)) < 1e-5
-            assert found.numbers["fastest"] <= period <= found.numbers["slowest"]  # type: ignore[operator]
-            np.testing.assert_allclose(float(str(found.numbers["fastest"])), 2 * math.pi)
+            assert result.numbers["fastest"] <= period <= result.numbers["slowest"]  # type: ignore[operator]
+            np.testing.assert_allclose(float(str(result.numbers["fastest"])), 2 * math.pi)
 
 
 def formulas_of_likeness_give_their_numbers(asked: Asked) -> None:
-    """What stands left of the sign, a cosine or a product, is the number to its right."""
+    """The left side of the equation, a cosine or a product, equals the number on its right."""
     for length in (4, 24, 64):
-        found = asked.found("positions", "similarity", length=length)
+        result = asked.run_experiment("positions", "similarity", length=length)
         table = sinusoidal_table(length, CONFIG.d_model).double().numpy()
-        for line in written_for("positions", "similarity", found).numbers:
-            left, _, right = filled(line, found.numbers).partition(" = ")
+        for line in step_variant("positions", "similarity", result).numbers:
+            left, _, right = filled(line, result.numbers).partition(" = ")
             one, other = (table[int(place)] for place in re.findall(r"PE\((\d+)\)", left))
             size = float(np.linalg.norm(one) * np.linalg.norm(other)) if left.startswith(r"\cos(") else 1.0
             np.testing.assert_allclose(float(right), one @ other / size, atol=1e-4)
@@ -91,13 +91,13 @@ def formulas_of_likeness_give_their_numbers(asked: Asked) -> None:
 
 def the_formula_joins_as_the_control_does(asked: Asked) -> None:
     for joining, width in (("add", asked.config.d_model), ("beside", asked.config.d_model + CONCATENATED_WIDTH)):
-        found = asked.found("positions", "word", joining=joining)
-        written = written_for("positions", "word", found)
-        assert ("+ PE" in written.formula) == (joining == "add")
-        assert (";" in written.formula) == (joining == "beside")
-        heat = next(picture for picture in pictures(found) if isinstance(picture, Heatmap))
-        assert heat.numbers.shape[1] == found.numbers["width"] == width
-        lines = [filled(line, found.numbers) for line in written.numbers]
+        result = asked.run_experiment("positions", "word", joining=joining)
+        variant = step_variant("positions", "word", result)
+        assert ("+ PE" in variant.formula) == (joining == "add")
+        assert (";" in variant.formula) == (joining == "beside")
+        heat = next(picture for picture in pictures(result) if isinstance(picture, Heatmap))
+        assert heat.numbers.shape[1] == result.numbers["width"] == width
+        lines = [filled(line, result.numbers) for line in variant.numbers]
         cosines = [line.partition(" = ")[0] for line in lines if "cos" in line]
         whole, first = r"\cos(E, x)", rf"\cos(E, x_{{1 \ldots {asked.config.d_model}}})"
         assert cosines == [whole if joining == "add" else first]
@@ -105,58 +105,58 @@ def the_formula_joins_as_the_control_does(asked: Asked) -> None:
 
 
 def adding_changes_every_number(asked: Asked) -> None:
-    found = asked.found("positions", "word")
-    (heat,) = (picture for picture in pictures(found) if isinstance(picture, Heatmap))
+    result = asked.run_experiment("positions", "word")
+    (heat,) = (picture for picture in pictures(result) if isinstance(picture, Heatmap))
     word, place, result = heat.numbers
     np.testing.assert_allclose(word + place, result, atol=1e-5)
     assert (word != result).mean() > 0.9
     cosine = word @ result / np.linalg.norm(word) / np.linalg.norm(result)
-    np.testing.assert_allclose(float(str(found.numbers["kept"])), cosine, atol=1e-5)
+    np.testing.assert_allclose(float(str(result.numbers["kept"])), cosine, atol=1e-5)
     assert 0.2 < cosine < 0.9999
-    assert found.facts == ("add",)
+    assert result.facts == ("add",)
 
 
 def what_stands_beside_leaves_the_word(asked: Asked) -> None:
-    found = asked.found("positions", "word", joining="beside")
-    (heat,) = (picture for picture in pictures(found) if isinstance(picture, Heatmap))
+    result = asked.run_experiment("positions", "word", joining="beside")
+    (heat,) = (picture for picture in pictures(result) if isinstance(picture, Heatmap))
     width = asked.config.d_model
     np.testing.assert_array_equal(heat.numbers[0, :width], heat.numbers[2, :width])
     np.testing.assert_array_equal(heat.numbers[1, width:], heat.numbers[2, width:])
     assert heat.numbers.shape[1] == width + CONCATENATED_WIDTH
-    np.testing.assert_allclose(float(str(found.numbers["kept"])), 1.0, atol=1e-6)
+    np.testing.assert_allclose(float(str(result.numbers["kept"])), 1.0, atol=1e-6)
     narrow, wide = (
         3 * torch.nn.Linear(columns, width).weight.numel() for columns in (width, width + CONCATENATED_WIDTH)
     )
-    assert found.numbers["extra"] == f"{wide - narrow:,}"
+    assert result.numbers["extra"] == f"{wide - narrow:,}"
     one = join_position(np.ones(4, dtype=np.float32), 2, 5, concatenate=True, width=2)
     np.testing.assert_allclose(one.similarities_by_position[2], 1.0)
 
 
 def without_positions_order_is_lost(asked: Asked) -> None:
     for seed in SEEDS:
-        found = asked.found("positions", "shuffle", seed=seed)
-        assert float(str(found.numbers["without"])) < EQUAL_TOLERANCE
-        assert (found.correct_option, found.facts) == ("same", ("without",))
-        before, after = (picture.numbers for picture in pictures(found) if isinstance(picture, Heatmap))
+        result = asked.run_experiment("positions", "shuffle", seed=seed)
+        assert float(str(result.numbers["without"])) < EQUAL_TOLERANCE
+        assert (result.correct_option, result.facts) == ("same", ("without",))
+        before, after = (picture.numbers for picture in pictures(result) if isinstance(picture, Heatmap))
         np.testing.assert_allclose(before, after, atol=EQUAL_TOLERANCE)
 
 
 def with_positions_it_is_not(asked: Asked) -> None:
     for seed in SEEDS:
-        found = asked.found("positions", "shuffle", seed=seed, positions=True)
-        assert float(str(found.numbers["with"])) > 0.1
-        assert found.facts == ("with",)
-        (bars,) = (picture for picture in pictures(found) if isinstance(picture, BarChart))
-        assert max(bars.values) == found.numbers["with"]
-        before, _ = (picture.numbers for picture in pictures(found) if isinstance(picture, Heatmap))
+        result = asked.run_experiment("positions", "shuffle", seed=seed, positions=True)
+        assert float(str(result.numbers["with"])) > 0.1
+        assert result.facts == ("with",)
+        (bars,) = (picture for picture in pictures(result) if isinstance(picture, BarChart))
+        assert max(bars.values) == result.numbers["with"]
+        before, _ = (picture.numbers for picture in pictures(result) if isinstance(picture, Heatmap))
         np.testing.assert_allclose(before, asked.tensor("encoder.memory")[:, :64], atol=1e-4)
 
 
 def the_formula_says_whether_order_counts(asked: Asked) -> None:
     for positions, sign in ((False, "="), (True, r"\neq")):
-        found = asked.found("positions", "shuffle", positions=positions)
-        written = written_for("positions", "shuffle", found)
-        assert written.formula == rf"f(\pi(x)) {sign} \pi(f(x))"
-        (bars,) = (picture for picture in pictures(found) if isinstance(picture, BarChart))
-        (line,) = written.numbers
-        assert float(filled(line, found.numbers).partition(" = ")[2]) == max(bars.values)
+        result = asked.run_experiment("positions", "shuffle", positions=positions)
+        variant = step_variant("positions", "shuffle", result)
+        assert variant.formula == rf"f(\pi(x)) {sign} \pi(f(x))"
+        (bars,) = (picture for picture in pictures(result) if isinstance(picture, BarChart))
+        (line,) = variant.numbers
+        assert float(filled(line, result.numbers).partition(" = ")[2]) == max(bars.values)

@@ -24,28 +24,28 @@ def log_odds(text: str) -> float:
 
 
 def number(asked: Asked, step: str, name: str, **values: object) -> float:
-    return float(str(asked.found("verdict", step, **values).numbers[name]).replace("−", "-"))
+    return float(str(asked.run_experiment("verdict", step, **values).numbers[name]).replace("−", "-"))
 
 
 def erasing_is_asking_again(asked: Asked) -> None:
     text = REVIEWS["mixed"]
-    whole = asked.found("verdict", "erase")
+    whole = asked.run_experiment("verdict", "erase")
     words = [str(each) for each in whole.position_labels["erased"]]
     np.testing.assert_allclose(number(asked, "erase", "log_odds"), log_odds(text), atol=1e-4)
     assert (whole.facts, whole.numbers["count"]) == (("none",), 0)
     for word, holds in (("dull", "flips"), ("pictures", "stays")):
         place = words.index(word)
-        found = asked.found("verdict", "erase", erased=[place, 399])
+        result = asked.run_experiment("verdict", "erase", erased=[place, 399])
         left = log_odds(text.replace(f" {word}", ""))
-        np.testing.assert_allclose(float(str(found.numbers["log_odds_rest"])), left, atol=1e-3)
-        assert found.facts == (holds,)
-        _, effects = (each for each in pictures(found) if isinstance(each, BarChart))
+        np.testing.assert_allclose(float(str(result.numbers["log_odds_rest"])), left, atol=1e-3)
+        assert result.facts == (holds,)
+        _, effects = (each for each in pictures(result) if isinstance(each, BarChart))
         np.testing.assert_allclose(effects.values[place], log_odds(text) - left, atol=1e-3)
         assert effects.highlighted == [place]
     assert whole.numbers["word"] == "dull"
-    assert asked.found("verdict", "erase", review="own", own="Wonderful.").numbers["word"] == "wonderful"
+    assert asked.run_experiment("verdict", "erase", review="own", own="Wonderful.").numbers["word"] == "wonderful"
     with pytest.raises(PageError):
-        asked.found("verdict", "erase", review="own", own=" ")
+        asked.run_experiment("verdict", "erase", review="own", own=" ")
 
 
 def shares_add_up_to_the_verdict(asked: Asked) -> None:
@@ -61,7 +61,7 @@ def shares_hardly_tell_words_apart(asked: Asked) -> None:
 
 
 def not_turns_both_ways(asked: Asked) -> None:
-    assert asked.found("verdict", "denial").correct_option == "opposite"
+    assert asked.run_experiment("verdict", "denial").correct_option == "opposite"
     for word, way in (("good", -1), ("bad", 1)):
         moved = log_odds(NEGATED_SENTENCE.format(word)) - log_odds(PLAIN_SENTENCE.format(word))
         np.testing.assert_allclose(number(asked, "denial", word), moved, atol=0.006)
@@ -72,23 +72,23 @@ def a_layer_looks_for_not(asked: Asked) -> None:
     judgement = judge().judge(NEGATED_SENTENCE.format("bad"))
     texts = [token.text.strip() for token in judgement.tokens]
     of_layers = judgement.attention[:, :, texts.index("bad"), texts.index("not")]
-    found = asked.found("verdict", "heads")
-    weights = of_layers[int(str(found.numbers["where"])) - 1]
+    result = asked.run_experiment("verdict", "heads")
+    weights = of_layers[int(str(result.numbers["where"])) - 1]
     assert weights.mean() == of_layers.mean(axis=1).max()
-    (bars,) = (each for each in pictures(found) if isinstance(each, BarChart))
+    (bars,) = (each for each in pictures(result) if isinstance(each, BarChart))
     np.testing.assert_allclose(bars.values, weights, atol=1e-6)
-    assert found.numbers["looking"] == (weights > 0.5).sum() > len(weights) / 2
+    assert result.numbers["looking"] == (weights > 0.5).sum() > len(weights) / 2
 
 
 def one_head_matters_most(asked: Asked) -> None:
     for word in ("good", "bad"):
-        found = asked.found("verdict", "heads", word=word)
-        (heat,) = (each for each in pictures(found) if isinstance(each, Heatmap))
-        layer, head = (int(str(found.numbers[name])) - 1 for name in ("layer", "head"))
+        result = asked.run_experiment("verdict", "heads", word=word)
+        (heat,) = (each for each in pictures(result) if isinstance(each, Heatmap))
+        layer, head = (int(str(result.numbers[name])) - 1 for name in ("layer", "head"))
         with judge().without_head(layer, head):
             after = log_odds(NEGATED_SENTENCE.format(word))
         before = log_odds(NEGATED_SENTENCE.format(word))
-        np.testing.assert_allclose([found.numbers["before"], found.numbers["after"]], [before, after], atol=1e-4)  # type: ignore[arg-type]
+        np.testing.assert_allclose([result.numbers["before"], result.numbers["after"]], [before, after], atol=1e-4)  # type: ignore[arg-type]
         towards = -np.sign(before) * heat.numbers
         assert towards[layer, head] == towards.max() > 0
-        assert (towards > 0).sum() > 1  # others carry a part
+        assert (towards > 0).sum() > 1  # other tokens have a share

@@ -1,0 +1,166 @@
+// "How did schläft reach sleeping?": a source word's part of the account, through each head of cross-attention and, for one
+// head, through each word that it attended to. Source words have no other way into the decoder, so the parts add up.
+
+import { callWithRetry } from '../core/boot.js';
+import { fillElements, make, replace } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { LatestRequest } from '../core/latest-request.js';
+import { axes } from '../core/map-view.js';
+import { set } from '../core/state.js';
+import { shortName } from '../parts/head-names.js';
+import { partRows } from './part-rows.js';
+import { roundParts } from './rounding.js';
+
+const MAX_ROWS = 5; // the others are summed up
+const MIN_PART = 0.005; // smaller parts are not listed
+
+/** The largest parts in order, and the sum of the others if there are any; rounded so that they add up. */
+export function largestParts(parts, otherLabel, count = MAX_ROWS) {
+  const sorted = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const listed = sorted.slice(0, count).filter(({ value }) => Math.abs(value) >= MIN_PART);
+  const others = sorted.slice(listed.length);
+  if (others.length)
+    listed.push({ label: otherLabel(others.length), value: others.reduce((sum, { value }) => sum + value, 0), special: true });
+  const rounded = roundParts(listed.map(({ value }) => value));
+  return listed.map((part, index) => ({ ...part, value: rounded[index] }));
+}
+
+/** The sum over some source tokens of each head's parts, `heads[layer][head][token]`. */
+export const headParts = (heads, places) =>
+  heads.flatMap((layer, index) =>
+    layer.map((tokens, head) => ({
+      label: shortName({ layer: index, head }),
+      layer: index,
+      head,
+      value: places.reduce((sum, place) => sum + tokens[place], 0),
+    })),
+  );
+
+/** The sum over some source tokens of each attended word's parts, `keys[key][token]`. */
+export const keyParts = (keys, items, places) =>
+  items.map(({ label, special, places: keyPlaces }) => ({
+    label,
+    special,
+    column: keyPlaces[0],
+    value: keyPlaces.reduce((sum, key) => sum + places.reduce((inner, place) => inner + keys[key][place], 0), 0),
+  }));
+
+export class AccountHeads {
+  /** @param {import('../core/server.js').Server} server */
+  constructor(server) {
+    this.server = server;
+    /** @type {any} */
+    this.account = null; // {translation, query, word, words}
+    this.question = make('span', { class: 'quiet', id: 'account-open' });
+    this.choice = make('div', { class: 'segments words', role: 'group', 'aria-labelledby': 'account-open' });
+    this.title = make('h3', {});
+    this.heads = make('div', { class: 'account-rows' });
+    this.keysTitle = make('h3', {});
+    this.keys = make('div', { class: 'account-rows' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    const lists = make('div', { class: 'opened' }, make('div', {}, this.title, this.heads), make('div', {}, this.keysTitle, this.keys));
+    this.element = make('div', { class: 'account-heads' }, this.question, this.choice, this.error, lists);
+    this.latest = new LatestRequest(lists, this.error, 'error_our_fault');
+    this.latestKeys = new LatestRequest(this.keys, this.error, 'error_our_fault');
+  }
+
+  /** Shows the source words of an account; `query` is that of the account, `word` the label of the written word. */
+  show(translation, query, word) {
+    const isNew = JSON.stringify(query) !== JSON.stringify(this.account?.query);
+    const words = axes(translation, 'cross', { words: true, special: true }).columns;
+    this.account = { translation, query, word, words };
+    if (isNew) this.close();
+    this.draw();
+  }
+
+  hide() {
+    this.account = null;
+    this.close();
+    replace(this.choice);
+    this.question.textContent = '';
+  }
+
+  close() {
+    /** @type {any} */
+    this.chosen = null; // source word
+    /** @type {any} */
+    this.answer = null; // parts of the heads
+    /** @type {any} */
+    this.head = null; // the opened head, with its parts once they are loaded
+    this.latest.cancel();
+    this.latestKeys.cancel();
+    this.error.textContent = '';
+  }
+
+  draw() {
+    const { words } = this.account;
+    this.question.textContent = t('account_open');
+    const button = (word) => {
+      const isChosen = word.places[0] === this.chosen?.places[0];
+      const attributes = { type: 'button', 'aria-pressed': String(isChosen), onclick: () => this.open(isChosen ? null : word) };
+      return make('button', attributes, make('bdi', { class: word.special ? 'special' : '' }, word.label));
+    };
+    replace(this.choice, ...words.map(button));
+    this.drawHeads();
+    this.drawKeys();
+  }
+
+  /** Opens a source word, or closes it. */
+  open(word) {
+    this.chosen = word;
+    this.head = null;
+    this.draw();
+    if (!word || this.answer) return;
+    const { query } = this.account;
+    replace(this.title, t('account_open_waits'));
+    this.latest.load(
+      JSON.stringify(query),
+      (signal) => callWithRetry(this.server.account_heads, query, null, null, signal),
+      ({ heads }) => {
+        this.answer = heads;
+        this.draw();
+      },
+    );
+  }
+
+  drawHeads() {
+    const isOpen = Boolean(this.chosen && this.answer);
+    replace(this.title, ...(isOpen ? fillElements(t('account_heads_title'), this.names()) : []));
+    const parts = isOpen ? largestParts(headParts(this.answer, this.chosen.places), (count) => t('account_other_heads', { count })) : [];
+    const onOpen = ({ layer, head }) => this.openHead({ layer, head });
+    replace(
+      this.heads,
+      ...partRows(parts, { onOpen, isOpen: ({ layer, head }) => layer === this.head?.layer && head === this.head?.head }),
+    );
+  }
+
+  openHead(head) {
+    this.head = head;
+    this.draw();
+    const query = { ...this.account.query, ...head };
+    this.latestKeys.load(
+      JSON.stringify(query),
+      (signal) => callWithRetry(this.server.account_keys, query, null, null, signal),
+      ({ keys }) => {
+        this.head = { ...head, keys };
+        this.draw();
+      },
+    );
+  }
+
+  drawKeys() {
+    const { head, account } = this;
+    replace(this.keysTitle, ...(head ? fillElements(t('account_keys_title', { head: shortName(head) }), this.names()) : []));
+    if (!head?.keys) return replace(this.keys);
+    const parts = largestParts(keyParts(head.keys, account.words, this.chosen.places), (count) => t('account_other_words', { count }));
+    const onOpen = ({ column }) =>
+      set({ tab: 'heads', kind: 'cross', layer: head.layer, head: head.head, row: account.query.place, column });
+    return replace(this.keys, ...partRows(parts, { onOpen, isOpen: () => false }));
+  }
+
+  names() {
+    const { translation, word } = this.account;
+    const name = (label, lang) => make('b', {}, make('bdi', { lang: lang || null }, label));
+    return { source: name(this.chosen.label, translation.model.source), word: name(word, translation.model.target) };
+  }
+}
