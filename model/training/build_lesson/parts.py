@@ -12,7 +12,7 @@ Mistake = Literal["", "mask_after", "mask_turned", "columns", "cross_self", "div
 
 @dataclass(frozen=True)
 class Parts:
-    """What a model contains. Without attention, each word receives the average of all words."""
+    """The parts in a model. Without attention, each word receives the average of all words."""
 
     attention: bool = False
     scale: bool = False
