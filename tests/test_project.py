@@ -90,10 +90,17 @@ def test_images_are_pinned_by_digest() -> None:
 
 def test_updates_cover_every_kind_of_pin() -> None:
     updates = read(ROOT / ".github" / "dependabot.yml")["updates"]
-    folders = {update["package-ecosystem"]: update["directory"] for update in updates}
-    assert set(folders) == {"pip", "npm", "github-actions", "docker", "docker-compose"}
-    assert (ROOT / folders["npm"].lstrip("/") / "package-lock.json").exists()
-    assert (ROOT / folders["docker-compose"].lstrip("/") / "compose.yaml").exists()
+    folders = {update["package-ecosystem"]: update.get("directories", [update.get("directory")]) for update in updates}
+    pins = {
+        "pip": "requirements.txt",
+        "npm": "package-lock.json",
+        "docker": "Dockerfile",
+        "docker-compose": "compose.yaml",
+    }
+    assert set(folders) == {*pins, "github-actions"}
+    for ecosystem, file in pins.items():
+        assert all((ROOT / folder.lstrip("/") / file).exists() for folder in folders[ecosystem])
+    assert folders["pip"] == ["/", "/docs/cluster"]
     assert all(update["schedule"]["interval"] == "monthly" for update in updates)
 
 

@@ -6,6 +6,7 @@ without a mutant first. The mutants are applied in copies of the repository, so 
 
 from __future__ import annotations
 
+import compileall
 import csv
 import json
 import os
@@ -17,6 +18,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from queue import Queue
 from typing import NamedTuple
 
@@ -94,6 +96,8 @@ def copy_tree(folder: Path) -> Path:
             shutil.copy(ROOT / name, target, follow_symlinks=False)
     for name in LINKED_FOLDERS:
         (folder / name).symlink_to(ROOT / name)
+    # Compiled files that are matched by the content of their source: a mutant may keep its time and size.
+    compileall.compile_dir(folder, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     return folder
 
 

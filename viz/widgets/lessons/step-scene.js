@@ -178,7 +178,8 @@ export class StepScene {
     const bias = this.hasBias(product) ? this.sentenceTensors.tensors.get(`${path}.bias[${column}]`).numbers[0] : null;
     const output = product.output ? this.tensorByName(product.output) : null;
     const cell = output && valueAt(output, this.row, Math.min(column % output.columns, output.columns - 1));
-    return { row, weights, terms, bias, column, total: sum(terms) + (bias ?? 0), cell };
+    const index = OF_HEADS.includes(product.output) ? column % this.model.head_width : column; // in the figure
+    return { row, weights, terms, bias, column, index, total: sum(terms) + (bias ?? 0), cell };
   }
 
   // ---------------------------------------------------------------- figures
