@@ -5,7 +5,9 @@ import './setup.js';
 
 globalThis.document ??= /** @type {any} */ ({ documentElement: {} });
 const { decimals, formatNumber, formatProducts, formatTerm, isRight, readSum } = await import('../../viz/widgets/build/sums.js');
-const { multiply, overlapOf, sharesOf, softmaxOf, spreadOf, transpose } = await import('../../viz/widgets/build/matrices.js');
+const { multiply, measureOverlap, scaleToShares, applySoftmax, measureSpread, transpose } = await import(
+  '../../viz/widgets/build/matrices.js'
+);
 const mistakes = await import('../../viz/widgets/build/mistakes.js');
 const { columnsToType } = await import('../../viz/widgets/build/part-products.js');
 const { LessonData } = await import('../../viz/widgets/build/lesson-data.js');
@@ -50,7 +52,7 @@ test('what the page multiplies equals what the model calculated', () => {
   const { head, row } = data;
   const scores = data.rawScores.map((each) => each.map((score) => score / Math.SQRT2));
   for (const [index, each] of scores[row].entries()) near(each, data.ofHead('encoder.scores')[row][index], 1e-3);
-  for (const [index, weight] of softmaxOf(scores[row]).entries()) near(weight, data.ofHead('encoder.shares')[row][index], 1e-3);
+  for (const [index, weight] of applySoftmax(scores[row]).entries()) near(weight, data.ofHead('encoder.shares')[row][index], 1e-3);
   const x = data.trace('encoder.x');
   for (const [name, matrix] of [
     ['q', 'query'],
@@ -67,7 +69,7 @@ test('what the page multiplies equals what the model calculated', () => {
     near(data.embedded[row][column] + data.positions[row][column], x[row][column]);
   }
   const added = data.trace('encoder.added')[row];
-  near((added[0] - added.reduce((a, b) => a + b) / 4) / spreadOf(added), data.trace('encoder.normed')[row][0], 1e-3);
+  near((added[0] - added.reduce((a, b) => a + b) / 4) / measureSpread(added), data.trace('encoder.normed')[row][0], 1e-3);
   const hidden = multiply(data.trace('encoder.normed'), data.weight('encoder.inner'));
   for (const column of [0, 5]) near(Math.max(0, hidden[row][column]), data.trace('encoder.hidden')[row][column], 1e-3);
 });
@@ -115,8 +117,8 @@ test('a wrong number has the reason that fits it', () => {
   assert.equal(score(3), 'build_wrong_asks'); // 你 asks 我
   assert.equal(score(3.5), 'build_wrong_column_of');
   assert.equal(mistakes.wrongScaled(1, 2)[0], 'build_wrong_half');
-  assert.equal(mistakes.wrongShare(0.25, [1, 2, 3, 4], 0), null);
-  assert.equal(mistakes.wrongShare(-0.4, [2, -1, -4, 0.5], 0), null);
+  assert.equal(mistakes.wrongShare(0.25, [1, 2, 3, 4], 0)[0], 'build_wrong_equal');
+  assert.equal(mistakes.wrongShare(0.6, [1, 2, 3, 4], 0), null);
   assert.equal(mistakes.wrongShare(2 / 6, [2, 4], 0)[0], 'build_wrong_score_share');
   assert.equal(mistakes.wrongMixture(2, [[1], [3]], 0, 0)[0], 'build_wrong_average');
   assert.equal(mistakes.wrongSpread(4, 2, 4)[0], 'build_wrong_variance');
@@ -147,10 +149,10 @@ test('a mask is judged by the cells that give the answer away', () => {
 });
 
 test('a drawing scores the overlap with the row', () => {
-  near(overlapOf(sharesOf([1, 1]), [0.9, 0.1]), 0.6);
-  near(overlapOf(sharesOf([9, 1]), [0.9, 0.1]), 1);
-  assert.deepEqual(sharesOf([0, 0]), [0.5, 0.5]);
-  for (const row of answer.rows_to_draw) near(overlapOf(row.weights, row.weights), 1, 1e-3);
+  near(measureOverlap(scaleToShares([1, 1]), [0.9, 0.1]), 0.6);
+  near(measureOverlap(scaleToShares([9, 1]), [0.9, 0.1]), 1);
+  assert.deepEqual(scaleToShares([0, 0]), [0.5, 0.5]);
+  for (const row of answer.rows_to_draw) near(measureOverlap(row.weights, row.weights), 1, 1e-3);
 });
 
 test('only the decoder asks the encoder', () => {

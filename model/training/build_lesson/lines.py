@@ -1,7 +1,7 @@
-"""The line that a reader completes in each part: candidates, what they run on, and the test of their result.
+"""The line that a reader completes in each part: candidates, their tensors, and the test of their result.
 
-All tensors are those of the finished model for the main sentence. A candidate is run, never looked up: what the page
-says about it is PyTorch's error, or what the test measured.
+All tensors are those of the finished model for the main sentence. A candidate is run, never looked up: the page shows
+PyTorch's error or the measurement of the test.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a line: PyTorch's error, the test's failure, or neither."""
+    """The outcome of a line: PyTorch's error, the test's failure, or neither."""
 
     text: str
     error: str = ""  # name of the exception and its message

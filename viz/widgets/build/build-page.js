@@ -1,4 +1,4 @@
-// The lesson "Build it yourself": the model at the left, the operation as numbers, its code, and what the part brings.
+// The lesson "Build it yourself": the model at the left, the operation as numbers, its code, and the results of the part.
 
 import { isTextField, make, replace } from '../core/dom.js';
 import { faultText, t } from '../core/i18n.js';
@@ -211,7 +211,7 @@ export class BuildPage {
     return this.numbers.contains(document.activeElement) ? document.activeElement.getAttribute('data-field') : null;
   }
 
-  // ---------------------------------------------------------------- what a reader does
+  // ---------------------------------------------------------------- actions of the reader
 
   onField(key) {
     this.lastField = key;

@@ -1,4 +1,4 @@
-// A product of matrices as a scheme: the right matrix stands above the result and the left one beside it, so that the
+// A product of matrices as a scheme: the right matrix is above the result and the left one to its left, so that the
 // row and the column of a cell meet in the cell.
 
 import { fillElements, make, replace } from '../core/dom.js';
