@@ -20,7 +20,7 @@ from tests.browser.acting import open_tab, translate, wait_for_translation, wait
 from tests.browser.conftest import PATIENCE, Visit, Watch
 from tests.browser.polling import wait_for_function
 from tests.browser.test_exporting import save
-from tests.viz.api.test_nasty_inputs import INPUTS, may_be_refused, may_be_translated, text_of
+from tests.viz.api.test_nasty_inputs import INPUTS, build_text, may_be_refused, may_be_translated
 
 TYPED = 100_000  # characters; tests of the endpoints send a megabyte
 MORE = (
@@ -31,7 +31,7 @@ MORE = (
     "</script><img src=x onerror=alert(1)>",
     "<b>fett</b> & <a href='https://example.com'>hier</a>",
 )
-CASES = {case["id"]: case for case in INPUTS if "json" not in case and len(text_of(case)) <= TYPED}
+CASES = {case["id"]: case for case in INPUTS if "json" not in case and len(build_text(case)) <= TYPED}
 CASES |= {text: {"id": text, "text": text, "expect": "ok"} for text in MORE}
 TOY = "#text=ich+mochte&model=toy&beam_size=1"  # the smallest model, because only the page is tested
 # Elements that would execute code if a text were parsed as markup.
@@ -95,7 +95,7 @@ def assert_displayed_unchanged(page: Page, translate_widget: TranslateWidget, ca
     page.click("[data-kind=encoder]")
     before = record_execution(page)
     for name, case in cases.items():
-        text = text_of(case)
+        text = build_text(case)
         stands = text.replace("\r\n", "\n").replace("\r", "\n")  # as the browser stores it
         result = page.evaluate(TYPE, [json.dumps(text), PATIENCE])
         assert not result["busy"], name
@@ -116,7 +116,7 @@ def assert_displayed_unchanged(page: Page, translate_widget: TranslateWidget, ca
 
 @pytest.mark.journey
 def test_markup_is_displayed_as_text(visit: Visit, translate_widget: TranslateWidget) -> None:
-    cases = {name: case for name, case in CASES.items() if re.search(r"[<>&${}`\\]", text_of(case))}
+    cases = {name: case for name, case in CASES.items() if re.search(r"[<>&${}`\\]", build_text(case))}
     assert len(cases) > 12
     assert_displayed_unchanged(visit(TOY), translate_widget, cases)
 
