@@ -1,6 +1,7 @@
 """`make trust`, or `python -m workshop.trust [PART …] [--quick]`: try every part, and write the table.
 
-The command exits with 1 if a bound does not hold. A quick run writes nothing. Parts that do not run keep their rows.
+The command exits with 1 if a bound does not hold. A quick run writes nothing without `--write`. Parts that do
+not run keep their rows.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def main(arguments: list[str]) -> int:
         runs[name] = about(options, parsed.date, (time.monotonic() - part_start) / 60)
     print(render_table([render_row(check) for check in checks]))
     print(runs)
-    if not parsed.quick:
+    if parsed.write or not parsed.quick:
         write_block(checks, runs)
     failed = [check for check in checks if check.holds is False]
     for check in failed:
@@ -57,6 +58,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m workshop.trust", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"one or more of {', '.join(PARTS)} (all)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the cases and visitors: five minutes")
+    parser.add_argument("--write", action="store_true", help="write the table also after a quick run")
     parser.add_argument("--cases", type=int, help="number of random cases (10,000; quick: 1,000)")
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="length of the soak (30; quick: 0.5)")
     parser.add_argument("--mutants", type=int, help="number of mutants, the first of the list (all; quick: 12)")
@@ -73,7 +75,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def about(options: Options, date: str, minutes: float) -> str:
     """Describe when and how a part ran. The load of the machine explains high ratios."""
     cores, busy = os.cpu_count(), os.getloadavg()[1]
-    return f"{date}, seed {options.seed}, {minutes:.1f} minutes, {cores} cores with {busy:.1f} processes that want them"
+    mode = "quick run, " if options.quick else ""
+    return f"{date}, {mode}seed {options.seed}, {minutes:.1f} minutes, {cores} cores, load average {busy:.0f}"
 
 
 def log(message: str) -> None:

