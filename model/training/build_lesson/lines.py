@@ -79,7 +79,7 @@ def matrices() -> dict[str, Tensor]:
 
 def head_matrix(name: str, head: int = HEAD) -> Tensor:
     """Return one head's columns of a matrix: [4, 2]."""
-    return matrices()[name].unflatten(-1, (-1, 2))[:, head]
+    return matrices()[name].reshape(4, -1, 2)[:, head]
 
 
 def _words() -> Names:
@@ -273,7 +273,7 @@ def run_sides(sides: Mapping[str, str]) -> Verdict:
     text = ", ".join(f"{name} = {SIDES[sides[name]]} @ W_{name}" for name in "qkv")
     names: dict[str, Any] = {"y": trace()["decoder.normed"], "memory": trace()["memory"]}
     names |= {f"W_{name[0]}": head_matrix(f"cross.{name}") for name in ("query", "key", "value")}
-    names["W_o"] = matrices()["cross.joined"].unflatten(0, (-1, 2))[HEAD]
+    names["W_o"] = matrices()["cross.joined"].reshape(-1, 2, 4)[HEAD]
     try:
         result = _run_cross(sides, names)
         elsewhere = _run_cross(sides, {**names, "memory": names["memory"].roll(1, 0) + 1})
