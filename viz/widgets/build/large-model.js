@@ -67,7 +67,7 @@ export class LargeModel {
     this.turn = turn;
     const { tensors } = this.callbacks;
     try {
-      const needed = largeScene(this.part.name, translation, tensors.get(translation), this.chosen).needs();
+      const needed = largeScene(this.part.name, translation, tensors.get(translation), this.chosen).requiredPaths();
       await tensors.load(translation, needed);
     } catch (error) {
       this.text.textContent = faultText(error);

@@ -143,7 +143,7 @@ export class StepScene {
 
   /** Path of a product's linear layer. */
   weightPath({ weight }) {
-    return weight.startsWith('decoder.') ? weight : `${PLACES[this.kind][0].replace('{layer}', String(this.layer))}.${weight}`;
+    return weight.startsWith('decoder.') ? weight : `${PROBE_PATHS[this.kind][0].replace('{layer}', String(this.layer))}.${weight}`;
   }
 
   /** Index of the column of W: of the selected dimension, in the selected head, or of the written token. */
