@@ -1,5 +1,5 @@
 # The page for everybody else: docker build -t headlight . && docker run -p 7860:7860 headlight
-FROM python:3.12-slim
+FROM python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
 
 RUN useradd --create-home --uid 1000 headlight
 WORKDIR /home/headlight/app
@@ -13,13 +13,13 @@ RUN pip install --no-cache-dir --require-hashes -r requirements.lock
 
 # `--build-arg CLUSTER=yes`: also what several machines need (docs/scale.md). KubeRay asks after a pod's health with wget.
 ARG CLUSTER=""
-COPY docs/cluster/requirements.txt cluster.txt
+COPY docs/cluster/requirements.lock cluster.lock
 RUN if [ -n "$CLUSTER" ]; then \
       apt-get update && apt-get install -y --no-install-recommends wget && rm -rf /var/lib/apt/lists/* && \
-      pip install --no-cache-dir -r cluster.txt; \
+      pip install --no-cache-dir --require-hashes -r cluster.lock; \
     fi
 
-COPY --chown=headlight app.py errors.py headlight.py ./
+COPY --chown=headlight app.py bertviz.py errors.py headlight.py ./
 COPY --chown=headlight model model
 COPY --chown=headlight viz viz
 COPY --chown=headlight assets assets

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Each test that starts Python would compile everything anew: eight seconds a process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured lock space tag dist clean
+.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured lock space tag dist sbom audit trust clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -109,18 +109,24 @@ measured: $(VENV)/.app ## measure anew what the page tells of models whose weigh
 	$(BIN)/python -m headlight.viz.service.first_answer --stale
 
 # uv alone resolves for another machine than this one. Both kinds of machine must come to the same list.
-LOCKED := requirements.lock
+CLUSTER_LIST := docs/cluster/requirements
 UV := uv==0.13.9
-lock: | $(BIN)/python ## renew the image's list of packages and hashes, after a change of requirements.txt
+COMPILE := $(BIN)/uv pip compile --python-version 3.12 --generate-hashes --no-annotate --no-header --no-emit-index-url \
+  --no-emit-find-links --quiet
+lock: | $(BIN)/python ## renew the image's lists of packages and hashes, after a change of requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(UV)
+	$(call LOCK,requirements.txt,--upgrade,requirements.lock)
+	$(call LOCK,$(CLUSTER_LIST).txt,--upgrade --constraint requirements.lock,$(CLUSTER_LIST).lock)
+
+# Of a list, further options and the file to write; its first lines, the comments, stay.
+define LOCK
 	for machine in x86_64 aarch64; do \
-	  $(BIN)/uv pip compile requirements.txt --upgrade --python-version 3.12 --python-platform $$machine-manylinux_2_28 \
-	    --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --quiet \
-	    --output-file $(LOCKED).$$machine || exit 1; \
+	  $(COMPILE) $(1) $(2) --python-platform $$machine-manylinux_2_28 --output-file $(3).$$machine || exit 1; \
 	done
-	cmp $(LOCKED).x86_64 $(LOCKED).aarch64
-	{ sed -n '/^#/p' $(LOCKED); sed '/^#/d' $(LOCKED).x86_64; } > $(LOCKED).new
-	mv $(LOCKED).new $(LOCKED) && rm $(LOCKED).x86_64 $(LOCKED).aarch64
+	cmp $(3).x86_64 $(3).aarch64
+	{ sed -n '/^#/p' $(3); sed '/^#/d' $(3).x86_64; } > $(3).new
+	mv $(3).new $(3) && rm $(3).x86_64 $(3).aarch64
+endef
 
 # A Space is sent with one package, in seconds: nothing of the app itself has to be installed for it.
 $(VENV)/.space: requirements.txt | $(BIN)/python
@@ -145,5 +151,26 @@ dist: $(VENV)/dist/.tools ## build the wheel and the source archive into dist/, 
 	$(VENV)/dist/bin/python -m build --quiet .
 	$(VENV)/dist/bin/python -m twine check --strict dist/*
 
+# Schemathesis lies in an environment of its own: it is a plugin of pytest, too, which the tests must not load.
+$(VENV)/trust/.tools: requirements-trust.txt | $(BIN)/python
+	$(BIN)/python -m venv $(VENV)/trust
+	$(VENV)/trust/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-trust.txt
+	@touch $@
+
+trust: $(VENV)/.dev $(VENV)/trust/.tools ## try attacks, load, faults and mutants, and write docs/reliability.md (QUICK=1: five minutes)
+	$(BIN)/python -m workshop.trust $(if $(QUICK),--quick) $(PARTS)
+
+# The packages of the image, with their hashes and licences, as CycloneDX. Outside dist/: PyPI takes no other files.
+SBOM := sbom/headlight-$$($(BIN)/python -c 'import headlight; print(headlight.__version__)').cdx.json
+sbom: $(VENV)/dist/.tools ## write the list of packages of a release into sbom/ (CycloneDX)
+	mkdir -p sbom
+	$(VENV)/dist/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --mc-type application \
+	  --output-reproducible --output-file "$(SBOM)"
+
+audit: $(VENV)/dist/.tools $(VENV)/.javascript ## look up the known vulnerabilities of every pinned package
+	$(VENV)/dist/bin/pip-audit --strict --disable-pip --require-hashes -r requirements.lock -r $(CLUSTER_LIST).lock
+	$(VENV)/dist/bin/pip-audit --strict --disable-pip --no-deps -r requirements-dev.txt
+	$(NPM) $(VENV)/javascript audit
+
 clean: ## remove what make and the tools made
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) dist sbom .mypy_cache .ruff_cache .pytest_cache .hypothesis

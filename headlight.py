@@ -19,19 +19,22 @@ __version__ = "0.2.0"
 __path__ = [str(Path(__file__).resolve().parent)]
 
 if TYPE_CHECKING:
-    from headlight import errors
+    from headlight import bertviz, errors
     from headlight.model.core.config import TransformerConfig
     from headlight.model.core.probes import watch
     from headlight.model.core.transformer import Transformer
     from headlight.model.experiments.patching import patching
     from headlight.model.experiments.reasons import account, effects, score_parts
     from headlight.model.experiments.scan import scan
+    from headlight.model.external.head_effects import head_effects, remove_heads
+    from headlight.model.external.token_attribution import attribute_tokens
     from headlight.model.recordings.recording import Recording
     from headlight.model.records import DecodingOptions, Intervention, Translation, TranslationRequest
     from headlight.model.translate.judge import Judge
     from headlight.model.translate.translator import Translator
     from headlight.viz.lessons.lesson_session import lesson
     from headlight.viz.notebook.display import compare, record, show
+    from headlight.viz.notebook.head_measures import measure, roles
     from headlight.viz.notebook.plot import figure
 
 _MODULES = {
@@ -45,12 +48,17 @@ _MODULES = {
     "TranslationRequest": "headlight.model.records",
     "Translator": "headlight.model.translate.translator",
     "account": "headlight.model.experiments.reasons",
+    "attribute_tokens": "headlight.model.external.token_attribution",
     "compare": "headlight.viz.notebook.display",
     "effects": "headlight.model.experiments.reasons",
     "figure": "headlight.viz.notebook.plot",
+    "head_effects": "headlight.model.external.head_effects",
     "lesson": "headlight.viz.lessons.lesson_session",
+    "measure": "headlight.viz.notebook.head_measures",
     "patching": "headlight.model.experiments.patching",
     "record": "headlight.viz.notebook.display",
+    "remove_heads": "headlight.model.external.head_effects",
+    "roles": "headlight.viz.notebook.head_measures",
     "scan": "headlight.model.experiments.scan",
     "score_parts": "headlight.model.experiments.reasons",
     "show": "headlight.viz.notebook.display",
@@ -67,13 +75,19 @@ __all__ = [
     "TranslationRequest",
     "Translator",
     "account",
+    "attribute_tokens",
+    "bertviz",
     "compare",
     "effects",
     "errors",
     "figure",
+    "head_effects",
     "lesson",
+    "measure",
     "patching",
     "record",
+    "remove_heads",
+    "roles",
     "scan",
     "score_parts",
     "show",
@@ -82,8 +96,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":  # a module
-        return import_module("headlight.errors")
+    if name in ("bertviz", "errors"):  # modules
+        return import_module(f"headlight.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)
@@ -107,6 +121,7 @@ PAGE_COMMANDS = {
     "run": ("start the page", "headlight.viz.run_command"),
     "serve": ("run models for page servers on a Ray cluster", "headlight.viz.serve_command"),
     "space": ("create or update the app as a Space on Hugging Face", "headlight.viz.space.command"),
+    "static": ("write the page as a folder that computes in the browser", "headlight.viz.static_site.command"),
     "survey": (
         "measure every head on thousands of sentences; search or plot the results",
         "headlight.viz.survey_command",

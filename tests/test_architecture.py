@@ -22,11 +22,13 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the highest to the lowest layer: a room, and the third-party packages that it may import.
 ROOMS = {
     "headlight.py": "",
+    "bertviz.py": "",
     "errors.py": "",
     "viz/run_command.py": "",
     "viz/serve_command.py": "ray",
     "viz/space/*": "huggingface_hub httpx2 yaml",
     "viz/survey_command.py": "",
+    "viz/static_site/*": "gradio",
     "app.py": "spaces",
     "viz/single_tab.py": "",
     "viz/page.py": "gradio",
@@ -35,7 +37,7 @@ ROOMS = {
     "viz/widgets/*": "",
     "viz/api/*": "anyio fastapi gradio numpy starlette",
     "viz/notebook/*": "anywidget numpy plotly traitlets",
-    "viz/export/*": "numpy pandas plotly",
+    "viz/export/*": "PIL numpy pandas plotly",
     "viz/server/*": "anyio gradio plotly prometheus_client starlette",
     "viz/backends/*": "ray spaces starlette",
     "viz/service/*": "markdown_it numpy valkey",
@@ -51,6 +53,7 @@ ROOMS = {
     "model/commands/*": "",
     "model/training/*": "jieba numpy sacrebleu safetensors torch",
     "model/experiments/*": "numpy polars ray torch",
+    "model/external/*": "numpy torch",
     "model/translate/*": "numpy torch",
     "model/families/*": "httpx2 huggingface_hub torch",
     "model/recordings/*": "numpy",
@@ -72,7 +75,7 @@ READING_ORDER = ("masks", "positions", "attention", "blocks", "transformer", "cl
 
 def files() -> list[str]:
     """The path of every Python file of the app, relative to the root."""
-    roots = [ROOT / name for name in ("app.py", "errors.py", "headlight.py")]
+    roots = [ROOT / name for name in ("app.py", "bertviz.py", "errors.py", "headlight.py")]
     paths = [*roots, *(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]
     return sorted(path.relative_to(ROOT).as_posix() for path in paths)
 

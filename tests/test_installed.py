@@ -61,7 +61,7 @@ def test_wheel_contains_exactly_shipped_files(wheel: Path) -> None:
         packaged = {name for name in archive.namelist() if ".dist-info/" not in name}
         notes = {Path(name).name for name in archive.namelist() if ".dist-info/" in name}
     moved = "model/commands/__main__.py"  # becomes headlight/__main__.py
-    added = {f"headlight/{name}.py" for name in ("__init__", "__main__", "app", "errors")}
+    added = {f"headlight/{name}.py" for name in ("__init__", "__main__", "app", "bertviz", "errors")}
     assert packaged == {f"headlight/{path}" for path in shipped_files() - {moved}} | added
     assert {"LICENSE", "LICENSES.md", "METADATA", "entry_points.txt"} <= notes
 
@@ -86,6 +86,7 @@ def test_pypi_links_use_repository_address(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     for name in (
         "app.py",
+        "bertviz.py",
         "errors.py",
         "requirements.txt",
         "model/commands/__main__.py",

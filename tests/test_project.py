@@ -59,13 +59,49 @@ def test_workflow_has_valid_structure(path: Path) -> None:
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step), step
             assert set(step) <= {"name", "run", "uses", "with", "env"}
-            assert re.fullmatch(r"(actions/[\w-]+@v\d+|pypa/gh-action-pypi-publish@release/v1)",
-                                step.get("uses", "actions/none@v1"))  # fmt: skip
     variables = set(re.findall(r"\$\{\{ ([\w.-]+) \}\}", path.read_text(encoding="utf-8")))
     matrix_variables = {
         f"matrix.{key}" for job in workflow["jobs"].values() for key in job.get("strategy", {}).get("matrix", {})
     }
-    assert variables <= matrix_variables | {"github.ref", "vars.SPACE", "secrets.HF_TOKEN"}
+    assert variables <= matrix_variables | {
+        "github.ref", "github.repository", "github.token", "vars.SPACE", "secrets.HF_TOKEN",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_commit(path: Path) -> None:
+    """A tag can be moved to other code; the comment says which version the commit is."""
+    lines = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
+    assert lines
+    for line in lines:
+        assert re.fullmatch(r"(actions/[\w-]+|pypa/gh-action-pypi-publish)@[0-9a-f]{40}  # v\d+\.\d+\.\d+", line), line
+
+
+def test_images_are_pinned_by_digest() -> None:
+    files = [ROOT / "Dockerfile", *(ROOT / "docs" / "cluster").glob("*.yaml")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    images = set(re.findall(r"(?:^FROM|image:) ([\w/][^\s]+)", text, flags=re.MULTILINE))
+    images -= {"headlight-cluster", "headlight-cluster:latest"}  # built from this repository
+    assert {image.partition(":")[0] for image in images} == {"python", "caddy", "valkey/valkey"}
+    for image in images:
+        assert re.fullmatch(r"[\w/]+:[\w.-]+@sha256:[0-9a-f]{64}", image), image
+    assert sum("valkey" in image for image in images) == 1  # the same one in both files
+
+
+def test_updates_cover_every_kind_of_pin() -> None:
+    updates = read(ROOT / ".github" / "dependabot.yml")["updates"]
+    folders = {update["package-ecosystem"]: update.get("directories", [update.get("directory")]) for update in updates}
+    pins = {
+        "pip": "requirements.txt",
+        "npm": "package-lock.json",
+        "docker": "Dockerfile",
+        "docker-compose": "compose.yaml",
+    }
+    assert set(folders) == {*pins, "github-actions"}
+    for ecosystem, file in pins.items():
+        assert all((ROOT / folder.lstrip("/") / file).exists() for folder in folders[ecosystem])
+    assert folders["pip"] == ["/", "/docs/cluster"]
+    assert all(update["schedule"]["interval"] == "monthly" for update in updates)
 
 
 def test_release_job_publishes_without_token_or_project_code() -> None:
@@ -73,11 +109,14 @@ def test_release_job_publishes_without_token_or_project_code() -> None:
     assert workflow[True] == {"push": {"tags": ["v*"]}}
     build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
     runs = [step["run"] for step in build["steps"] if "run" in step]
-    assert runs == ['make tag TAG="$GITHUB_REF_NAME"', "make dist"]  # the tag must match the version
+    assert runs == ['make tag TAG="$GITHUB_REF_NAME"', "make dist", "make sbom"]  # the tag must match the version
     assert (publish["needs"], publish["permissions"]) == ("build", {"id-token": "write"})
     assert [step["uses"].partition("@")[0] for step in publish["steps"]] == [
         "actions/download-artifact", "pypa/gh-action-pypi-publish",
     ]  # fmt: skip
+    files = workflow["jobs"]["files"]  # it may write to the repository, so it runs no code of ours
+    assert (files["needs"], files["permissions"]) == ("publish", {"contents": "write"})
+    assert all(step.get("run", "gh release").startswith("gh release") for step in files["steps"])
     assert "secrets" not in (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
 
 
@@ -118,8 +157,13 @@ def test_workflow_commands_exist() -> None:
                 assert all((ROOT / word.removeprefix("TESTS=")).exists() for word in more if word.startswith("TESTS"))
             case Command(words=["python", "-m", "pip", "install", *words]):
                 installable(words)
-            case Command(words=["python", "-m", module, *_]):
-                assert module in ("pip", "pytest")
+            case Command(words=["python" | "python3", "-m", module, *_]):
+                assert module in ("pip", "pytest", "workshop.trust.smoke")
+            case Command(words=["docker", *words]):
+                assert words[0] in ("build", "run")
+                assert "-p" not in words or "7860:7860" in words
+            case Command(words=["curl" | "gh", *_]):
+                pass  # tools of the runner
             case Command(words=["headlight", *words]):
                 assert words[0] in ("--version", "translate")
             case command:

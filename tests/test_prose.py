@@ -14,7 +14,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("model", "viz", "workshop", "tests")
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "app.py", "errors.py", "headlight.py")
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "app.py",
+    "bertviz.py",
+    "errors.py",
+    "headlight.py",
+)
 # Phrases that are correct now and then but read as translated if they are frequent.
 ODD = re.compile(
     r"\b(?:whoever|nobody|somebody|anybody|those who|he who"

@@ -79,5 +79,29 @@ def test_readme_code_runs_with_results_in_comments(monkeypatch: pytest.MonkeyPat
     assert names["figure"].data[0].type == "heatmap"
 
 
+def test_chinese_readme_has_the_same_facts() -> None:
+    """Code, documents, numbers and keys are those of README.md; the words alone are Chinese."""
+    chinese = (ROOT / "README.zh.md").read_text(encoding="utf-8")
+    code = re.compile(r"```.*?```", re.DOTALL)
+    assert code.findall(chinese) == code.findall(README)
+    texts = [code.sub("", text) for text in (README.split("---\n", 2)[2], chinese)]
+    links = [set(re.findall(r"(?<!!)\[[^\]]*\]\(([^)]+)\)", text)) - {"README.md", "README.zh.md"} for text in texts]
+    assert links[0] == links[1]
+    spans = [set(re.findall(r"`([^`]+)`", text)) for text in texts]
+    assert spans[0] == spans[1]
+    numbers = [set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"\([^)]*\)", "", text))) for text in texts]
+    assert numbers[0] <= numbers[1]
+    assert numbers[1] - numbers[0] <= {"45", "90"}  # minutes of the lesson plans
+    assert "](README.zh.md)" in README.split("# Headlight\n", 1)[1].split("\n\n")[0]
+
+
+def test_chinese_pictures_exist_and_are_small() -> None:
+    chinese = (ROOT / "README.zh.md").read_text(encoding="utf-8")
+    pictures = [ROOT / path for path in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", chinese)]
+    assert len(pictures) >= 4
+    assert all(path.name.startswith("zh-") for path in pictures)
+    assert sum(path.stat().st_size for path in pictures) <= 1_000_000
+
+
 def test_readme_is_short() -> None:
     assert len(README.split("---\n", 2)[2]) < 9_000  # the front matter is for the Hub alone

@@ -150,6 +150,7 @@ class Selection:
     measure: str = _selection_field(ChoiceValue(MEASURES), MEASURES[0])
     # The role whose heads the wall outlines; empty: none.
     role: str = _selection_field(ChoiceValue(("", *ROLE_NAMES)), "")
+    explain: bool = _selection_field(BoolValue(), False)  # Explain this head is open
     # The open question beside the map; empty: none.
     question: str = _selection_field(ChoiceValue(("", *QUESTIONS)), "")
     # Number of target tokens on display; None: all.

@@ -113,6 +113,14 @@ def apply_output_projection(translator: Translator, path: str, head_values: Floa
     return np.asarray(result, dtype=np.float32)
 
 
+def parameter_rows(translator: Translator, path: str, row: int | None) -> FloatArray:
+    """Return a parameter of the model by its path, or one of its rows."""
+    owner, _, name = path.rpartition(".")
+    parameter: Any = getattr(translator.model.get_submodule(owner), name)
+    selected = parameter if row is None else parameter[row]
+    return np.atleast_1d(selected.detach().float().cpu().numpy())
+
+
 def encoder_activations(translator: Translator, rows: Sequence[Sequence[int]]) -> Activations:
     """Return the inputs of the encoder's last feed-forward network, for sentences as ids."""
     return collect_activations(translator.model, rows)

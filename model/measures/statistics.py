@@ -192,6 +192,21 @@ def special_share(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     return _share(weights, geometry, geometry.allowed & geometry.special)
 
 
+def induction_share(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
+    """Compute the share on tokens that followed an earlier occurrence of the query's token; NaN without repetitions.
+
+    https://arxiv.org/abs/2209.11895. Tokens are equal if their ids are. It needs self-attention of a text, and is not
+    among `STATISTICS`, which describe translations.
+    """
+    queries, keys = geometry.allowed.shape
+    if queries != keys:
+        return np.full(weights.shape[:2], np.nan, dtype=np.float32)
+    ids = np.array([token.id for token in geometry.columns])
+    cells = np.zeros_like(geometry.allowed)
+    cells[:, 1:] = ids[:-1] == ids[:, None]  # [query, key]: the token before the key is the query's
+    return _share(weights, geometry, cells & (geometry.offset <= 0))
+
+
 _VOITA = "https://arxiv.org/abs/1905.09418"
 _CLARK = "https://arxiv.org/abs/1906.04341"
 _VIG = "https://arxiv.org/abs/1906.04284"

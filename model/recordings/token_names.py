@@ -169,3 +169,13 @@ def patch_names(rows: int, columns: int, before: int) -> tuple[tuple[Token, ...]
     prefix_names = ["[CLS]", *(f"[REG{index}]" for index in range(1, before))][:before]
     names = [f"{row}·{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)]
     return tokens_from_names(prefix_names + names, [True] * before + [False] * len(names))
+
+
+def unchanged_names(names: Sequence[str]) -> tuple[tuple[Token, ...], str]:
+    """Return tokens that keep the tokenizer's spelling, such as "Ġcat", and the names joined by spaces."""
+    results, start = [], 0
+    for index, name in enumerate(names):
+        special = bool(SPECIAL_TOKEN.fullmatch(name))
+        results.append(Token(name, index, start, start + len(name), None if special else index, special=special))
+        start += len(name) + 1
+    return tuple(results), " ".join(names)

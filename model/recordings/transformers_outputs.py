@@ -43,6 +43,11 @@ class ModelInputs:
     tokens: Sequence[str] | None = None  # names of `input_ids`: source tokens, or the tokens of a decoder called alone
 
 
+INPUT_NAMES = tuple(
+    name for name in ModelInputs.__dataclass_fields__ if name not in ("tokenizer", "source", "target", "tokens")
+)
+
+
 def get_field(outputs: Any, name: str) -> Any:
     """Return a field of an output, which may be an object, a dictionary or both."""
     attribute = getattr(outputs, name, None)
@@ -51,7 +56,17 @@ def get_field(outputs: Any, name: str) -> Any:
 
 def has_attention(outputs: Any) -> bool:
     """Whether a value has attention fields like the outputs of `transformers`, even if they are empty."""
-    return any(hasattr(outputs, name) or (isinstance(outputs, Mapping) and name in outputs) for name in FIELDS)
+    return any(has_field(outputs, name) for name in FIELDS)
+
+
+def has_field(outputs: Any, name: str) -> bool:
+    """Whether an output has a field, even if it is None."""
+    return hasattr(outputs, name) or (isinstance(outputs, Mapping) and name in outputs)
+
+
+def is_transformers_model(value: Any) -> bool:
+    """Whether a value is a model of `transformers`, or wraps one, such as an adapter."""
+    return callable(getattr(value, "forward", None)) and hasattr(getattr(value, "config", None), "to_dict")
 
 
 def require_arrays(value: Any) -> None:
@@ -62,8 +77,8 @@ def require_arrays(value: Any) -> None:
         raise RecordingError(f"{name} is a model. Give a result of it: show({call}).")
     if callable(getattr(value, "forward", None)):
         raise RecordingError(
-            f"{name} is a model. Call it and give its outputs: outputs = model(**inputs, output_attentions=True); "
-            "show(outputs, tokenizer=tokenizer, **inputs)."
+            f"{name} is a model, but none of transformers, so Headlight does not know how to call it. Call it and give "
+            "its weights: show(attention, tokens=tokens)."
         )
     if not isinstance(value, Mapping):
         return
@@ -99,7 +114,7 @@ def recording_from_outputs(
             "output_attentions=True."
         )
     for kind, field in (("self", "global_attentions"), ("encoder", "encoder_global_attentions")):
-        if kind in results and (hasattr(outputs, field) or get_field(outputs, field) is not None):
+        if kind in results and has_field(outputs, field):
             results[kind] = whole_maps(results[kind], get_field(outputs, field))
     return _Reader(outputs, inputs, layers, batch).read(results, name, is_decoder_only=is_decoder_only)
 
@@ -136,7 +151,7 @@ class _Reader:
                 axes.source = self._source(source_count)
                 axes.source_mask = self._mask(self.inputs.attention_mask, source_count)
             target_count = self._count(layers_by_kind, {"decoder": 1, "cross": 1})
-            if target_count is not None and stepwise and self.sequences is not None and self.inputs.target is None:
+            if target_count is not None and self.sequences is not None and self.inputs.target is None:
                 axes.target, axes.decoder_inputs = self._decoder_tokens(target_count)
                 axes.target_mask = np.arange(target_count) < self._length(target_count)
             elif target_count is not None:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from headlight.model.text.simplified_characters import SIMPLIFIED, TRADITIONAL
 
 _TO_SIMPLIFIED = str.maketrans(TRADITIONAL, SIMPLIFIED)
-_ALSO_SIMPLIFIED = frozenset("乾吒夥徵拚捱摺薹袷醣麴")  # traditional characters that simplified texts have, too
-_TRADITIONAL = frozenset(TRADITIONAL) - _ALSO_SIMPLIFIED
+ALSO_SIMPLIFIED = frozenset("乾吒夥徵拚捱摺薹袷醣麴")  # traditional characters that simplified texts have, too
+_TRADITIONAL = frozenset(TRADITIONAL) - ALSO_SIMPLIFIED
 # 著 is 着 except in words such as 著名, 顯著, 名著.
 _PARTICLE = re.compile("(?<![名顯显原專专土卓昭編编巨論论譯译遺遗合所])著(?![名作者稱称述錄录])")
 _PICTURE = "[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf\u2b50\u2b55\u231a\u231b\u23e9-\u23f3]"

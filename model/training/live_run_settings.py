@@ -27,6 +27,8 @@ class LiveCorpus:
     steps: int
     sentences: tuple[int, ...]
     unseen: tuple[Pair, ...] = ()
+    source: str = "de"  # language of the source sentences
+    source_column: int = 0
 
 
 CORPUS_BY_NAME = {
@@ -37,7 +39,18 @@ CORPUS_BY_NAME = {
         "mini.tsv", pairs=24, vocabulary=500, steps=320, sentences=(0, 4),
         unseen=(Pair("Die Frau trinkt Milch.", "The woman is drinking milk."),),
     ),
+    "toy_zh": LiveCorpus(
+        "toy.tsv", pairs=2, vocabulary=300, steps=160, sentences=(0, 1), source="zh", source_column=2
+    ),
+    "order_zh": LiveCorpus(
+        "order.tsv", pairs=2, vocabulary=300, steps=160, sentences=(0, 1), source="zh", source_column=2
+    ),
+    "mini_zh": LiveCorpus(
+        "mini.tsv", pairs=24, vocabulary=500, steps=320, sentences=(0, 4), source="zh", source_column=2,
+        unseen=(Pair("女人在喝牛奶。", "The woman is drinking milk."),),
+    ),
 }  # fmt: skip
+GERMAN_CORPORA = tuple(name for name, corpus in CORPUS_BY_NAME.items() if corpus.source == "de")
 CHOICES: Mapping[str, tuple[Any, ...]] = {
     "corpus": tuple(CORPUS_BY_NAME),
     "layers": (1, 2, 3),
@@ -76,16 +89,15 @@ class LiveRunSettings:
 
     def recipe(self) -> Recipe:
         """Return the equivalent recipe for `headlight train`."""
-        corpus = CorpusSpec(source=CORPUS_BY_NAME[self.corpus].file, header=True)
+        live = CORPUS_BY_NAME[self.corpus]
+        corpus = CorpusSpec(source=live.file, header=True, source_column=live.source_column, target_column=1)
         return Recipe(
             name="watched",
-            source_language="de",
+            source_language=live.source,
             target_language="en",
             corpora=(corpus,),
             validation=(),
-            tokenizer=TokenizerSettings(
-                vocabulary=CORPUS_BY_NAME[self.corpus].vocabulary, shared=False, minimum_frequency=1
-            ),
+            tokenizer=TokenizerSettings(vocabulary=live.vocabulary, shared=False, minimum_frequency=1),
             model={
                 "d_model": self.d_model,
                 "heads": self.heads,

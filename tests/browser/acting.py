@@ -14,6 +14,7 @@ from headlight.model.records import FloatArray
 from headlight.viz.service.weight_encoding import LEVELS
 from headlight.viz.tabs import VIEWS
 from tests.browser.conftest import PATIENCE
+from tests.browser.polling import wait_for_function
 
 
 def translate(page: Page, text: str) -> str:
@@ -35,8 +36,8 @@ def wait_for_translation(page: Page, text: str) -> None:
     """Wait for the translation of this sentence."""
     expose_state(page)
     # Not an async function: its promise would count as true.
-    page.wait_for_function(
-        "(text) => !window.headlight.busy && window.headlight.translation.request.text === text", arg=text
+    wait_for_function(
+        page, "(text) => !window.headlight.busy && window.headlight.translation.request.text === text", arg=text
     )
 
 
@@ -136,7 +137,7 @@ def wait_until_idle(page: Page) -> None:
     """Wait until no request is pending."""
     waits = ":is(.loading, .busy, [aria-busy], [data-asks])"
     waits = f".headlight{waits}, .headlight {waits}"
-    page.wait_for_function("(waits) => !document.querySelector(waits)", arg=waits)
+    wait_for_function(page, "(waits) => !document.querySelector(waits)", arg=waits)
 
 
 def traces(page: Page, plot: str, number: int = 0) -> list[dict[str, Any]]:

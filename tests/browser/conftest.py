@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -241,9 +242,19 @@ def visiting(browser: Browser, address: str) -> Iterator[Visit]:
     with ExitStack() as visits:
 
         def open_page(
-            hash_: str = "", *, drawn: str = ".explorer :is(.plot .main-svg, .board .word)", **options: Any
+            hash_: str = "",
+            *,
+            drawn: str = ".explorer :is(.plot .main-svg, .board .word)",
+            local: bool = False,
+            **options: Any,
         ) -> Page:
-            """Wait for `drawn`, an element of the tab; `options`: those of `newcomer`."""
+            """Wait for `drawn`, an element of the tab; `options`: those of `newcomer`.
+
+            `local`: begin with the sentence of the page's language, as a visitor does.
+            """
+            if str(options.get("locale", "")).startswith("zh") and not local and "text=" not in hash_:
+                german = urlencode({"text": EXAMPLES[0].text, "model": EXAMPLES[0].model})
+                hash_ = f"{hash_}&{german}" if hash_ else f"#{german}"  # else the page begins in Chinese
             page = visits.enter_context(newcomer(browser, address, **options))
             visits.callback(watch.follow(page))
             page.goto(address + hash_)

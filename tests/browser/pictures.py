@@ -14,6 +14,7 @@ from playwright.sync_api import Browser
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.static_files import ICON, ICON_SIDE, PICTURES, SHARE_PICTURE, SHARE_PICTURE_SIZE
 from headlight.viz.theme import FONT, THEMES
+from tests.browser.polling import wait_for_function
 from tests.browser.screenshots import browsing
 
 LARGEST = 300_000  # bytes; messengers do not show larger images
@@ -57,8 +58,11 @@ def head(browser: Browser, address: str) -> bytes:
     page = browser.new_page(viewport={"width": 1000, "height": 1200}, device_scale_factor=2, locale="en-US")
     page.add_init_script("localStorage.setItem('headlight-start', 'done')")
     page.goto(f"{address}#text={quote(SENTENCE)}&{HEAD}")
-    page.wait_for_function(
-        "(word) => document.querySelector('.translate .out')?.innerText.includes(word)", arg="friend", timeout=300_000
+    wait_for_function(
+        page,
+        "(word) => document.querySelector('.translate .out')?.innerText.includes(word)",
+        arg="friend",
+        timeout=300_000,
     )
     page.wait_for_selector(".explorer .plot .main-svg")
     page.hover(".explorer .rows .label:has-text('friend')")
@@ -72,7 +76,7 @@ def draw(browser: Browser, html: str, width: int, height: int) -> bytes:
     """Render an HTML document to an image."""
     page = browser.new_page(viewport={"width": width, "height": height})
     page.set_content(html)
-    page.wait_for_function("() => [...document.images].every((image) => image.complete)")
+    wait_for_function(page, "() => [...document.images].every((image) => image.complete)")
     picture = page.screenshot(omit_background=True)
     page.close()
     return picture

@@ -16,6 +16,7 @@ from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
 from tests.browser.acting import choose_panel
 from tests.browser.browsers import ARGUMENTS, find_chromium
+from tests.browser.polling import wait_for_function
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LARGEST = 200_000  # bytes
@@ -73,9 +74,9 @@ def change(page: Page) -> None:
 def word(page: Page) -> None:
     """Open Word with the scores of all methods."""
     choose_panel(page, "word")
-    page.wait_for_function("() => document.querySelectorAll('.headlight-word .lens td').length > 9")
+    wait_for_function(page, "() => document.querySelectorAll('.headlight-word .lens td').length > 9")
     text = "document.querySelector('.headlight-word').textContent"
-    page.wait_for_function(f"() => !{text}.includes('…')")  # integrated gradients take seconds
+    wait_for_function(page, f"() => !{text}.includes('…')")  # integrated gradients take seconds
 
 
 def why(page: Page) -> None:
@@ -99,14 +100,19 @@ def at_step(choice: str, act: Act | None = None) -> Act:
 
     def open_it(page: Page) -> None:
         page.evaluate("(choice) => { location.hash = `#tab=learn&lesson=${choice}`; }", choice)
-        page.wait_for_function(
-            "(step) => document.querySelector('.lesson')?.dataset.step === step", arg=choice.split(".")[1]
+        wait_for_function(
+            page, "(step) => document.querySelector('.lesson')?.dataset.step === step", arg=choice.split(".")[1]
         )
         page.wait_for_selector("#panel-learn:not(:has([data-asks]))")
         if act is not None:
             act(page)
 
     return open_it
+
+
+def reveal(page: Page) -> None:
+    """Show the answer of the step's question."""
+    page.click(".lesson-ask .answer .link")
 
 
 def present(page: Page) -> None:
@@ -135,9 +141,18 @@ PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do
     "why": (WIDE, why, True),
     "learn": (WIDE, lesson, False),
     "lesson-question": (SMALL, at_step("walk.cross.0"), False),
-    "lesson-heads": (SMALL, at_step("heads.spread.0", lambda page: page.click(".lesson-ask .answer .link")), False),
+    "lesson-heads": (SMALL, at_step("heads.spread.0", reveal), False),
     "lesson-class": (SMALL, at_step("walk.softmax.3", present), False),
     "chinese": (FOLD | {"locale": "zh-CN"}, ask, False),
+    "zh-hero": (FOLD | {"locale": "zh-CN"}, ask, False),
+    "zh-learn": (WIDE | {"locale": "zh-CN"}, at_step("walk.qkv.0"), False),
+    "zh-mask": (WIDE | {"locale": "zh-CN"}, at_step("walk.mask.0", reveal), False),
+    "zh-why": (WIDE | {"locale": "zh-CN"}, why, False),
+    "zh-phone": (
+        {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "locale": "zh-CN"},
+        point,
+        False,
+    ),
 }
 
 
@@ -150,6 +165,8 @@ def take(browser: Browser, address: str, name: str) -> Path:
     page.set_default_timeout(PATIENCE)
     page.goto(address)
     page.wait_for_selector(".explorer .plot .main-svg")
+    if str(options.get("locale", "")).startswith("zh"):  # the page begins with a Chinese sentence
+        wait_for_function(page, "() => document.querySelector('.explorer .columns')?.textContent.includes('喜欢')")
     act(page)
     page.wait_for_timeout(500)  # the shades of the hovered row fade in
     picture = Image.open(io.BytesIO(page.screenshot(full_page=whole)))

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import PATIENCE
+from tests.browser.polling import wait_for_function
 from tests.installed import ROOT, served_at
 from tests.test_adding import copy  # noqa: F401 (a fixture)
 
@@ -34,6 +35,7 @@ import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
+from tests.browser.polling import wait_for_function
 
 export async function mount({ element, server }) {
   await ready;
@@ -121,7 +123,7 @@ def test_page_language_needs_table_and_two_lines(folder: Path, browser: Browser)
         page.click(".top [lang=en]")
         expect(page.get_by_role("tab", name="See")).to_be_visible()
         page.click(".top [lang=eo]")
-        page.wait_for_function("location.hash.includes('language=eo')")
+        wait_for_function(page, "location.hash.includes('language=eo')")
         linked = browser.new_page(locale="en-GB")
         linked.set_default_timeout(PATIENCE)
         linked.goto(url + page.evaluate("location.hash"))

@@ -17,6 +17,7 @@ from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import expose_state, page_weights, state, translation, wait_for_translation
 from tests.browser.conftest import PATIENCE, Answered, Visit
+from tests.browser.polling import wait_for_function
 from tests.viz.local_translator import local_translator
 
 LONG = (
@@ -102,7 +103,8 @@ def submit(page: Page, text: str, beam: int) -> None:
 def wait_for_first_steps(page: Page, run: Run) -> None:
     """Wait until the page shows the first steps; the others are held."""
     assert happens(run.paused)
-    page.wait_for_function(
+    wait_for_function(
+        page,
         "(text) => document.querySelector('.translate .out').innerText.split(/\\s+/).join(' ').trim() === text",
         arg=run.text,
     )

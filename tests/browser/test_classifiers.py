@@ -20,6 +20,7 @@ from headlight.viz.tabs import classifier
 from tests.browser.acting import choose_panel, open_tab, traces, wait_until_idle
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
+from tests.browser.polling import wait_for_function
 from tests.browser.test_deployment import free_port
 from tests.hub_server import Repository, local_hub
 from tests.model.families.classifier_folders import bert, distilbert, roberta
@@ -143,14 +144,14 @@ def test_permalink_restores_text_and_model_and_truncation_is_reported(visit: Vis
     expect(page.locator(f"{TAB} .strips .token.unknown")).to_have_text(["龘", "☃"])
 
     classify(page, "moods")
-    page.wait_for_function("location.hash.includes('classifier=moods')")
+    wait_for_function(page, "location.hash.includes('classifier=moods')")
     assert parse_qs(urlsplit(page.url).fragment)["review"] == [TEXT]
     expect(page.locator(f"{TAB} .unread")).to_be_empty()
     open_tab(page, "heads")
-    page.wait_for_function("!location.hash.includes('review')")  # the model is unknown on other pages
+    wait_for_function(page, "!location.hash.includes('review')")  # the model is unknown on other pages
     open_tab(page, "sentiment")
     expect(page.locator("#review")).to_have_value(TEXT)
-    page.wait_for_function("location.hash.includes('review')")
+    wait_for_function(page, "location.hash.includes('review')")
 
     page.evaluate("location.hash = 'tab=sentiment'")  # the first class is the default of permalinks
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("sentiment")
@@ -162,7 +163,7 @@ def test_permalink_restores_text_and_model_and_truncation_is_reported(visit: Vis
     expect(page.locator("#review-error")).to_contain_text("The review: 4001 characters; the limit is 4000")
     classify(page, "sentiment", "good 好 " * 400)
     expect(page.locator(f"{TAB} .sum")).to_contain_text("too long for the page’s address")
-    page.wait_for_function("!location.hash.includes('review')")
+    wait_for_function(page, "!location.hash.includes('review')")
 
     open_tab(page, "heads")
     page.click(".take-away > .link")

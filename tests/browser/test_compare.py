@@ -14,6 +14,7 @@ from headlight.model.records import FloatArray, Translation
 from headlight.viz.service.examples import EXAMPLES
 from tests.browser.acting import open_tab, state, wait_until_idle
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 TAB = ".headlight-beside"
 NEAR = 1e-3  # tolerance of sums of weights with four decimals
@@ -97,7 +98,7 @@ def test_reverse_model_is_shown_on_same_axes(visit: Visit, example: Translation)
     one, other, _ = maps(page)
     np.testing.assert_allclose(one, other, atol=1.1e-4)  # the last decimal may be rounded
     assert page.inner_text(f"{TAB} .shares").startswith("1.000 shared attention per row")
-    page.wait_for_function("location.hash.includes('beside_beam=1') && location.hash.includes('beside=de-en')")
+    wait_for_function(page, "location.hash.includes('beside_beam=1') && location.hash.includes('beside=de-en')")
     page.click(f"{TAB} [data-mode=back]")
     wait_until_idle(page)
     assert page.locator(f"{TAB} .kinds").is_hidden()

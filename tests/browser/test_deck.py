@@ -16,6 +16,7 @@ from headlight.viz.service.examples import EXAMPLES
 from tests.browser.acting import open_tab, state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 EN, ZH = phrases("en"), phrases("zh")
 NOTE = "Which word does <b>gestern</b> attend to?"
@@ -104,7 +105,7 @@ def test_views_are_saved_reordered_and_presented(visit: Visit, tmp_path: Path) -
     page.keyboard.press("PageDown")
     check_presented(page, 3, head)
     assert state(page, "beamer")
-    page.wait_for_function("headlight.tab === 'heads' && headlight.layer === 2 && headlight.head === 1")
+    wait_for_function(page, "headlight.tab === 'heads' && headlight.layer === 2 && headlight.head === 1")
     page.keyboard.press("Home")
     check_presented(page, 1, why)
     page.keyboard.press("End")
@@ -173,14 +174,14 @@ def test_presentation_shows_all_rows_or_note(visit: Visit, locale: str) -> None:
     page.click(".deck-button")
     page.locator(".deck-panel").get_by_role("button", name=table["deck_show"], exact=True).click()
     expect(page.locator(".beamer-bar h2")).to_have_text("short")
-    page.wait_for_function("document.querySelector('.explorer .rows .label').parentElement.childElementCount === 12")
+    wait_for_function(page, "document.querySelector('.explorer .rows .label').parentElement.childElementCount === 12")
     wait_until_idle(page)
     seen = page.evaluate(SEEN)
     assert seen["letters"] >= 18
     assert seen["bottom"] <= seen["bar"]
     expect(page.locator(".explorer .in-view")).to_be_hidden()
     page.keyboard.press("PageDown")
-    page.wait_for_function("document.querySelectorAll('.explorer .rows .label').length > 18")
+    wait_for_function(page, "document.querySelectorAll('.explorer .rows .label').length > 18")
     wait_until_idle(page)
     seen = page.evaluate(SEEN)
     assert seen["letters"] >= 18

@@ -20,6 +20,7 @@ from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
 from tests.browser.acting import translate, translation
 from tests.browser.conftest import PATIENCE, Watch
+from tests.browser.polling import wait_for_function
 
 BELOW = "/lessons/headlight"
 HOP_BY_HOP = {"content-length", "transfer-encoding", "connection"}
@@ -143,8 +144,8 @@ def test_link_is_copied_without_clipboard_api(watched: Page, port: int) -> None:
     watched.evaluate(
         "document.addEventListener('copy', () => { window.copied = String(document.activeElement.value); })"
     )
-    watched.wait_for_function("location.hash !== ''")  # the page updates its permalink shortly after it is drawn
+    wait_for_function(watched, "location.hash !== ''")  # the page updates its permalink shortly after it is drawn
     watched.click(".take-away button")
     watched.click("[role=menuitem] >> nth=0")
-    watched.wait_for_function("window.copied !== undefined")
+    wait_for_function(watched, "window.copied !== undefined")
     assert watched.evaluate("window.copied") == watched.url

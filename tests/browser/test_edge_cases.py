@@ -31,6 +31,7 @@ from tests.browser.acting import (
     wait_for_translation,
 )
 from tests.browser.conftest import PATIENCE, Answered, Visit, find_translate_widget, newcomer, saved_page, visiting
+from tests.browser.polling import wait_for_function
 from tests.browser.test_exporting import save
 
 FIRST = EXAMPLES[0].text
@@ -55,7 +56,7 @@ def follow(page: Page, hash_: str) -> None:
 
 def wait_for_permalink(page: Page) -> None:
     """Wait until the first translation has a permalink and thus a history entry."""
-    page.wait_for_function("location.hash.startsWith('#text=')")
+    wait_for_function(page, "location.hash.startsWith('#text=')")
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_missing_heads_are_never_compared(page: Page) -> None:
     follow(page, "#pinned=88.88&layer=1&head=1")
     expect(page.locator(".explorer .frame h3").first).to_contain_text(LAST)
     assert np.isfinite(plotly_values(page)).all()
-    page.wait_for_function("location.hash.includes('pinned=2.7')")
+    wait_for_function(page, "location.hash.includes('pinned=2.7')")
 
 
 def test_sentence_with_invalid_head_in_permalink_is_translated(page: Page, answered: Answered) -> None:
@@ -134,7 +135,7 @@ def test_sentence_with_invalid_head_in_permalink_is_translated(page: Page, answe
     assert title(page) == initial_head_title(page)
     first = state(page, "translation")["opening"]
     best = f"#text=Guten+Tag.&layer={first['layer']}&head={first['head']}"
-    page.wait_for_function("(best) => location.hash.startsWith(best)", arg=best)
+    wait_for_function(page, "(best) => location.hash.startsWith(best)", arg=best)
 
 
 @pytest.mark.journey
@@ -142,15 +143,15 @@ def test_back_returns_to_previous_tab(page: Page) -> None:
     expose_state(page)
     wait_for_permalink(page)
     open_tab(page, "whatif")
-    page.wait_for_function("location.hash.includes('tab=whatif')")
+    wait_for_function(page, "location.hash.includes('tab=whatif')")
     open_tab(page, "models")
-    page.wait_for_function("location.hash.includes('tab=models')")
+    wait_for_function(page, "location.hash.includes('tab=models')")
     page.go_back()
-    page.wait_for_function("headlight.tab === 'whatif'")
+    wait_for_function(page, "headlight.tab === 'whatif'")
     page.go_back()
-    page.wait_for_function("headlight.tab === 'heads'")
+    wait_for_function(page, "headlight.tab === 'heads'")
     page.go_forward()
-    page.wait_for_function("headlight.tab === 'whatif'")
+    wait_for_function(page, "headlight.tab === 'whatif'")
 
 
 @pytest.mark.journey
@@ -160,9 +161,9 @@ def test_back_and_forward_navigate_between_translations(page: Page) -> None:
     first = translation(page)
     second = translate(page, SENTENCE)
     page.click('.wall-grid button[data-layer="1"][data-head="4"]')
-    page.wait_for_function("location.hash.includes('layer=1&head=4')")
+    wait_for_function(page, "location.hash.includes('layer=1&head=4')")
     translate(page, OTHER)
-    page.wait_for_function("location.hash.includes('Guten')")
+    wait_for_function(page, "location.hash.includes('Guten')")
     page.go_back()
     wait_for_translation(page, SENTENCE)
     assert (translation(page), page.input_value("#sentence"), title(page)) == (second, SENTENCE, "Layer 2 · Head 5")
@@ -171,7 +172,7 @@ def test_back_and_forward_navigate_between_translations(page: Page) -> None:
     assert (translation(page), page.input_value("#sentence"), title(page)) == (first, FIRST, initial_head_title(page))
     page.go_forward()
     wait_for_translation(page, SENTENCE)
-    page.wait_for_function("location.hash.includes('Sofa') && location.hash.includes('layer=1&head=4')")
+    wait_for_function(page, "location.hash.includes('Sofa') && location.hash.includes('layer=1&head=4')")
     page.go_forward()
     wait_for_translation(page, OTHER)
 
@@ -181,10 +182,10 @@ def test_selection_changes_add_no_history_entries(page: Page) -> None:
     steps = page.evaluate("history.length")
     for head in (1, 2, 3):
         page.click(f'.wall-grid button[data-layer="1"][data-head="{head}"]')
-        page.wait_for_function(f"location.hash.includes('layer=1&head={head}')")
+        wait_for_function(page, f"location.hash.includes('layer=1&head={head}')")
     assert page.evaluate("history.length") == steps
     translate(page, OTHER)
-    page.wait_for_function("location.hash.includes('Guten')")
+    wait_for_function(page, "location.hash.includes('Guten')")
     assert page.evaluate("history.length") == steps + 1
 
 
@@ -192,7 +193,7 @@ def test_back_cancels_running_translation(page: Page, silent: Event) -> None:
     expose_state(page)
     wait_for_permalink(page)
     translate(page, OTHER)
-    page.wait_for_function("location.hash.includes('Guten')")
+    wait_for_function(page, "location.hash.includes('Guten')")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
     expect(page.locator(".translate .go")).to_have_text("Stop")
@@ -209,12 +210,12 @@ def test_link_to_displayed_state_cancels_running_request(page: Page, silent: Eve
     visible_text = translate(page, OTHER)
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
-    page.wait_for_function("headlight.busy")
+    wait_for_function(page, "headlight.busy")
     follow(page, "#text=Guten+Tag.&layer=0&head=1")
     wait_for_translation(page, OTHER)
     expect(page.locator(".explorer .turn h2").first).to_have_text("Layer 1 · Head 2")
     silent.set()
-    page.wait_for_function("location.hash === '#text=Guten+Tag.&layer=0&head=1'")
+    wait_for_function(page, "location.hash === '#text=Guten+Tag.&layer=0&head=1'")
     assert (translation(page), page.input_value("#sentence")) == (visible_text, OTHER)
 
 
@@ -225,7 +226,7 @@ def test_missing_model_is_reported(visit: Visit, answered: Answered, hash_: str)
     expect(page.locator(".translate")).to_contain_text('no model "nothing" here')
     wait_for_translation(page, text)
     assert translation(page) == answered(text).text
-    page.wait_for_function("!location.hash.includes('nothing')")
+    wait_for_function(page, "!location.hash.includes('nothing')")
 
 
 def test_token_ids_of_other_model_are_rejected_and_rest_is_shown(page: Page, answered: Answered) -> None:
@@ -234,7 +235,7 @@ def test_token_ids_of_other_model_are_rejected_and_rest_is_shown(page: Page, ans
     wait_for_translation(page, OTHER)
     assert translation(page) == answered(OTHER).text
     assert title(page) == "Layer 1 · Head 2"
-    page.wait_for_function("location.hash.startsWith('#text=Guten+Tag.&layer=0&head=1')")
+    wait_for_function(page, "location.hash.startsWith('#text=Guten+Tag.&layer=0&head=1')")
 
 
 # ---------------------------------------------------------------- a server that says nothing
@@ -332,7 +333,7 @@ def assert_server_error(page: Page, silent: Event, answered: Answered, says: str
     expect(page.locator("[data-testid=toast-body]")).to_be_hidden()
     choose_panel(page, "models")
     expect(page.locator("#panel-models .error")).to_have_text(says)
-    page.wait_for_function("location.hash.includes('Sofa')")
+    wait_for_function(page, "location.hash.includes('Sofa')")
     silent.set()
     page.unroute(ASKING)
     context.set_offline(False)  # the page reconnects and sends the request again
@@ -421,7 +422,7 @@ def test_empty_review_is_an_error_during_another_request(page: Page) -> None:
     with page.expect_response(judging):
         for route in pending_routes:
             route.continue_()
-    page.wait_for_function("!document.querySelector('.headlight-sentiment').hasAttribute('aria-busy')")
+    wait_for_function(page, "!document.querySelector('.headlight-sentiment').hasAttribute('aria-busy')")
     expect(error).to_contain_text("There is no text yet")
     assert page.locator(".headlight-sentiment .verdict b").count() == 0
 
@@ -460,13 +461,13 @@ def test_saved_page_restores_state_and_supported_permalink(page: Page, folder: P
     with saved_page(browser, path, ".explorer .lines .label.chosen") as saved:
         assert title(saved) == "Layer 3 · Head 2"
         saved.keyboard.press("ArrowRight")
-        saved.wait_for_function("location.hash === '#view=lines&layer=2&head=2&row=1'")
+        wait_for_function(saved, "location.hash === '#view=lines&layer=2&head=2&row=1'")
         saved.reload()
         saved.wait_for_selector(".explorer .lines")
         assert title(saved) == "Layer 3 · Head 3"
         saved.goto(f"{path.as_uri()}#tab=why&layer=1&head=0")
         saved.reload()  # it has only the Heads tab
-        saved.wait_for_function("document.querySelector('.explorer .turn h2').textContent === 'Layer 2 · Head 1'")
+        wait_for_function(saved, "document.querySelector('.explorer .turn h2').textContent === 'Layer 2 · Head 1'")
 
 
 def test_initial_head_is_described_as_aligning(page: Page) -> None:

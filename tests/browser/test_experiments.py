@@ -14,6 +14,7 @@ from headlight.viz.lessons.lesson import Lesson
 from tests.browser.acting import state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 from tests.browser.test_learn import visit_at, wait_for_step
 
 WITH_EXPERIMENTS = [lesson for lesson in LESSONS if any(step.experiment for step in lesson.steps)]
@@ -72,7 +73,7 @@ def test_control_values_are_restored_from_permalink(visit: Visit) -> None:
     expect(seed).to_have_text("Draw anew (seed 1)")
     wait_until_idle(page)
     assert state(page, "lesson") == "heads.split.0.set-heads-2.set-matrices-random.set-seed-1"
-    page.wait_for_function("decodeURIComponent(location.hash).includes('set-seed-1')")
+    wait_for_function(page, "decodeURIComponent(location.hash).includes('set-seed-1')")
     table_text = page.locator(".lesson-table").inner_text()
     again = visit_at(visit, page.evaluate("location.hash"))
     wait_for_step(again, "split")
@@ -123,7 +124,7 @@ def test_many_long_options_use_single_line_menu(visit: Visit) -> None:
     menu = page.locator("select[data-control=mistake]")
     assert menu.evaluate("(menu) => menu.getBoundingClientRect().height") <= 48
     menu.select_option("softmax")
-    page.wait_for_function("location.hash.includes('set-mistake-softmax')")
+    wait_for_function(page, "location.hash.includes('set-mistake-softmax')")
     expect(page.locator(".lesson > .walk .words")).to_contain_text(
         phrases("en")["lesson_mistakes_trained_words_softmax"][:20]
     )
@@ -158,7 +159,7 @@ def test_failed_experiment_shows_error_and_can_be_retried(visit: Visit) -> None:
     expect(page.locator(".lesson h2")).to_have_text(phrases("en")["lesson_positions_word_title"])
     for part in (".words", ".lesson-ask .option >> nth=0", ".lesson-source"):
         expect(page.locator(f".lesson {part}")).to_be_hidden()
-    page.wait_for_function("document.querySelector('.lesson-ask').inert")
+    wait_for_function(page, "document.querySelector('.lesson-ask').inert")
     page.wait_for_selector("[data-asks]")  # it is requested
     for route in pending_routes:
         route.continue_()

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, Route
 
 from tests.browser.acting import wait_for_translation
 from tests.browser.conftest import PATIENCE, Visit, newcomer
+from tests.browser.polling import wait_for_function
 
 MOST = 42  # requests, including 35 of Gradio
 LONG = " ".join(["Der alte Mann wohnt hier."] * 8)
@@ -33,7 +34,7 @@ def without_plotly(
         page.route("**/plotly.js", lambda route: pending_routes.append(route))  # Playwright accepts only functions
         page.goto(f"{address}{hash_}", wait_until="commit")  # the `load` event waits for Plotly
         page.wait_for_selector(QUICK)
-        page.wait_for_function("() => document.querySelector('.explorer .plot > canvas').width > 0")
+        wait_for_function(page, "() => document.querySelector('.explorer .plot > canvas').width > 0")
         yield page, pending_routes
 
 

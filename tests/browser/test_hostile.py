@@ -18,6 +18,7 @@ from headlight.viz.figure_phrases import phrases
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import open_tab, translate, wait_for_translation, wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit, saved_page
+from tests.browser.polling import wait_for_function
 from tests.browser.test_exporting import save
 from tests.viz.api.test_nasty_inputs import INPUTS, build_text, may_be_refused, may_be_translated
 
@@ -136,7 +137,7 @@ def test_markup_in_own_translation_stays_text_in_exports(visit: Visit, folder: P
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=target]", MARKUP)
     page.press("[data-field=target]", "Enter")
-    page.wait_for_function("(text) => !headlight.busy && headlight.translation.request.target === text", arg=MARKUP)
+    wait_for_function(page, "(text) => !headlight.busy && headlight.translation.request.target === text", arg=MARKUP)
     assert plain(page.locator(".translate .out").inner_text()) == plain(clean_text(MARKUP))
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     page.check("[data-field=words]")

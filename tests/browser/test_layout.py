@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.acting import expose_state, open_tab, resize, title, translate, wait_until_idle
 from tests.browser.conftest import Visit, visiting
+from tests.browser.polling import wait_for_function
 
 LONG = (
     "Die Wissenschaftlerin, die seit vielen Jahren an der Universität in Leipzig arbeitet, kam gestern Abend nach "
@@ -147,7 +148,7 @@ def test_long_lines_view_scrolls_below_slider(visit: Visit) -> None:
     translate(page, LONG)
     page.click("[data-view=lines]")
     # For one frame, the page keeps the height of the last layout.
-    page.wait_for_function("() => document.documentElement.scrollHeight < 3 * 900")
+    wait_for_function(page, "() => document.documentElement.scrollHeight < 3 * 900")
     lines = page.locator("#panel-heads .lines.scrolls")
     assert lines.evaluate("(it) => it.scrollHeight > it.clientHeight + 400")
     assert box(page.locator("#panel-heads .legend input"))["bottom"] <= box(lines)["y"]

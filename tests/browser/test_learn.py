@@ -24,13 +24,14 @@ from tests.browser.acting import (
 )
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 WALK = LESSONS[0]
 
 
 def wait_for_step(page: Page, step: str) -> None:
     """Wait until the step is drawn with all its numbers."""
-    page.wait_for_function("(step) => document.querySelector('.lesson')?.dataset.step === step", arg=step)
+    wait_for_function(page, "(step) => document.querySelector('.lesson')?.dataset.step === step", arg=step)
     wait_until_idle(page)
 
 
@@ -90,7 +91,7 @@ def test_walkthrough_works_by_keyboard_and_permalink_restores_it(visit: Visit) -
 
     # The permalink restores step, part, word and head.
     look = state(page, "lesson")
-    page.wait_for_function("(look) => decodeURIComponent(location.hash).includes(look)", arg=look)
+    wait_for_function(page, "(look) => decodeURIComponent(location.hash).includes(look)", arg=look)
     link = page.evaluate("location.hash")
     table_text = page.locator(".lesson-table").inner_text()
     again = visit_at(visit, link)
@@ -130,7 +131,7 @@ def test_first_guess_counts_and_is_stored(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click(".lesson .crumb .link")
     expect(page.locator(".lesson-list .top-line")).to_contain_text("0 of 1 guesses right")
-    page.wait_for_function("!location.hash.includes('walk')")
+    wait_for_function(page, "!location.hash.includes('walk')")
     wait_until_idle(page)
     page.reload()
     expect(page.locator(".lesson-row[data-lesson=walk] .mark.begun")).to_be_visible()

@@ -17,6 +17,7 @@ from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import expose_state, state, translation, wait_for_translation
 from tests.browser.conftest import PATIENCE, Answered, Visit
+from tests.browser.polling import wait_for_function
 
 SENTENCE = "Der alte Mann liest heute eine Zeitung."
 LONGER = "Der Mann, der gestern im Garten war, liest heute eine Zeitung und trinkt mit seiner Frau einen Kaffee."
@@ -102,7 +103,7 @@ def test_live_translates_while_typing_and_enter_submits_full_request(
     assert live_requests.texts[0] == (SENTENCE, 1)
     assert page.locator(".explorer .columns .label").count() == len(state(page, "translation")["source"])
     page.press("#sentence", "Enter")
-    page.wait_for_function("headlight.translation.request.options.beam_size === 4 && !headlight.busy")
+    wait_for_function(page, "headlight.translation.request.options.beam_size === 4 && !headlight.busy")
     assert translation(page) == answered(SENTENCE).text
     assert set(live_requests.texts[1:]) == {(SENTENCE, 4)}
 
@@ -116,10 +117,10 @@ def test_full_answer_follows_typing_pause_without_layout_shift(
     write(page, SENTENCE)
     wait_for_translation(page, SENTENCE)
     page.evaluate("shifts.length = 0")
-    page.wait_for_function("headlight.translation.request.options.beam_size === 4")
+    wait_for_function(page, "headlight.translation.request.options.beam_size === 4")
     assert translation(page) == answered(SENTENCE).text
     assert live_requests.texts == [(SENTENCE, 1), (SENTENCE, 4)]
-    page.wait_for_function("!location.hash.includes('beam_size') && location.hash.includes('text=')")
+    wait_for_function(page, "!location.hash.includes('beam_size') && location.hash.includes('text=')")
     page.wait_for_timeout(2000)  # it is requested once
     assert len(live_requests.texts) == 2
     assert sum(value for value, _ in page.evaluate("shifts")) < 1e-5  # the arrow follows the verdict
@@ -178,7 +179,7 @@ def test_caret_click_pins_word_until_next_keystroke(visit: Visit) -> None:
     assert state(page, "column") is not None
     page.keyboard.press("End")
     page.keyboard.press("Backspace")
-    page.wait_for_function("headlight.translation.request.text.endsWith('Tisch')")
+    wait_for_function(page, "headlight.translation.request.text.endsWith('Tisch')")
     assert (state(page, "row"), state(page, "column")) == pinned
 
 
@@ -203,7 +204,7 @@ def test_pins_survive_live_updates(visit: Visit) -> None:
     write(page, "Der Hund schläft.")
     wait_for_translation(page, "Der Hund schläft.")
     page.locator("#sentence").blur()
-    page.wait_for_function("!headlight.still")  # else the map may move during a slow click
+    wait_for_function(page, "!headlight.still")  # else the map may move during a slow click
     page.locator(".explorer .columns .label", has_text="Hund").click()
     first = state(page, "column")
     assert "Hund" in state(page, "translation")["source"][first]["label"]
@@ -234,7 +235,7 @@ def test_partial_sentence_shows_no_error(visit: Visit, live_requests: LiveReques
 def test_ime_composition_is_translated_after_commit(visit: Visit, live_requests: LiveRequests) -> None:
     page = visit("#model=zh-en", live=True)
     expose_state(page)
-    page.wait_for_function("() => headlight.translation.model.name === 'zh-en' && !headlight.busy")
+    wait_for_function(page, "() => headlight.translation.model.name === 'zh-en' && !headlight.busy")
     page.click("#sentence")
     page.keyboard.press("Control+A")
     network = page.context.new_cdp_session(page)
@@ -369,8 +370,8 @@ def test_typing_adds_one_history_entry(visit: Visit) -> None:
     for text in ("Das Haus", "Das Haus ist", "Das Haus ist alt."):
         write(page, text)
         wait_for_translation(page, text)
-        page.wait_for_function(
-            "(text) => location.hash.includes(new URLSearchParams({ text }).toString() + '&')", arg=text
+        wait_for_function(
+            page, "(text) => location.hash.includes(new URLSearchParams({ text }).toString() + '&')", arg=text
         )
     assert page.evaluate("history.length") == before + 1
     page.go_back()

@@ -30,6 +30,7 @@ from tests.browser.acting import (
 )
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Answered, Visit, visiting
+from tests.browser.polling import wait_for_function
 from tests.browser.test_deployment import free_port
 from tests.hub_server import Hub, Repository, local_hub
 from tests.model.families import folders
@@ -157,8 +158,8 @@ def choose_by_id(page: Page, name: str) -> None:
 def wait_until_downloaded(page: Page, name: str) -> None:
     """Wait until the model is downloaded and has translated the sentence."""
     expose_state(page)
-    page.wait_for_function(
-        "(name) => !window.headlight.busy && window.headlight.translation.request.model === name", arg=name
+    wait_for_function(
+        page, "(name) => !window.headlight.busy && window.headlight.translation.request.model === name", arg=name
     )
     expect(page.locator(".offer")).to_be_hidden()
 
@@ -387,7 +388,7 @@ def test_offered_model_downloads_with_progress_and_translates(page: Page, place:
     assert_shows(page, expected)
     expect(page.locator(".wall-grid button[data-layer='2'][data-head='6']")).to_be_visible()
     expect(page.locator(".models-picker .opens")).to_have_text("OPUS-MT")
-    page.wait_for_function("location.hash.includes('model=Helsinki-NLP%2Fopus-mt-fr-en')")
+    wait_for_function(page, "location.hash.includes('model=Helsinki-NLP%2Fopus-mt-fr-en')")
     assert "beam_size" not in page.evaluate("location.hash")  # the default of this model
     page.click(".models-picker .opens")
     expect(option(page, PROGRESS).locator(".mark")).to_have_text("")
@@ -445,7 +446,7 @@ def test_model_selected_during_download_is_kept(page: Page, hub: Hub) -> None:
     assert hub.paused.wait(60)
     choose(page, "toy")
     expose_state(page)
-    page.wait_for_function("!window.headlight.busy && window.headlight.translation.request.model === 'toy'")
+    wait_for_function(page, "!window.headlight.busy && window.headlight.translation.request.model === 'toy'")
     hub.resumed.set()
     expect(page.locator(".offer")).to_contain_text(f"{LATER} is installed now.")
     expect(page.locator(".models-picker .opens")).to_have_text("toy")
@@ -464,7 +465,7 @@ def test_permalink_with_missing_model_offers_download(visit: Visit, place: Place
     wait_until_downloaded(page, LINKED)
     assert_shows(page, Translator.load(place.one, device="cpu").translate(HELLO, beam_size=2))
     expect(page.locator(".explorer .turn h2")).to_have_text("Layer 2 · Head 4")
-    page.wait_for_function("location.hash.includes('beam_size=2')")
+    wait_for_function(page, "location.hash.includes('beam_size=2')")
 
 
 def test_downloaded_model_has_card(page: Page) -> None:
@@ -576,7 +577,7 @@ def test_multilingual_model_has_language_menu(visit: Visit, place: Place) -> Non
         expect(button).to_have_text(name)
         wait_until_downloaded(page, MANY)
         assert_shows(page, alone.translate(FIRST, target_language=code))
-        page.wait_for_function("(code) => location.hash.includes(`target_language=${code}`)", arg=code)
+        wait_for_function(page, "(code) => location.hash.includes(`target_language=${code}`)", arg=code)
     linked = visit(page.evaluate("location.hash"))
     wait_for_translation(linked, FIRST)
     wait_until_downloaded(linked, MANY)
@@ -584,7 +585,7 @@ def test_multilingual_model_has_language_menu(visit: Visit, place: Place) -> Non
     expect(linked.locator(".translate .of-target .opens")).to_have_text("German")
     button.click()
     page.locator(".language-side [role=option]", has_text="French").click()
-    page.wait_for_function("!location.hash.includes('target_language')")
+    wait_for_function(page, "!location.hash.includes('target_language')")
     choose(page, "de-en")  # disabled
     wait_until_downloaded(page, "de-en")
     expect(button).to_be_hidden()

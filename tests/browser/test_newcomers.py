@@ -12,6 +12,7 @@ from headlight import Translator
 from headlight.viz.settings import MODELS
 from tests.browser.acting import open_tab, state, title, translate, translation, wait_for_translation
 from tests.browser.conftest import Answered, Visit
+from tests.browser.polling import wait_for_function
 
 ENGLISH = "The dog is sleeping under the table now."
 GERMAN = "Der Hund schläft unter dem Tisch."
@@ -29,7 +30,7 @@ def test_wrong_source_language_offers_other_direction(page: Page) -> None:
     says = page.locator(".looks-like")
     expect(says).to_contain_text("This looks like English. Translate English → German?")
     says.get_by_role("button", name="German").click()
-    page.wait_for_function("window.headlight.translation.model.name === 'en-de' && !window.headlight.busy")
+    wait_for_function(page, "window.headlight.translation.model.name === 'en-de' && !window.headlight.busy")
     assert page.input_value("#sentence") == ENGLISH
     assert "Hund" in translation(page)
     expect(says).to_have_text("")

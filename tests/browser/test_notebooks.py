@@ -24,6 +24,7 @@ import headlight
 from headlight.viz.notebook.iframe import widget_module
 from headlight.viz.notebook.view import View
 from tests.browser.conftest import PATIENCE, Watch, newcomer
+from tests.browser.polling import wait_for_function
 from tests.model.recordings.test_reading import softmax
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +40,7 @@ QUIET = [
 CODE = """
 import numpy as np, headlight
 from tests.model.recordings.test_reading import softmax
+from tests.browser.polling import wait_for_function
 weights = softmax((2, 3, 7, 7), mask=np.tri(7))
 view = headlight.show(weights, tokens="the cat sat on a red mat".split(), row=3)
 view
@@ -281,7 +283,7 @@ def test_cross_origin_frames_use_requested_theme(browser: Browser) -> None:
             output = page.frames[1]
             output.evaluate("() => (document.body.dataset.vscodeThemeKind = 'vscode-light')")
             expect(frame.locator("body")).not_to_have_class("dark")
-            output.wait_for_function(TALL)
+            wait_for_function(output, TALL)
             frame.locator(".thumb[data-layer='1'][data-head='2']").click()
             np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[1, 2]))
         # The widget's model receives the selection and updates the view.
@@ -337,7 +339,7 @@ def test_notebook_html_is_self_contained(browser: Browser, tmp_path: Path) -> No
         expect(frame.locator("body")).to_have_class("dark")
         expect(page.locator(".headlight-still")).to_have_count(0)
         np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[0, 0]))
-        page.wait_for_function(TALL)
+        wait_for_function(page, TALL)
         page.goto((tmp_path / "b.html").as_uri())
         expect(page.locator("h3.numeric")).to_have_text("Layer 2 · Head 2")
         page.goto((tmp_path / "c.html").as_uri())

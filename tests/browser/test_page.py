@@ -24,6 +24,7 @@ from tests.browser.acting import (
     wait_for_translation,
 )
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 NEAR = 1.01 / 20_000  # weights are sent with about four decimals
 
@@ -42,7 +43,7 @@ def test_permalink_restores_all_state(visit: Visit) -> None:
     if state(page, "row") != 1:  # a click on the selected row deselects it
         page.click(".explorer .rows .label >> nth=1")
     page.select_option("[data-field=scale]", "log")
-    page.wait_for_function("location.hash.includes('scale=log') && location.hash.includes('row=1')")
+    wait_for_function(page, "location.hash.includes('scale=log') && location.hash.includes('row=1')")
     hash_ = page.evaluate("location.hash")
     link_values = {"text": "Wo wohnt deine Schwester?", "kind": "encoder", "layer": "3", "head": "5", "row": "1"}
     assert dict(parse_qsl(hash_.removeprefix("#"))) == link_values | {
@@ -63,7 +64,7 @@ def test_permalink_contains_forced_prefix(visit: Visit) -> None:
     open_alternatives(page.locator(".translate .word").nth(3))
     page.locator(".translate .alternatives button:enabled").first.click()
     expect(page.locator(".translate .word.forced")).to_have_count(1)
-    page.wait_for_function("location.hash.includes('prefix_ids=')")
+    wait_for_function(page, "location.hash.includes('prefix_ids=')")
     other = visit(page.evaluate("location.hash"))
     expect(other.locator(".translate .word.forced")).to_have_count(1)
     assert translation(other) == translation(page)
@@ -107,8 +108,8 @@ def test_theme_follows_system_and_can_be_switched(visit: Visit) -> None:
     scale = "document.querySelector('.explorer .plot').data.at(-1).colorscale[0][1]"
     dark, first = page.evaluate(ground), page.evaluate(scale)
     page.get_by_role("button", name="Switch between light and dark").click()
-    page.wait_for_function(f"{ground} !== '{dark}'")
-    page.wait_for_function(f"{scale} !== '{first}'")
+    wait_for_function(page, f"{ground} !== '{dark}'")
+    wait_for_function(page, f"{scale} !== '{first}'")
 
 
 @pytest.mark.journey

@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 
 from tests.browser.acting import expose_state, state, wait_for_translation
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 TOY = {"text": "ich mochte ein bier", "model": "toy"}
 BEER = "#text=ich+mochte+ein+bier&model=toy"
@@ -114,7 +115,8 @@ def test_stored_permalinks_roundtrip(open_page: Page) -> None:
         }
         open_page.evaluate(GO, address)
         wait_for_translation(open_page, request_values["text"])
-        open_page.wait_for_function(
+        wait_for_function(
+            open_page,
             "(asked) => Object.entries(asked).every(([name, value]) =>"
             " JSON.stringify(headlight.translation.requestValues()[name]) === JSON.stringify(value))",
             arg=request_values,
@@ -123,5 +125,5 @@ def test_stored_permalinks_roundtrip(open_page: Page) -> None:
         assert page_state == USUAL | view_values, address
         # The hash is preserved; later changes format the parsed values.
         open_page.evaluate("() => { location.hash += '&unknown=1'; }")
-        open_page.wait_for_function("!location.hash.includes('unknown')")
+        wait_for_function(open_page, "!location.hash.includes('unknown')")
         assert dict(parse_qsl(open_page.evaluate("location.hash")[1:])) == dict(parse_qsl(address[1:]))

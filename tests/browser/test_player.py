@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from headlight.model.records import Translation
 from tests.browser.acting import expose_state, state, translate, translation
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 COUNT = 5  # number of target tokens at which a test stops
 
@@ -19,7 +20,7 @@ COUNT = 5  # number of target tokens at which a test stops
 def scrub(page: Page, count: int) -> None:
     expose_state(page)
     page.locator(".player input").fill(str(count))
-    page.wait_for_function("(count) => headlight.written === count", arg=count)
+    wait_for_function(page, "(count) => headlight.written === count", arg=count)
 
 
 def unwritten(page: Page, selector: str) -> int:
@@ -42,7 +43,7 @@ def test_player_shows_written_tokens_and_highlights_row(page: Page, example: Tra
     assert visible.inner_text() == example.target_tokens[COUNT - 1].text.strip()
     box = page.locator(".translate .out .text").bounding_box()
     page.keyboard.press("Escape")
-    page.wait_for_function("headlight.written === null")
+    wait_for_function(page, "headlight.written === null")
     assert page.locator(".unwritten").count() == 0
     expect(page.locator(".explorer .cover")).to_be_hidden()
     assert page.locator(".translate .out .text").bounding_box() == box  # hidden words keep their space
@@ -67,7 +68,7 @@ def test_player_rows_match_in_lines_and_numbers(page: Page) -> None:
     page.click("[data-view=lines]")
     some = page.locator(".explorer .lines path").count()
     page.keyboard.press("Escape")
-    page.wait_for_function("(some) => document.querySelectorAll('.explorer .lines path').length > some", arg=some)
+    wait_for_function(page, "(some) => document.querySelectorAll('.explorer .lines path').length > some", arg=some)
 
 
 def test_player_shows_alternatives_and_beam(page: Page, example: Translation) -> None:
@@ -96,7 +97,7 @@ def test_space_toggles_playback_and_end_shows_all(page: Page, example: Translati
     play = page.locator(".player button")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Space")
-    page.wait_for_function("headlight.written >= 2")  # a slow machine may see only a later word
+    wait_for_function(page, "headlight.written >= 2")  # a slow machine may see only a later word
     expect(play).to_have_attribute("aria-label", "Pause")
     page.keyboard.press("Space")
     expect(play).to_have_attribute("aria-label", "Play")
@@ -105,7 +106,7 @@ def test_space_toggles_playback_and_end_shows_all(page: Page, example: Translati
     assert state(page, "written") == stands
     page.locator(".writing select").select_option("4")
     play.click()
-    page.wait_for_function("headlight.written === null")
+    wait_for_function(page, "headlight.written === null")
     expect(play).to_have_attribute("aria-label", "Play")
     count = len(example.target_tokens)
     assert state(page, "row") == count - 1
@@ -140,7 +141,7 @@ def test_arrow_keys_scrub_focused_slider(page: Page) -> None:
 
 def test_permalink_restores_player_position(page: Page, visit: Visit) -> None:
     scrub(page, COUNT)
-    page.wait_for_function("(count) => location.hash.includes(`written=${count}`)", arg=COUNT)
+    wait_for_function(page, "(count) => location.hash.includes(`written=${count}`)", arg=COUNT)
     other = visit(page.evaluate("location.hash"))
     expose_state(other)
     assert (state(other, "written"), state(other, "row")) == (COUNT, COUNT - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from headlight.model.measures.statistics import measure
 from headlight.model.records import Translation
 from tests.browser.acting import state, wait_until_idle
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 TAB = ".headlight-explorer"
 
@@ -40,7 +42,7 @@ def test_chips_measures_and_table_select_heads(visit: Visit, example: Translatio
     assert page.locator(f"{TAB} .has-role").count() == 0
     # The wall shows a measure: a number on each head, stored in the permalink.
     page.locator(f"{TAB} .colouring select").select_option("peak")
-    page.wait_for_function("location.hash.includes('measure=peak')")
+    wait_for_function(page, "location.hash.includes('measure=peak')")
     tile = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="2"]')
     expected = measure(example, "cross", "peak")
     assert float("0" + (tile.get_attribute("data-value") or "")) == np.float64(f"{expected[0, 2]:.2f}")
@@ -87,12 +89,24 @@ def test_links_rank_heads_and_head_is_explained(visit: Visit) -> None:
     finder.locator("tbody button").last.click()
     assert re.fullmatch(r"L\d+·H\d+", finder.locator("tr.chosen th").first.inner_text())
     page.click(f"{TAB} .explain summary")
-    expect(page.locator(f"{TAB} .explained")).to_contain_text("In this sentence")
-    wait_until_idle(page)  # the server's corpus measurement arrives later
+    expect(page.locator(f"{TAB} .explained").first).to_contain_text("In this sentence")
+    wait_until_idle(page)  # what the server knows of it over a corpus comes later
     examples = page.locator(f"{TAB} .examples button")
     if examples.count():  # the model has been measured over a corpus
         before = chosen(page)
         text = examples.first.inner_text()
         examples.first.click()
-        page.wait_for_function("(text) => !headlight.busy && headlight.translation.request.text === text", arg=text)
+        wait_for_function(page, "(text) => !headlight.busy && headlight.translation.request.text === text", arg=text)
         assert chosen(page) == before
+
+
+def test_address_of_a_head_opens_its_explanation(visit: Visit) -> None:
+    page = visit("#" + urlencode({"kind": "cross", "layer": 0, "head": 3, "explain": 1}), height=2200)
+    about = page.locator(f"{TAB} .explain .explained")
+    expect(about.last).to_contain_text("its alignment error rate is 0.05 (0.04 to 0.07)", timeout=60_000)
+    expect(about.last).to_contain_text("Layer 1 · Head 4")
+    page.click('.wall-grid button[data-layer="1"][data-head="2"]')
+    expect(about.last).to_contain_text("Layer 2 · Head 3")
+    assert "explain=1" in page.evaluate("location.hash")
+    page.click(f"{TAB} .explain summary")
+    wait_for_function(page, "!location.hash.includes('explain')")

@@ -29,6 +29,7 @@ from tests.browser.acting import (
 )
 from tests.browser.axe import barriers
 from tests.browser.conftest import Answered, Visit, visiting
+from tests.browser.polling import wait_for_function
 from tests.chosen import CHOSEN, SENTENCE
 
 NEAR = 1.01 / 20_000  # weights are sent with about four decimals
@@ -120,7 +121,8 @@ def test_arrow_keys_navigate_tree_and_dropped_hypotheses_open(
     page.keyboard.press("Enter")
     ids = tree.path(dropped)
     expose_state(page)
-    page.wait_for_function(
+    wait_for_function(
+        page,
         "(ids) => !headlight.busy && headlight.translation.target.map((token) => token.id).join() === ids",
         arg=",".join(map(str, ids)),
     )
@@ -132,7 +134,7 @@ def test_arrow_keys_navigate_tree_and_dropped_hypotheses_open(
     open_tab(page, "decoding")  # the previous search is still shown
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(len(finished))
     page.locator(".headlight-decoding .finished .link").first.click()
-    page.wait_for_function("(text) => !headlight.busy && headlight.translation.text === text", arg=example.text)
+    wait_for_function(page, "(text) => !headlight.busy && headlight.translation.text === text", arg=example.text)
 
 
 def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) -> None:
@@ -154,7 +156,7 @@ def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) ->
     page.click("[aria-controls=options]")
     page.fill("#options [data-field=back_weight]", "0")
     page.press("#options [data-field=back_weight]", "Enter")
-    page.wait_for_function("(word) => !headlight.busy && !headlight.translation.text.includes(word)", arg=CHOSEN)
+    wait_for_function(page, "(word) => !headlight.busy && !headlight.translation.text.includes(word)", arg=CHOSEN)
     open_tab(page, "decoding")
     expect(first).not_to_contain_text(CHOSEN)
     expect(verdicts).to_have_count(0)
@@ -273,7 +275,7 @@ def test_search_playback_highlights_token_in_tree_and_bars(page: Page, example: 
     expect(stepper).to_contain_text(f"4 / {len(steps(example.tree))}")
     expect(page.locator(f"{NODE}.chosen")).to_have_attribute("data-node", str(path[3]))
     stepper.get_by_role("button", name="Play the search").click()
-    page.wait_for_function("(slider) => slider.valueAsNumber >= 6", arg=slider.element_handle())
+    wait_for_function(page, "(slider) => slider.valueAsNumber >= 6", arg=slider.element_handle())
     stepper.locator(".round").nth(2).click()  # the player has stopped
     expect(stepper.get_by_role("button", name="Play the search")).to_be_visible()
     here = int(slider.input_value())
@@ -290,7 +292,7 @@ def test_search_playback_highlights_token_in_tree_and_bars(page: Page, example: 
     page.mouse.move(640, 5)
     expect(row.nth(1)).to_have_class("lit")
     opacity = "document.querySelector('.headlight-decoding .chart').data[0].marker.opacity"
-    page.wait_for_function(f"() => {opacity}.indexOf(1) === 1 && {opacity}.lastIndexOf(1) === 1")
+    wait_for_function(page, f"() => {opacity}.indexOf(1) === 1 && {opacity}.lastIndexOf(1) === 1")
     page.locator(".headlight-decoding details summary").click()
 
 

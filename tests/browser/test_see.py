@@ -27,6 +27,7 @@ from tests.browser.acting import (
     wait_until_idle,
 )
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 LISTED = 4
 STILL = (  # these elements do not move
@@ -294,7 +295,7 @@ def test_leaving_view_cancels_its_requests(page: Page) -> None:
         }"""
     )
     choose_panel(page, "why")
-    page.wait_for_function("() => held.length === 2")
+    wait_for_function(page, "() => held.length === 2")
     choose_panel(page, "heads")
     assert page.evaluate("window.aborted") >= 2
     page.evaluate("() => { const all = held; held = { push: (go) => go() }; for (const go of all) go(); }")

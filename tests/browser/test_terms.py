@@ -9,6 +9,7 @@ from headlight.viz.figure_phrases import phrases
 from tests.browser.acting import open_tab, switch_language, translate
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 CARD = ".term-card"
 TABS = ("heads", "whatif", "learn", "word", "why", "sentiment")
@@ -17,7 +18,8 @@ TABS = ("heads", "whatif", "learn", "word", "why", "sentiment")
 def explained_terms(page: Page, tab: str, language: str) -> list[str]:
     """Open a view in a language and return its explained terms."""
     forms = {term.removesuffix("_in"): text for term, text in phrases(language).items() if term.endswith("_in")}
-    terms_handle = page.wait_for_function(
+    terms_handle = wait_for_function(
+        page,
         """([tab, forms]) => {
           const terms = [...document.querySelectorAll(`#panel-${tab} .term`)].filter((term) => term.checkVisibility());
           const names = terms.map(({dataset}) => dataset.term);
@@ -66,7 +68,7 @@ def test_term_card_opens_by_hover_focus_and_key_and_closes_by_escape(page: Page)
     expect(card).to_contain_text(says)
     assert apart(term, card)
     card.hover()  # the pointer may move onto the card
-    page.wait_for_function("() => document.querySelector('.term-card').matches(':hover')")
+    wait_for_function(page, "() => document.querySelector('.term-card').matches(':hover')")
     expect(card).to_be_visible()
     page.mouse.move(640, 5)
     expect(card).to_be_hidden()

@@ -9,6 +9,7 @@ from headlight.viz.figure_phrases import phrases
 from tests.browser.acting import choose_panel, open_tab, state, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
+from tests.browser.polling import wait_for_function
 
 CARD, RING = ".tour-card", ".tour-ring"
 # An element within the ring of each step.
@@ -33,7 +34,7 @@ def assert_step(page: Page, step: str, language: str) -> None:
     """Check that the ring encloses the step's target and that the card is next to it, within the window."""
     expect(page.locator(CARD)).to_have_attribute("data-step", step)
     expect(page.locator(f"{CARD} h2")).to_have_text(phrases(language)[f"start_{step}_title"])
-    page.wait_for_function(FITS, arg=[RING, CARD, POINTED[step]])
+    wait_for_function(page, FITS, arg=[RING, CARD, POINTED[step]])
 
 
 def places(page: Page) -> list[float]:
@@ -131,7 +132,7 @@ def test_tour_steps_are_visible_on_chinese_phone(visit: Visit, motion: str, heig
         page.locator(f"{CARD} .go").tap()
     expect(page.locator(CARD)).to_be_hidden()
     if motion != "reduce":  # after the last step, the focus is visible
-        page.wait_for_function("document.activeElement.getBoundingClientRect().top >= 0")
+        wait_for_function(page, "document.activeElement.getBoundingClientRect().top >= 0")
     wait_until_scrolled(page)
     page.evaluate("scrollTo(0, 0)")
     assert places(page) == before

@@ -11,6 +11,7 @@ from headlight.viz.service.training_runs import MAX_RUN_SECONDS
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import state, wait_until_idle
 from tests.browser.conftest import PATIENCE, Visit
+from tests.browser.polling import wait_for_function
 
 OVER = ".train-side[data-phase=over]"
 # Milliseconds. A run has the lowest priority and waits for all other jobs.
@@ -69,7 +70,7 @@ def test_training_is_shown_live_and_snapshots_are_kept(visit: Visit) -> None:
     assert losses(page) == [middle]
     # Settings are stored in the permalink and start another run.
     page.locator("[data-control='positions']").uncheck()
-    page.wait_for_function("location.hash.includes('set-positions-0')")
+    wait_for_function(page, "location.hash.includes('set-positions-0')")
     expect(page.locator(".train-line .go")).to_have_text(phrases("zh")["lesson_train_start"])
     wait_until_idle(page)
 

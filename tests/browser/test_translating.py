@@ -24,6 +24,7 @@ from tests.browser.acting import (
     wait_for_translation,
 )
 from tests.browser.conftest import Visit, find_translate_widget, visiting
+from tests.browser.polling import wait_for_function
 
 USUAL = DecodingOptions(beam_size=4, no_repeat=4)
 SENTENCE = "Meine Schwester möchte morgen mit dem Zug nach Berlin fahren."
@@ -236,7 +237,7 @@ def test_fields_show_requested_values(page: Page) -> None:
     beam.fill("")
     beam.press("Enter")
     expect(beam).to_have_value("4")
-    page.wait_for_function("!headlight.busy && headlight.translation.request.options.beam_size === 4")
+    wait_for_function(page, "!headlight.busy && headlight.translation.request.options.beam_size === 4")
     assert page.get_attribute("[data-field=seed]", "max") == str(2**53 - 1)
 
 

@@ -18,6 +18,7 @@ from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import whatif as whatif_tab
 from tests.browser.acting import expose_state, hold_calls, open_tab, release_calls, state, traces, wait_until_idle
 from tests.browser.conftest import PATIENCE, Answered, Visit
+from tests.browser.polling import wait_for_function
 from tests.chosen import CHOSEN, SENTENCE
 
 TAB = ".headlight-whatif"
@@ -142,7 +143,7 @@ def test_undo_redo_reset_and_permalink(page: Page, visit: Visit) -> None:
     page.click(f"{TAB} .steps button:has-text('Redo')")
     wait_until_idle(page)
     assert len(chips(page)) == 2
-    page.wait_for_function("location.hash.includes('temperature')")  # also the second change
+    wait_for_function(page, "location.hash.includes('temperature')")  # also the second change
     hash_ = page.evaluate("location.hash")
     again = visit(hash_, height=1600)
     wait_for_result(again)
@@ -153,7 +154,7 @@ def test_undo_redo_reset_and_permalink(page: Page, visit: Visit) -> None:
     assert chips(page) == ["Cross layer 3: softer (temperature 4)"]
     page.click(f"{TAB} .steps button:has-text('Reset')")
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
-    page.wait_for_function("!location.hash.includes('interventions')")
+    wait_for_function(page, "!location.hash.includes('interventions')")
     page.click(f"{TAB} .steps button:has-text('Undo')")
     wait_for_result(page)
 
@@ -355,7 +356,7 @@ def test_word_interventions_are_dropped_with_sentence_and_head_ones_stay(page: P
     expose_state(page)
     page.fill("#sentence", "Guten Tag.")
     page.press("#sentence", "Enter")
-    page.wait_for_function("window.headlight.translation.request.text === 'Guten Tag.' && !window.headlight.busy")
+    wait_for_function(page, "window.headlight.translation.request.text === 'Guten Tag.' && !window.headlight.busy")
     wait_until_idle(page)
     assert chips(page) == ["Cross L1·H4: off"]
 

@@ -12,6 +12,10 @@ declare var headlightTables: {
 declare var headlightModules: Record<string, any>;
 /** The data of a saved page; undefined if the page has a server. */
 declare var headlightData: any;
+/** On a page without a server: the engine, the models and the widgets. */
+declare var headlightSite: any;
+/** In the service worker of such a page: its files. */
+declare var headlightFiles: { version: string; first: string[] };
 declare var Plotly: any;
 /** The return type of `setTimeout`. */
 type Timer = ReturnType<typeof setTimeout>;

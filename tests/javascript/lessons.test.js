@@ -36,9 +36,13 @@ globalThis.localStorage = /** @type {any} */ ({
 const { formula } = await import('../../viz/widgets/lessons/formula.js');
 const { parseLessonLink, formatLessonLink } = await import('../../viz/widgets/lessons/lesson-link.js');
 const { Answers } = await import('../../viz/widgets/lessons/answers.js');
-const { recordGuess, setLessonStatus, lessonStatus, score } = await import('../../viz/widgets/lessons/progress.js');
+const { answered, recordGuess, recordUnasked, setLessonStatus, lessonStatus, score } = await import(
+  '../../viz/widgets/lessons/progress.js'
+);
 const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
 const { TensorCache, elementwise, products, headSlice, softmax } = await import('../../viz/widgets/lessons/tensor-cache.js');
+const { columnNames, legendEnds, rowNames } = await import('../../viz/widgets/lessons/captions.js');
+const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
 const { formatNumber } = await import('../../viz/widgets/lessons/step-numbers.js');
 const { ExperimentCache } = await import('../../viz/widgets/lessons/experiment-cache.js');
 const { axis, formatTick } = await import('../../viz/widgets/lessons/line-plot.js');
@@ -54,6 +58,21 @@ test('formulas become MathML with numbers inserted', () => {
   assert.equal(formulaText('w_j^{2}'), '<msubsup><mi>w</mi><mi>j</mi><mn>2</mn></msubsup>');
   assert.equal(formulaText('\\sum_j'), '<munder><mo>∑</mo><mi>j</mi></munder>');
   assert.equal(formulaText('s = -\\infty'), '<mi>s</mi><mo>=</mo><mo>−</mo><mo>∞</mo>');
+});
+
+test('letters are not replaced by those of the mathematical alphabets', () => {
+  const letters = (node) => (node.name === 'mi' ? [node] : node.children.filter((child) => child.children).flatMap(letters));
+  const found = letters(formula('\\frac{x - \\mu}{\\sigma} + \\sin x'));
+  assert.deepEqual(
+    found.map((node) => [node.textContent, node.attributes.mathvariant]),
+    [
+      ['x', 'normal'],
+      ['μ', 'normal'],
+      ['σ', 'normal'],
+      ['sin', undefined],
+      ['x', 'normal'],
+    ],
+  );
 });
 
 test('an unknown number is a question mark, and one number can be several terms', () => {
@@ -104,15 +123,68 @@ test('an invalid address selects nothing', () => {
   assert.deepEqual(read, { lesson: 'walk', step: 'softmax', part: 0, chosen: {}, asks: false });
 });
 
-test('the first guess at a question counts, and a finished lesson stays finished', () => {
+test('the first guess at a question counts', () => {
   recordGuess('one', false);
   recordGuess('one', true);
   recordGuess('two', true);
   assert.deepEqual(score(), { right: 1, all: 2 });
-  setLessonStatus('walk', 'done');
-  setLessonStatus('walk', 'begun');
-  assert.equal(lessonStatus('walk'), 'done');
-  assert.equal(lessonStatus('other'), undefined);
+});
+
+test('a lesson is done when its questions are answered, not when its last step is open', () => {
+  const walk = {
+    name: 'walk',
+    steps: [
+      { name: 'tokens', ask: {} },
+      { name: 'embed', ask: null },
+      { name: 'mask', ask: {} },
+      { name: 'cross', ask: {} },
+    ],
+  };
+  assert.equal(lessonStatus(walk), undefined);
+  setLessonStatus('walk', 'done'); // what opening the last step stored
+  assert.equal(lessonStatus(walk), 'begun');
+  recordGuess('lesson_walk_tokens', true);
+  recordGuess('lesson_walk_mask', false);
+  assert.deepEqual(answered(walk), { answered: 2, all: 3, steps: 3 });
+  assert.equal(lessonStatus(walk), 'begun');
+  recordUnasked('lesson_walk_cross'); // its numbers were inconclusive
+  assert.equal(lessonStatus(walk), 'done');
+  const silent = { name: 'silent', steps: [{ name: 'only', ask: null }] };
+  assert.equal(lessonStatus(silent), undefined);
+  setLessonStatus('silent', 'done');
+  assert.equal(lessonStatus(silent), 'done');
+});
+
+/** A cross-attention scene of 20 source tokens whose row 1 attends to token 15. */
+function longScene() {
+  const source = Array.from({ length: 20 }, (_, index) => ({ label: `s${index}` }));
+  const target = [{ label: 'I' }, { label: 'see' }];
+  const translation = {
+    columns: () => source,
+    rows: () => target,
+    previousToken: (_, row) => (row ? target[row - 1] : { label: '<s>' }),
+  };
+  const scene = Object.create(StepScene.prototype);
+  return Object.assign(scene, { translation, kind: 'cross', look: { written: 1 }, step: { figures: [], picks: [] } });
+}
+
+test('columns of a long sentence are cut around the strongest key of the row', () => {
+  const numbers = new Float32Array(40);
+  numbers[20 + 15] = 0.98;
+  const { places } = columnNames(longScene(), false, { rows: 2, columns: 20, numbers });
+  assert.ok(places.includes(15), String(places));
+  assert.equal(places.length, 12);
+});
+
+test('a legend ends where the numbers end', () => {
+  assert.deepEqual(legendEnds('signed', 1), ['−1.00', '+1.00']); // sine and cosine
+  assert.deepEqual(legendEnds('positive', 27), ['0', '27']);
+  assert.deepEqual(legendEnds('share', 1), ['0', '1']);
+});
+
+test('a row of the decoder is named by the token read and the token written', () => {
+  const scene = longScene();
+  assert.deepEqual(rowNames({ rows: 'tokens' }, scene, 2, false).names, ['<s> → I', 'I → see']);
 });
 
 test('softmax by hand: [1, e] / (1 + e), and zero for masked keys', () => {

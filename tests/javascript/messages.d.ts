@@ -407,7 +407,9 @@ declare module 'messages' {
     predict_losses: Call<any>;
     pruning_curve: Call<any>;
     read_back: Call<ReadBack>;
+    read_build: Call<any>;
     read_lessons: Call<any>;
+    run_build_line: Call<any>;
     run_experiment: Call<any>;
     run_method: Call<any>;
     scan: Call<Findings>;

@@ -17,7 +17,7 @@ globalThis.document = /** @type {any} */ ({ createElementNS: () => new Element()
 
 const script = 'import json; from headlight.viz.lessons.walk import STEPS; print(json.dumps([step.as_json() for step in STEPS]))';
 const WALK = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', script], { encoding: 'utf8' }));
-const { formula } = await import('../../viz/widgets/lessons/formula.js');
+const { formula, formulaLines } = await import('../../viz/widgets/lessons/formula.js');
 const { attentionParts } = await import('../../viz/widgets/lessons/step-numbers.js');
 const { formulaFor } = await import('../../viz/widgets/lessons/step-phrases.js');
 const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
@@ -30,20 +30,24 @@ function walkFormula(name, model) {
   const step = WALK.find((each) => each.name === name);
   const scene = Object.assign(Object.create(StepScene.prototype), { step, model: own, result: null });
   const { formula: source, numbers } = formulaFor(scene);
-  return { text: source && formula(source, attentionParts(own)).textContent.replaceAll(/\s/g, ''), numbers };
+  const lines = formulaLines(source).map((line) => formula(line, attentionParts(own)).textContent);
+  return { text: lines.join(';').replaceAll(/\s/g, ''), numbers };
 }
 
 test('feed-forward formulas show activation, gate and biases', () => {
-  assert.equal(walkFormula('ff', {}).text, 'max(0,xW1+b1)W2+b2');
-  assert.equal(walkFormula('ff', { activation: 'gelu', feed_forward_bias: false }).text, 'GELU(xW1)W2');
-  assert.equal(walkFormula('ff', { activation: 'swiglu' }).text, '(SiLU(xWg+bg)·(xW1+b1))W2+b2');
-  assert.equal(walkFormula('ff', { activation: 'reglu', feed_forward_bias: false }).text, '(ReLU(xWg)·(xW1))W2');
+  assert.equal(walkFormula('ff', {}).text, 'max(0,LN(x)W1+b1)W2+b2');
+  assert.equal(walkFormula('ff', { activation: 'gelu', feed_forward_bias: false }).text, 'GELU(LN(x)W1)W2');
+  assert.equal(walkFormula('ff', { activation: 'swiglu' }).text, '(SiLU(LN(x)Wg+bg)·(LN(x)W1+b1))W2+b2');
+  assert.equal(walkFormula('ff', { activation: 'reglu', feed_forward_bias: false, norm_first: false }).text, '(ReLU(xWg)·(xW1))W2');
 });
 
 test('position formulas match the encoding, and are empty without one', () => {
-  assert.equal(walkFormula('positions', {}).text, 'PE(p,2i)=sinp100002i/d');
-  assert.equal(walkFormula('positions', { positions: 'sinusoidal_halves' }).text, 'PE(p,i)=sinp100002i/d');
-  assert.equal(walkFormula('positions', { positions: 'sinusoidal_halves', closed_waves: true }).text, 'PE(p,i)=sinp10000i/(d/2−1)');
+  assert.equal(walkFormula('positions', {}).text, 'PE(p,2i)=sinp100002i/d;PE(p,2i+1)=cosp100002i/d');
+  assert.equal(walkFormula('positions', { positions: 'sinusoidal_halves' }).text, 'PE(p,i)=sinp100002i/d;PE(p,d/2+i)=cosp100002i/d');
+  assert.equal(
+    walkFormula('positions', { positions: 'sinusoidal_halves', closed_waves: true }).text,
+    'PE(p,i)=sinp10000i/(d/2−1);PE(p,d/2+i)=cosp10000i/(d/2−1)',
+  );
   assert.equal(walkFormula('positions', { positions: 'learned' }).text, 'x←x+P[p]');
   assert.equal(walkFormula('positions', { positions: 'rotary', rotary_base: 500 }).text, 'θi=p5002i/dk');
   assert.equal(walkFormula('positions', { positions: 'alibi' }).text, 'sij←sij−m·|i−j|');
@@ -59,11 +63,14 @@ test('formulas of attention, sums and logits omit parts that the model lacks', (
   assert.equal(walkFormula('scale', { scale_scores: false }).text, 's=q·k');
   assert.equal(walkFormula('scale', { positions: 'alibi' }).text, 's=q·kdk+b');
   assert.equal(walkFormula('cross', { scale_scores: false }).text, 'softmax(qKT)V');
-  assert.equal(walkFormula('qkv', {}).text, 'q=xWQ+bQ,k=xWK+bK,v=xWV+bV');
-  assert.equal(walkFormula('qkv', { attention_bias: false }).text, 'q=xWQ,k=xWK,v=xWV');
+  assert.equal(walkFormula('qkv', {}).text, 'q=LN(x)WQ+bQ;k=LN(x)WK+bK;v=LN(x)WV+bV');
+  assert.equal(walkFormula('qkv', { norm: 'rms' }).text, 'q=RMS(x)WQ+bQ;k=RMS(x)WK+bK;v=RMS(x)WV+bV');
+  assert.equal(walkFormula('qkv', { attention_bias: false, norm_first: false }).text, 'q=xWQ;k=xWK;v=xWV');
   assert.equal(walkFormula('join', { attention_bias: false }).text, 'a=[z1,…,z?]WO');
   assert.equal(walkFormula('embed', { scale_embedding: false }).text, 'x=E[id]');
-  assert.equal(walkFormula('add', { norm_first: false }).text, 'x←norm(x+a)');
+  assert.equal(walkFormula('add', { norm_first: false }).text, 'x←x+a');
+  assert.equal(walkFormula('norm', {}).text, 'LN(x)=γ·x−μσ2+ϵ+β'.replace('ϵ', 'ε'));
+  assert.equal(walkFormula('norm', { norm: 'rms' }).text, 'RMS(x)=γ·x1d∑ixi2+ε');
   assert.equal(walkFormula('logits', {}).text, 'logitt=y·E[t]');
   assert.equal(walkFormula('logits', { scale_output: true, final_logits_bias: true }).text, 'logitt=yd·E[t]+ct');
 });

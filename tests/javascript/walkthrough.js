@@ -30,10 +30,11 @@ const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { pageStore } = await import('../../viz/widgets/core/state.js');
 const { t } = await import('../../viz/widgets/core/i18n.js');
 const { resolveSelection } = await import('../../viz/widgets/lessons/lesson-link.js');
-const { formula } = await import('../../viz/widgets/lessons/formula.js');
+const { formula, formulaLines } = await import('../../viz/widgets/lessons/formula.js');
 const { stepNumbers } = await import('../../viz/widgets/lessons/step-numbers.js');
-const { makeQuestion } = await import('../../viz/widgets/lessons/question.js');
+const { answerKey, makeQuestion, reasonFor } = await import('../../viz/widgets/lessons/question.js');
 const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
+const { orderSteps } = await import('../../viz/widgets/lessons/step-order.js');
 const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
 const { phraseValues, noteKey, wordsKey, formulaFor } = await import('../../viz/widgets/lessons/step-phrases.js');
 
@@ -42,7 +43,7 @@ const loaded = { model: input.model, tensors: new Map(), logits: input.logits };
 for (const [name, sent] of Object.entries(input.tensors ?? {})) loaded.tensors.set(name, decodeArray(sent));
 const look = resolveSelection(translation, {});
 const said = input.lessons.flatMap((lesson) =>
-  lesson.steps.flatMap((step) => (input.tensors ? describe(lesson, step) : needs(lesson, step))),
+  orderSteps(lesson.steps, input.model.norm_first).flatMap((step) => (input.tensors ? describe(lesson, step) : needs(lesson, step))),
 );
 console.log(JSON.stringify(input.tensors ? { look, said } : [...new Set(said)]));
 
@@ -61,13 +62,16 @@ function describe(lesson, step) {
       const numbers = stepNumbers(scene);
       const values = { ...numbers, ...phraseValues(scene) };
       const question = makeQuestion(scene);
-      const asks = question ? [t(`${base}_ask`, values), t(`${base}_answer`, { ...values, ...question.values })] : [];
+      const asks = question ? [t(`${base}_ask`, values), t(answerKey(base, question), { ...values, ...question.values })] : [];
+      const reasons = (question?.options ?? []).map((_, option) => reasonFor(base, question, option));
       const note = noteKey(base, scene);
       const stepFormula = formulaFor(scene);
       return {
         ...{ lesson: lesson.name, step: step.name, part, language, numbers, question },
+        reasons: reasons.map((reason) => reason && t(reason.key, { ...values, ...question.values, ...reason.values })),
         phrases: [t(wordsKey(base, scene), values), ...(note ? [t(note, values)] : []), ...asks],
-        formulas: [stepFormula.formula, ...stepFormula.numbers].filter(Boolean).map((line) => formula(line, numbers).textContent),
+        formulas: [stepFormula.formula, ...stepFormula.numbers].flatMap(formulaLines).map((line) => formula(line, numbers).textContent),
+        products: scene.visibleProducts().map((product) => opened(scene.product(product))),
         matrices: Object.fromEntries(shownTensors(step, scene).map((show) => [show.name, numbersIn(scene.matrix(show))])),
       };
     }),
@@ -76,6 +80,10 @@ function describe(lesson, step) {
 
 function shownTensors(step, scene) {
   return step.figures.flatMap((figure) => scene.visibleTensors(figure)).filter(({ path }) => path !== 'logits');
+}
+
+function opened({ row, weights, bias, column, total, cell }) {
+  return { row: [...row], weights: [...weights], bias: bias ?? 0, column, total, cell };
 }
 
 function numbersIn({ rows, columns, numbers }) {

@@ -11,7 +11,7 @@ import inspect
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ from headlight.viz.api.routes import is_served, request_path
 from headlight.viz.api.streams import error_event, stream_job, stream_session
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.server.call_routes import MAX_SESSION_CHARACTERS
+from headlight.viz.server.content_policy import SCRIPT_HASHES, content_policy
 from headlight.viz.server.event_stream import EVENT_STREAM_TYPE
 from headlight.viz.server.gradio_queue import SubscriberQueue, find_queue
 from headlight.viz.server.page_config import PageFunction, page_functions
@@ -61,19 +62,6 @@ CANNED_RESPONSES: dict[str, tuple[int, Any]] = {
     "/monitoring/summary": (200, {"functions": {}}),  # usage statistics are not public
     "/gradio_api/mcp/schema": (300, {"error": "No tools are served here."}),  # 200 means served, 404 is logged
 }
-INLINE = "'self' 'unsafe-inline'"  # Gradio inlines styles and its configuration
-CONTENT_SECURITY_POLICY = {
-    "default-src": "'self'",
-    "script-src": f"{INLINE} 'unsafe-eval'",  # Gradio compiles a widget's `js_on_load` and templates
-    "style-src": INLINE,
-    "img-src": "'self' data: blob:",  # images exported by Plotly
-    "font-src": "'self' data:",
-    "connect-src": "'self' data: blob:",
-    "worker-src": "'self' blob:",
-    "object-src": "'none'",
-    "base-uri": "'self'",
-    "form-action": "'self'",
-}
 
 LOG = logging.getLogger(__name__)
 
@@ -86,13 +74,12 @@ def app_kwargs(
     return {"middleware": [guard], "exception_handlers": {RequestValidationError: _field_error}}
 
 
-def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
+def response_headers(settings: Settings, script_hashes: Sequence[str] = ()) -> list[tuple[bytes, bytes]]:
     """Return the headers of every response: no MIME sniffing, no referrer to other sites, no content of other hosts."""
-    policy = CONTENT_SECURITY_POLICY | {"frame-ancestors": " ".join(("'self'", *settings.frames))}
     return [
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", b"same-origin"),
-        (b"content-security-policy", "; ".join(f"{name} {sources}" for name, sources in policy.items()).encode()),
+        (b"content-security-policy", content_policy(settings.frames, script_hashes)),
     ]
 
 
@@ -139,7 +126,6 @@ class RequestGuard:
         self.settings = settings
         self.max_bytes = settings.max_request_kb * 1000
         self.endpoints = endpoints
-        self.headers = response_headers(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward or reject a request."""
@@ -150,6 +136,7 @@ class RequestGuard:
                 await send({"type": "websocket.close"})  # before the handshake: status 403
             return
         started = streams = False
+        script_hashes: list[str] = []  # filled before the response starts
 
         async def send_with_headers(message: Message) -> None:
             nonlocal started, streams
@@ -158,11 +145,12 @@ class RequestGuard:
                     True,
                     dict(message["headers"]).get(b"content-type", b"").startswith(EVENT_STREAM_TYPE),
                 )
-                message = {**message, "headers": [*message["headers"], *self.headers, *cache_headers(message)]}
+                own_headers = response_headers(self.settings, script_hashes)
+                message = {**message, "headers": [*message["headers"], *own_headers, *cache_headers(message)]}
             await send(message)
 
         try:
-            await self._handle(scope, receive, send_with_headers)
+            await self._handle({**scope, SCRIPT_HASHES: script_hashes}, receive, send_with_headers)
         except ToolError as error:
             await JSONResponse(error.as_json())(scope, receive, send_with_headers)
         except PageError as error:

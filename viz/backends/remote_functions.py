@@ -64,6 +64,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             translate_in_all_modes,
             queries.encoder_activations,
             queries.apply_output_projection,
+            queries.parameter_rows,
             queries.attribute_word,
             queries.encode_both_orders,
             queries.first_change,

@@ -27,7 +27,12 @@ def standalone_page(answer: str, selection: Selection, language: str) -> bytes:
 
 def data_script(state: object) -> str:
     """Return the script with the data of a standalone page."""
-    return f"globalThis.headlightData = {_script(state)};"
+    return global_script("headlightData", state)
+
+
+def global_script(name: str, value: object) -> str:
+    """Return the script that sets a global variable of a page."""
+    return f"globalThis.{name} = {_script(value)};"
 
 
 def html_page(title: str, language: str, style: str, scripts: Sequence[str], module: str) -> str:

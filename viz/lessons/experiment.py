@@ -26,7 +26,7 @@ from headlight.viz.lessons.result_figures import ExperimentResult
 from headlight.viz.lessons.tensors import MAX_CAPTURED, capture, estimate_size
 from headlight.viz.service.backend import RemoteFunction
 from headlight.viz.service.service import Service
-from headlight.viz.token_labels import token_labels
+from headlight.viz.token_labels import row_labels, token_labels
 
 MAX_PARAMETERS = 100_000_000  # limit for a model that an experiment runs many times
 
@@ -53,6 +53,11 @@ class ExperimentInput:
     def tokens(self) -> list[str]:
         """The labels of the source tokens."""
         return [label.text for label in token_labels(self.translation.source_tokens)]
+
+    @property
+    def row_names(self) -> list[str]:
+        """The names of the decoder's rows: the token read and the token written, "saw → yesterday"."""
+        return [label.read + label.text for label in row_labels(self.translation.attention_map("decoder", 0, 0))]
 
     @property
     def model_info(self) -> ModelInfo:

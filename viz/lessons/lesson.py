@@ -80,6 +80,26 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Product:
+    """One product x·W of a step, which the page shows number by number: the row, the column and their sum.
+
+    `weight` is the path of a linear layer. The column is that of the selected dimension (`output`: the tensor with the
+    result), or of the written token (`column` is "written").
+    """
+
+    name: str  # `W_Q`, in formulas and in `lesson_product_NAME`
+    row: str  # name of the tensor whose selected row is multiplied
+    weight: str
+    output: str = ""
+    column: str = "dimension"
+    visible_if: str = ""  # variant of the model that computes it
+
+    def as_json(self) -> dict[str, str]:
+        """Return the JSON for the page."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
 class QuestionSpec:
     """A question that the visitor answers before the step shows its result. The correct option is always computed.
 
@@ -120,6 +140,7 @@ class Step:
     formula: str
     node: str = ""  # part of the architecture diagram, if the lesson has one
     figures: tuple[Figure, ...] = ()
+    products: tuple[Product, ...] = ()  # opened below the figures
     experiment: Experiment | None = None  # adds its figures after `figures`
     numbers: tuple[str, ...] = ()  # the formula with numbers: `@name` stands for a number, `@its_…` for a subformula
     formula_variants: tuple[FormulaVariant, ...] = ()  # the first that fits the model replaces `formula` and `numbers`
@@ -130,6 +151,7 @@ class Step:
     question: QuestionSpec | None = None
     tab: str = ""  # tab of the page with more on this topic
     follow_up: str = ""  # permalink of a step that continues this one; its phrase is `…_see`
+    moved: tuple[str, str] | None = None  # (variant, step): in such a model, this step follows that one
     claims: tuple[str, ...] = ()  # claims that the words make about the numbers; each has a test
 
     @property
@@ -144,6 +166,8 @@ class Step:
             "node": self.node,
             "code": self.code.as_json(),
             "figures": [figure.as_json() for figure in self.figures],
+            "products": [product.as_json() for product in self.products],
+            "moved": list(self.moved) if self.moved else None,
             "experiment": None if self.experiment is None else self.experiment.as_json(),
             "formula": self.formula,
             "numbers": list(self.numbers),

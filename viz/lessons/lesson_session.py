@@ -21,16 +21,18 @@ import pandas as pd
 from headlight.model.records import FloatArray, Translation, TranslationRequest
 from headlight.model.training.live_run import LiveRun
 from headlight.model.training.live_run_settings import LiveRunSettings
+from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.experiment_server import experiment_function
 from headlight.viz.lessons.lesson import Lesson, Step
+from headlight.viz.lessons.notebook_map import MapScale, NumberMap
 from headlight.viz.lessons.result_tables import ResultTables
 from headlight.viz.lessons.tensors import LOGITS, tensors_function
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.token_labels import token_labels
+from headlight.viz.token_labels import row_labels, token_labels
 
 MAX_COLUMNS = 16  # columns of a displayed table
 
@@ -70,6 +72,16 @@ class LessonSession:
         """Labels of the translation's tokens, one per row of the decoder."""
         return [label.text for label in token_labels(self.translation.target_tokens)]
 
+    @property
+    def row_names(self) -> list[str]:
+        """Names of the decoder's rows: the token read and the token written, "saw → yesterday"."""
+        return [label.read + label.text for label in row_labels(self.translation.attention_map("decoder", 0, 0))]
+
+    @property
+    def decoder_tokens(self) -> list[str]:
+        """Labels of the tokens that the decoder reads, one per column of its self-attention."""
+        return [label.text for label in token_labels(self.translation.decoder_tokens)]
+
     def step(self, name: str) -> Step:
         """Return a step by its name. Raise a `ValueError` if there is no such step."""
         result = next((step for step in self.lesson.steps if step.name == name), None)
@@ -81,6 +93,14 @@ class LessonSession:
     def tensor(self, path: str) -> FloatArray:
         """Return a tensor of the sentence and its translation, by the path of its probe, without the batch axis."""
         return decode_array(self._answer(path)["tensors"][path])
+
+    def linear(self, x: FloatArray, path: str) -> FloatArray:
+        """Return x W + b of the linear layer at `path`, with the model's weights: `[tokens, in]` → `[tokens, out]`."""
+        product: FloatArray = x @ self.tensor(f"{path}.weight").T  # nn.Linear stores the transposed matrix
+        try:
+            return product + self.tensor(f"{path}.bias")
+        except PageError:  # a layer without a bias
+            return product
 
     def logits(self) -> list[dict[str, Any]]:
         """Return, per generated token, the best candidates as (token, id, logit) and the log-sum-exp of all logits."""
@@ -128,6 +148,23 @@ class LessonSession:
         rows, columns = (self._names(size, names) for size in matrix.shape)
         frame = pd.DataFrame(matrix, index=rows, columns=columns if len(columns) <= MAX_COLUMNS or columns[0] else None)
         return frame.iloc[:, : max(MAX_COLUMNS, len(self.tokens), len(self.written))].round(4)
+
+    def map(
+        self,
+        numbers: FloatArray,
+        rows: Sequence[str] = (),
+        columns: Sequence[str] = (),
+        *,
+        scale: MapScale = "signed",
+        causal: bool = False,
+    ) -> NumberMap:
+        """Return a matrix as the page's map. Rows without fitting names have those of the tokens, if the counts match.
+
+        `causal`: cells above the diagonal are masked.
+        """
+        matrix = np.atleast_2d(numbers)
+        names = rows if len(rows) == len(matrix) else [str(name) for name in self._names(len(matrix), ())]
+        return NumberMap(matrix, names, columns, scale, causal)
 
     def _names(self, size: int, names: Sequence[str]) -> list[str] | range:
         candidates = (names, self.tokens, self.written)

@@ -47,7 +47,7 @@ from headlight.viz.lessons.result_figures import (
     TextColumns,
     TextPhraseOrNumber,
 )
-from headlight.viz.lessons.training_steps import training_figure
+from headlight.viz.lessons.training_steps import corpus_for, training_figure
 from headlight.viz.token_labels import token_labels
 
 MAX_LOOK_AHEAD = 12  # later tokens that a row may attend to
@@ -76,7 +76,7 @@ def causal_mask_experiment(inputs: ExperimentInput) -> ExperimentResult:
     columns = [label.text for label in token_labels(inputs.translation.decoder_tokens)]
     position = {"layer": layer + 1, "head": head + 1}
     heatmaps = [
-        Heatmap(Phrase(name, position), reading.weights[layer, head], tokens, columns, "share")
+        Heatmap(Phrase(name, position), reading.weights[layer, head], inputs.row_names, columns, "share")
         for name, reading in (("with", masked), ("now", relaxed))
     ]
     charts = [
@@ -165,7 +165,7 @@ def token_with_probability(tokens: Sequence[str], output: GreedyOutput, position
 
 def training_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare two toys for training, one with the causal mask and one without."""
-    corpus = inputs.values["corpus"]
+    corpus = corpus_for(inputs, inputs.values["corpus"])
     figure, models = training_figure(LiveRunSettings(corpus=corpus, mistake="unmasked"), LiveRunSettings(corpus=corpus))
     header = models[-1][0]
     pairs = CORPUS_BY_NAME[corpus].pairs
@@ -173,7 +173,7 @@ def training_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "pairs": pairs, "tokens": header.tokens, "steps": header.run.steps,
         "floor": f"{best_guess_loss(pairs, header.tokens):.3f}",
     }  # fmt: skip
-    return ExperimentResult((figure,), numbers, facts=(corpus,))
+    return ExperimentResult((figure,), numbers, facts=(inputs.values["corpus"],))
 
 
 def best_guess_loss(pairs: int, tokens: int) -> float:

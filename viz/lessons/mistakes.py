@@ -44,8 +44,8 @@ from headlight.viz.lessons.result_figures import (
 )
 from headlight.viz.lessons.source import source_listing
 from headlight.viz.lessons.train import untrained_numbers
-from headlight.viz.lessons.training_steps import training_figure
-from headlight.viz.token_labels import token_labels
+from headlight.viz.lessons.training_steps import corpus_for, training_figure
+from headlight.viz.token_labels import row_labels, token_labels
 
 MASK_MISTAKES = ("late_mask", "ahead", "unmasked")  # visible in the decoder's self-attention
 GAME_MISTAKES = tuple(name for name, mistake in MISTAKES.items() if not mistake.in_training)  # visible in a translation
@@ -154,7 +154,8 @@ def result_figures(inputs: ExperimentInput, result: MistakeResult, names: Sequen
 def head_map(translation: Translation, kind: Kind, layer: int, head: int) -> tuple[FloatArray, list[str], list[str]]:
     """Return the weights of one head and its row and column labels."""
     attention = translation.attention_map(kind, layer, head)
-    rows, columns = ([label.text for label in token_labels(tokens)] for tokens in (attention.rows, attention.columns))
+    rows = [label.read + label.text for label in row_labels(attention)]
+    columns = [label.text for label in token_labels(attention.columns)]
     return attention.weights, rows, columns  # with the cells that the correct model masks
 
 
@@ -175,8 +176,8 @@ def sentence_numbers(inputs: ExperimentInput, result: MistakeResult) -> dict[str
 
 def training_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare two toys for training side by side, with the mistake and without it."""
-    name = inputs.values["mistake"]
-    figure, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
+    name, corpus = inputs.values["mistake"], corpus_for(inputs, "toy")
+    figure, models = training_figure(LiveRunSettings(corpus=corpus, mistake=name), LiveRunSettings(corpus=corpus))
     correct = models[-1]
     numbers = untrained_numbers(*correct)
     # The second softmax normalises shares, at best one 1 and zeros, so its loss has this minimum.

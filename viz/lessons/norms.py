@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from headlight.model.core.blocks import RMSNorm, make_norm
@@ -28,10 +30,12 @@ from headlight.viz.lessons.result_figures import (
     Phrase,
     SideBySide,
     Table,
+    TextOrPhrase,
     TextPhraseOrNumber,
 )
 
-SHOWN_DIMENSIONS = 64  # displayed dimensions, from the first
+SHOWN_DIMENSIONS = 24  # displayed dimensions, from the first
+SATURATED_FROM = 0.95  # share of the numbers below the last colour
 NAMES = tuple(NORMS)
 EQUAL_TOLERANCE = 1e-4  # smaller changes count as none
 MIN_CHANGE = 0.05
@@ -54,10 +58,15 @@ def axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
     norm = inputs.values["norm"]
     rows, row = batch.rows, _longest_token(inputs)
     after = normalise(rows, norm)
+    row_labels = batch_row_names(batch, tokens)
+    dimensions = [str(dimension) for dimension in range(SHOWN_DIMENSIONS)]
     heatmaps = [
         Heatmap(
             Phrase(name),
             matrix[:, :SHOWN_DIMENSIONS],
+            row_labels,
+            dimensions,
+            max_abs=colour_limit(matrix[:, :SHOWN_DIMENSIONS]),
             row=None if norm == "batch" else row,
             column=0 if norm == "batch" else None,
         )
@@ -84,6 +93,19 @@ def axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
         numbers,
         (norm,),
     )
+
+
+def batch_row_names(batch: Activations, tokens: Sequence[str]) -> list[TextOrPhrase]:
+    """Name each row by its token, or for other sentences by sentence and position."""
+    names: list[TextOrPhrase] = list(tokens)
+    for sentence, mask in enumerate(batch.token_mask[1:], start=2):
+        names += [Phrase("row_in", {"sentence": sentence, "place": place + 1}) for place in range(int(mask.sum()))]
+    return names
+
+
+def colour_limit(numbers: FloatArray) -> float:
+    """Return the value of the last colour: a few dimensions are a hundred times as large as the others."""
+    return float(np.quantile(np.abs(numbers), SATURATED_FROM)) or 1.0
 
 
 def _spread(numbers: FloatArray) -> tuple[str, str]:

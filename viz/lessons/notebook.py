@@ -29,6 +29,7 @@ from headlight.viz.lessons.wording import (
     fill_phrase,
     find_phrase,
     model_numbers,
+    ordered_steps,
     step_formula,
     variants,
 )
@@ -112,7 +113,7 @@ def notebook(
     )
     cells = [_markdown(title + introduction), _code(_first_cells(session, request, selection))]
     writer = NotebookWriter(session, selection, service)
-    for number, step in enumerate(lesson.steps, start=1):
+    for number, step in enumerate(ordered_steps(lesson.steps, variants(session.model_values())), start=1):
         cells += writer.cells(number, step)
     for number, cell in enumerate(cells):
         cell["id"] = f"{lesson.name}-{number}"
@@ -173,7 +174,8 @@ class NotebookWriter:
         }
         tokens = {"token": session.tokens[indices["token"]], "key": session.tokens[indices["key"]]}
         start = token_labels([translation.start_token])[0].text
-        return languages | tokens | {"written": session.written[outputs], "so_far": prefix or start}
+        read = session.written[outputs - 1] if outputs else start
+        return languages | tokens | {"written": session.written[outputs], "read": read, "so_far": prefix or start}
 
     def cells(self, number: int, step: Step) -> list[dict[str, Any]]:
         """Return the text cell of a step and its code cells."""
@@ -181,7 +183,9 @@ class NotebookWriter:
         base = f"lesson_{lesson.name}_{step.name}"
         result = session.run(step.name, **self.selection.controls[step.name]) if step.experiment is not None else None
         active = variants(self.model, result.answer["holds"] if result else ())
-        row = self.labels["token" if step.kind == "encoder" else "written"]
+        row = self.labels["token"]
+        if step.kind != "encoder":
+            row = self.session.row_names[self.selection.positions["written"]]
         causal = {"allowed": str(self.selection.positions["written"] + 1), "keys": str(len(session.written))}
         causal["hidden"] = str(len(session.written) - self.selection.positions["written"] - 1)
         numbers = model_numbers(self.model) | (result.numbers if result else {})
@@ -189,7 +193,7 @@ class NotebookWriter:
         values = {
             name: _escape_markdown(value) for name, value in ({"row": row} | self.labels | causal | numbers).items()
         }
-        values |= {name: f"**{values[name]}**" for name in ("token", "row", "written", "key")}
+        values |= {name: f"**{values[name]}**" for name in ("token", "row", "written", "read", "key")}
         question = make_question(self.step_view(step), result)
         words = fill_phrase(find_phrase(self.table, f"{base}_words", active), values)
         title_variants = ["open", *active] if question else active
@@ -202,7 +206,8 @@ class NotebookWriter:
             lines.append(words)
         formula = fill_formula(step_formula(step, active).formula, {**numbers, **ids})
         if formula:
-            lines.append(f"$$ {formula} $$")
+            is_stacked = r" \\ " in formula
+            lines.append(rf"$$ \begin{{gathered}} {formula} \end{{gathered}} $$" if is_stacked else f"$$ {formula} $$")
         note = find_phrase(self.table, f"{base}_note", active)
         if note and step.experiment is not None:  # the notes of other steps refer to buttons of the page
             lines.append(fill_phrase(note, values))

@@ -6,10 +6,11 @@ translated.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Mapping, Sequence
 
-from headlight.viz.lessons.lesson import Step, TensorView
+from headlight.viz.lessons.lesson import Figure, Product, Step, TensorView
 
 LAYER_PATHS = {
     "encoder": ("encoder.layers.{layer}", "self_attention"),
@@ -43,6 +44,11 @@ CANDIDATES_CODE = (
     "candidates = lesson.logits()[row]",
     'found = pd.DataFrame(candidates["best"], columns=["token", "id", "logit"])',
 )
+LOGIT_CODE = [
+    'y = tensor("decoder.final")[row]',
+    'table = [tensor(f"decoder.output.words.weight[{token}]") for token in found["id"]]',
+    'found["y · E[t]"] = [float(y @ vector) for vector in table]  # @logit',
+]
 PROBABILITY_CODE = 'found["probability"] = np.exp(found["logit"] - candidates["log_sum"])'
 
 
@@ -85,6 +91,18 @@ class CellCode:
             self.lines.append(f"{variable} = tensor({self.path(name)}){index}")
         return variable
 
+    def input_for(self, name: str, active: Sequence[str]) -> str:
+        """Return the variable of a product's input, and add the lines that compute it."""
+        parts = {"attention_input": "around_{attention}", "feed_forward_input": "around_feed_forward"}
+        if name not in parts:
+            return self.variable_for(name)
+        layer_path, attention = LAYER_PATHS[self.step.kind]
+        around = parts[name].format(attention=attention)
+        self.lines.append(
+            f'x = tensor(f"{layer_path}.{around}.{"normed" if "pre" in active else "carried"}")  # @input'
+        )
+        return "x"
+
     def path(self, name: str) -> str:
         """Return the path of a probe as a Python literal."""
         layer_path, attention = LAYER_PATHS[self.step.kind]
@@ -93,7 +111,8 @@ class CellCode:
         if name in LAYER_TENSORS:
             return f'f"{layer_path}.{name}"'
         if name.startswith("around_attention."):
-            return f'f"{layer_path}.around_{attention}.{name.split(".")[1]}"'
+            part = {"gamma": "norm.weight", "beta": "norm.bias"}.get(name.split(".")[1], name.split(".")[1])
+            return f'f"{layer_path}.around_{attention}.{part}"'
         return f'"{name}"'
 
     def expression(self, view: TensorView) -> str:
@@ -122,8 +141,8 @@ def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> st
         if figure.form == "tokens":
             return IDS_CODE
         if figure.form in ("histogram", "bars"):
-            candidates_code = [f"row = {row}", *CANDIDATES_CODE, *([PROBABILITY_CODE] if figure.form == "bars" else [])]
-            return "\n".join([*candidates_code, "found.round(4)"])
+            extra = [PROBABILITY_CODE] if figure.form == "bars" else LOGIT_CODE
+            return "\n".join([f"row = {row}", *CANDIDATES_CODE, *extra, "found.round(4)"])
         if figure.form == "table":
             code.variable_for("weights")
             displayed.append(SOFTMAX_TABLE_CODE)
@@ -132,10 +151,14 @@ def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> st
             if view.visible_if and view.visible_if not in active:
                 continue
             value = code.expression(view)
-            if value != view.name and not value.isidentifier():
-                code.lines.append(f"{view.name} = {value}")
-                value = view.name
-            displayed.append(f"lesson.table({value})")
+            if not value.isidentifier():
+                name = f"{view.name}_" if hasattr(builtins, view.name) else view.name  # sum
+                code.lines.append(f"{name} = {value}")
+                value = name
+            displayed.append(map_call(step, figure, view, value))
+    for product in step.products:
+        if not product.visible_if or product.visible_if in active:
+            code.lines += product_code(code, product, active)
     selection = [
         f"{name} = {value}"
         for name, value in (("row", row), ("column", "key_token"))
@@ -144,6 +167,41 @@ def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> st
     if any("{layer}" in line or "[head]" in line for line in code.lines):
         selection.insert(0, f"layer, head = {step.kind}")
     return "\n".join([*selection, *code.lines, *_wrap_in_display(displayed)])
+
+
+def product_code(code: CellCode, product: Product, active: Sequence[str]) -> list[str]:
+    """Return the lines that compute a product x·W with the model's matrix, and compare it with the model's tensor."""
+    layer_path, _ = LAYER_PATHS[code.step.kind]
+    path, name = f"{layer_path}.{product.weight}", product.name if product.name.isidentifier() else f"h_{product.name}"
+    x = code.input_for(product.row, active)
+    lines = [f'{name} = lesson.linear({x}, f"{path}")  # @product']
+    if product.output in HEAD_TENSORS:
+        lines.append(
+            f"{name} = {name}.reshape(len({name}), -1, {product.output}.shape[-1])[:, head]  # [tokens, width]"
+        )
+    is_activated = product.output == "feed_forward.hidden"
+    if is_activated and "relu" in active and "gated" not in active:
+        lines.append(f"{name} = np.maximum(0, {name})")
+    is_compared = bool(product.output) and not (is_activated and ("relu" not in active or "gated" in active))
+    if is_compared and not (product.output in HEAD_TENSORS and "rotary" in active):
+        lines.append(f"np.testing.assert_allclose({name}, {product.output.replace('.', '_')}, atol=1e-3)  # @same")
+    return lines
+
+
+def map_call(step: Step, figure: Figure, view: TensorView, value: str) -> str:
+    """Return the call that shows a tensor as the page's map, with the names of its rows and columns."""
+    side_names = ("lesson.tokens", "lesson.tokens") if step.kind == "encoder" else ("lesson.row_names", "lesson.tokens")
+    if step.kind == "decoder":
+        side_names = "lesson.row_names", "lesson.decoder_tokens"
+    names = {"tokens": side_names[0], "keys": side_names[1]}.get(view.rows, "")
+    arguments = [value, *([names] if names else [])]
+    if figure.square:
+        arguments.append(side_names[1])
+    if figure.scale != "signed":
+        arguments.append(f'scale="{figure.scale}"')
+    if figure.masked:
+        arguments.append("causal=True")
+    return f"lesson.map({', '.join(arguments)})"
 
 
 def translate_comments(code: str, table: Mapping[str, str]) -> str:

@@ -49,7 +49,7 @@ def masks_experiment(inputs: ExperimentInput) -> ExperimentResult:
     sentence, target = ids_if_small(inputs)
     masks: dict[Kind, BoolArray] = inputs.run(attention_masks, padded_pair(inputs, sentence, padding), target)
     source_labels = padded_names(inputs, padding)
-    target_labels = [label.text for label in token_labels(inputs.translation.target_tokens)]
+    target_labels = inputs.row_names
     decoder_labels = [label.text for label in token_labels(inputs.translation.decoder_tokens)]
     labels: dict[Kind, tuple[list[str], list[str]]] = {
         "encoder": (source_labels, source_labels), "decoder": (target_labels, decoder_labels),
@@ -146,7 +146,7 @@ def cross_attention_experiment(inputs: ExperimentInput) -> ExperimentResult:
     results = dict(zip(MASKS, translate_batches(inputs, *batches), strict=True))
     changes = dict(zip(MASKS, max_changes(inputs, batches), strict=True))
     layer, head = head_with_most_leakage(results["no_cross"].cross_attention_to_padding)
-    target_labels = [label.text for label in token_labels(inputs.translation.target_tokens)]
+    target_labels = inputs.row_names
     source_labels, position = padded_names(inputs, padding), {"layer": layer + 1, "head": head + 1}
     heatmaps = [
         Heatmap(

@@ -73,7 +73,8 @@ def encodings_experiment(inputs: ExperimentInput) -> ExperimentResult:
         columns = labels if is_bias else [str(dimension) for dimension in range(table.shape[1])]
         scale: Scale = "positive" if encoding == "relative" else "signed"  # buckets are counted from 0
         matrix = table[BIAS_HEAD] if is_bias else table
-        heatmaps.append(Heatmap(encoding_name(encoding), matrix, labels, columns, scale, without_labels=True))
+        title = Phrase("buckets") if encoding == "relative" else encoding_name(encoding)
+        heatmaps.append(Heatmap(title, matrix, labels, columns, scale, without_labels=True))
     return ExperimentResult((SideBySide(heatmaps),), {"length": length})
 
 
@@ -233,10 +234,14 @@ POSITIONS = Lesson(
         Step(
             "wave",
             code=Code(sinusoidal_table, "wavelengths = 10_000 **"),
-            formula=r"PE(p, 2i) = \sin \frac{p}{10000^{2i/d}}",
+            formula=r"PE(p, 2i) = \sin \frac{p}{10000^{2i/d}} \\ PE(p, 2i + 1) = \cos \frac{p}{10000^{2i/d}}",
             numbers=PERIOD,
             formula_variants=(
-                FormulaVariant(("halves",), r"PE(p, i) = \sin \frac{p}{10000^{2i/d}}", PERIOD),
+                FormulaVariant(
+                    ("halves",),
+                    r"PE(p, i) = \sin \frac{p}{10000^{2i/d}} \\ PE(p, d/2 + i) = \cos \frac{p}{10000^{2i/d}}",
+                    PERIOD,
+                ),
                 FormulaVariant(("turns",), r"\theta_i = \frac{p}{10000^{2i/d}}", PERIOD),
             ),
             experiment=Experiment(

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headlight.viz.lessons.notebook_map import NumberMap
 from headlight.viz.lessons.wording import fill_phrase
 
-MAX_ROWS = 16  # displayed rows and columns of a matrix
+
+def to_html(content: pd.DataFrame | NumberMap) -> str:
+    """Return a table or a map as HTML."""
+    return str(content.to_html() if isinstance(content, pd.DataFrame) else content._repr_html_())
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,17 +33,17 @@ class ResultTables:
         """The numbers of the result as text, by name."""
         return {name: self.phrase(value) for name, value in self.answer["numbers"].items()}
 
-    def tables(self) -> Iterator[tuple[str, pd.DataFrame | str]]:
-        """Yield the title of each figure with its numbers or its text."""
+    def tables(self) -> Iterator[tuple[str, pd.DataFrame | NumberMap | str]]:
+        """Yield the title of each figure with its map, its numbers or its text."""
         for figure in self.answer["figures"]:
             for part in figure.get("parts", [figure]):
                 yield from self._tables(part)
 
-    def _tables(self, part: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame | str]]:
+    def _tables(self, part: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame | NumberMap | str]]:
         title = self.phrase(part.get("title", ""))
         match part["form"]:
             case "heat":
-                yield title, self._matrix(part)
+                yield title, self._map(part)
             case "bars":
                 yield title, pd.DataFrame({"": part["says"]}, index=self._phrases(part["names"]))
             case "lines":
@@ -59,14 +63,10 @@ class ResultTables:
             case form:
                 raise ValueError(f"Notebooks cannot show {form!r}. Add a function for it here.")
 
-    def _matrix(self, part: Mapping[str, Any]) -> pd.DataFrame:
+    def _map(self, part: Mapping[str, Any]) -> NumberMap:
         encoded = part["numbers"]
         matrix = np.frombuffer(base64.b64decode(encoded["numbers"]), dtype="<f4").reshape(encoded["shape"])
-        rows, columns = (
-            self._phrases(part[name]) or range(size)
-            for name, size in zip(("rows", "columns"), matrix.shape, strict=True)
-        )
-        return pd.DataFrame(matrix, index=rows, columns=columns).iloc[:MAX_ROWS, :MAX_ROWS].round(4)
+        return NumberMap(matrix, self._phrases(part["rows"]), self._phrases(part["columns"]), part["scale"])
 
     def _phrases(self, values: Sequence[Any]) -> list[str]:
         return [self.phrase(value) for value in values]
@@ -87,6 +87,6 @@ class ResultTables:
     def _repr_html_(self) -> str:
         results = []
         for title, content in self.tables():
-            body = f"<pre>{escape(content)}</pre>" if isinstance(content, str) else content.to_html()
+            body = f"<pre>{escape(content)}</pre>" if isinstance(content, str) else to_html(content)
             results.append(f"<p><b>{escape(title)}</b></p>{body}")
         return "".join(results)

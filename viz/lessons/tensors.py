@@ -1,15 +1,17 @@
 """The tensors of a step, computed by the live model for the visitor's sentence.
 
 One pass over the finished translation records the named probes. The answer cache stores the result, and equal
-requests share one pass. Three tensors have no probe and are computed from probes with the model's weights: the summed
-output of all heads of an attention (`…attention.attended`), the output of a norm (`around_….normed`), and the encoder
-output that the decoder attends to (`encoder.memory`). Logits are sent as a summary: the best tokens and a histogram of
-each row.
+requests share one pass. Four tensors have no probe and are computed from probes with the model's weights: the summed
+output of all heads of an attention (`…attention.attended`), the output of a norm (`around_….normed`), the encoder
+output that the decoder attends to (`encoder.memory`), and the decoder's output (`decoder.final`). `PATH.weight` and
+`PATH.bias` are parameters of the model; `PATH.weight[3]` is one row of them, the column 3 of W in x·W. Logits are sent
+as a summary: the best tokens and a histogram of each row.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +20,7 @@ import numpy as np
 
 from headlight.model.checkpoints.base64_arrays import encode_array
 from headlight.model.core.probes import all_probes
-from headlight.model.experiments.queries import apply_norm, apply_output_projection
+from headlight.model.experiments.queries import apply_norm, apply_output_projection, parameter_rows
 from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.model_info import ModelInfo
 from headlight.viz.errors import PageError, repr_short
@@ -30,7 +32,8 @@ MAX_NAMES = 40  # per request; the deepest shipped model has 17 stream stages
 MAX_NUMBERS = 4_000_000  # per answer: 16 MB
 MAX_CAPTURED = 16_000_000  # numbers per pass; larger than an answer, because logits are sent as a summary
 LOGITS, BEST_COUNT, HISTOGRAM_BINS = "decoder.output.logits", 6, 48
-OUTPUT_PROJECTED, NORMED, MEMORY = "attended", "normed", "encoder.memory"
+OUTPUT_PROJECTED, NORMED, MEMORY, FINAL = "attended", "normed", "encoder.memory", "decoder.final"
+PARAMETER = re.compile(r"((?:encoder|decoder)\.[\w.]+\.(?:weight|bias))(?:\[(\d{1,7})\])?")
 
 
 def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -60,20 +63,37 @@ def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
 
 def check_names(names: Any, info: ModelInfo) -> tuple[str, ...]:
     """Return the names without duplicates. Raise a `PageError` for a tensor that the model does not have."""
-    probes = all_probes(info.model)
+    probes, parameters = all_probes(info.model), parameter_shapes(info)
     if not isinstance(names, list) or not 0 < len(names) <= MAX_NAMES:
         raise PageError("names", "not_names", {"given": repr_short(names), "example": '["encoder.embedding.embedded"]'})
     for name in names:
-        if not isinstance(name, str) or not set(required_probes(name, info)) <= set(probes):
+        parameter = split_parameter(name) if isinstance(name, str) else None
+        if parameter and parameter[0] in parameters and (parameter[1] or 0) < parameters[parameter[0]][0]:
+            continue
+        if not isinstance(name, str) or parameter or not set(required_probes(name, info)) <= set(probes):
             raise PageError("names", "unknown_name", {"given": repr_short(name), "choices": "encoder.*, decoder.*"})
     return tuple(dict.fromkeys(names))
 
 
+def split_parameter(name: str) -> tuple[str, int | None] | None:
+    """Return the path of a parameter and its row, or None if the name is not one of a parameter."""
+    match = PARAMETER.fullmatch(name)
+    return (match[1], int(match[2]) if match[2] else None) if match else None
+
+
+def parameter_shapes(info: ModelInfo) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all parameters, by path; tied ones have several."""
+    return {path: tuple(value.shape) for path, value in info.model.named_parameters(remove_duplicate=False)}
+
+
 def required_probes(name: str, info: ModelInfo) -> tuple[str, ...]:
-    """Return the probes that a tensor is read or computed from."""
-    if name == MEMORY:
-        last_layer = info.model.config.encoder_layers - 1
-        return (f"encoder.layers.{last_layer}.around_feed_forward.stream",)
+    """Return the probes that a tensor is read or computed from; none for a parameter."""
+    if split_parameter(name):
+        return ()
+    config = info.model.config
+    if name in (MEMORY, FINAL):
+        side, count = ("encoder", config.encoder_layers) if name == MEMORY else ("decoder", config.decoder_layers)
+        return (f"{side}.layers.{count - 1}.around_feed_forward.stream",)
     parent, _, last = name.rpartition(".")
     if last == OUTPUT_PROJECTED:
         return (f"{parent}.mixed",)
@@ -97,6 +117,9 @@ def estimate_size(names: Sequence[str], translation: Translation, info: ModelInf
         axes = [axis for axis in probes[probe].axes if axis != "batch"]
         per_head = "heads" in axes and "width" in axes
         total += math.prod(config.resolved_head_width if per_head and axis == "width" else sizes[axis] for axis in axes)
+    shapes = parameter_shapes(info)
+    for path, row in filter(None, map(split_parameter, names)):
+        total += math.prod(shapes[path][1:] if row is not None else shapes[path])
     return total
 
 
@@ -105,6 +128,8 @@ def capture(
 ) -> Mapping[str, FloatArray]:
     """Return the probes behind these names from one pass over the finished translation."""
     probes = tuple(sorted({probe for name in names for probe in required_probes(name, info)}))
+    if not probes:
+        return {}
     target_ids = tuple(token.id for token in translation.target_tokens)
     return service.translate(replace(translation.request, target=target_ids, prefix=None, capture=probes)).captured
 
@@ -136,11 +161,14 @@ def _compute_tensor(name: str, captured: Mapping[str, FloatArray], service: Serv
     """Return a captured probe, or compute a derived tensor from one."""
     parent, _, last = name.rpartition(".")
     operation: RemoteFunction
-    if name == MEMORY:
+    if parameter := split_parameter(name):
+        weights: FloatArray = service.run_on_translator(info.name, parameter_rows, *parameter)
+        return weights
+    if name in (MEMORY, FINAL):
         stream = captured[required_probes(name, info)[0]]
         if not info.model.config.final_norm:
             return stream
-        operation, path, value = apply_norm, "encoder.final_norm", stream
+        operation, path, value = apply_norm, f"{name.partition('.')[0]}.final_norm", stream
     elif last == OUTPUT_PROJECTED:
         operation, path, value = apply_output_projection, f"{parent}.output", captured[f"{parent}.mixed"]
     elif last == NORMED:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headlight.model.core.transformer import Encoder
 from headlight.model.training.live_run import RunHeader, Snapshot, uniform_loss
-from headlight.model.training.live_run_settings import CORPUS_BY_NAME, SMOOTHING
+from headlight.model.training.live_run_settings import CORPUS_BY_NAME, GERMAN_CORPORA, SMOOTHING
 from headlight.model.training.loop import Trainer
 from headlight.model.training.schedule import constant
 from headlight.model.training.validation import greedy_decode
@@ -15,7 +15,7 @@ from headlight.viz.lessons.controls import Choice
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
 from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
 from headlight.viz.lessons.result_figures import ExperimentResult
-from headlight.viz.lessons.training_steps import LEARNING, SIZES, run_from_controls, training_figure
+from headlight.viz.lessons.training_steps import LEARNING, SIZES, corpus_for, run_from_controls, training_figure
 
 MIN_EXCESS_LOSS = 0.1  # margin by which the untrained model must be worse than a guess
 EQUAL_TOLERANCE = 1e-4  # smaller differences between probabilities count as none
@@ -25,13 +25,14 @@ LONG_WARM_UP = 60  # warm-up steps of the high rate
 
 def watch_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare the two-sentence toy."""
-    figure, models = training_figure(run_from_controls(inputs.values, corpus="toy"))
+    figure, models = training_figure(run_from_controls(inputs.values, corpus=corpus_for(inputs, "toy")))
     return ExperimentResult((figure,), untrained_numbers(*models[0]), correct_option=_initial_loss_option(*models[0]))
 
 
 def order_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare runs on two sentences of the same words, with positions and without."""
-    runs = [run_from_controls(inputs.values, corpus="order", positions=positions) for positions in (True, False)]
+    corpus = corpus_for(inputs, "order")
+    runs = [run_from_controls(inputs.values, corpus=corpus, positions=positions) for positions in (True, False)]
     figure, models = training_figure(*runs)
     (_, without_positions) = models[1]
     first_probabilities = [sentence.probabilities[0] for sentence in without_positions.sentences]
@@ -45,8 +46,9 @@ def order_experiment(inputs: ExperimentInput) -> ExperimentResult:
 
 def warm_up_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare runs with a high learning rate, with warm-up and without."""
+    corpus = corpus_for(inputs, "mini")
     figure, models = training_figure(
-        *(run_from_controls(inputs.values, corpus="mini", rate=HIGH_RATE, warmup=steps) for steps in (LONG_WARM_UP, 0))
+        *(run_from_controls(inputs.values, corpus=corpus, rate=HIGH_RATE, warmup=steps) for steps in (LONG_WARM_UP, 0))
     )
     return ExperimentResult(
         (figure,), untrained_numbers(*models[0]) | {"peak": f"{HIGH_RATE:g}", "gentle": str(LONG_WARM_UP)}
@@ -55,8 +57,9 @@ def warm_up_experiment(inputs: ExperimentInput) -> ExperimentResult:
 
 def unseen_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare a run that is tested on a sentence outside its corpus."""
-    corpus = CORPUS_BY_NAME["mini"]
-    figure, models = training_figure(run_from_controls(inputs.values, corpus="mini"), sentence=len(corpus.sentences))
+    name = corpus_for(inputs, "mini")
+    corpus = CORPUS_BY_NAME[name]
+    figure, models = training_figure(run_from_controls(inputs.values, corpus=name), sentence=len(corpus.sentences))
     pair = corpus.unseen[0]
     return ExperimentResult((figure,), untrained_numbers(*models[0]) | {"sentence": pair.source, "right": pair.target})
 
@@ -64,6 +67,7 @@ def unseen_experiment(inputs: ExperimentInput) -> ExperimentResult:
 def own_settings_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare a run with the selected settings, alone or next to a run without one component."""
     settings = {name: value for name, value in inputs.values.items() if name != "beside"}
+    settings["corpus"] = corpus_for(inputs, settings["corpus"])
     changes_by_comparison: dict[str, dict[str, Any]] = {
         "alone": {},
         "positions": {"positions": False},
@@ -146,7 +150,7 @@ STEPS = (
         experiment=Experiment(
             own_settings_experiment,
             (
-                Choice("corpus", tuple(CORPUS_BY_NAME), "mini"),
+                Choice("corpus", GERMAN_CORPORA, "mini"),
                 Choice("beside", ("alone", "positions", "warmup"), "alone"),
                 *SIZES,
                 *LEARNING,

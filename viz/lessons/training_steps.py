@@ -9,10 +9,12 @@ from typing import Any
 from headlight.model.errors import TrainingError
 from headlight.model.training.live_run import RunHeader, Snapshot, header_message, snapshot_message, untrained_snapshot
 from headlight.model.training.live_run_process import MAX_RUNS
-from headlight.model.training.live_run_settings import CHOICES, LiveRunSettings
+from headlight.model.training.live_run_settings import CHOICES, CORPUS_BY_NAME, LiveRunSettings
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.field_values import check_int
+from headlight.viz.lessons.batch_sentences import model_languages
 from headlight.viz.lessons.controls import Choice, Control, Switch
+from headlight.viz.lessons.experiment import ExperimentInput
 from headlight.viz.lessons.result_figures import TrainingRuns
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service.service import Service
@@ -37,6 +39,12 @@ def run_from_controls(values: Mapping[str, Any], **fixed: Any) -> LiveRunSetting
     }  # fmt: skip
     settings = {name: parsers[name](value) for name, value in values.items() if name in parsers}
     return LiveRunSettings(**settings | fixed)
+
+
+def corpus_for(inputs: ExperimentInput, name: str) -> str:
+    """Return the corpus whose source sentences are in the language of the visitor's model, if there is one."""
+    own_name = f"{name}_{model_languages(inputs)[0]}"
+    return own_name if own_name in CORPUS_BY_NAME else name
 
 
 def training_figure(*runs: LiveRunSettings, sentence: int = 0) -> tuple[TrainingRuns, list[tuple[RunHeader, Snapshot]]]:

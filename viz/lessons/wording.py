@@ -27,6 +27,7 @@ def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
     added = positions in ("sinusoidal", "sinusoidal_halves", "learned")
     return [
         *holds,
+        "rms" if model["norm"] == "rms" else "layer",
         "pre" if model["norm_first"] else "post",
         "beside" if model["beside"] else "summed",
         positions,
@@ -36,7 +37,18 @@ def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
         "scaled" if model["scale_scores"] else "unscaled",
         "enlarged" if model["scale_embedding"] else "plain",
         "relu" if model["activation"] == "relu" else "bent",
+        *(["gated"] if model["activation"] in GATED else []),
     ]
+
+
+def ordered_steps(steps: Sequence[Step], active: Sequence[str]) -> list[Step]:
+    """Return the steps in the order for the model: a step with `moved` follows another one in some models."""
+    moved = [step for step in steps if step.moved and step.moved[0] in active]
+    result = [step for step in steps if step not in moved]
+    for step in moved:
+        names = [other.name for other in result]
+        result.insert(names.index(step.moved[1] if step.moved else "") + 1, step)
+    return result
 
 
 def find_phrase(table: Mapping[str, str], base: str, active: Sequence[str]) -> str:
@@ -80,11 +92,13 @@ def model_numbers(model: ModelValues) -> dict[str, str]:
 def formula_parts(model: ModelValues) -> dict[str, str]:
     """Return the LaTeX parts of formulas that depend on the model."""
 
+    normed = rf"\text{{{'RMS' if model['norm'] == 'rms' else 'LN'}}}(x)" if model["norm_first"] else "x"
+
     def plus(is_present: bool, name: str) -> str:
         return rf"\, + {name}" if is_present else r"\,"
 
     def linear(letter: str) -> str:
-        return f"x W_{letter} {plus(model['feed_forward_bias'], f'b_{letter}')}"
+        return f"{normed} W_{letter} {plus(model['feed_forward_bias'], f'b_{letter}')}"
 
     relu = model["activation"] == "relu"
     activation = ACTIVATION_LABELS[model["activation"]]
@@ -93,6 +107,7 @@ def formula_parts(model: ModelValues) -> dict[str, str]:
     hidden = rf"({activated} \cdot ({linear('1')}))" if model["activation"] in GATED else activated
     biases = {f"its_b_{name}": plus(model["attention_bias"], f"b_{name.upper()}") for name in "qkvo"}
     return biases | {
+        "its_x": normed,
         "its_hidden": hidden,
         "its_b_2": plus(model["feed_forward_bias"], "b_2"),
         "its_base": f"{model['rotary_base']:g}",

@@ -9,20 +9,20 @@ from typing import Any
 
 from headlight.model.recordings.builder import AxisTokens, build_recording, recording_from_arrays
 from headlight.model.recordings.files import read_recording
+from headlight.model.recordings.hook_patterns import arrays_from_patterns, has_hook_patterns
 from headlight.model.recordings.layers import Layers
 from headlight.model.recordings.recording import IndexOrReduction, Recording, RecordingError, did_you_mean
 from headlight.model.recordings.transformers_outputs import (
+    INPUT_NAMES,
     ModelInputs,
     has_attention,
+    is_transformers_model,
     recording_from_outputs,
     require_arrays,
 )
 from headlight.model.records import KINDS, Judgement, MapKind, Token, Translation
+from headlight.viz.notebook.model_recordings import MODEL_OPTIONS, model_recordings, single_recording
 from headlight.viz.notebook.view import View
-
-INPUT_NAMES = tuple(
-    name for name in ModelInputs.__dataclass_fields__ if name not in ("tokenizer", "source", "target", "tokens")
-)
 
 # Inputs of models that name no tokens.
 ADVICE_BY_INPUT = {
@@ -40,6 +40,8 @@ ADVICE_BY_INPUT = {
 
 def show(
     attention: Any = None,
+    tokenizer: Any = None,
+    text: str | Sequence[str] | None = None,
     *,
     kind: str | None = None,
     layer: IndexOrReduction | None = None,
@@ -49,15 +51,19 @@ def show(
     language: str = "",
     **options: Any,
 ) -> View:
-    """Show the attention of a model. `attention` is any input of `record`.
+    """Show the attention of a model: `show(model, tokenizer, "a sentence")`. `attention` is any input of `record`.
 
-    `options` are passed to `record`. `kind`, `layer` (its number in the model), `head`, `row` and `column` are the
-    initial selection, which `model/translate/opening.py` chooses by default for translations. The default language is
-    that of the browser.
+    Both halves of a model such as CLIP are shown, one below the other. `options` are passed to `record`. `kind`,
+    `layer` (its number in the model), `head`, `row` and `column` are the initial selection, which
+    `model/translate/opening.py` chooses by default for translations. The default language is that of the browser.
     """
-    source = attention if isinstance(attention, Translation) and not options else record(attention, **options)
+    options |= {name: value for name, value in (("tokenizer", tokenizer), ("text", text)) if value is not None}
     selection = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
-    return View([source], selection, language)
+    if isinstance(attention, Translation) and not options:
+        return View([attention], selection, language)
+    if is_transformers_model(attention):
+        return View(model_recordings(attention, **options), selection, language)
+    return View([record(attention, **options)], selection, language)
 
 
 def compare(
@@ -75,14 +81,15 @@ def compare(
 
 def record(
     attention: Any = None,
+    tokenizer: Any = None,
+    text: str | Sequence[str] | None = None,
     *,
     encoder: Any = None,
     decoder: Any = None,
     cross: Any = None,
     source: Sequence[str] | None = None,
-    target: Sequence[str] | None = None,
+    target: str | Sequence[str] | None = None,
     tokens: Sequence[str] | None = None,
-    tokenizer: Any = None,
     layers: Sequence[int] | None = None,
     batch: int | None = None,
     name: str = "",
@@ -90,17 +97,29 @@ def record(
 ) -> Recording:
     """Return the attention of any model as a `Recording`.
 
-    `attention` may be a `Recording`, a `Translation`, a `Judgement`, a `View`, the path of a recording file, outputs of
-    `transformers`, or self-attention arrays: one array `[layer, head, row, column]` or a list of layers. Outputs need
-    the model's inputs: `input_ids=`, `attention_mask=`, `decoder_input_ids=`, `pixel_values=`, `input_features=`, or
-    all as `**inputs`. `encoder`, `decoder` and `cross` are arrays of the other kinds. `layers` selects layers, and
-    `batch` selects one sequence. Arguments that would have no effect raise a `RecordingError`.
+    `attention` may be:
+    - a model of `transformers`, which reads `text` and `text_pair`, or `image`, with its tokenizer or processor. An
+      encoder-decoder model writes an answer, or reads `target`, a text. `generate` is the number of tokens that a
+      model writes, or the options of its `generate`; `part` selects a half of a model such as CLIP
+    - outputs of `transformers`, with the model's inputs: `input_ids=`, `attention_mask=`, `decoder_input_ids=`,
+      `pixel_values=`, `input_features=`, or all as `**inputs`
+    - self-attention arrays, one array `[layer, head, row, column]` or a list of layers; `encoder`, `decoder` and
+      `cross` are arrays of the other kinds
+    - an `ActivationCache` of TransformerLens, or a dictionary with its names
+    - a `Recording`, a `Translation`, a `Judgement`, a `View`, or the path of a recording file
+
+    `layers` selects layers, and `batch` selects one sequence. Arguments that would have no effect raise a
+    `RecordingError`.
     """
     options = {
         "encoder": encoder, "decoder": decoder, "cross": cross, "source": source, "target": target, "tokens": tokens,
-        "tokenizer": tokenizer, "layers": layers, "batch": batch, "name": name or None, **inputs,
+        "tokenizer": tokenizer, "text": text, "layers": layers, "batch": batch, "name": name or None, **inputs,
     }  # fmt: skip
     options = {option: value for option, value in options.items() if value is not None}
+    if is_transformers_model(attention):
+        return single_recording(model_recordings(attention, **options))
+    if callable(getattr(attention, "forward", None)):
+        require_arrays(attention)
     _require_known_names(options)
     if isinstance(attention, (View, Recording, Translation, Judgement, str, Path)) and options:
         described = "A file" if isinstance(attention, (str, Path)) else f"A {type(attention).__name__}"
@@ -124,6 +143,12 @@ def record(
         return recording_from_outputs(attention, model_inputs, layers=layers, batch=batch, name=name)
     if attention is None and isinstance(inputs.get("input_ids"), Mapping):
         raise RecordingError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
+    if attention is not None and has_hook_patterns(attention):
+        if inputs or tokenizer is not None:
+            raise RecordingError("A cache names no tokens. Give tokens=model.to_str_tokens(text) and no other inputs.")
+        arrays = arrays_from_patterns(attention)
+        source = tokens if source is None else source
+        return recording_from_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
     if attention is not None:
         require_arrays(attention)
     ignored = [option for option in options if option == "tokenizer" or option in inputs]
@@ -136,14 +161,20 @@ def record(
     if source is not None and tokens is not None:
         raise RecordingError("source= and tokens= name the same tokens here. Give one of them.")
     source = tokens if source is None else source
-    arrays: dict[MapKind, Any] = {"self": attention, "encoder": encoder, "decoder": decoder, "cross": cross}
+    arrays = {"self": attention, "encoder": encoder, "decoder": decoder, "cross": cross}
     return recording_from_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
 
 
 def _require_known_names(options: Mapping[str, Any]) -> None:
     """Raise a `RecordingError` for an argument that has no effect, with advice."""
-    known_names = {*signature(record).parameters, *signature(show).parameters, *INPUT_NAMES} - {"inputs", "options"}
+    known_names = {*signature(record).parameters, *signature(show).parameters, *INPUT_NAMES, *MODEL_OPTIONS}
+    known_names -= {"inputs", "options"}
     for option in options:
+        if option in MODEL_OPTIONS:
+            raise RecordingError(
+                f"{option}= is for a model, and its outputs or arrays have read their text already. Leave it out, or "
+                "give the model: show(model, tokenizer, 'a sentence')."
+            )
         if option in known_names or option.endswith(("_ids", "_mask", "_position")):
             continue
         if option in ADVICE_BY_INPUT:

@@ -77,11 +77,11 @@ def _parse_index(value: Any) -> IndexOrReduction:
     return value if value in ("mean", "max") else int(value)
 
 
-def downsample(weights: FloatArray) -> FloatArray:
-    """Max-pool to at most `THUMBNAIL_CELLS` cells per side, which preserves thin lines."""
+def downsample(weights: FloatArray, cells: int = THUMBNAIL_CELLS) -> FloatArray:
+    """Max-pool to at most this number of cells per side, which preserves thin lines."""
     rows, columns = weights.shape
     for axis, count in enumerate((rows, columns)):
-        if count > THUMBNAIL_CELLS:
-            starts = np.arange(THUMBNAIL_CELLS) * count // THUMBNAIL_CELLS
+        if count > cells:
+            starts = np.arange(cells) * count // cells
             weights = np.maximum.reduceat(weights, starts, axis=axis)
     return weights

@@ -31,9 +31,9 @@ def wall_pixels(maps: Maps) -> bytes:
     return encode_png(levels)
 
 
-def encode_png(levels: np.ndarray) -> bytes:
+def encode_png(levels: np.ndarray, scale: str = "headlight") -> bytes:
     """Encode a palette PNG of 255 colours; level 255 is transparent (https://www.w3.org/TR/png-3/)."""
-    colours = [str(colour) for _, colour in colour_scale("headlight", THEMES["light"], 255)]
+    colours = [str(colour) for _, colour in colour_scale(scale, THEMES["light"], 255)]
     palette = b"".join(bytes.fromhex(colour[1:]) for colour in [*colours, "#ffffff"])
     height, width = levels.shape
     scanlines = np.concatenate([np.zeros((height, 1), dtype=np.uint8), levels], axis=1)  # no filter

@@ -23,6 +23,7 @@ from headlight.viz.figure_phrases import LANGUAGES, phrase
 from headlight.viz.notebook.iframe import frame_page
 from headlight.viz.notebook.recording_json import MAX_EMBEDDED_WEIGHTS, count_weights, embedded_maps, recording_values
 from headlight.viz.notebook.thumbnail import wall_pixels
+from headlight.viz.notebook.view_pictures import write_picture
 from headlight.viz.service.messages import Answer, AnswerModel, ModelEntry
 from headlight.viz.service.payload import answer_dict
 
@@ -53,6 +54,7 @@ class View:
             raise RecordingError(f"language must be one of {', '.join(LANGUAGES)}, but {language!r} was given.")
         self.sources = tuple(sources)
         self.language = language
+        self.pinned: dict[str, Any] | None = None  # a second head, compared with the selected one
         self._selection = selection
         kinds = _kinds(sources[0])
         if selection["kind"] is None:
@@ -104,6 +106,12 @@ class View:
                 )
         return number
 
+    def pin(self, head: int) -> None:
+        """Compare a head of the selected layer with the selected head, in the map and as lines."""
+        kind, layer = self.kind, self.layer
+        index = layer if isinstance(layer, str) else list(_numbers(self.sources[0], kind, "layer")).index(layer)
+        self.pinned = {"layer": index, "head": self._validate("head", head)}
+
     @cached_property
     def widget(self) -> Any:
         """The anywidget of this view, with `observe`. Requires `headlight-attention[notebook]`."""
@@ -117,7 +125,8 @@ class View:
     # ------------------------------------------------------------ display
 
     def _page_data(self) -> dict[str, Any]:
-        return {"views": [_view_values(source) for source in self.sources], "language": self.language}
+        views = [_view_values(source) for source in self.sources]
+        return {"views": views, "language": self.language, "pinned": self.pinned}
 
     @property
     def too_large(self) -> bool:
@@ -188,6 +197,22 @@ class View:
             write_file(path, formats.to_json(first) if isinstance(first, Translation) else to_json(first))
         else:
             raise RecordingError(f"{path} has none of the endings .html, .npz and .json.")
+
+    def export(
+        self,
+        path: str | Path,
+        what: str = "wall",
+        *,
+        heads: Sequence[int] | None = None,
+        caption: str | None = None,
+        theme: str = "light",
+    ) -> None:
+        """Write a picture as `.svg`, `.pdf` or `.png`, without a browser.
+
+        `what` is "wall", all heads of the selected kind; "head", the selected head as a matrix; or "lines", the `heads`
+        of the selected layer, by default the selected head. The default caption says what is drawn.
+        """
+        write_picture(self, path, what, heads=heads, caption=caption, theme=theme)
 
 
 def _kinds(source: Translation | Recording) -> tuple[MapKind, ...]:

@@ -1,4 +1,4 @@
-"""Middleware that compresses the page's HTML and inserts our meta tags and preload links.
+"""Middleware that compresses the page's HTML, inserts our meta tags, preload links and scripts, and hashes its scripts.
 
 Gradio compresses its files but not its HTML. Its modules import each other at run time, in four round trips, and the
 widgets' module follows them. With preload links the browser loads all of them while it parses the page.
@@ -14,9 +14,11 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headlight.viz.server.content_policy import SCRIPT_HASHES, inline_script_hashes
 from headlight.viz.server.gradio_files import frontend_files
+from headlight.viz.server.known_functions import known_functions_script
 from headlight.viz.server.page_config import component_types, theme_file
-from headlight.viz.server.sharing import BASE, replace_meta_tags
+from headlight.viz.server.sharing import BASE, RELATIVE_BASE, replace_meta_tags
 from headlight.viz.server.static_files import MODULES, file_url
 
 HTML_TYPE = b"text/html"
@@ -58,7 +60,8 @@ class PreloadMiddleware:
             ):
                 start.update(message)  # delayed, because the content length changes
             elif start and message["type"] == "http.response.body":
-                body = add_preload_links(replace_meta_tags(message.get("body", b"")), *self._gradio_files)
+                body = self._rewrite(message.get("body", b""))
+                scope.get(SCRIPT_HASHES, []).extend(inline_script_hashes(body))
                 added = len(body) - len(message.get("body", b""))
                 await send({**start, "headers": [adjust_content_length(header, added) for header in start["headers"]]})
                 start.clear()
@@ -68,10 +71,20 @@ class PreloadMiddleware:
 
         await self.app(scope, receive, insert_links)
 
+    def _rewrite(self, body: bytes) -> bytes:
+        body = add_preload_links(add_known_functions(replace_meta_tags(body)), *self._gradio_files)
+        return RELATIVE_BASE.sub(b"", body, count=1)  # without it, URLs resolve equally, and the policy forbids the tag
+
     @cached_property
     def _gradio_files(self) -> tuple[tuple[str, ...], str]:
         """Gradio's files and theme. Read once, because the page's configuration takes 20 ms."""
         return frontend_files(component_types(self.page)), theme_file(self.page)
+
+
+def add_known_functions(body: bytes) -> bytes:
+    """Insert the script ahead of Gradio's scripts, after the `<base>` tag."""
+    script = known_functions_script().encode()
+    return BASE.sub(lambda base: base[0] + script, body, count=1)
 
 
 def add_preload_links(body: bytes, files: Sequence[str], theme: str) -> bytes:

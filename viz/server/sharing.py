@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Callable
 
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.hub_status import status_script
@@ -15,6 +16,7 @@ from headlight.viz.server.static_files import ICON, MANIFEST, SHARE_PICTURE, SHA
 
 NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff
 BASE = re.compile(rb"<base [^>]*>")  # our tags follow it, because their relative URLs resolve against it
+RELATIVE_BASE = re.compile(rb'<base href="\./" ?/?>')
 GRADIO_TAGS = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="(?:icon|manifest)"[^>]*>')
 ROOT = re.compile(rb'"root":("https?://[^"\\<>]*")')  # the page's URL in Gradio's configuration
 
@@ -29,14 +31,14 @@ def replace_meta_tags(body: bytes) -> bytes:
     return BASE.sub(lambda base: base[0] + inserted, GRADIO_TAGS.sub(b"", body), count=1)
 
 
-def tags(root: str) -> str:
+def tags(root: str, url: Callable[[str], str] = file_url) -> str:
     """Return the tags as HTML. Crawlers need absolute URLs.
 
-    `root`: the page's URL without a trailing slash, or empty.
+    `root`: the page's URL without a trailing slash, or empty. `url` returns the URL of a file relative to the page.
     """
     description, picture = (
         phrases("en")["line"],
-        f"{root}/{file_url(SHARE_PICTURE)}" if root else file_url(SHARE_PICTURE),
+        f"{root}/{url(SHARE_PICTURE)}" if root else url(SHARE_PICTURE),
     )
     width, height = SHARE_PICTURE_SIZE
     meta_tags = {
@@ -61,7 +63,7 @@ def tags(root: str) -> str:
             f"<title>{NAME}</title>",
             *(_tag("meta", name=name, content=content) for name, content in meta_tags.items()),
             *(_tag("meta", property=name, content=content) for name, content in open_graph.items()),
-            *(_tag("link", rel=rel, href=file_url(name)) for rel, name in links.items()),
+            *(_tag("link", rel=rel, href=url(name)) for rel, name in links.items()),
         ]
     )
 

@@ -36,9 +36,9 @@ TYPES = {
     ".css": "text/css",
     ".png": "image/png",
 }
-LAZY_MODULES = ("lessons/", "deck/")  # loaded on demand
-NOTEBOOK_MODULES = "notebook/"  # not part of the page
-LAZY_PHRASES = ("lesson_", "deck_")
+LAZY_MODULES = ("lessons/", "build/", "deck/")  # loaded on demand
+OTHER_MODULES = ("notebook/", "engine/")  # not part of the page: of notebooks, and of the worker of a static page
+LAZY_PHRASES = ("lesson_", "build_", "deck_")
 CACHE_SECONDS = 31_536_000
 # Below Gradio's API path: with server-side rendering, Gradio's Node proxy forwards that path and few others, and
 # returns the page for the rest (gradio-app/gradio#9417).
@@ -72,7 +72,15 @@ STYLE_SHEETS = (
     "compare/beside",
     "layout/embed",
 )  # order matters: later rules override earlier ones
-LAZY_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments", "lessons/training", "deck/deck")
+LAZY_SHEETS = (
+    "lessons/lessons",
+    "lessons/figures",
+    "lessons/experiments",
+    "lessons/training",
+    "build/build",
+    "build/numbers",
+    "deck/deck",
+)
 
 
 def plotly_file() -> Path:
@@ -115,7 +123,7 @@ def sources(*, lazy: bool) -> dict[str, str]:
     return {
         name: module(name)
         for name in names
-        if name.startswith(LAZY_MODULES) == lazy and not name.startswith(NOTEBOOK_MODULES)
+        if name.startswith(LAZY_MODULES) == lazy and not name.startswith(OTHER_MODULES)
     }
 
 

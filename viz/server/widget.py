@@ -6,6 +6,7 @@ rendered as text.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gradio as gr
@@ -18,6 +19,12 @@ LOADER = (
     ".then(({ modules }) => modules['MODULE.js'].mount({"
     "element, trigger, props, watch, server: modules['core/server.js'].server}));"
 )
+MODULE_OF_LOADER = re.compile(r"modules\['([\w/-]+)\.js'\]\.mount")
+
+
+def loader(module: str) -> str:
+    """Return the code that loads a module and mounts its widget."""
+    return LOADER.replace("PLACE", file_url(MODULES)).replace("MODULE", module)
 
 
 def widget(module: str, name: str = "", *, value: str = "", **props: Any) -> gr.HTML:
@@ -30,9 +37,15 @@ def widget(module: str, name: str = "", *, value: str = "", **props: Any) -> gr.
     return gr.HTML(
         value=value,
         html_template="",
-        js_on_load=LOADER.replace("PLACE", file_url(MODULES)).replace("MODULE", module),
+        js_on_load=loader(module),  # `known_functions.py` knows this code
         apply_default_css=False,
         elem_classes=["headlight", f"headlight-{name}"],
         elem_id=f"widget-{name}",
         **props,
     )
+
+
+def widget_module(component: gr.HTML) -> str:
+    """Return the module that renders a widget, or an empty text for any other element."""
+    match = MODULE_OF_LOADER.search(component.js_on_load or "")
+    return match[1] if match else ""

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from headlight.model.measures.alignment_head import CrossHeads
-from headlight.model.records import DecodingOptions, Reliability, Translation
+from headlight.model.records import DecodingOptions, Reliability, Translation, TranslationRequest
 from headlight.viz.service.language_hints import language_hint
 from headlight.viz.service.messages import (
     Answer,
@@ -56,8 +56,12 @@ def measured_heads(service: Service, translation: Translation) -> CrossHeads:
 
 
 def model_json(service: Service, translation: Translation) -> AnswerModel:
-    """Return the data of a translation's model, with its defaults and the languages of the translation."""
-    request = translation.request
+    """Return the data of a translation's model."""
+    return answer_model(service, translation.request)
+
+
+def answer_model(service: Service, request: TranslationRequest) -> AnswerModel:
+    """Return the data of a request's model, with its defaults and the languages of the translation."""
     name = request.model or service.default
     entry = card_json(service.catalogue.card(name, "transformer"))
     defaults = service.model_defaults(name)

@@ -1,4 +1,4 @@
-"""Reports on bundled models that are stored outside their folders, in `assets/faithfulness` and `assets/atlas`."""
+"""Reports on the heads and the methods of a model, each valid for exact weights only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from headlight.model.checkpoints.reports import is_current
+from headlight.model.checkpoints.reports import HEADS, is_current, read_report
 from headlight.model.checkpoints.shipped import ASSETS
 from headlight.viz.field_values import check_text
 from headlight.viz.service.head_roles import MAX_NAME_LENGTH
@@ -25,11 +25,19 @@ def stored_report(service: Service, kind: str, name: str) -> dict[str, Any] | No
 
 
 def atlas_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the atlas of a model's heads. `model/experiments/atlas.py` documents the values."""
+    """Call: the atlas of a model's heads, and the error rates of the heads that align words best.
+
+    `model/experiments/atlas.py` and `model/commands/heads.py` document the values.
+    """
 
     def head_atlas(values: Mapping[str, Any]) -> dict[str, Any]:
         name = check_text("model", values.get("model", ""), limit=MAX_NAME_LENGTH)
-        return {"atlas": stored_report(service, ATLAS, name or service.default)}
+        card = service.catalogue.card(name or service.default, "transformer")
+        aligning = read_report(service.catalogue.folder(card), HEADS) if card.downloaded else None
+        return {
+            "atlas": stored_report(service, ATLAS, card.name),
+            "aligning": aligning["heads"] if aligning else [],
+        }
 
     return head_atlas
 

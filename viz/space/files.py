@@ -10,7 +10,17 @@ from types import MappingProxyType
 from headlight.model.errors import CommandError, repr_short
 
 HOME = Path(__file__).resolve().parents[2]
-ROOT_FILES = ("README.md", "requirements.txt", "app.py", "errors.py", "headlight.py", "LICENSE", "LICENSES.md")
+READMES = ("README.md", "README.zh.md")
+ROOT_FILES = (
+    *READMES,
+    "requirements.txt",
+    "app.py",
+    "bertviz.py",
+    "errors.py",
+    "headlight.py",
+    "LICENSE",
+    "LICENSES.md",
+)
 CODE = (".py", ".js", ".css")  # excludes caches, backups and notes in the working tree
 MODELS = ("de-en", "en-de", "zh-en", "en-zh", "sentiment", "toy")  # bundled models
 CORPORA = ("guess", "mini", "order", "toy")  # used by lessons; the larger ones are only for training
@@ -31,12 +41,13 @@ def find_root(folders: Iterable[Path] | None = None) -> Path:
 def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Path]:
     """Map paths in the Space to local files, sorted by path."""
     paths = [root / name for name in ROOT_FILES]
-    paths += [root / picture for picture in PICTURE.findall((root / "README.md").read_text(encoding="utf-8"))]
+    texts = [(root / name).read_text(encoding="utf-8") for name in READMES]
+    paths += [root / picture for text in texts for picture in PICTURE.findall(text)]
     for package in ("model", "viz"):
         paths += [path for path in (root / package).rglob("*") if path.suffix in CODE]
     assets = root / "assets"
     paths += [assets / "first.json", assets / "models" / "hub.json"]
-    paths += [path for name in ("words", "faithfulness", "atlas") for path in (assets / name).glob("*.json")]
+    paths += [path for name in ("words", "faithfulness", "atlas", "lesson") for path in (assets / name).glob("*.json")]
     paths += (assets / "pictures").glob("*.png")
     paths += [assets / "corpora" / f"{name}.tsv" for name in CORPORA]
     for name in dict.fromkeys((*MODELS, *extra_models)):

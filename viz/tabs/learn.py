@@ -13,6 +13,7 @@ from typing import Any
 import gradio as gr
 
 from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.build import read_build, run_build_line
 from headlight.viz.lessons.experiment_server import experiment_function
 from headlight.viz.lessons.notebook import notebook_function
 from headlight.viz.lessons.tensors import tensors_function
@@ -27,6 +28,8 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
     calls.add(tensors_function(service), experiment_function(service), notebook_function(service))
     # Training runs have separate processes and a separate queue.
     calls.add(read_lessons, *training_calls(service), computes=False)
+    # The lesson's translator has 432 weights, so its calls need no queue.
+    calls.add(read_build, run_build_line, computes=False)
     return widget("learn/learn-tab")
 
 

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from tests.browser.browsers import find_chromium
+from tests.browser.polling import wait_for_function
 from workshop.benchmarks.arithmetic import paired_ratio, summary
 from workshop.benchmarks.page import PORT, Log, _serve
 
@@ -84,7 +85,7 @@ def _visit(browser: Any, port: int, selector: str) -> tuple[float, dict[str, int
     network.on("Network.loadingFinished", lambda event: response_bytes.append(event["encodedDataLength"]))
     page.add_init_script(PAINT_OBSERVER.replace("SELECTOR", selector))
     page.goto(f"http://127.0.0.1:{port}")
-    page.wait_for_function("() => window.paintedAt !== undefined")
+    wait_for_function(page, "() => window.paintedAt !== undefined")
     if selector == MAP_SELECTOR:
         page.wait_for_selector(".explorer .plot .main-svg")
     seconds = page.evaluate("window.paintedAt") / 1000

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from headlight.model.core.masks import causal_mask, combine_masks, padding_mask, split_mask
+from headlight.model.core.masks import causal_mask, combine_masks, pad_sequences, padding_mask, split_mask
 from tests.sizes import BATCH, KEYS, QUERIES
 
 
@@ -27,6 +27,10 @@ def test_padding_mask_hides_padding() -> None:
     assert mask.shape == (2, 1, 1, 3)
     assert mask[:, 0, 0].tolist() == [[True, True, False], [True, False, False]]
     assert padding_mask(ids, 7)[:, 0, 0].tolist() == [[False, True, True], [False, True, True]]
+
+
+def test_rows_are_padded_at_their_ends() -> None:
+    assert pad_sequences([[5, 7, 9], [3], []], 1).tolist() == [[5, 7, 9], [3, 1, 1], [1, 1, 1]]
 
 
 def test_combined_mask_is_logical_and() -> None:

@@ -93,6 +93,17 @@ def test_sinusoids_match_closed_form(width: int, halves: bool) -> None:
     assert_close(table, expected, within=1e-7)
 
 
+@pytest.mark.parametrize("width", [4, 22, 23])
+def test_closed_waves_end_at_the_longest_wavelength(width: int) -> None:
+    table, pairs = sinusoidal_table(KEYS, width, closed=True), width // 2
+    expected = torch.zeros(KEYS, width, dtype=torch.float64)
+    for position in range(KEYS):
+        for pair in range(pairs):
+            angle = position / 10_000 ** (pair / (pairs - 1))  # from 1 to 10,000
+            expected[position, pair], expected[position, pairs + pair] = math.sin(angle), math.cos(angle)
+    assert_close(table, expected, within=1e-7)
+
+
 def test_first_position_is_zeros_and_ones() -> None:
     assert sinusoidal_table(1, 6).tolist() == [[0, 1, 0, 1, 0, 1]]
     assert sinusoidal_table(1, 6, halves=True).tolist() == [[0, 0, 0, 1, 1, 1]]
@@ -220,6 +231,21 @@ def test_watched_rotary_positions_keep_the_offset(start: int) -> None:
     assert seen["places"].tolist() == list(range(start, start + KEYS))  # the offset is no position of a token
     assert_close(actual, expected, within=1e-6)
     assert not torch.allclose(actual, rotary().rotate(vectors, start))
+
+
+@pytest.mark.parametrize("start", [0, 2])
+@pytest.mark.parametrize(
+    "variant", ["sinusoidal", "sinusoidal_halves", "learned", "sinusoidal offset", "learned offset"]
+)
+def test_watched_added_positions_are_the_same(variant: str, start: int) -> None:
+    positions = make_positions(make_config(variant), one_way=False)
+    embedded = torch.randn(BATCH, KEYS, D_MODEL)
+    expected = positions(embedded, start)
+    with watch(positions, "places") as seen:
+        actual = positions(embedded, start)
+    assert seen["places"].tolist() == list(range(start, start + KEYS))
+    assert_close(actual, expected, within=1e-6)
+    assert (actual - embedded).abs().sum(dim=-1).min() > 0  # also at the first position
 
 
 @pytest.mark.parametrize("start", [1, 7, 1_000])

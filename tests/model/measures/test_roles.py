@@ -337,3 +337,18 @@ def test_role_without_any_share_is_not_assigned() -> None:
     names, values = assign_roles("cross", shares, shares[0, 0], np.array([[0.7, 0.2]]))
     assert names.tolist() == [["spreads", "unclear"]]
     assert values.tolist() == [[0.7, 0.0]]
+
+
+@pytest.mark.parametrize(("coverage", "name"), [(0.5, "spreads"), (0.499, "unclear"), (0.54, "spreads")])
+def test_half_of_the_keys_count_as_spread(coverage: float, name: str) -> None:
+    shares = np.zeros((1, 1, len(ROLES["encoder"])))
+    names, _ = assign_roles("encoder", shares, np.full(len(ROLES["encoder"]), 0.1), np.array([[coverage]]))
+    assert names[0, 0] == name
+
+
+def test_narrow_role_applies_although_a_wide_one_has_more_excess() -> None:
+    shares, chances = np.zeros((1, 1, len(ROLES["encoder"]))), np.zeros(len(ROLES["encoder"]))
+    for role, share, chance in (("same", 0.5, 0.1), ("around", 0.95, 0.4)):  # excess 0.4 and 0.55
+        shares[..., ROLES["encoder"].index(role)], chances[ROLES["encoder"].index(role)] = share, chance
+    names, values = assign_roles("encoder", shares, chances, np.zeros((1, 1)))
+    assert (names[0, 0], values[0, 0]) == ("same", 0.5)

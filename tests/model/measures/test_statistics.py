@@ -17,6 +17,7 @@ from headlight.model.measures.statistics import (
     map_geometry,
     measure,
     measure_all,
+    measure_weights,
 )
 from headlight.model.records import KINDS, Kind, Token, Translation
 from tests.viz.figures_examples import HEADS, LAYERS, make_tokens, make_translation
@@ -210,3 +211,12 @@ def test_special_keys_of_the_decoder_are_its_inputs() -> None:
 def test_unknown_measure_raises() -> None:
     with pytest.raises(RequestError, match=r'one of entropy, relative_entropy.*, but "speed" was given'):
         measure(make_translation(("a",), ("b",)), "cross", "speed")
+
+
+def test_later_keys_have_no_measure_in_the_decoder() -> None:
+    translation = EXAMPLES[0]
+    names = {
+        kind: set(measure_weights(translation.attention.of(kind), map_geometry(translation, kind))) for kind in KINDS
+    }
+    assert names["encoder"] == names["cross"] == set(STATISTICS)
+    assert names["encoder"] - names["decoder"] == {"next", "last"}

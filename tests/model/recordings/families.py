@@ -189,3 +189,53 @@ def swin() -> Any:
         embed_dim=12, depths=[1, 1], num_heads=[2, 3], window_size=2, image_size=16, patch_size=4, **EAGER
     )
     return _seeded(transformers.SwinModel, config)
+
+
+def _unswitched(kind: Any, make: Any, **sizes: Any) -> Any:
+    """A model with the attention that `from_pretrained` selects, which returns no weights."""
+    return _seeded(make, kind(**sizes, **SIZES))
+
+
+@cache
+def fused_gpt2() -> Any:
+    return _unswitched(
+        transformers.GPT2Config, transformers.GPT2LMHeadModel, n_embd=15, n_layer=2, n_head=3, n_positions=32
+    )
+
+
+@cache
+def jamba() -> Any:
+    """A hybrid: of six layers, the second and the fifth have attention."""
+    return _unswitched(
+        transformers.JambaConfig, transformers.JambaForCausalLM, hidden_size=16, num_hidden_layers=6,
+        num_attention_heads=4, num_key_value_heads=2, intermediate_size=8, attn_layer_period=3, attn_layer_offset=1,
+        expert_layer_period=2, expert_layer_offset=1, num_experts=2, use_mamba_kernels=False, mamba_d_state=4,
+        mamba_dt_rank=2,
+    )  # fmt: skip
+
+
+@cache
+def gemma2() -> Any:
+    """Every other layer attends to the last three tokens only."""
+    return _unswitched(
+        transformers.Gemma2Config, transformers.Gemma2ForCausalLM, hidden_size=16, num_hidden_layers=4,
+        num_attention_heads=4, num_key_value_heads=2, head_dim=4, intermediate_size=8, sliding_window=3,
+    )  # fmt: skip
+
+
+@cache
+def deep_swin() -> Any:
+    """Two stages of two blocks; the outputs hold the second of each."""
+    return _unswitched(
+        transformers.SwinConfig, transformers.SwinModel, embed_dim=12, depths=[2, 2], num_heads=[2, 3], window_size=2,
+        image_size=16, patch_size=4,
+    )  # fmt: skip
+
+
+@cache
+def albert() -> Any:
+    """Three layers with the same weights."""
+    return _unswitched(
+        transformers.AlbertConfig, transformers.AlbertModel, embedding_size=8, hidden_size=16, num_hidden_layers=3,
+        num_attention_heads=4, intermediate_size=8,
+    )  # fmt: skip

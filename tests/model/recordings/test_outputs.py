@@ -347,7 +347,7 @@ def test_what_has_no_attention_is_refused_with_advice() -> None:
     for value, says in (
         (pair, r"several models.*show\(outputs.text_model_output, …\) or show\(outputs.vision_model_output, …\)"),
         (families.mamba()(read), "MambaOutput holds last_hidden_state.*a model without attention, such as Mamba"),
-        (families.bert(), "BertModel is a model. Call it and give its outputs"),
+        (torch.nn.Linear(2, 2), "Linear is a model, but none of transformers.*Call it and give its weights"),
         (batch(), "these are inputs of a model"),
         ({}, "holds nothing"),
     ):

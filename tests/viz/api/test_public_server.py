@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
 import os
 import re
@@ -145,8 +147,21 @@ def test_every_response_has_security_headers(site: Site, path: str) -> None:
     assert policy.pop("frame-ancestors") == "'self' https://huggingface.co"
     assert policy["default-src"] == "'self'"
     assert policy["object-src"] == "'none'"
-    assert policy["base-uri"] == policy["form-action"] == "'self'"  # `default-src` does not apply to them
+    assert (policy["base-uri"], policy["form-action"]) == ("'none'", "'self'")  # `default-src` does not apply to them
+    assert "unsafe" not in policy["script-src"]
     assert not re.search(r"https?:|\*|//", " ".join(policy.values()))  # no outside host
+
+
+def test_policy_lists_the_hash_of_each_inline_script_of_the_page(site: Site) -> None:
+    reply = site.http.get("/")
+    scripts = re.findall(r"<script>(.*?)</script>|<script data-[a-z-]+>(.*?)</script>", reply.text, re.DOTALL)
+    digests = {hashlib.sha256((one or other).encode()).digest() for one, other in scripts}
+    hashes = {f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests}
+    (policy,) = (part for part in reply.headers["content-security-policy"].split("; ") if part.startswith("script-src"))
+    assert hashes
+    assert set(policy.split()) == {"script-src", "'self'"} | hashes
+    assert "<base" not in reply.text
+    assert not re.search(r"<[^>]*\son\w+=", re.sub(r"<script.*?</script>", "", reply.text, flags=re.DOTALL))
 
 
 # ---------------------------------------------------------------- bad input

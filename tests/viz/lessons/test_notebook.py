@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import builtins
 import json
 import re
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.lesson_session import LessonSession
 from headlight.viz.lessons.notebook import notebook_function
 from headlight.viz.lessons.notebook_code import translate_comments
+from headlight.viz.lessons.notebook_map import NumberMap
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.result_tables import ResultTables
 from headlight.viz.lessons.tensors import model_values
@@ -91,7 +93,7 @@ def test_every_notebook_cell_runs(
         if isinstance(result, ResultTables):
             assert "<table" in result._repr_html_()
         else:
-            assert isinstance(result, str | pd.DataFrame), code
+            assert isinstance(result, str | pd.DataFrame | NumberMap), code
 
 
 # ZeroMQ's sockets and the kernel process end with the client's event loop; Python notices it later.
@@ -109,6 +111,52 @@ def test_walkthrough_notebook_runs_in_kernel(service: Service, tmp_path: Path, m
     outputs = [str(output.get("data", "")) for cell in notebook.cells for output in cell.get("outputs", [])]
     assert "i want a beer" in outputs[0]
     assert any("<table" in output for output in outputs)
+
+
+def test_masked_map_has_the_columns_that_are_read(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def practice(name: str, text: str = "", **options: Any) -> LessonSession:
+        return LessonSession(name, text, service=service, **options)
+
+    monkeypatch.setattr(headlight, "lesson", practice)
+    first, *cells = texts(lesson_notebook(service, "walk"), "code")
+    known: dict[str, Any] = {"display": repr}
+    computed(first, known)
+    lesson, shown = known["lesson"], computed(next(code for code in cells if "causal=True" in code), known)
+    assert list(shown.frame.columns) == lesson.decoder_tokens == ["<s>", *lesson.written[:-1]]
+    assert list(shown.frame.index) == lesson.row_names
+    assert shown.frame.iloc[0, 0] == 1.0  # the first row attends to the start token, the only one that it has read
+    assert lesson.row_names[1] == f"{lesson.written[0]} → {lesson.written[1]}"
+
+
+@pytest.mark.parametrize("model", SENTENCES)
+def test_walk_notebook_computes_products_with_the_models_matrices(model: str, service: Service) -> None:
+    request = {"text": SENTENCES[model], "model": model}
+    code = "\n".join(
+        texts(
+            lesson_notebook(service, "walk", request=request, look=LOOK | {"encoder": {"layer": 0, "head": 1}}), "code"
+        )
+    )
+    for name, layer in (("q", "self_attention.query"), ("o", "self_attention.output"), ("h_1", "feed_forward.wide")):
+        assert f"{name} = lesson.linear(" in code
+        assert f".{layer}" in code
+    assert code.count("np.testing.assert_allclose(q, queries, atol=1e-3)") == 1
+    lesson = LessonSession("walk", SENTENCES[model], model=model, service=service)
+    norm_first = lesson.model_values()["norm_first"]
+    place = f"encoder.layers.0.around_self_attention.{'normed' if norm_first else 'carried'}"
+    by_hand = lesson.linear(lesson.tensor(place), "encoder.layers.0.self_attention.query")
+    heads = lesson.tensor("encoder.layers.0.self_attention.queries")
+    np.testing.assert_allclose(by_hand.reshape(len(by_hand), len(heads), -1).swapaxes(0, 1), heads, atol=1e-4)
+
+
+def test_notebook_cells_leave_the_names_of_python(service: Service) -> None:
+    for lesson in LESSONS:
+        for code in texts(lesson_notebook(service, lesson.name), "code"):
+            stored = {
+                node.id
+                for node in ast.walk(ast.parse(code))
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            }
+            assert not stored & set(dir(builtins)), code
 
 
 def test_user_text_is_escaped_in_notebook(service: Service) -> None:

@@ -18,7 +18,7 @@ from headlight.viz.lessons.experiment_server import STEPS, experiment_function
 from headlight.viz.lessons.lesson_session import LessonSession
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.result_tables import ResultTables
-from headlight.viz.lessons.tensors import tensors_function
+from headlight.viz.lessons.tensors import MAX_NAMES, tensors_function
 from headlight.viz.server.static_files import bundle_phrases, tables
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.payload import answer_dict
@@ -86,7 +86,10 @@ def walked(
         f"{lesson}.{step}": ask({"request": asked, "lesson": lesson, "step": step}) for lesson, step in STEPS
     }
     names = run({**inputs, "model": model}, folder)
-    answer = tensors_function(service)({"request": asked, "names": names})
+    answer: dict[str, Any] = {"tensors": {}}
+    for start in range(0, len(names), MAX_NAMES):
+        part = tensors_function(service)({"request": asked, "names": names[start : start + MAX_NAMES]})
+        answer |= {**part, "tensors": answer["tensors"] | part["tensors"]}
     texts = run({**inputs, **answer}, folder)
     return WalkthroughTexts(texts, translation, model["heads"], inputs["found"])
 
@@ -145,6 +148,35 @@ def test_stacked_tensors_add_up(walked: WalkthroughTexts) -> None:
     assert a + b == pytest.approx(c, abs=2e-3)
 
 
+def test_opened_products_add_up_to_the_cell(walked: WalkthroughTexts) -> None:
+    head, token, dimension = walked.look["encoder"]["head"], walked.look["token"], walked.look["dimension"]
+    for step, tensors in {
+        "qkv": ("queries", "keys", "values"),
+        "join": ("attended",),
+        "ff": ("hidden", "feed_forward"),
+    }.items():
+        opened = walked.step(step)["products"]
+        assert len(opened) == len(tensors)
+        for product, name in zip(opened, tensors, strict=True):
+            cell = walked.matrix(step, name)[token, dimension]
+            total = sum(a * b for a, b in zip(product["row"], product["weights"], strict=True)) + product["bias"]
+            assert total == pytest.approx(product["total"], abs=1e-4)
+            shown = max(0.0, total) if name == "hidden" else total  # ReLU
+            assert shown == pytest.approx(cell, abs=1e-4)
+            assert product["cell"] == pytest.approx(cell, abs=1e-6)
+            width = len(walked.matrix(step, name)[0])
+            assert product["column"] == (head * width + dimension if step == "qkv" else dimension)
+    (logit,) = walked.step("logits")["products"]
+    assert logit["column"] == walked.translation.target_tokens[walked.look["written"]].id
+
+
+def test_norm_step_has_the_numbers_of_its_formula(walked: WalkthroughTexts) -> None:
+    a, mean, spread, gamma, beta, b = (
+        walked.number("norm", name) for name in ("a", "mean_a", "spread_a", "c", "d", "b")
+    )
+    assert (a - mean) / spread * gamma + beta == pytest.approx(b, abs=2e-3)
+
+
 def test_masked_weights_are_zero_only_because_of_mask(walked: WalkthroughTexts) -> None:
     masked = walked.matrix("mask", "weights")
     open_ = walked.step("mask", 1)["matrices"]["weights"]
@@ -183,6 +215,30 @@ def test_correct_answers_match_numbers(walked: WalkthroughTexts) -> None:
         assert chances[0] - chances[1] >= 0.0999
 
 
+def test_wrong_answers_have_reasons(walked: WalkthroughTexts) -> None:
+    for each in walked.texts:
+        question = each["question"]
+        if question is None:
+            continue
+        for option, reason in enumerate(each["reasons"]):
+            if option == question["right"]:
+                assert reason is None
+            else:
+                assert reason, (each["lesson"], each["step"], question["options"][option])
+                assert "{" not in reason, reason
+
+
+def test_decoder_rows_and_queries_are_named_by_the_token_before(walked: WalkthroughTexts) -> None:
+    row = walked.look["written"]
+    tokens = walked.translation.decoder_tokens
+    read, written = tokens[row].text.strip(), walked.translation.target_tokens[row].text.strip()
+    for language in LANGUAGES:
+        said = next(each for each in walked.texts if each["step"] == "cross" and each["language"] == language)
+        assert f" {read}" in said["phrases"][0]  # "the query comes from the state at the token before"
+        if said["question"]:
+            assert f"{read} → {written}" in said["phrases"][-1]
+
+
 def test_notebook_questions_match_page(walked: WalkthroughTexts, service: Service) -> None:
     """Python and JavaScript implement the rules of questions separately."""
     table, asked = phrases("en"), 0
@@ -214,4 +270,6 @@ def test_phrases_depend_on_model(walked: WalkthroughTexts, service: Service) -> 
     note = walked.step("add")["phrases"][1]
     assert ("pre-norm" in note) == first
     assert ("post-norm" in note) != first
-    assert ("normed" in walked.step("add")["matrices"]) != first
+    names = [step["step"] for step in walked.texts if step["lesson"] == "walk" and step["language"] == "en"]
+    assert names.index("norm") == names.index("qkv" if first else "add") + (-1 if first else 1)
+    assert ("LN" in walked.step("qkv")["formulas"][0]) == first

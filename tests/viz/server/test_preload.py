@@ -14,12 +14,14 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from headlight.viz.server.gradio_files import FRONTEND, frontend_files
+from headlight.viz.server.known_functions import known_functions_script
 from headlight.viz.server.preload import PreloadMiddleware
 from headlight.viz.server.sharing import tags
 from headlight.viz.server.static_files import MODULES, file_url
 
 KINDS = frozenset({"html", "column"})
 TAGS = tags("")
+KNOWN_FUNCTIONS = known_functions_script()
 OURS = f'<link rel="modulepreload" fetchpriority="low" href="{file_url(MODULES)}">'
 GRADIOS = (FRONTEND / "index.html").read_text(encoding="utf-8")
 DATA = "<p>" + "x" * 10_000
@@ -43,13 +45,17 @@ def test_only_the_page_is_compressed_and_gets_hints(root: str, path: str, is_pag
     html = f'<base href="./" />{DATA}'
     answer = served(html, path, root)
     assert answer.headers.get("content-encoding") == ("gzip" if is_page else None)
-    assert answer.text == (html.replace("/>", f"/>{OURS}{TAGS}", 1) if is_page else html)
+    assert answer.text == (f"{OURS}{KNOWN_FUNCTIONS}{TAGS}{DATA}" if is_page else html)
 
 
 def test_content_length_is_updated() -> None:
     answer = served('<base href="./">.', accepts="identity")
-    assert answer.text == f'<base href="./">{OURS}{TAGS}.'
+    assert answer.text == f"{OURS}{KNOWN_FUNCTIONS}{TAGS}."
     assert int(answer.headers["content-length"]) == len(answer.content)
+
+
+def test_only_a_base_tag_without_effect_is_removed() -> None:
+    assert '<base href="../">' in served('<base href="../">.').text
 
 
 def test_other_responses_are_unchanged() -> None:
@@ -64,6 +70,7 @@ def test_gradio_page_preloads_its_files() -> None:
     assert all(("modulepreload" in mode) == file.endswith(".js") for mode, file in hinted)
     assert '<link rel="preload" as="style" href="theme.css?v=57">' in text
     assert text.index(OURS) < text.index("window.gradio_config")
+    assert text.index(KNOWN_FUNCTIONS) < text.index("window.gradio_config")
 
 
 def test_other_gradio_pages_get_no_unused_hints() -> None:

@@ -184,7 +184,10 @@ def test_bundled_model_report_is_returned(name: str) -> None:
 def test_bundled_model_atlas_is_returned(name: str) -> None:
     atlas = stored_reports.stored_report(Service(Settings()), ATLAS, name)
     assert atlas is not None
-    assert stored_reports.atlas_function(Service(Settings()))({"model": name}) == {"atlas": atlas}
+    answer = stored_reports.atlas_function(Service(Settings()))({"model": name})
+    assert answer["atlas"] == atlas
+    assert len(answer["aligning"]) == 8
+    assert all(0 < each["low"] < each["error_rate"] < each["high"] < 1 for each in answer["aligning"])
     assert {kind: (len(layers), len(layers[0])) for kind, layers in atlas["heads"].items()} == {
         "encoder": (8, 8),
         "decoder": (3, 8),

@@ -56,7 +56,8 @@ function loadBundle() {
 }
 
 /**
- * Status of waiting calls: queue position, unreachable cluster, and the pause until the retry if the server is busy.
+ * Status of waiting calls: queue position, unreachable cluster, the pause until the retry if the server is busy, and on a page
+ * without a server the model that loads.
  * `queue-status.js` sets these functions; a saved page has no server and no queue.
  */
 export const queueStatus = {
@@ -66,6 +67,8 @@ export const queueStatus = {
   setUnreachable: () => {},
   /** @type {(waiter: unknown, pause: number | null) => void} */
   setRetry: () => {},
+  /** @type {(name: string, progress: { done: number, total: number } | null) => void} bytes of a model that loads */
+  setLoading: () => {},
 };
 
 /**

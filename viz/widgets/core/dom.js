@@ -107,3 +107,12 @@ export const isTextField = (element) => /^(INPUT|TEXTAREA|SELECT)$/.test(element
 export const prefersReducedMotion = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 export const isNarrow = () => innerWidth <= 700;
 export const isTouch = () => matchMedia('(hover: none)').matches || isNarrow();
+
+/** Calls `listener` when the window's width changes; on phones the browser's bars change the height while scrolling. */
+export function onWidthChange(listener) {
+  let width = innerWidth;
+  addEventListener('resize', () => {
+    if (innerWidth !== width) listener();
+    width = innerWidth;
+  });
+}

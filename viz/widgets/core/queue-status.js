@@ -7,6 +7,8 @@ const SECOND = 1000;
 
 const positions = new Map(); // waiter → number of requests ahead of it
 const retryTimes = new Map(); // waiter of a busy server → time of its retry
+/** @type {Map<string, { done: number, total: number }>} bytes by model */
+const loadingModels = new Map();
 const unreachableWaiters = new Set(); // waiters of an unreachable cluster
 /** @type {HTMLElement | null} */
 let statusElement = null;
@@ -36,22 +38,37 @@ queueStatus.setRetry = (waiter, pause) => {
   draw();
 };
 
+/** Sets the progress of a model that loads; `null` removes it. */
+queueStatus.setLoading = (name, progress) => {
+  if (progress) loadingModels.set(name, progress);
+  else loadingModels.delete(name);
+  draw();
+};
+
 function draw() {
-  const text = unreachableWaiters.size
-    ? t('line_away')
-    : retryTimes.size
-      ? retryText()
-      : positions.size
-        ? positionText(Math.max(...positions.values()))
-        : '';
+  const [loading] = loadingModels;
+  const text = loading
+    ? loadingText(loading)
+    : unreachableWaiters.size
+      ? t('line_away')
+      : retryTimes.size
+        ? retryText()
+        : positions.size
+          ? positionText(Math.max(...positions.values()))
+          : '';
   const isCountdown = retryTimes.size && !unreachableWaiters.size;
   clearTimeout(countdownTimer);
   if (isCountdown) countdownTimer = setTimeout(draw, SECOND);
   if (!text && !statusElement) return;
   statusElement ??= createStatusElement();
-  // Screen readers announce the countdown once, not every second.
-  statusElement.setAttribute('aria-live', isCountdown && statusElement.textContent ? 'off' : 'polite');
+  statusElement.style.setProperty('--done', loading ? `${(100 * loading[1].done) / loading[1].total}%` : '0%');
+  // Screen readers announce the countdown and the progress once, not every second.
+  statusElement.setAttribute('aria-live', (isCountdown || loading) && statusElement.textContent ? 'off' : 'polite');
   if (statusElement.textContent !== text) statusElement.textContent = text;
+}
+
+function loadingText([model, { done, total }]) {
+  return t('line_loading', { model, percent: Math.floor((100 * done) / total), total: (total / 1e6).toFixed(1) });
 }
 
 const positionText = (count) => (count ? t(count === 1 ? 'line_one' : 'line_before', { count }) : t('line_next'));

@@ -1,11 +1,20 @@
-// Client of the page's server. `server.NAME(values)` resolves to a JSON value; `server.stream(NAME, …)` passes each
-// message to a handler until the response ends. Widgets receive `server` as an argument, so that it can be replaced.
+// What computes the page's answers: the server, or on a static page the engine in a worker. `server.NAME(values)` resolves to a
+// JSON value; `server.stream(NAME, …)` passes each message to a handler until the response ends; a call that is not offered is
+// undefined. Widgets receive `server` as an argument, and do not know which it is.
 
-import { hasPhrase } from './i18n.js';
+import { EngineTransport } from './engine-transport.js';
+import { CallError, HttpTransport, readMessages } from './http-transport.js';
 
 /**
  * @typedef {import('messages').Server} Server
- * @typedef {{ word: string, values: Record<string, any> }} Fault key of a phrase, and its values
+ * @typedef {import('./http-transport.js').Fault} Fault
+ *
+ * @typedef {object} Transport
+ * @property {(name: string) => boolean} offers
+ * @property {(name: string, values: object, ticket?: string, options?: RequestInit) => Promise<any>} call `ticket`: the place in
+ *   the queue of a call that has already waited; resolves to a JSON value or an error message
+ * @property {(name: string, values: object, handle: (message: any) => void, signal?: AbortSignal) => Promise<void>} stream
+ * @property {() => boolean | Promise<boolean>} isReachable
  *
  * @typedef {object} Mounted argument of a widget's `mount` function (`viz/server/widget.py`)
  * @property {HTMLElement} element
@@ -15,24 +24,19 @@ import { hasPhrase } from './i18n.js';
  * @property {(name: string, listener: () => void) => void} watch
  */
 
-const DATA_PREFIX = 'data: ';
-const session = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36)).join('');
+/** @type {Transport} */
+const transport = globalThis.headlightSite ? new EngineTransport(globalThis.headlightSite) : new HttpTransport();
 
-/** Whether the page has a server. A saved page contains its data instead. */
-export const hasServer = () => !globalThis.headlightData;
+/** Whether the page has a server. A saved page contains its data instead, and a static one an engine. */
+export const hasServer = () => !globalThis.headlightData && !globalThis.headlightSite;
 
-/** A failed response: `fault` selects the phrase, `status` is the HTTP status. */
-export class CallError extends Error {
-  /**
-   * @param {number} status
-   * @param {Fault} fault
-   */
-  constructor(status, fault) {
-    super(fault.word);
-    this.status = status;
-    this.fault = fault;
-  }
-}
+/** Whether answers can be computed; a saved page only shows one. */
+export const computesAnswers = () => hasServer() || Boolean(globalThis.headlightSite);
+
+/** Whether answers can be expected now. */
+export const isReachable = () => transport.isReachable();
+
+const stream = (name, values, handle, signal) => transport.stream(name, values, handle, signal);
 
 /** @type {Server} */
 export const server = new Proxy(/** @type {any} its methods are created on access */ ({ stream }), {
@@ -40,74 +44,9 @@ export const server = new Proxy(/** @type {any} its methods are created on acces
 });
 
 /** `then` stays undefined, so that `await` does not treat `server` as a promise. */
-const caller = (name) => (name === 'then' ? undefined : (values, ticket, options) => call(name, values, ticket, options));
-
-/**
- * Returns the JSON value or an error message. `ticket`: the place in the queue of a call that has already waited.
- * @param {string} name
- * @param {object} values
- * @param {string} ticket
- * @param {RequestInit} options
- * @returns {import('messages').Reply<any>}
- */
-async function call(name, values, ticket = '', options = {}) {
-  try {
-    const response = await post(`call/${name}`, { session, values, ticket }, options);
-    if (response.ok) return await response.json();
-    return { what: 'error', field: 'data', ...(await readFault(response)) };
-  } catch (error) {
-    if (options.signal?.aborted) throw error; // the caller has cancelled the request
-    return { what: 'error', field: 'data', word: 'unreachable', values: {} };
-  }
+function caller(name) {
+  if (name === 'then' || !transport.offers(name)) return undefined;
+  return (values, ticket, options) => transport.call(name, values, ticket, options);
 }
 
-/** Passes each message to `handle`. Rejects with a `CallError` on an HTTP error, and if the connection breaks. */
-async function stream(name, values, handle, signal) {
-  const response = await post(`stream/${name}`, { session, values }, { signal });
-  if (!response.ok) throw new CallError(response.status, await readFault(response));
-  await readMessages(response, handle);
-}
-
-function post(path, body, options) {
-  const headers = { 'content-type': 'application/json' };
-  return fetch(new URL(`../../${path}`, import.meta.url), { method: 'POST', headers, body: JSON.stringify(body), ...options });
-}
-
-/**
- * Phrase and values of a failed response from the server or from a proxy.
- * @param {Response} response
- * @returns {Promise<Fault>}
- */
-async function readFault(response) {
-  try {
-    const { word, values } = await response.json();
-    if (hasPhrase(`error_${word}`)) return { word, values };
-  } catch {
-    // The body is not JSON: an error page of a proxy, or empty.
-  }
-  return { word: 'unreachable', values: {} };
-}
-
-/** Reads all messages of a response, one JSON object per line. Errors of the handler do not stop the stream. */
-export async function readMessages(response, handle) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let chunks = []; ; ) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const [rest, ...lines] = value.split('\n'); // large messages arrive in several chunks
-    chunks.push(rest);
-    for (const line of lines) {
-      const message = chunks.join('');
-      chunks = [line];
-      if (message.startsWith(DATA_PREFIX)) parseMessage(JSON.parse(message.slice(DATA_PREFIX.length)), handle);
-    }
-  }
-}
-
-function parseMessage(message, handle) {
-  try {
-    handle(message);
-  } catch (error) {
-    reportError(error);
-  }
-}
+export { CallError, readMessages };

@@ -1,10 +1,9 @@
 // Detects a lost server: after some seconds without a message, pings it.
 
-import { asset } from './boot.js';
+import { isReachable } from './server.js';
 
 const SILENCE_MS = 3000; // milliseconds without a message
 const RETRY_MS = 2000; // milliseconds between two pings of a lost server
-const TIMEOUT_MS = 10_000; // milliseconds until a ping fails
 
 /** Calls `lost` if the server disappears while a message is expected. */
 export class Watchdog {
@@ -46,13 +45,4 @@ export async function waitForServer(isWanted, isDown = false) {
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   return isDown && isWanted();
-}
-
-/** Whether the server of this page responds. */
-async function isReachable() {
-  try {
-    return (await fetch(asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) })).ok;
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,6 @@
 // Decodes attention weights from characters. `viz/service/weight_encoding.py` has the same table and the reasons.
 
-const LEVELS = 20000; // finest quantisation cells of width 5e-5
+export const LEVELS = 20000; // finest quantisation cells of width 5e-5
 export const LEVEL_OF_ONE = 2 * LEVELS; // the level of a weight of one; the centres of cells are integers, too
 const TWO_BYTES = [0x100, 0x800];
 const THREE_BYTES = 0x4e00; // the first three-byte character
@@ -28,15 +28,21 @@ function levelCentres() {
 function centres() {
   if (table) return table;
   table = new Uint16Array(1 << 16);
-  const letters = [];
-  for (let code = 0x21; code < 0x7f; code++) if (!'"&\'<>\\'.includes(String.fromCharCode(code))) letters.push(code);
-  for (let code = TWO_BYTES[0]; code < TWO_BYTES[1]; code++) letters.push(code);
-  for (const [index, centre] of levelCentres().entries()) table[letters[index] ?? THREE_BYTES + index - letters.length] = centre;
+  const centresInOrder = levelCentres();
+  for (const [index, code] of characterCodes(centresInOrder.length).entries()) table[code] = centresInOrder[index];
   return table;
 }
 
+/** The first `count` characters, in the order of their cells. */
+export function characterCodes(count) {
+  const codes = [];
+  for (let code = 0x21; code < 0x7f; code++) if (!'"&\'<>\\'.includes(String.fromCharCode(code))) codes.push(code);
+  for (let code = TWO_BYTES[0]; code < TWO_BYTES[1]; code++) codes.push(code);
+  return Array.from({ length: count }, (_, index) => codes[index] ?? THREE_BYTES + index - codes.length);
+}
+
 /** Whether a character's cell begins at this finest cell. It does if rounding to one to four decimals changes there. */
-function isFirst(cell) {
+export function isFirst(cell) {
   const fourth = (cell + 1) >> 1;
   const boundary = [1, 10, 100].some((unit) => fourth % (10 * unit) === 5 * unit);
   return cell % 2 === 1 || boundary || cell === 0 || cell === LEVELS;

@@ -75,10 +75,11 @@ class DecodingTab {
     }
     const loadBoth = (signal) => {
       const call = (server, values) => callWithRetry(server, { request: values, ...look }, null, null, signal);
-      return Promise.all([call(this.server.draw_search, origin), call(this.server.draw_chances, request), loadPlotly()]);
+      const chart = this.server.draw_chances && Promise.all([call(this.server.draw_chances, request), loadPlotly()]);
+      return Promise.all([call(this.server.draw_search, origin), chart]);
     };
     this.latest
-      .load(JSON.stringify([origin, request, look]), loadBoth, ([tree, chances, plotly]) => this.draw(plotly, origin, tree, chances))
+      .load(JSON.stringify([origin, request, look]), loadBoth, ([tree, chart]) => this.draw(origin, tree, chart))
       .then(() => {
         if (!this.searchResult && this.error.textContent) this.search.caption.textContent = ''; // the request has failed
       });
@@ -107,7 +108,8 @@ class DecodingTab {
 
   // ---------------------------------------------------------------- drawing
 
-  draw(plotly, request, { nodes, beam, finished, samples, backs, back_weight: weight }, chances) {
+  /** `chart`: the figure of token probabilities with Plotly; undefined if the page does not offer it. */
+  draw(request, { nodes, beam, finished, samples, backs, back_weight: weight }, chart) {
     const isSame = JSON.stringify(this.current) === JSON.stringify(request);
     this.current = request;
     this.searchResult = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: request.length_penalty, backs, weight };
@@ -120,7 +122,8 @@ class DecodingTab {
     for (const element of [chosen.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.caption])
       element.hidden = !hasTree;
     this.search.title.textContent = t('decoding_search');
-    this.probabilities.draw(plotly, chances.figure);
+    this.probabilities.section.element.hidden = !chart;
+    if (chart) this.probabilities.draw(chart[1], chart[0].figure);
     if (hasTree) {
       const reason = choiceReason(this.searchResult.tree, finished, backs, weight);
       if (reason) this.search.title.textContent = reason.choice;

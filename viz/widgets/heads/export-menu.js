@@ -87,11 +87,13 @@ export function mountExportMenu(server) {
       const [name, description] = [make('b', {}, formatName(form)), make('span', {}, t(`form_${form}_says`))];
       return make('button', { type: 'button', role: 'menuitem', onclick: () => runAction(form) }, name, description);
     };
+    const isOffered = (form) => server?.export || form in EXTERNAL_ACTIONS || form in COPIED || form === 'gif';
     const group = ([name, forms]) => {
       const title = make('h3', { id: `export-${name}` }, t(`export_${name}`));
       return make('div', { class: 'group', role: 'group', 'aria-labelledby': `export-${name}` }, title, ...forms.map(item));
     };
-    replace(menu, ...Object.entries(GROUPS).map(group));
+    const groups = Object.entries(GROUPS).map(([name, forms]) => [name, forms.filter(isOffered)]);
+    replace(menu, ...groups.filter(([, forms]) => forms.length).map(group));
     keepInWindow(menu);
   };
 

@@ -5,7 +5,7 @@ import { isShiftedHead } from '../core/default-head.js';
 import { callWithRetry } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
-import { set, state } from '../core/state.js';
+import { on, set, state } from '../core/state.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { listMeasures } from '../parts/measures.js';
@@ -61,7 +61,8 @@ export class HeadExplanation {
       ...[this.summary, this.text, this.error, this.effect.text, this.examples, this.effect.examples],
     );
     this.latest = new LatestRequest(this.element, this.error, 'error_our_fault');
-    this.element.addEventListener('toggle', () => this.draw());
+    this.element.addEventListener('toggle', () => set({ explain: this.element.open }));
+    on(['explain'], () => this.draw());
     this.list.addEventListener('click', (event) => {
       const number = event.target.closest('button')?.dataset.number;
       if (number) this.go(number);
@@ -70,6 +71,7 @@ export class HeadExplanation {
 
   draw() {
     this.summary.textContent = t('explain');
+    this.element.open = state.explain;
     const { translation } = state;
     if (!this.element.open || !translation.roles) return;
     const { name } = translation.model;
@@ -81,9 +83,9 @@ export class HeadExplanation {
         Promise.all(
           [this.server.corpus_roles, this.server.head_atlas].map((call) => callWithRetry(call, { model: name }, null, null, signal)),
         ),
-      ([{ roles }, { atlas }]) => {
+      ([{ roles }, { atlas, aligning }]) => {
         this.corpusRecords.set(name, roles);
-        this.atlases.set(name, atlas);
+        this.atlases.set(name, { ...atlas, aligning });
         this.write();
       },
     );

@@ -59,7 +59,7 @@ export async function mount({ element, server }) {
   element.tabIndex = -1;
   const open = () => state.tab === 'heads' && Boolean(state.translation);
   let maps = null;
-  const effects = server && new EffectMaps(server, () => redrawAll());
+  const effects = server?.map_effects && new EffectMaps(server, () => redrawAll());
   const newSource = (translation) => (effects ? new EffectSource(translation, effects) : new TranslationSource(translation));
   const source = () => {
     if (maps?.translation !== state.translation) maps = state.translation && newSource(state.translation);
@@ -77,7 +77,7 @@ export async function mount({ element, server }) {
       open,
       parts: VIEW_PARTS,
       hosts,
-      forms: FORMS.filter((form) => server || form !== 'effect'),
+      forms: FORMS.filter((form) => effects || form !== 'effect'),
       redraws: ['translation', 'tab'],
     },
     shortKinds: () => onDesk,
@@ -90,12 +90,14 @@ export async function mount({ element, server }) {
   const colouring = new MeasureWall(view);
   const chips = server && new RoleChips(view, open);
   const links = new LinkHeads(view);
-  const questions = server
-    ? [new HeadNeeded(server, view), new WordEffects(server, view, () => draw()), new WeightComputed(server, view)]
-    : [];
+  const questions = [
+    server?.changed_translation && new HeadNeeded(server, view),
+    server?.strongest_effects && new WordEffects(server, view, () => draw()),
+    server?.explain_row && new WeightComputed(server, view),
+  ].filter(Boolean);
   const table = new HeadTable(view);
-  const finder = server && new AlignmentFinder(server, view);
-  const explain = server && new HeadExplanation(server, view);
+  const finder = server?.count_links && new AlignmentFinder(server, view);
+  const explain = server?.corpus_roles && new HeadExplanation(server, view);
   if (effects) view.maps.element.before(effects.element);
   const parts = [colouring, links, ...questions, chips, explain, table, finder].filter(Boolean);
   // A saved page contains the measures, but the other parts need a server.
@@ -136,13 +138,13 @@ export async function mount({ element, server }) {
     draw();
     if (open()) ribbons?.draw();
   };
-  let coloured = ''; // what the effects on display are on
+  let effectMode = ''; // what the effects on display are on
   on(['view', 'kind', 'lead', 'translation', 'tab'], () => {
     if (!open()) return;
     effects?.draw();
-    const colouring = state.view === 'effect' ? `effect ${state.lead}` : '';
-    if (coloured === colouring) return;
-    coloured = colouring;
+    const mode = state.view === 'effect' ? `effect ${state.lead}` : '';
+    if (effectMode === mode) return;
+    effectMode = mode;
     redrawAll(); // the wall's colours change
   });
   on(['busy'], () => element.classList.toggle('busy', state.busy));

@@ -84,6 +84,7 @@ export class WeightComputed extends Question {
       ),
     );
     this.whyLink.textContent = t('computed_why');
+    this.whyLink.hidden = !document.getElementById('panel-why');
     replace(this.body, make('p', { class: 'quiet' }, t('computed_says')), table, this.whyLink);
   }
 }

@@ -1,4 +1,5 @@
-// A worksheet: the sentence, one map of each kind, questions generated from the weights, and the answers on the last page.
+// A worksheet: the sentence, one map of each kind, questions generated from the weights with room to calculate, and the
+// answers on the last page.
 // Printing from Heads creates it with the selected heads.
 
 import { make, tableHead } from '../core/dom.js';
@@ -7,39 +8,15 @@ import { state } from '../core/state.js';
 import { shownHead } from '../core/store.js';
 import { cssColour, scaleColour } from '../core/theme.js';
 import { KINDS } from '../core/translation.js';
-import { isShiftedHead, isWord } from '../core/default-head.js';
-import { rowWeights, argMax, twoDecimals, view } from '../core/map-view.js';
+import { isShiftedHead } from '../core/default-head.js';
+import { view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { columnClass } from '../parts/column-name.js';
 import { headName } from '../parts/head-names.js';
 import { rowName } from '../parts/row-name.js';
+import { exercisesFor, MAX_WORDS } from './worksheet-questions.js';
 
-const MAX_WORDS = 32; // words per side that fit on paper
-const MIN_MARGIN = 0.3; // lead of a row's strongest weight that is visible in print
-const QUESTIONS_PER_MAP = 3; // maximum
 const DISPLAY_OPTIONS = { words: true, special: true, rescale: false };
-
-/**
- * The first rows of a map whose strongest word is clearly visible: `{query, key, weight}`. For a shifted head
- * (`late`), the query is the word of the row above.
- */
-export function clearRows({ rows, columns, weights }, late = false) {
-  const exercises = rows.slice(0, MAX_WORDS).map((query, row) => {
-    const rowOfWeights = [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
-    const strongest = argMax(rowOfWeights);
-    const second = Math.max(0, ...rowOfWeights.filter((_, column) => column !== strongest));
-    const queryToken = rows[row - Number(late)];
-    const isUseful =
-      isWord(query) &&
-      queryToken &&
-      isWord(queryToken) &&
-      columns[strongest] &&
-      isWord(columns[strongest]) &&
-      rowOfWeights[strongest] - second >= MIN_MARGIN;
-    return isUseful ? { query: queryToken.label, late, key: columns[strongest].label, weight: rowOfWeights[strongest] } : null;
-  });
-  return exercises.filter(Boolean).slice(0, QUESTIONS_PER_MAP);
-}
 
 /** Prints the worksheet instead of the page if `open()` is true. */
 export function printSheets(open) {
@@ -61,24 +38,23 @@ function buildWorksheet() {
     candidate === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, candidate),
   );
   const maps = selections.map((selection) => view(translation, selection.kind, selection.layer, selection.head, DISPLAY_OPTIONS));
-  const exercises = maps.map((map) => clearRows(map, isShiftedHead(translation, map)));
+  const exercises = maps.map((map) => exercisesFor(map, isShiftedHead(translation, map)));
   let number = 0;
   const numbered = exercises.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
   const name = make('p', { class: 'pupil' }, t('sheet_name'));
   const sentence = (text, lang) => make('p', { class: 'said', lang, dir: 'auto' }, text);
   const sentences = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];
   const parts = maps.map((map, index) => worksheetPart(map, numbered[index]));
-  const answers = numbered
-    .flat()
-    .map(({ number, key, weight }) => make('li', { value: number }, make('bdi', {}, key), ` ${twoDecimals(weight)}`));
+  const answers = numbered.flat().map(({ number, answer }) => make('li', { value: number }, make('bdi', {}, answer)));
   const last = make('section', { class: 'answers' }, make('h2', {}, t('sheet_answers')), make('ol', {}, ...answers));
   return make('article', { class: 'headlight class-sheet' }, name, ...sentences, make('p', {}, t('sheet_says')), ...parts, last);
 }
 
 function worksheetPart(map, questions) {
   const title = make('h2', {}, `${t(`kind_${map.kind}`)} · ${headName(map.layer, map.head)}`);
-  const questionText = ({ query, late }) => t(late ? 'sheet_asks_late' : 'sheet_asks', { word: query });
-  const lines = questions.map((question) => make('li', { value: question.number }, questionText(question), make('i', {})));
+  const lines = questions.map(({ number, kind, values, room }) =>
+    make('li', { value: number }, t(`sheet_${kind}`, values), make('i', {}), room ? make('div', { class: 'room' }) : null),
+  );
   return make('section', {}, title, mapTable(map), make('ol', {}, ...lines));
 }
 

@@ -1,6 +1,6 @@
 // Button for saved views. The modules of the deck load when a view is saved or opened, or if the URL contains a deck.
 
-import { hasServer } from '../core/server.js';
+import { computesAnswers } from '../core/server.js';
 import { loadLazy } from '../core/boot.js';
 import { icon, make } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
@@ -29,11 +29,12 @@ export function deckButton() {
   addEventListener('headlight-deck', (event) => {
     const { detail } = /** @type {CustomEvent} */ (event);
     if (detail === 'focus') button.focus();
+    else if (Array.isArray(detail)) withDeck((deck) => deck.receiveViews(detail));
     else withDeck((deck) => deck[detail]());
   });
   addEventListener('headlight-link', () => followLink(location.hash));
   const draw = () => {
-    button.hidden = !state.savedViews || !hasServer();
+    button.hidden = !state.savedViews || !computesAnswers();
     for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t('saved_views'));
   };
   on(['savedViews', 'language'], draw);

@@ -1,6 +1,6 @@
 // The footer: a note about the limits of attention as an explanation, version and licence, and a link to the API page.
 
-import { hasServer } from '../core/server.js';
+import { computesAnswers, hasServer } from '../core/server.js';
 import { make } from '../core/dom.js';
 import { embedUrl, isEmbedded } from '../core/embed.js';
 import { formatPermalink } from '../core/permalink.js';
@@ -27,7 +27,10 @@ export async function mount({ element, props }) {
   const apiLink = make('button', { type: 'button', class: 'link', onclick: openApiPage });
   element.classList.add('last-line');
   element.append(note, licence);
-  if (hasServer()) element.append(apiLink); // not on a saved page
+  const inBrowser = make('p', { class: 'in-browser' });
+  if (hasServer())
+    element.append(apiLink); // not on a saved page
+  else if (computesAnswers()) element.append(inBrowser);
   element.append(comparisonLink);
   const fullPageLink = make('a', { class: 'link whole', target: '_blank', rel: 'noopener' });
   const updateLink = () => fullPageLink.setAttribute('href', embedUrl(formatPermalink(), { alone: false }));
@@ -42,6 +45,7 @@ export async function mount({ element, props }) {
     comparisonLink.hidden = !document.getElementById('panel-word');
     comparisonLink.textContent = t('footer_doubt');
     licence.textContent = `Headlight ${props.value} · ${t('footer_licence')}`;
+    inBrowser.textContent = t('footer_in_browser');
     apiLink.textContent = t('footer_programs');
   };
   on(['language'], draw);

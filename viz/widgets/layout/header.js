@@ -1,6 +1,6 @@
 // The header: name, tagline, views, the offer of the tour, saved views, help, language and theme.
 
-import { hasServer } from '../core/server.js';
+import { computesAnswers } from '../core/server.js';
 import { icon, make, replace } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
 import { ready } from '../core/page.js';
@@ -50,7 +50,7 @@ export async function mount({ element, props = {} }) {
     /** @type {HTMLElement | null} */ (document.querySelector('.explorer'))?.focus();
   });
   element.classList.add('top');
-  const right = make('div', { class: 'right' }, offer, hasServer() ? notebookButton() : null, languages, deckButton(), help, theme);
+  const right = make('div', { class: 'right' }, offer, computesAnswers() ? notebookButton() : null, languages, deckButton(), help, theme);
   const brand = make('div', { class: 'brand' }, make('h1', {}, 'Headlight'), tagline);
   element.append(skip, mark, brand, views, right);
   const choose = (language) => {
@@ -58,7 +58,7 @@ export async function mount({ element, props = {} }) {
     set({ chosenLanguage: language });
   };
   const draw = () => {
-    const offersTour = Boolean(hasServer() && document.getElementById('panel-heads')); // not on a saved page
+    const offersTour = Boolean(computesAnswers() && document.getElementById('panel-heads')); // not on a saved page
     tagline.textContent = t('line');
     offer.hidden = !offersTour || isDone();
     help.hidden = !offersTour || !offer.hidden; // the offer starts the same tour

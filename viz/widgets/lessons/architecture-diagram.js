@@ -8,41 +8,71 @@ const [LEFT, RIGHT, HALF] = [58, 172, 49];
 const STEP_HEIGHT = 17;
 const PART_HEIGHT = 22;
 
-/** Centre [x, y] of each part; STEP_HEIGHT marks a step of the expanded attention. */
-const PARTS = {
-  'e.tokens': [LEFT, 406],
-  'e.embed': [LEFT, 378],
-  'e.positions': [LEFT, 350],
+/** Centre y of each part that stands in the same place in all models; STEP_HEIGHT marks a step of the expanded attention. */
+const FIXED = {
+  'e.tokens': [LEFT, 412],
+  'e.embed': [LEFT, 387],
+  'e.positions': [LEFT, 362],
   'e.qkv': [LEFT, 314, STEP_HEIGHT],
   'e.scores': [LEFT, 295, STEP_HEIGHT],
   'e.scale': [LEFT, 276, STEP_HEIGHT],
   'e.softmax': [LEFT, 257, STEP_HEIGHT],
   'e.mix': [LEFT, 238, STEP_HEIGHT],
   'e.join': [LEFT, 219, STEP_HEIGHT],
-  'e.add': [LEFT, 182],
-  'e.ff': [LEFT, 146],
-  'e.memory': [LEFT, 84],
-  'd.tokens': [RIGHT, 406],
-  'd.positions': [RIGHT, 378],
-  'd.mask': [RIGHT, 324],
-  'd.cross': [RIGHT, 256],
-  'd.ff': [RIGHT, 182],
-  'd.logits': [RIGHT, 118],
-  'd.next': [RIGHT, 84],
+  'e.memory': [LEFT, 60],
+  'd.tokens': [RIGHT, 412],
+  'd.positions': [RIGHT, 387],
+  'd.logits': [RIGHT, 94],
+  'd.next': [RIGHT, 60],
 };
-/** SVG paths: the streams, the residual connections, the encoder's memory, and the feedback of the output. */
-const STREAMS = ['M58 417V84', 'M172 417V84'];
-const RESIDUAL = ['M58 332H3V182H9', 'M58 166H3V122H52', 'M172 346H226V304H178', 'M172 280H226V236H178', 'M172 208H226V162H178'];
-const MEMORY = ['M107 84H115V256H123', 'M118 252l5 4-5 4'];
-const FEEDBACK = ['M221 84H232V406H222', 'M227 402l-5 4 5 4'];
-const SUMS = [
-  [LEFT, 122],
-  [RIGHT, 304],
-  [RIGHT, 236],
-  [RIGHT, 162],
-];
+/** Parts whose place depends on the norm: before each sub-layer, or after each sum. In the order of the steps. */
+const PRE = {
+  'e.norm': [LEFT, 335, STEP_HEIGHT],
+  'e.add': [LEFT, 182],
+  'e.norm_ff': [LEFT, 157, STEP_HEIGHT],
+  'e.ff': [LEFT, 136],
+  'e.final': [LEFT, 82, STEP_HEIGHT],
+  'd.norm_mask': [RIGHT, 344, STEP_HEIGHT],
+  'd.mask': [RIGHT, 321],
+  'd.norm_cross': [RIGHT, 275, STEP_HEIGHT],
+  'd.cross': [RIGHT, 252],
+  'd.norm_ff': [RIGHT, 206, STEP_HEIGHT],
+  'd.ff': [RIGHT, 183],
+  'd.final': [RIGHT, 122, STEP_HEIGHT],
+};
+const POST = {
+  'e.add': [LEFT, 186],
+  'e.norm': [LEFT, 165, STEP_HEIGHT],
+  'e.ff': [LEFT, 136],
+  'e.norm_ff': [LEFT, 99, STEP_HEIGHT],
+  'd.mask': [RIGHT, 334],
+  'd.norm_mask': [RIGHT, 292, STEP_HEIGHT],
+  'd.cross': [RIGHT, 262],
+  'd.norm_cross': [RIGHT, 220, STEP_HEIGHT],
+  'd.ff': [RIGHT, 190],
+  'd.norm_ff': [RIGHT, 148, STEP_HEIGHT],
+};
+/** SVG paths of the streams. */
+const STREAMS = ['M58 417V60', 'M172 417V60'];
+/** Of each arrangement: residual connections, as the y of their branch and of their sum, and the y of the number of layers. */
+const ARRANGEMENTS = {
+  pre: { parts: PRE, attention: [348, 182], encoder: [[169, 115]], decoder: [[356, 299], [287, 230], [218, 161]], layers: [104, 146] },
+  post: { parts: POST, attention: [340, 186], encoder: [[153, 116]], decoder: [[350, 312], [278, 240], [206, 168]], layers: [80, 126] },
+}; // biome-ignore format: a table
+const residualPath = (side, [branch, sum]) => (side === LEFT ? `M58 ${branch}H3V${sum}H52` : `M172 ${branch}H226V${sum}H178`);
+const memoryPath = (cross) => [`M107 60H115V${cross}H123`, `M118 ${cross - 4}l5 4-5 4`];
+const FEEDBACK = ['M221 60H232V412H222', 'M227 408l-5 4 5 4'];
+
+/** All parts of an arrangement, from the bottom up, the encoder first. */
+const allParts = ({ parts }) => Object.entries({ ...FIXED, ...parts }).sort(([, [x, y]], [, [otherX, otherY]]) => x - otherX || otherY - y);
+
 /** Parts without their own step → the part whose step they link to. */
-const SHOWN_BY = { 'd.tokens': 'd.next', 'd.positions': 'e.positions', 'd.ff': 'e.ff' };
+const SHOWN_BY = {
+  'd.tokens': 'd.next',
+  'd.positions': 'e.positions',
+  'd.ff': 'e.ff',
+  ...Object.fromEntries(['e.norm_ff', 'e.final', 'd.norm_mask', 'd.norm_cross', 'd.norm_ff', 'd.final'].map((part) => [part, 'e.norm'])),
+};
 
 /** Index of the step that a part links to, or −1. */
 const stepOfPart = (steps, part) => {
@@ -51,40 +81,55 @@ const stepOfPart = (steps, part) => {
 };
 
 /**
- * @param {{ steps: any[], now: number, layers: { encoder: number, decoder: number }, sides: [string, string], go: (step: number) => void, titles: string[] }} about
+ * @param {{ steps: any[], now: number, layers: { encoder: number, decoder: number }, normFirst: boolean, sides: [string, string], go: (step: number) => void, titles: string[] }} about
  */
-export function largeDiagram({ steps, now, layers, sides, go, titles }) {
+export function largeDiagram({ steps, now, layers, normFirst, sides, go, titles }) {
   const highlighted = steps[now].node;
-  const diagram = svg('svg', { viewBox: '0 26 236 404', role: 'group', 'aria-label': t('lesson_drawing') });
+  const arrangement = ARRANGEMENTS[normFirst ? 'pre' : 'post'];
+  const diagram = svg('svg', { viewBox: '0 0 236 430', role: 'group', 'aria-label': t('lesson_drawing') });
   const line = (d, isFlow = false) => diagram.append(svg('path', { d, class: isFlow ? 'flow' : 'way' }));
   for (const [x, name, language] of [
     [LEFT, t('lesson_part_encoder'), sides[0]],
     [RIGHT, t('lesson_part_decoder'), sides[1]],
   ])
-    diagram.append(svg('text', { x, y: 44, class: 'side' }, name), svg('text', { x, y: 60, class: 'quiet' }, language));
-  for (const d of [...STREAMS, ...RESIDUAL]) line(d);
-  for (const d of MEMORY) line(d, highlighted === 'd.cross');
+    diagram.append(svg('text', { x, y: 18, class: 'side' }, name), svg('text', { x, y: 34, class: 'quiet' }, language));
+  const [branch, end] = arrangement.attention;
+  for (const d of [...STREAMS, `M58 ${branch}H3V${end}H9`]) line(d);
+  for (const [side, residuals] of /** @type {[number, number[][]][]} */ ([
+    [LEFT, arrangement.encoder],
+    [RIGHT, arrangement.decoder],
+  ]))
+    for (const [from, to] of residuals) {
+      line(residualPath(side, [from, to]));
+      diagram.append(
+        svg('circle', { cx: side, cy: to, r: 6 }),
+        svg('path', { d: `M${side - 3} ${to}h6M${side} ${to - 3}v6`, class: 'way' }),
+      );
+    }
+  for (const d of memoryPath(arrangement.parts['d.cross'][1])) line(d, highlighted === 'd.cross');
   for (const d of FEEDBACK) line(d, highlighted === 'd.next');
-  for (const [x, y] of SUMS)
-    diagram.append(svg('circle', { cx: x, cy: y, r: 6 }), svg('path', { d: `M${x - 3} ${y}h6M${x} ${y - 3}v6`, class: 'way' }));
   diagram.append(svg('rect', { x: 9, y: 208, width: 98, height: 116, rx: 5, class: 'opened' }));
-  diagram.append(svg('text', { x: LEFT, y: 108, class: 'quiet outlined' }, t('lesson_layers', { count: layers.encoder })));
-  diagram.append(svg('text', { x: RIGHT, y: 146, class: 'quiet outlined' }, t('lesson_layers', { count: layers.decoder })));
-  for (const [part, [x, y, height = PART_HEIGHT]] of Object.entries(PARTS)) {
+  const [encoderY, decoderY] = arrangement.layers;
+  diagram.append(svg('text', { x: LEFT, y: encoderY, class: 'quiet outlined' }, t('lesson_layers', { count: layers.encoder })));
+  diagram.append(svg('text', { x: RIGHT, y: decoderY, class: 'quiet outlined' }, t('lesson_layers', { count: layers.decoder })));
+  for (const [part, [x, y, height = PART_HEIGHT]] of allParts(arrangement)) {
     const halfWidth = x === LEFT ? HALF - 3 : HALF;
     const group = diagramBlock(part, { steps, lit: highlighted, now, go, titles });
     group.append(svg('rect', { x: x - halfWidth, y: y - height / 2, width: 2 * halfWidth, height, rx: 4 }));
-    group.append(svg('text', { x, y: y + 4 }, t(`lesson_part_${part.replace('.', '_')}`)));
+    group.append(svg('text', { x, y: y + 4 }, t(`lesson_part_${(isNorm(part) ? 'e.norm' : part).replace('.', '_')}`)));
     diagram.append(group);
   }
   return diagram;
 }
 
+const isNorm = (part) => part.includes('norm') || part.endsWith('final');
+
 /** Diagram for narrow screens: two rows of small blocks and the name of the highlighted part. */
-export function smallDiagram({ steps, now, go, titles, width }) {
+export function smallDiagram({ steps, now, normFirst, go, titles, width }) {
   const highlighted = steps[now].node;
-  const encoder = Object.keys(PARTS).filter((part) => part.startsWith('e.'));
-  const decoder = Object.keys(PARTS).filter((part) => part.startsWith('d.'));
+  const names = allParts(ARRANGEMENTS[normFirst ? 'pre' : 'post']).map(([part]) => part);
+  const shown = names.filter((part) => part === 'e.norm' || !isNorm(part));
+  const [encoder, decoder] = ['e.', 'd.'].map((side) => shown.filter((part) => part.startsWith(side)));
   const cell = width / encoder.length;
   const diagram = svg('svg', { viewBox: `0 0 ${width} 58`, role: 'group', 'aria-label': t('lesson_drawing') });
   const start = width - cell * decoder.length;
@@ -112,7 +157,7 @@ export function smallDiagram({ steps, now, go, titles, width }) {
 function diagramBlock(part, { steps, lit, now, go, titles }) {
   const step = stepOfPart(steps, part);
   const state = part === lit ? 'lit' : step < 0 ? 'idle' : step < now && steps[step].node === part ? 'past' : 'ahead';
-  const name = t(`lesson_part_${part.replace('.', '_')}`);
+  const name = t(`lesson_part_${(isNorm(part) ? 'e.norm' : part).replace('.', '_')}`);
   const attributes = { class: `part ${state}`, 'data-part': part };
   if (step < 0) return svg('g', attributes);
   const group = svg('g', {

@@ -4,10 +4,13 @@ import { make } from '../core/dom.js';
 import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { colourRamp } from '../parts/legend.js';
-import { maxAbs } from './tensor-cache.js';
+import { rowName, rowText } from '../parts/row-name.js';
+import { argMax } from '../core/map-view.js';
+import { maxAbs, rowNumbers } from './tensor-cache.js';
 
 const SHOWN_AROUND = 12; // tokens around the selected token in a truncated sentence
 const SHOW_ALL_UP_TO = 16; // tokens of a sentence that is not truncated
+const MAX_STRETCH = 3; // of a legend: its end as a multiple of the number with the last colour
 const MATRICES = ['heat', 'stack', 'pair']; // figures with one row per token; only these are truncated
 
 /** Title of a figure: its name and the tensor's shape with named axes. */
@@ -22,10 +25,13 @@ export function figureTitle(text, size = '') {
   return make('div', { class: 'lesson-caption' }, make('b', {}, text), size ? make('span', { class: 'numeric' }, size) : null);
 }
 
-/** Names and indices of the visible rows of a tensor; a long sentence is truncated around the selected row. */
+/**
+ * Names and indices of the visible rows of a tensor; a long sentence is truncated around the selected row. Rows of the
+ * decoder have `elements`, too: the word read and the word written.
+ */
 export function rowNames(show, scene, count, all) {
   const labels = {
-    tokens: () => scene.rows.map(({ label }) => label),
+    tokens: () => scene.rowItems.map(rowText),
     keys: () => scene.columns.map(({ label }) => label),
     positions: () => Array.from({ length: count }, (_, index) => String(index)),
     stages: () =>
@@ -33,11 +39,14 @@ export function rowNames(show, scene, count, all) {
     one: () => [t(`lesson_row_${show.name}`)],
   }[show.rows]();
   const indices = show.rows === 'stages' || show.rows === 'one' ? [...labels.keys()] : around(labels.length, scene.row, all);
-  return { names: indices.map((index) => labels[index]), places: indices };
+  const elements = show.rows === 'tokens' && scene.kind !== 'encoder' ? indices.map((index) => rowName(scene.rowItems[index])) : null;
+  return { names: indices.map((index) => labels[index]), places: indices, ...(elements ? { elements } : {}) };
 }
 
-export function columnNames(scene, all) {
-  const indices = around(scene.columns.length, scene.kind === 'encoder' ? scene.key : scene.row, all);
+/** Names and indices of the visible columns: around the selected key, or the strongest key of the selected row. */
+export function columnNames(scene, all, matrix) {
+  const centre = scene.kind === 'encoder' ? scene.key : argMax(rowNumbers(matrix, scene.row));
+  const indices = around(scene.columns.length, centre, all);
   return { names: indices.map((index) => scene.columns[index].label), places: indices };
 }
 
@@ -59,6 +68,16 @@ export function truncatedFrom(scene) {
   return count > SHOW_ALL_UP_TO ? count : 0;
 }
 
+/** Caption of the numbers: their tokens and dimension. */
+export function aboutLine(step, scene, values) {
+  if (!step.about.length) return null;
+  const isRow = scene.kind !== 'encoder'; // a row of the decoder is named by two tokens
+  const tokens = step.about.map((name) => values[isRow && name === 'written' ? 'row' : name]).filter(Boolean);
+  const parts = [isRow && tokens.length > 1 ? t('looks_at', { query: tokens[0], key: tokens[1] }) : tokens.join(' → ')];
+  if (step.picks.includes('dimension')) parts.push(t('lesson_dimension', { number: scene.look.dimension }));
+  return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, parts.join(' · '))));
+}
+
 export function shapeText(show, scene, matrix) {
   const rows = {
     tokens: scene.kind === 'encoder' ? 'tokens' : 'queries',
@@ -71,14 +90,22 @@ export function shapeText(show, scene, matrix) {
   return [...heads, ...(rows ? [[matrix.rows, rows]] : []), [matrix.columns, 'dimensions']];
 }
 
-/** Colour legend of a scale. */
-export function legend(scale, maximum) {
-  const digits = maximum < 1 ? 2 : 1;
-  const ramp =
-    scale === 'signed'
-      ? colourRamp('difference', formatSigned(-maximum, digits), `+${maximum.toFixed(digits)}`)
-      : colourRamp('headlight', '0', maximum === 1 ? '1' : maximum.toFixed(2));
-  return make('div', { class: 'lesson-legend' }, ramp);
+/**
+ * Colour legend of a scale. `limit`: the number with the last colour; `end`: the largest number, where the legend ends.
+ */
+export function legend(scale, limit, end = limit) {
+  const isCut = end > MAX_STRETCH * limit; // a few outliers: the legend of all numbers would have two colours
+  const [low, high] = legendEnds(scale, isCut ? limit : end);
+  const ends = isCut ? [low === '0' ? low : `≤ ${low}`, `≥ ${high}`] : [low, high];
+  const stretch = isCut ? 1 : end / limit;
+  return make('div', { class: 'lesson-legend' }, colourRamp(scale === 'signed' ? 'difference' : 'headlight', ends[0], ends[1], stretch));
+}
+
+/** The numbers at the ends of a legend. */
+export function legendEnds(scale, end) {
+  const digits = end < 10 ? 2 : 1;
+  if (scale === 'signed') return [formatSigned(-end, digits), `+${end.toFixed(digits)}`];
+  return ['0', Number.isInteger(end) ? String(end) : end.toFixed(2)];
 }
 
 /** Three quarters of the maximum: a few larger values saturate, and the others stay distinguishable. */

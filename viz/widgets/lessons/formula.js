@@ -25,6 +25,9 @@ export function formula(source, numbers = {}) {
   return math;
 }
 
+/** The lines of a formula: TeX separates them by two backslashes. */
+export const formulaLines = (source) => source.split(/\s*\\\\\s*/).filter(Boolean);
+
 /** Split a formula into items `[kind, text]`. */
 export function parseFormula(source, numbers = {}) {
   const items = [];
@@ -82,7 +85,7 @@ function parsePart(tokens) {
   const [kind, text] = tokens.shift() ?? ['sign', ''];
   if (kind === 'grouping') return text === '{' ? row(tokens, true) : element('mo', text);
   if (kind === 'number' || kind === 'unknown') return element('mn', text);
-  if (kind === 'letter') return element('mi', text);
+  if (kind === 'letter') return letter(text);
   if (kind === 'text') return element('mtext', text);
   if (kind === 'sign') return element('mo', text === '-' ? '−' : text);
   return command(text, tokens);
@@ -95,7 +98,18 @@ function command(name, tokens) {
   if (name === 'left' || name === 'right') return element('mo', tokens.shift()[1]);
   if (name === '{' || name === '}') return element('mo', name);
   if (!(name in SIGNS)) throw new Error(`unknown command \\${name} in a formula`);
-  return element(NAMES.has(name) || LETTERS.has(name) ? 'mi' : 'mo', SIGNS[name]);
+  if (LETTERS.has(name)) return letter(SIGNS[name]);
+  return element(NAMES.has(name) ? 'mi' : 'mo', SIGNS[name]);
+}
+
+/**
+ * A variable. Without `mathvariant`, browsers replace its letter by one of the mathematical alphabets, which many systems
+ * have no font for; CSS makes it italic.
+ */
+function letter(text) {
+  const node = element('mi', text);
+  node.setAttribute('mathvariant', 'normal');
+  return node;
 }
 
 function spaced(width) {

@@ -16,7 +16,7 @@ const GRID_MIN_WIDTH = 13; // minimum width in pixels of a cell with grid lines
 /**
  * @param {{
  *   matrix: import('./tensor-cache.js').Matrix, width: number, name: string,
- *   rows?: { names: string[], places: number[] }, columns?: { names: string[], places: number[] } | null,
+ *   rows?: { names: string[], places: number[], elements?: HTMLElement[] }, columns?: { names: string[], places: number[] } | null,
  *   scale?: 'signed' | 'share' | 'positive', most?: number, height?: number, widest?: number, label?: number,
  *   row?: number | null, column?: number | null, band?: [number, number] | null, masked?: ((row: number, column: number) => boolean) | null,
  *   digits?: number, bare?: boolean, pick?: (row: number | null, column: number | null) => void,
@@ -49,7 +49,7 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
       const row = rows.places[index];
       const attributes = { class: `beside${row === options.row ? ' chosen' : ''}`, style: `height:${height}px`, title: text };
       if (pick) attributes.onclick = () => pick(row, null);
-      return make('span', attributes, make('bdi', {}, text));
+      return make('span', attributes, rows.elements?.[index] ?? make('bdi', {}, text));
     });
     box.append(make('div', { class: 'names-beside' }, ...labels));
   }

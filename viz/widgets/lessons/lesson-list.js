@@ -1,13 +1,15 @@
 // The list of lessons. Each item has a picture of the current sentence's tensors, a description, a duration and
 // the progress.
 
+import { buildRow } from '../build/build-lesson.js';
 import { icon, make, replace } from '../core/dom.js';
 import { set } from '../core/state.js';
 import { cssColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { valueColour } from '../parts/tooltip.js';
 import { AllTerms } from './glossary.js';
-import { isPersistent, lessonStatus, score } from './progress.js';
+import { answered, isPersistent, lessonStatus, score } from './progress.js';
+import { PLANS, planViews } from './plans.js';
 import { maxAbs } from './tensor-cache.js';
 
 const TICK = 'M2.5 6.5L5 9l4.500-6';
@@ -24,13 +26,14 @@ export class LessonList {
     this.first = make('button', { type: 'button', class: 'link', onclick: startTour });
     const openDeck = () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }));
     this.saved = make('button', { type: 'button', class: 'link', onclick: openDeck });
+    this.plans = make('span', { class: 'plans' });
     const introduction = make(
       'div',
       {},
       this.title,
       this.description,
       this.progress,
-      make('div', { class: 'ways-in' }, this.first, this.saved),
+      make('div', { class: 'ways-in' }, this.first, this.saved, this.plans),
     );
     const head = make('div', { class: 'top-line' }, introduction, this.start);
     this.rows = make('div', { class: 'rows' });
@@ -40,7 +43,7 @@ export class LessonList {
 
   /** `drawPicture(lesson)` returns a matrix, or null until it is loaded. */
   draw(lessons, drawPicture) {
-    const done = lessons.filter(({ name }) => lessonStatus(name) === 'done').length;
+    const done = lessons.filter((lesson) => lessonStatus(lesson) === 'done').length;
     const { right, all } = score();
     const guesses = all ? [t('lesson_guesses', { right, all })] : [];
     this.title.textContent = t('lesson_title');
@@ -49,15 +52,20 @@ export class LessonList {
     this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, storageNote].join(' · ');
     this.first.textContent = t('lesson_first_steps');
     this.saved.textContent = t('saved_views');
+    const openPlan = (plan) => dispatchEvent(new CustomEvent('headlight-deck', { detail: planViews(lessons, plan) }));
+    const planButton = (plan) =>
+      make('button', { type: 'button', class: 'link', onclick: () => openPlan(plan) }, t('lesson_plan', { minutes: plan }));
+    replace(this.plans, ...Object.keys(PLANS).map(planButton));
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);
     this.glossary.draw();
-    replace(this.rows, ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
+    replace(this.rows, buildRow(this.open), ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
   }
 
   row(lesson, matrix) {
     const { name, minutes } = lesson;
-    const status = lessonStatus(name) ?? 'new';
+    const status = lessonStatus(lesson) ?? 'new';
+    const { answered: count, all } = answered(lesson);
     const mark = make(
       'span',
       { class: `mark ${status}`, title: t(`lesson_mark_${status}`) },
@@ -74,6 +82,7 @@ export class LessonList {
       { class: 'end' },
       mark,
       make('span', { class: 'numeric' }, t('lesson_minutes', { count: minutes })),
+      status === 'begun' && count ? make('span', { class: 'numeric' }, t('lesson_answered_of', { count, all })) : null,
       make('span', { class: 'hidden-text' }, t(`lesson_mark_${status}`)),
     );
     const attributes = { type: 'button', class: 'lesson-row', data: { lesson: name } };

@@ -1,6 +1,7 @@
 // The Learn tab: the list of lessons, or one lesson at a step.
 
-import { make } from '../core/dom.js';
+import { BUILD, makeBuildPage } from '../build/build-lesson.js';
+import { make, onWidthChange } from '../core/dom.js';
 import { parsePermalink } from '../core/permalink.js';
 import { on, set, state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
@@ -13,6 +14,7 @@ import { handleKey } from './keyboard.js';
 import { ClassKit } from './class-kit.js';
 import { LessonList } from './lesson-list.js';
 import { setLessonStatus } from './progress.js';
+import { StepOrder } from './step-order.js';
 import { StepScene } from './step-scene.js';
 import { formatValue, resolveValues } from './control-values.js';
 import { StepView } from './step-view.js';
@@ -28,12 +30,13 @@ export async function mount(root, server) {
 }
 
 class LessonPlayer {
-  constructor(root, lessons, { tensors, experiments, training, notebook }) {
+  constructor(root, lessons, { tensors, experiments, training, notebook, build }) {
     this.root = root;
     this.lessons = lessons;
     this.tensors = tensors;
     this.experiments = experiments;
     this.answers = new Answers();
+    this.order = new StepOrder();
     this.showsAllTokens = false; // show all tokens of a long sentence
     this.timer = 0;
     this.turn = 0;
@@ -56,17 +59,14 @@ class LessonPlayer {
     this.view = new StepView(callbacks, training);
     this.kit = new ClassKit(notebook);
     this.view.element.append(this.kit.element);
+    this.build = makeBuildPage(this, build);
     this.notice = make('p', { class: 'quiet' });
-    root.append(this.notice, this.list.element, this.view.element);
+    root.append(this.notice, this.list.element, this.view.element, this.build.element);
     on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     document.addEventListener('keydown', (event) => handleKey(event, this));
     addEventListener('headlight-link', () => parseLessonLink(parsePermalink().lesson ?? '').asks && this.answers.clear());
-    let width = innerWidth;
-    addEventListener('resize', () => {
-      if (innerWidth !== width) this.show(); // on phones the browser bars change the height while scrolling
-      width = innerWidth;
-    });
+    onWidthChange(() => this.show());
     this.show();
   }
 
@@ -77,7 +77,9 @@ class LessonPlayer {
   }
 
   get lesson() {
-    return this.lessons.find(({ name }) => name === this.choice.lesson) ?? null;
+    const lesson = this.lessons.find(({ name }) => name === this.choice.lesson);
+    if (!lesson) return null;
+    return { ...lesson, steps: this.order.steps(lesson, state.translation) };
   }
 
   get stepIndex() {
@@ -202,10 +204,13 @@ class LessonPlayer {
     if (state.tab !== 'learn') return this.pauseHidden();
     const { translation } = state;
     const { lesson } = this;
-    this.notice.textContent = translation ? '' : t('lesson_no_sentence');
-    this.list.element.hidden = Boolean(lesson) || !translation;
+    const isBuild = this.choice.lesson === BUILD; // it has its own page and its own sentence
+    this.build.element.hidden = !isBuild;
+    this.notice.textContent = translation || isBuild ? '' : t('lesson_no_sentence');
+    this.list.element.hidden = Boolean(lesson) || isBuild || !translation;
     this.view.element.hidden = !lesson || !translation;
-    if (!translation) return;
+    if (isBuild) this.build.show(this.choice.step);
+    if (!translation || isBuild) return;
     const turn = ++this.turn;
     if (!lesson) {
       this.pauseHidden();
@@ -217,9 +222,9 @@ class LessonPlayer {
     const look = resolveSelection(translation, this.choice.chosen);
     const part = Math.min(this.choice.part, Math.max(0, lesson.steps[stepIndex].parts.length - 1));
     const sceneAt = (index) => this.getScene(lesson, index, look, index === stepIndex ? part : 0);
-    const { asks } = this.choice;
-    const playing = Boolean(this.timer);
-    const options = { lesson, stepIndex, part, look, asks, playing, whole: this.showsAllTokens, ...this.answers.get(this.question()) };
+    const [playing, normFirst] = [Boolean(this.timer), this.order.isNormFirst(translation)];
+    const asked = { asks: this.choice.asks, ...this.answers.get(this.question()) };
+    const options = { lesson, stepIndex, part, look, playing, normFirst, whole: this.showsAllTokens, ...asked };
     this.view.frame(options, translation);
     this.kit.draw(lesson, { ...this.choice, step: lesson.steps[stepIndex].name, part });
     const { experiment, name } = lesson.steps[stepIndex];
@@ -234,19 +239,21 @@ class LessonPlayer {
     if ((names.length && !cached.has(names)) || (experiment && !sceneAt(stepIndex).result)) {
       this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
       try {
-        if (experiment && !(await this.debounce(turn))) return;
+        if (experiment && this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
+        if (turn !== this.turn) return;
         if (names.length) await this.tensors.load(translation, names);
+        if (this.order.learn(translation, cached.model)) return this.show();
+        await this.tensors.load(translation, sceneAt(stepIndex).requiredPaths()); // products need the model's sizes
         if (experiment && !(await this.experiments.fetch(translation, lesson.name, name, set))) return;
       } catch (error) {
-        if (turn === this.turn) this.view.showError(faultText(error), sceneAt(stepIndex));
+        if (turn !== this.turn) return;
+        this.view.setBusy(false);
+        this.view.showError(faultText(error), sceneAt(stepIndex));
         return;
-      } finally {
-        if (turn === this.turn) this.view.setBusy(false);
       }
       if (turn !== this.turn) return;
-    } else {
-      this.view.setBusy(false);
     }
+    this.view.setBusy(false);
     this.scene = sceneAt(stepIndex);
     this.view.draw(this.scene, options);
     if (stepIndex + 1 < lesson.steps.length) this.prefetch(sceneAt(stepIndex + 1));
@@ -261,12 +268,6 @@ class LessonPlayer {
     return new StepScene(step, translation, look, this.tensors.get(translation), part, result);
   }
 
-  /** Wait while a control is in use. Returns false if a newer `show` has started. */
-  async debounce(turn) {
-    if (this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
-    return turn === this.turn;
-  }
-
   /** Load the tensors of the next step. A failed request is retried when the step is shown. */
   prefetch(scene) {
     const names = scene.requiredPaths();
@@ -278,7 +279,7 @@ class LessonPlayer {
     const look = resolveSelection(translation, {});
     const getScene = (lesson) =>
       new StepScene(
-        { ...lesson.steps[0], kind: 'encoder', figures: [{ tensors: lesson.picture }], picks: [] },
+        { ...lesson.steps[0], kind: 'encoder', figures: [{ tensors: lesson.picture }], products: [], picks: [] },
         translation,
         look,
         this.tensors.get(translation),

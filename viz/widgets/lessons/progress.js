@@ -1,4 +1,5 @@
-// Progress of the visitor: lessons begun or done, and correct guesses. It is stored in localStorage.
+// Progress of the visitor: lessons begun or done, and guesses. It is stored in localStorage. A lesson is done when its
+// questions are answered; questions whose numbers are inconclusive are not asked and do not count.
 
 const KEY = 'headlight-learn';
 
@@ -16,10 +17,10 @@ export function isPersistent() {
 
 function read() {
   try {
-    const { done = {}, right = {}, started = false } = visit ?? JSON.parse(localStorage.getItem(KEY) ?? '{}');
-    return { done, right, started };
+    const { done = {}, right = {}, unasked = {}, started = false } = visit ?? JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    return { done, right, unasked, started };
   } catch {
-    return { done: {}, right: {}, started: false };
+    return { done: {}, right: {}, unasked: {}, started: false };
   }
 }
 
@@ -32,12 +33,34 @@ function write(changes) {
   }
 }
 
-/** Status of a lesson: undefined, `begun` or `done`. */
-export const lessonStatus = (lesson) => read().done[lesson];
+/**
+ * Number of a lesson's questions, and of those that are answered.
+ * @param {{ name: string, steps: { name: string, ask: any }[] }} lesson
+ */
+export function answered({ name, steps }) {
+  const { right, unasked } = read();
+  const keys = steps.filter(({ ask }) => ask).map((step) => `lesson_${name}_${step.name}`);
+  const open = keys.filter((key) => key in right || !(key in unasked));
+  return { answered: open.filter((key) => key in right).length, all: open.length, steps: keys.length };
+}
+
+/** Status of a lesson: undefined, `begun` or `done`. A lesson without questions is done after its last step. */
+export function lessonStatus(lesson) {
+  const stored = read().done[lesson.name];
+  const { answered: count, all, steps } = answered(lesson);
+  if (!steps) return stored;
+  return count && count === all ? 'done' : (stored ?? (count ? 'begun' : undefined)) && 'begun';
+}
 
 export function setLessonStatus(lesson, status) {
   const { done } = read();
   if (done[lesson] !== 'done' && done[lesson] !== status) write({ done: { ...done, [lesson]: status } });
+}
+
+/** Record that a step's question was not asked, because its numbers are inconclusive. */
+export function recordUnasked(question) {
+  const { unasked } = read();
+  if (!(question in unasked)) write({ unasked: { ...unasked, [question]: true } });
 }
 
 /** Record the first guess at a question; later guesses do not count. */

@@ -1,9 +1,10 @@
 // Questions about a step. The correct answer is computed from the model's numbers; no question is shown
 // if the numbers are inconclusive.
 
+import { isShiftedHead } from '../core/default-head.js';
 import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, argMax } from '../core/map-view.js';
-import { t } from '../core/i18n.js';
+import { hasPhrase, t } from '../core/i18n.js';
 import { numberTexts } from './labels.js';
 import { recordGuess } from './progress.js';
 import { rowNumbers, softmax } from './tensor-cache.js';
@@ -12,7 +13,11 @@ const MIN_MARGIN = 0.1; // minimum difference between the best and the second-be
 const EQUAL_TOLERANCE = 1e-6; // smaller differences between weights count as equal
 const [MOST, SOME] = [0.5, 0.1]; // shares of active neurons
 
-/** Returns options, the correct index, and values for the answer; null if the numbers are inconclusive. */
+/**
+ * Returns options, the correct index, and values for the answer; null if the numbers are inconclusive. `names`: names of
+ * the options, whose phrases `…_why_NAME` say why they are wrong; `guesses`: values for `…_why` of each option;
+ * `variant`: variant of the answer.
+ */
 export function makeQuestion(scene) {
   const { ask } = scene.step;
   return ask && ANSWER_FUNCTIONS[ask.answer_function](scene, ask.options);
@@ -29,7 +34,8 @@ const ANSWER_FUNCTIONS = {
   /** Number of tokens that the model reads. The wrong options are smaller by one and two. */
   count(scene) {
     const count = scene.translation.source.length;
-    return { options: [count - 2, count - 1, count].map(String), right: 2, values: { count } };
+    const options = [count - 2, count - 1, count].map(String);
+    return { options, right: 2, values: { count }, guesses: options.map((guess) => ({ guess })) };
   },
 
   /** Change of the row's largest weight without the division by √d_k. */
@@ -88,11 +94,14 @@ const ANSWER_FUNCTIONS = {
     const ranked = [...weights].sort((a, b) => b - a);
     if (ranked.length < 2 || ranked[0] - ranked[1] < MIN_MARGIN) return null;
     const options = scene.columns.map(({ label }) => label);
+    const guesses = options.map((guess, index) => ({ guess, guess_weight: formatSigned(weights[index]) }));
     return {
       options,
       after: options.map((label, index) => `${label} ${formatSigned(weights[index], 2)}`),
       right: best,
       values: { key: options[best], weight: formatSigned(weights[best]) },
+      guesses,
+      variant: isShiftedHead(scene.translation, { kind: scene.kind, layer: scene.layer, head: scene.head }) ? 'late' : '',
     };
   },
 
@@ -107,15 +116,33 @@ const ANSWER_FUNCTIONS = {
     const options = order.map((index) => candidates[index][0]);
     const [first, second] = [0, 1].map((index) => ({ label: candidates[index][0], chance: formatSigned(probabilities[index]) }));
     const values = { first: first.label, first_chance: first.chance, second: second.label, second_chance: second.chance };
-    return { options, right: order.indexOf(0), values };
+    const guesses = order.map((index) => ({ guess: candidates[index][0], guess_chance: formatSigned(probabilities[index]) }));
+    return { options, right: order.indexOf(0), values, guesses };
   },
 };
 
 /** A question whose options are phrases. */
 function phraseOptions({ step }, options, right, values) {
   const names = options.map((option) => t(`lesson_${step.lesson}_${step.name}_option_${option}`));
-  return { options: names, right: options.indexOf(right), values };
+  return { options: names, names: options, right: options.indexOf(right), values };
 }
+
+/**
+ * Why a wrong option is wrong, as a phrase key and its values; null without such a phrase. `ask_per_setting`: the phrase
+ * describes the option itself, so that the correct one has a reason, too.
+ */
+export function reasonFor(base, content, option, always = false) {
+  if (option < 0 || (option === content.right && !always)) return null;
+  const key = content.names ? `${base}_why_${content.names[option]}` : `${base}_why`;
+  return hasPhrase(key) ? { key, values: content.guesses?.[option] ?? {} } : null;
+}
+
+/** Key of the answer: that of the content's variant, if it has a phrase. */
+export const answerKey = (base, { variant }) =>
+  variant && hasPhrase(`${base}_answer_${variant}`) ? `${base}_answer_${variant}` : `${base}_answer`;
+
+const makeBold = (values) =>
+  Object.fromEntries(Object.entries(values).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]));
 
 /** A question with its options and answer. `chosenOption`: the chosen option; −1: revealed without a guess. */
 export class Question {
@@ -128,13 +155,11 @@ export class Question {
   }
 
   /** `content`: the result of `makeQuestion`; `asks`: the answer cannot be revealed without a guess. */
-  draw(base, content, { chosenOption, asks }, values) {
+  draw(base, content, { chosenOption, asks, asksPerSetting = false }, values) {
     this.element.hidden = !content;
     if (!content) return;
     const allValues = { ...values, ...content.values };
-    const boldValues = Object.fromEntries(
-      Object.entries(allValues).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]),
-    );
+    const boldValues = makeBold(allValues);
     const focused = this.options.contains(document.activeElement);
     replace(this.description, ...fillElements(t(`${base}_ask`), boldValues));
     const isOpen = chosenOption === undefined;
@@ -155,10 +180,11 @@ export class Question {
       return;
     }
     const verdict = chosenOption < 0 ? null : make('b', {}, t(chosenOption === content.right ? 'lesson_right' : 'lesson_wrong'));
-    const answerValues = Object.fromEntries(
-      Object.entries(allValues).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]),
-    );
-    replace(this.answer, verdict, ' ', ...fillElements(t(`${base}_answer`), answerValues));
+    const filled = (key, more = {}) => fillElements(t(key), makeBold({ ...allValues, ...more }));
+    const reason = reasonFor(base, content, chosenOption);
+    const why = reason ? make('p', { class: 'why' }, ...filled(reason.key, reason.values)) : null;
+    const sign = asksPerSetting ? reasonFor(base, content, content.right, true) : null;
+    replace(this.answer, verdict, ' ', why, ...filled(answerKey(base, content)), sign ? make('p', {}, ...filled(sign.key)) : null);
     if (focused) {
       this.answer.tabIndex = -1;
       this.answer.focus({ preventScroll: true }); // the pressed button was replaced

@@ -8,11 +8,14 @@ import { labelText } from './labels.js';
 import { drawLines } from './line-plot.js';
 import { sourceBox } from './source-listing.js';
 import { decodeArray } from '../core/base64-arrays.js';
+import { maxAbs as largest } from './tensor-cache.js';
 
 // Sizes in pixels.
-const ROW_HEIGHT = { labels: 22, numbers: 30, plain: 12 }; // with labels, with numbers in the cells, with neither
+const MANY_ROWS = 24;
+const ROW_HEIGHT = { labels: 22, many: 14, numbers: 30, plain: 12 }; // with labels, with numbers in the cells, with neither
 const BARE_ROW_HEIGHT = 9; // in a non-square matrix without labels
 const LABEL_WIDTH = 96; // of the row labels
+const PAIR_LABEL_WIDTH = 150; // of the row labels with the token read and the token written
 const MAX_CELL_WIDTH = 54; // of a cell with a column label
 const GAP = 24; // between figures side by side
 const MIN_FIGURE_WIDTH = { large: 260, small: 140 }; // of figures side by side
@@ -52,21 +55,28 @@ function drawHeat(
     names: labels.map((label) => labelText(lesson, label)),
     places: Array.from({ length: count }, (_, index) => index),
   });
-  const availableWidth = columns.length && !bare ? Math.min(width, LABEL_WIDTH + MAX_CELL_WIDTH * shape[1]) : width;
+  const isPair = rows.some((label) => typeof label === 'string' && label.includes(' → '));
+  const labelWidth = isPair ? Math.min(PAIR_LABEL_WIDTH, width / 3) : LABEL_WIDTH;
+  const availableWidth = columns.length && !bare ? Math.min(width, labelWidth + MAX_CELL_WIDTH * shape[1]) : width;
   const maxValue = maxAbs || (scale === 'share' ? 1 : colourLimit(cells));
   const map = heatmap({
     ...{ matrix, name, scale, digits, row, column, most: maxValue, width: availableWidth },
     rows: axisLabels(rows, shape[0]),
     columns: columns.length ? axisLabels(columns, shape[1]) : null,
-    ...{ bare, label: bare ? 0 : LABEL_WIDTH },
+    ...{ bare, label: bare ? 0 : labelWidth },
     height: rowHeight({ rows, digits, bare }, shape, availableWidth),
   });
-  return [figureTitle(name, `${shape[0]} × ${shape[1]}`), map, small ? null : legend(scale, maxValue)];
+  return [
+    figureTitle(name, `${shape[0]} × ${shape[1]}`),
+    map,
+    small ? null : legend(scale, maxValue, scale === 'share' ? 1 : Math.max(maxValue, largest(cells))),
+  ];
 }
 
 function rowHeight({ rows, digits, bare }, [rowCount, columnCount], availableWidth) {
   if (bare) return rowCount === columnCount ? availableWidth / columnCount : BARE_ROW_HEIGHT;
   if (digits) return ROW_HEIGHT.numbers;
+  if (rows.length > MANY_ROWS) return ROW_HEIGHT.many;
   return rows.length ? ROW_HEIGHT.labels : Math.max(2, Math.min(ROW_HEIGHT.plain, Math.round(240 / rowCount)));
 }
 

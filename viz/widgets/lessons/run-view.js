@@ -10,7 +10,8 @@ import { headSlice } from './tensor-cache.js';
 import { isRight, getVerdict } from './training-run.js';
 
 const MAX_CHARACTERS = 44; // maximum length of a translation, because an untrained model never stops
-const CELL = { height: 34, label: 62, widest: 56 };
+const CELL = { height: 34, label: 116, widest: 56 };
+const START = '<s>'; // the token that the first row reads
 const CELL_SIZE = 9; // pixels per cell of the small maps
 
 export class RunView {
@@ -64,7 +65,7 @@ export class RunView {
     const indices = (count) => Array.from({ length: count }, (_, number) => number);
     const map = heatmap({
       matrix: headMap(layerIndex * heads + headIndex),
-      rows: { names: tokens.map(label), places: indices(rows) },
+      rows: { names: rowsRead(tokens), places: indices(rows) },
       columns: { names: source.map(label), places: indices(columns) },
       width,
       name: t('lesson_train_map', { layer: layerIndex + 1, head: headIndex + 1 }),
@@ -111,6 +112,9 @@ export class RunView {
     replace(this.heads, make('p', {}, make('b', {}, t('lesson_train_heads'))), ...rows.flat());
   }
 }
+
+/** Names of the rows: each reads the token before the one that it writes. */
+const rowsRead = (tokens) => tokens.map((token, row) => `${row ? label(tokens[row - 1]) : START} → ${label(token)}`);
 
 const label = (token) => token.trim() || '␣';
 

@@ -18,7 +18,11 @@ export async function lessonCalls(root, server) {
     stop: (values) => server.stop_training(values, '', { keepalive: true }), // also while the page closes
   };
   const notebook = (values) => callWithRetry(server.lesson_notebook, values);
-  return { lessons: await callWithRetry(server.read_lessons, {}), tensors, experiments, training, notebook };
+  const build = {
+    read: () => callWithRetry(server.read_build, {}),
+    run: (values) => callWithRetry(server.run_build_line, values),
+  };
+  return { lessons: await callWithRetry(server.read_lessons, {}), tensors, experiments, training, notebook, build };
 }
 
 /** Wrap a call to count pending calls in the element's `data-asks`. */

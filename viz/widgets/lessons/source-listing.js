@@ -5,11 +5,14 @@ import { t } from '../core/i18n.js';
 
 const WORDS = /\b(def|return|if|else|elif|is|None|not|for|in|while|self|True|False|class|and|or|with|as|lambda)\b/;
 
-/** `variants`: those of the current model, which select the highlighted line. */
-export function sourceBox({ file, name, lines, lit, otherwise }, variants) {
+/**
+ * `variants`: those of the current model, which select the highlighted line; `trains`: the line runs in training only.
+ */
+export function sourceBox({ file, name, lines, lit, otherwise }, variants, trains = false) {
   const variant = Object.keys(otherwise ?? {}).find((variant) => variants.includes(variant));
   const highlighted = variant ? otherwise[variant] : lit;
-  const caption = t(highlighted.length > 1 ? 'lesson_lines_ran' : 'lesson_line_ran', { lines: highlighted.join(', ') });
+  const ran = highlighted.length > 1 ? 'lesson_lines_ran' : 'lesson_line_ran';
+  const caption = t(trains ? 'lesson_line_trains' : ran, { lines: highlighted.join(', ') });
   const code = make(
     'pre',
     { 'aria-label': t('lesson_source', { name }) },

@@ -2,6 +2,7 @@
 
 import { formatSigned, argMax } from '../core/map-view.js';
 import { numberTexts } from './labels.js';
+import { GATED } from './step-scene.js';
 import { vectorNorm, mean, rowNumbers, softmax, standardDeviation, sum } from './tensor-cache.js';
 
 const LETTERS = ['a', 'b', 'c', 'd'];
@@ -47,17 +48,18 @@ export function stepNumbers(scene) {
 }
 
 const ACTIVATION_LABELS = { relu: 'ReLU', gelu: 'GELU', gelu_tanh: 'GELU', silu: 'SiLU', swiglu: 'SiLU', geglu: 'GELU', reglu: 'ReLU' };
-const GATED = new Set(['swiglu', 'geglu', 'reglu']);
 
 /** Parts of formulas that depend on the model: biases, the activation function, scales. */
 export function attentionParts(model) {
   const plus = (isPresent, name) => (isPresent ? `\\, + ${name}` : '\\,');
   const bias = (name) => plus(model.attention_bias, name);
-  const linear = (letter) => `x W_${letter} ${plus(model.feed_forward_bias, `b_${letter}`)}`;
+  const x = model.norm_first ? `\\text{${model.norm === 'rms' ? 'RMS' : 'LN'}}(x)` : 'x';
+  const linear = (letter) => `${x} W_${letter} ${plus(model.feed_forward_bias, `b_${letter}`)}`;
   const activated = (argument) =>
     model.activation === 'relu' ? `\\max(0, ${argument})` : `\\text{${ACTIVATION_LABELS[model.activation]}}(${argument})`;
   const hidden = GATED.has(model.activation) ? `(${activated(linear('g'))} \\cdot (${linear('1')}))` : activated(linear('1'));
   return {
+    its_x: x,
     its_b_q: bias('b_Q'),
     its_b_k: bias('b_K'),
     its_b_v: bias('b_V'),
@@ -85,8 +87,12 @@ function ofShows(scene) {
     const row = rowNumbers(matrix, Math.min(scene.row, matrix.rows - 1));
     Object.assign(numbers, { [letter]: formatNumber(scene.value(tensor)), [`length_${letter}`]: formatNumber(vectorNorm(row), 3) });
     Object.assign(numbers, {
-      [`mean_${letter}`]: formatNumber(mean(row), 3),
-      [`spread_${letter}`]: formatNumber(standardDeviation(row), 3),
+      [`mean_${letter}`]: formatNumber(mean(row)),
+      [`mean_${letter}_term`]: inBrackets(mean(row), 4),
+      [`spread_${letter}`]: formatNumber(standardDeviation(row)),
+      [`rms_${letter}`]: formatNumber(vectorNorm(row) / Math.sqrt(row.length)),
+      [`${letter}_term`]: inBrackets(scene.value(tensor), 4),
+      [`hat_${letter}`]: formatNumber((scene.value(tensor) - mean(row)) / (standardDeviation(row) || 1)),
     });
   }
   return numbers;

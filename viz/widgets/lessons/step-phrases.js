@@ -1,6 +1,7 @@
 // Phrases of a step for the current model, and their placeholder values.
 
 import { hasPhrase, languageName, t } from '../core/i18n.js';
+import { rowText } from '../parts/row-name.js';
 
 /** Key of the step's text: the first variant that applies, or `_open` until the question is answered. */
 export function wordsKey(base, scene, open) {
@@ -31,12 +32,13 @@ export function formulaFor(scene) {
 
 /** Placeholder values of the phrases: the selected tokens and the languages. */
 export function phraseValues(scene) {
-  const { look, translation, rows, columns } = scene;
+  const { look, translation, columns } = scene;
   const { source, target } = translation.model;
   return {
     token: translation.source[look.token].label,
-    row: rows[scene.row].label,
+    row: rowText(scene.rowItems[scene.row]),
     written: translation.target[look.written].label,
+    read: translation.previousToken('cross', look.written).label,
     key: columns[scene.key].label,
     source: source ? languageName(source) : t('lesson_any_source'),
     target: target ? languageName(target) : t('lesson_any_target'),

@@ -10,6 +10,9 @@ const PROBE_PATHS = {
 };
 const OF_ATTENTION = ['queries', 'keys', 'values', 'scores', 'mixed', 'attended'];
 const OF_LAYER = ['feed_forward.hidden', 'feed_forward.output'];
+const OF_HEADS = ['queries', 'keys', 'values'];
+const NORM_PARAMETERS = { gamma: 'norm.weight', beta: 'norm.bias' };
+export const GATED = new Set(['swiglu', 'geglu', 'reglu']);
 
 /** Derived tensors and their inputs. */
 const DERIVED = {
@@ -59,6 +62,12 @@ export class StepScene {
     return this.translation.columns(this.kind);
   }
 
+  /** The rows with their names: a row of the decoder reads the token before the one that it writes. */
+  get rowItems() {
+    const { translation, kind } = this;
+    return this.rows.map((token, row) => ({ ...token, read: kind === 'encoder' ? null : translation.previousToken(kind, row) }));
+  }
+
   get key() {
     return Math.min(this.look.key, this.columns.length - 1);
   }
@@ -73,9 +82,10 @@ export class StepScene {
 
   /** Applicable variants of phrases and formulas, from the experiment's result and the model. */
   variants() {
-    const { norm_first, positions, scale_scores, scale_embedding, activation, beside, closed_waves: closed } = this.model;
+    const { norm_first, norm, positions, scale_scores, scale_embedding, activation, beside, closed_waves: closed } = this.model;
     return [
       ...(this.result?.holds ?? []),
+      norm === 'rms' ? 'rms' : 'layer',
       norm_first ? 'pre' : 'post',
       beside ? 'beside' : 'summed',
       positions,
@@ -85,6 +95,7 @@ export class StepScene {
       scale_scores ? 'scaled' : 'unscaled',
       scale_embedding ? 'enlarged' : 'plain',
       activation === 'relu' ? 'relu' : 'bent',
+      ...(GATED.has(activation) ? ['gated'] : []),
     ];
   }
 
@@ -95,7 +106,8 @@ export class StepScene {
     const tensors = this.step.figures.flatMap((figure) => figure.tensors);
     const names = tensors.flatMap(({ path, add, subtract }) => [path, add, subtract]).filter(Boolean);
     if (this.kind === 'encoder' && this.step.picks.includes('head')) names.push('scores');
-    return [...new Set(names.flatMap((name) => this.paths(name)))];
+    const products = this.visibleProducts().flatMap((product) => this.productPaths(product));
+    return [...new Set([...names.flatMap((name) => this.paths(name)), ...products])];
   }
 
   paths(name) {
@@ -114,7 +126,60 @@ export class StepScene {
     const [layer, attention] = PROBE_PATHS[this.kind].map((part) => part.replace('{layer}', String(this.layer)));
     if (OF_ATTENTION.includes(name)) return `${layer}.${attention}.${name}`;
     if (OF_LAYER.includes(name)) return `${layer}.${name}`;
-    return name.startsWith('around_attention.') ? `${layer}.around_${attention}.${name.split('.')[1]}` : name;
+    if (name === 'attention_input') return `${layer}.around_${attention}.${this.model.norm_first ? 'normed' : 'carried'}`;
+    if (name === 'feed_forward_input') return `${layer}.around_feed_forward.${this.model.norm_first ? 'normed' : 'carried'}`;
+    if (!name.startsWith('around_attention.')) return name;
+    const part = name.split('.')[1];
+    return `${layer}.around_${attention}.${NORM_PARAMETERS[part] ?? part}`;
+  }
+
+  // ---------------------------------------------------------------- products
+
+  /** Products x·W of the step that this model computes; none until the model is known. */
+  visibleProducts() {
+    const { products = [] } = this.step;
+    return this.model ? products.filter(({ visible_if: condition }) => !condition || this.variants().includes(condition)) : [];
+  }
+
+  /** Path of a product's linear layer. */
+  weightPath({ weight }) {
+    return weight.startsWith('decoder.') ? weight : `${PROBE_PATHS[this.kind][0].replace('{layer}', String(this.layer))}.${weight}`;
+  }
+
+  /** Index of the column of W: of the selected dimension, in the selected head, or of the written token. */
+  productColumn({ output, weight, column }) {
+    if (column === 'written') return this.translation.target[this.look.written].id;
+    const { d_model, d_ff, head_width } = this.model;
+    if (OF_HEADS.includes(output)) return this.head * head_width + Math.min(this.look.dimension, head_width - 1);
+    const width = output === 'feed_forward.hidden' || weight === 'feed_forward.gate' ? d_ff : d_model;
+    return Math.min(this.look.dimension, width - 1);
+  }
+
+  hasBias({ weight }) {
+    const { attention_bias: attention, feed_forward_bias: feedForward, final_logits_bias: logits } = this.model;
+    return weight.startsWith('decoder.output') ? logits : weight.startsWith('feed_forward') ? feedForward : attention;
+  }
+
+  productPaths(product) {
+    const [path, column] = [this.weightPath(product), this.productColumn(product)];
+    const results = product.output ? this.paths(product.output) : [];
+    const bias = this.hasBias(product) ? [`${path}.bias[${column}]`] : [];
+    return [...this.paths(product.row), ...results, `${path}.weight[${column}]`, ...bias];
+  }
+
+  /** One product: the row x, the column of W, the bias, the sum, and the cell of the figure that shows the result. */
+  product(product) {
+    const [path, column] = [this.weightPath(product), this.productColumn(product)];
+    const input = this.tensorByName(product.row);
+    const scale = product.column === 'written' && this.model.scale_output ? this.model.d_model ** -0.5 : 1;
+    const row = rowNumbers(input, this.row).map((number) => number * scale);
+    const weights = this.sentenceTensors.tensors.get(`${path}.weight[${column}]`).numbers;
+    const terms = row.map((number, index) => number * weights[index]);
+    const bias = this.hasBias(product) ? this.sentenceTensors.tensors.get(`${path}.bias[${column}]`).numbers[0] : null;
+    const output = product.output ? this.tensorByName(product.output) : null;
+    const cell = output && valueAt(output, this.row, Math.min(column % output.columns, output.columns - 1));
+    const index = OF_HEADS.includes(product.output) ? column % this.model.head_width : column; // in the figure
+    return { row, weights, terms, bias, column, index, total: sum(terms) + (bias ?? 0), cell };
   }
 
   // ---------------------------------------------------------------- figures

@@ -4,19 +4,22 @@ import { icon, make, isNarrow, fillElements, replace, updateScrollable } from '.
 import { set } from '../core/state.js';
 import { languageName, t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
-import { truncatedFrom } from './captions.js';
+import { aboutLine, truncatedFrom } from './captions.js';
 import { Controls } from './controls.js';
 import { ArchitectureDiagram } from './architecture-diagram.js';
 import { drawFigures } from './tensor-figures.js';
-import { formula } from './formula.js';
+import { formula, formulaLines } from './formula.js';
+import { drawProducts } from './product-view.js';
 import { scrollToTitle } from './scroll.js';
 import { stepNumbers } from './step-numbers.js';
 import { phraseValues, noteKey, titleKey, wordsKey, formulaFor } from './step-phrases.js';
 import { drawPickers } from './head-pickers.js';
+import { recordUnasked } from './progress.js';
 import { Question, makeQuestion } from './question.js';
 import { sourceBox } from './source-listing.js';
 import { TrainingView } from './training-view.js';
 
+const BOLD_VALUES = ['token', 'row', 'written', 'read', 'key'];
 const PLAY = 'M5 3.500l9 5.500-9 5.500z';
 const PAUSE = 'M5 4h3v10H5zM10 4h3v10h-3z';
 
@@ -77,7 +80,7 @@ export class StepView {
   // ---------------------------------------------------------------- immediate content
 
   /** Draw what needs no tensors: the step in the diagram, the navigation and the title. */
-  frame({ lesson, stepIndex, part, playing, look, chosenOption }, translation) {
+  frame({ lesson, stepIndex, part, playing, look, chosenOption, normFirst }, translation) {
     const { steps } = lesson;
     const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
     this.back.textContent = t('lesson_back');
@@ -87,7 +90,10 @@ export class StepView {
       const layers = { encoder: translation.layers('encoder'), decoder: translation.layers('decoder') };
       const { source, target } = translation.model;
       const languages = /** @type {[string, string]} */ ([source, target].map((code) => (code ? languageName(code) : '')));
-      this.drawing.draw({ steps, now: stepIndex, layers, sides: languages, go: (step) => this.callbacks.step(step), titles }, isNarrow());
+      this.drawing.draw(
+        { steps, now: stepIndex, layers, normFirst, sides: languages, go: (step) => this.callbacks.step(step), titles },
+        isNarrow(),
+      );
     }
     for (const [button, word] of [
       [this.previous, 'lesson_previous'],
@@ -149,9 +155,7 @@ export class StepView {
     this.training.leave();
     for (const element of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(element);
     this.question.element.hidden = true;
-    this.long.hidden = true;
-    this.more.hidden = true;
-    this.see.hidden = true;
+    for (const element of [this.long, this.more, this.see]) element.hidden = true;
   }
 
   // ---------------------------------------------------------------- content from tensors
@@ -168,6 +172,7 @@ export class StepView {
     const numbers = stepNumbers(scene);
     const values = { ...numbers, ...phraseValues(scene) };
     const question = makeQuestion(options.answeredScene ?? scene); // an answered question keeps its settings
+    if (step.ask && !question) recordUnasked(base);
     const hidesAnswer = Boolean(question) && step.ask.hides_answer && chosenOption === undefined;
     this.base = base;
     this.setTitle(t(titleKey(base, scene.variants(), hidesAnswer)));
@@ -183,9 +188,9 @@ export class StepView {
     this.see.hidden = hidesAnswer || !step.see;
     if (step.see) this.see.textContent = t(`${base}_see`);
     this.see.onclick = () => set({ lesson: step.see });
-    this.question.draw(base, question, options, values);
+    this.question.draw(base, question, { ...options, asksPerSetting: step.ask?.ask_per_setting }, values);
     this.question.element.classList.toggle('first', hidesAnswer);
-    replace(this.source, sourceBox(step.code, scene.variants()));
+    replace(this.source, sourceBox(step.code, scene.variants(), trainsModels(scene)));
     const count = truncatedFrom(scene);
     this.long.hidden = !count || hidesAnswer;
     if (!this.long.hidden) {
@@ -197,13 +202,12 @@ export class StepView {
       replace(this.long, whole ? '' : t('lesson_some_of', { count }), ' ', button);
     }
     this.element.lang = '';
-    this.element.dataset.step = step.name;
-    this.element.dataset.of = translation.source_text;
+    Object.assign(this.element.dataset, { step: step.name, of: translation.source_text });
   }
 
   drawWords(base, values, scene, hides) {
     const bold = (name) => make('b', {}, make('bdi', {}, values[name]));
-    const boldValues = Object.fromEntries(['token', 'row', 'written', 'key'].map((name) => [name, bold(name)]));
+    const boldValues = Object.fromEntries(BOLD_VALUES.map((name) => [name, bold(name)]));
     replace(this.words, ...fillElements(t(wordsKey(base, scene, hides), numbersOnly(values)), boldValues));
   }
 
@@ -255,7 +259,7 @@ export class StepView {
   /** Draw the figures. Figures that reveal the answer are omitted until the visitor answers. */
   drawFigure(scene, { whole, hides }) {
     this.figure.classList.toggle('hides', hides);
-    const trains = !hides && Boolean(scene.result?.figures.some(({ form }) => form === 'trains'));
+    const trains = !hides && trainsModels(scene);
     this.element.classList.toggle('trains', trains);
     if (!trains) this.training.leave();
     if (hides) {
@@ -263,7 +267,8 @@ export class StepView {
       return;
     }
     const width = Math.floor(this.figure.clientWidth) || 600;
-    replace(this.figure, ...drawFigures({ scene, width, pick: this.callbacks.pick, all: whole, training: this.training }));
+    const figures = drawFigures({ scene, width, pick: this.callbacks.pick, all: whole, training: this.training });
+    replace(this.figure, ...figures, drawProducts(scene, width));
   }
 
   drawFormulas(base, scene, { numbers, values, part, hides }) {
@@ -278,22 +283,17 @@ export class StepView {
     const stepwise = step.parts.length > 1 && stepFormula.numbers.length === step.parts.length;
     const lines = stepwise ? [stepFormula.numbers[part]] : stepFormula.numbers;
     const caption = aboutLine(step, scene, values);
-    const formulaElement = stepFormula.formula ? formula(stepFormula.formula, numbers) : null;
-    const general = make('div', { class: 'general' }, formulaElement);
+    const general = make(
+      'div',
+      { class: 'general' },
+      ...formulaLines(stepFormula.formula).map((line) => make('div', {}, formula(line, numbers))),
+    );
     const filled = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line, numbers)));
     replace(this.formulas, general, caption, ...filled, note);
     for (const line of [general, ...filled]) updateScrollable(line, 'Width');
   }
 }
 
-/** Caption of the numbers: their tokens and dimension. */
-function aboutLine(step, scene, values) {
-  if (!step.about.length) return null;
-  const tokens = step.about.map((name) => values[name]).filter(Boolean);
-  const parts = [tokens.join(' → ')];
-  if (step.picks.includes('dimension')) parts.push(t('lesson_dimension', { number: scene.look.dimension }));
-  return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, parts.join(' · '))));
-}
+const trainsModels = ({ result }) => Boolean(result?.figures.some(({ form }) => form === 'trains'));
 
-const numbersOnly = (values) =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => !['token', 'row', 'written', 'key'].includes(name)));
+const numbersOnly = (values) => Object.fromEntries(Object.entries(values).filter(([name]) => !BOLD_VALUES.includes(name)));

@@ -47,6 +47,7 @@ export class TensorCache {
   /** Load missing tensors and wait for pending ones. */
   async load(translation, names) {
     const cached = this.get(translation);
+    if (cached.has(names)) return cached;
     const missing = names.filter((name) => !cached.has([name]) && !cached.pending.has(name));
     if (missing.length) {
       const request = this.fetch(cached, translation, missing);
@@ -72,6 +73,7 @@ export class TensorCache {
 
 /** One head of a `[heads, rows, columns]` tensor; a `[rows, columns]` tensor is returned whole. */
 export function headSlice({ shape, numbers }, head) {
+  if (shape.length === 1) return { rows: 1, columns: numbers.length, numbers };
   const [rows, columns] = shape.slice(-2);
   const size = rows * columns;
   const start = shape.length > 2 ? head * size : 0;

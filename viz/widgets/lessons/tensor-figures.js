@@ -10,6 +10,8 @@ import { drawBars, drawCurve, drawHistogram, drawTable, drawTokens } from './ste
 import { maxAbs, rowNumbers } from './tensor-cache.js';
 
 const THICK = 22; // pixels per row in figures of one or two tensors
+const LABEL = 84; // pixels of a row's name
+const PAIR_LABEL = 156; // pixels of a name with the word read and the word written
 const THIN = 15; // pixels per row in stacks of three or more tensors
 
 /** @typedef {import('./step-scene.js').StepScene} Scene */
@@ -51,6 +53,10 @@ function drawHeat(figure, { scene, width, pick, all }) {
     most: maxValue,
     height: THICK,
     row: selectedRow,
+    column:
+      scene.step.picks.includes('dimension') && !figure.heads && selectedRow !== null
+        ? Math.min(scene.look.dimension, matrix.columns - 1)
+        : null,
     name: t(`lesson_tensor_${tensor.name}`),
     pick: clickToPick(pick, scene, false),
   };
@@ -61,7 +67,7 @@ function drawHeat(figure, { scene, width, pick, all }) {
     caption(tensor, shapeText(tensor, scene, matrix)),
     headButtons,
     heatmap({ ...options, row: band ? null : selectedRow, band, label: tensor.rows === 'stages' ? 108 : 76 }),
-    legend(figure.scale, maxValue),
+    legend(figure.scale, maxValue, figure.scale === 'share' ? 1 : maxAbs(matrix.numbers) || maxValue),
   ];
 }
 
@@ -75,7 +81,7 @@ function headNames(scene, pick) {
 }
 
 function square(figure, show, matrix, { scene, width, pick, all }) {
-  const [rows, columns] = [rowNames(show, scene, matrix.rows, all), columnNames(scene, all)];
+  const [rows, columns] = [rowNames(show, scene, matrix.rows, all), columnNames(scene, all, matrix)];
   const masked = figure.masked && scene.part === 0 ? (row, column) => column > row : null;
   const selectedKey = scene.kind === 'encoder' ? scene.key : null;
   const shape = [
@@ -93,11 +99,12 @@ function square(figure, show, matrix, { scene, width, pick, all }) {
     column: selectedKey,
     masked,
   };
+  const label = rows.elements ? Math.min(PAIR_LABEL, width / 3) : LABEL;
   const size = {
-    width: Math.min(width, 84 + 54 * columns.places.length),
+    width: Math.min(width, label + 54 * columns.places.length),
     height: 34,
     digits: figure.scale === 'share' ? 2 : 1,
-    label: 84,
+    label,
   };
   return [
     caption(show, shape),
@@ -157,7 +164,7 @@ function drawStack(figure, { scene, width, pick, all }) {
       heatmap({ ...options, label, name: t(`lesson_tensor_${tensor.name}`), pick: onPick }),
     ];
   });
-  return [...parts, legend('signed', maxValue)];
+  return [...parts, legend('signed', maxValue, Math.max(...matrices.map(({ numbers }) => maxAbs(numbers))) || maxValue)];
 }
 
 const SIGNS = { '+': 'plus', '=': 'equals', '×√d': 'times', '×w': 'weighed', norm: 'norm' };
@@ -168,7 +175,7 @@ function drawPair(figure, { scene, width, pick, all }) {
   const matrices = tensors.map((tensor) => scene.matrix(tensor));
   const maxValue = Math.max(...matrices.map(({ numbers }) => maxAbs(numbers)));
   const sides = tensors.map((tensor, index) => {
-    const columns = columnNames(scene, all);
+    const columns = columnNames(scene, all, matrices[index]);
     const availableWidth = width > 560 ? (width - 24) / 2 : width;
     const options = {
       matrix: matrices[index],

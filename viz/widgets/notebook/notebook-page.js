@@ -27,7 +27,7 @@ export async function open(root) {
   const host = /** @type {any} */ (frame)?.headlight?.() ?? STANDALONE_HOST;
   addEventListener('pagehide', host.removeListeners);
   /** @type {any} */ (frame?.previousElementSibling)?.matches('.headlight-still') && frame.previousElementSibling.remove();
-  const { views, language } = host.getState();
+  const { views, language, pinned } = host.getState();
   setLanguage(language || browserLanguage());
   followNotebook(frame, root);
   followTheme();
@@ -35,11 +35,11 @@ export async function open(root) {
   const [first] = views;
   // Only a page with a translation has the translation modules.
   if (first.what === 'answer') globalThis.headlightModules['notebook/translation-page.js'].openTranslation(root, first, host);
-  else await openRecordings(root, views, maps, host);
+  else await openRecordings(root, { views, maps, pinned }, host);
   root.dataset.ready = 'yes';
 }
 
-async function openRecordings(root, views, maps, host) {
+async function openRecordings(root, { views, maps, pinned }, host) {
   const recordings = [];
   for (const [index, values] of views.entries()) {
     const numbers = {};
@@ -52,7 +52,7 @@ async function openRecordings(root, views, maps, host) {
   }
   const [recording] = recordings;
   const store = initialState(recording);
-  store.set(parseSelection(recording, store.state, host.getSelection()));
+  store.set({ ...parseSelection(recording, store.state, host.getSelection()), pinned: pinned ?? null });
   const addSection = (name) => root.appendChild(make('section', { class: `headlight ${name}` }));
   const recordingViews = recordings.map((recordingOfView, index) => {
     const name =

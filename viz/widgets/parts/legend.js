@@ -65,13 +65,16 @@ export const differenceKey = (limit = 1) => colourRamp('difference', `−${limit
 
 const sample = (mark, text) => make('span', { class: 'sample' }, mark, text);
 
-export function colourRamp(name, low, high) {
+/** A ramp with its ends. `stretch`: how far the numbers exceed those with the last colour, in which the ramp then ends. */
+export function colourRamp(name, low, high, stretch = 1) {
   const canvas = make('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(256, 1);
   const colours = colourTable(name);
   for (let level = 0; level < 256; level++) {
-    picture.data.set(colours.subarray(level * 3, level * 3 + 3), level * 4);
+    const middle = name === 'difference' ? 127.5 : 0;
+    const colour = Math.max(0, Math.min(255, Math.round(middle + (level - middle) * stretch)));
+    picture.data.set(colours.subarray(colour * 3, colour * 3 + 3), level * 4);
     picture.data[level * 4 + 3] = 255;
   }
   context.putImageData(picture, 0, 0);

@@ -14,7 +14,7 @@ const VIEWS = '.headlight.translate, [role=tabpanel]';
 // enough to click.
 const EXCLUDED =
   '[aria-hidden=true], button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .view-title, .text, .token, .label, .plot, ' +
-  '.columns .wall > .quiet, .columns .says, .all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
+  '.build h2, .columns .wall > .quiet, .columns .says, .all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
 const SPLIT = /flex|grid/; // layouts in which a wrapped term would become a separate item
 
 /** Must be called once per page. */

@@ -33,7 +33,7 @@ export function buildForm(widget, server) {
   };
   const translationPanel = new TranslationPanel({ language: languages[1], server, continueFrom, undo });
   const field = new SentenceField({ limit: config.limits.characters, sameSize: translationPanel.text, translate });
-  const examples = new Examples(config.examples, (model, text) => widget.take(model, text));
+  const examples = new Examples(config.examples, config.models, (model, text) => widget.take(model, text));
   const hint = new LanguageHint({ onSelect: (offer) => widget.takeOffer(offer), text: () => field.text });
   field.element.addEventListener('input', () => {
     hint.draw();

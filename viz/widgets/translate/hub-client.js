@@ -28,8 +28,10 @@ export const hubClient = {
 
   /** Check whether the Hub can be reached; `again`: the visitor requested it. */
   async checkStatus(again = false) {
+    const { check_hub: check } = await server;
+    if (!check) return; // a page without a server offers no downloads
     try {
-      const status = await callWithRetry((await server).check_hub, { again }, () => true);
+      const status = await callWithRetry(check, { again }, () => true);
       if (status) set({ hubAway: status.away });
     } catch {
       // Keep the previous state.

@@ -15,6 +15,7 @@ export class ModelChooser {
    */
   constructor(config, server, { take, ask, again }) {
     connectHub(server);
+    this.offersDownloads = Boolean(server.list_models);
     this.config = config;
     this.take = take;
     this.ask = ask;
@@ -40,6 +41,7 @@ export class ModelChooser {
 
   /** Reload the list, because other visitors may have downloaded models. */
   async refresh() {
+    if (!this.offersDownloads) return;
     hubClient.checkStatus();
     try {
       const models = await hubClient.models();

@@ -38,17 +38,12 @@ export class ModelMenu {
     );
     this.away = new HubAway();
     this.byId = make('div', { class: 'end', hidden: !config.any_model }, this.more, this.form);
-    /** @type {[string, () => void][]} */
-    const entries = [
-      ['tab_beside', () => set({ tab: 'beside' })],
-      ['tab_own', () => set({ tab: 'own' })],
-      ['all_models', () => set({ tab: 'models' })],
-    ];
-    this.links = entries.map(([word, open]) => {
-      const button = make('button', { type: 'button', class: 'menu-link', data: { word } });
+    const entries = Object.entries({ beside: 'tab_beside', own: 'tab_own', models: 'all_models' });
+    this.links = entries.map(([panel, word]) => {
+      const button = make('button', { type: 'button', class: 'menu-link', data: { word, panel } });
       button.addEventListener('click', () => {
         this.picker.close();
-        open();
+        set({ tab: panel });
       });
       return button;
     });
@@ -95,7 +90,10 @@ export class ModelMenu {
     const key = JSON.stringify([state.language, model, listedModels, state.hubAway]);
     if (key === this.drawnKey) return;
     this.drawnKey = key;
-    for (const link of this.links) link.textContent = t(link.dataset.word ?? '');
+    for (const link of this.links) {
+      link.textContent = t(link.dataset.word ?? '');
+      link.hidden = !document.getElementById(`panel-${link.dataset.panel}`);
+    }
     const all = model && !listedModels.some(({ name }) => name === model.name) ? [...listedModels, model] : listedModels;
     const bundledModels = all.filter(({ where }) => where === 'here');
     const hubModels = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);

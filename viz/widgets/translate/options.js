@@ -67,15 +67,13 @@ export function mountOptions(config, submit) {
     if (!isSampling && beam.input.disabled) beam.input.value = beamBeforeSampling;
     beam.input.disabled = isSampling;
     const hasOneHypothesis = beam.read() <= 1 || target.value.trim() !== '';
+    if (!weight) return;
     weight.input.disabled = !hasReverseModel || hasOneHypothesis;
-    drawNote();
+    note.textContent = weight.input.disabled ? t('option_back_weight_off') : '';
   };
   const note = make('span', { class: 'note', id: 'option-back_weight-note' });
   errors.prepend(note);
-  weight.input.setAttribute('aria-describedby', `${weight.error.id} ${note.id}`);
-  const drawNote = () => {
-    note.textContent = weight.input.disabled ? t('option_back_weight_off') : '';
-  };
+  weight?.input.setAttribute('aria-describedby', `${weight.error.id} ${note.id}`);
   for (const input of [temperature.input, beam.input, target]) input.addEventListener('input', updateControls);
   const setOption = (name, value) => {
     changed.add(name);
@@ -138,7 +136,7 @@ export function mountOptions(config, submit) {
         label.textContent = t(`option_${field}`);
         draw?.();
       }
-      drawNote();
+      updateControls();
       target.placeholder = t('option_target_placeholder');
     },
   };

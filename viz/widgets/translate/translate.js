@@ -60,7 +60,8 @@ class TranslateWidget {
     addEventListener('headlight-request', (event) => this.translate(event.detail));
     this.onMessage(JSON.parse(props.value));
     this.draw();
-    this.followLink();
+    const local = this.followLink() ? null : this.examples.local();
+    if (local) this.take(local.model, local.text);
   }
 
   useModel(name) {
@@ -153,11 +154,11 @@ class TranslateWidget {
     this.showTranslation();
   }
 
-  /** Follow a permalink: translate its sentence, or an example if it has only a model. */
+  /** Follow a permalink: translate its sentence, or an example if it has only a model. Returns whether it names one. */
   followLink() {
     const { request, ...look } = parsePermalink();
     const linked = requestFromLink(request, this.config.defaults, this.examples.first(request.model));
-    if (!linked) return;
+    if (!linked) return false;
     this.fields.follow(linked, request);
     if (isSameRequest(linked, state.translation?.requestValues())) {
       this.translationPanel.showStopped('');
@@ -168,6 +169,7 @@ class TranslateWidget {
       this.translate({ model, prefix, target });
       this.linkedSelection = look; // selection for the answer
     }
+    return true;
   }
 
   /** If a permalink's model or option is invalid, fall back to the default and show the error. */

@@ -22,6 +22,7 @@ const toLevel = (share) => (1 + Math.max(-1, Math.min(1, share))) / 2; // on the
 export class PairPatching {
   /** @param {import('../core/server.js').Server} server */
   constructor(server) {
+    this.offered = Boolean(server.patch_pair);
     this.key = '';
     /** @type {{ request: any, other: string }} */
     this.query = { request: null, other: '' };
@@ -54,7 +55,7 @@ export class PairPatching {
   /** Offers the measurement if words of the sentence are swapped and nothing else is changed. */
   draw(translation) {
     const list = interventions();
-    this.element.hidden = !list.length || list.some(({ action }) => action !== 'swap');
+    this.element.hidden = !this.offered || !list.length || list.some(({ action }) => action !== 'swap');
     if (this.element.hidden) return;
     this.translation = translation;
     const query = { request: translation.requestValues(), other: applySwaps(translation.source_text, list) };

@@ -44,6 +44,70 @@ def positions_are_waves(asked: Asked) -> None:
     assert left > 100 * right  # the left dimensions change fast, the right ones hardly
 
 
+def norm_by_hand(asked: Asked) -> None:
+    place = "encoder.layers.0.around_self_attention"
+    x = asked.tensor(f"{place}.carried")
+    if not asked.config.norm_first:
+        x = x + asked.encoder("attended")
+    gamma, beta = asked.tensor(f"{place}.norm.weight"), asked.tensor(f"{place}.norm.bias")
+    deviation = np.sqrt(x.var(axis=-1, keepdims=True) + asked.config.norm_epsilon)
+    by_hand = gamma * (x - x.mean(axis=-1, keepdims=True)) / deviation + beta
+    np.testing.assert_allclose(asked.tensor(f"{place}.normed"), by_hand, atol=1e-4)
+
+
+def column_of(asked: Asked, layer: str, x: FloatArray, column: int) -> FloatArray:
+    """x times one column of a linear layer, plus its bias, as the page adds it up."""
+    weights = asked.tensor(f"{layer}.weight[{column}]")
+    bias = asked.tensor(f"{layer}.bias[{column}]")[0] if f"{layer}.bias" in parameters(asked) else 0.0
+    return np.array([sum(float(a) * float(b) for a, b in zip(row, weights, strict=True)) + bias for row in x])
+
+
+def parameters(asked: Asked) -> set[str]:
+    return {name for name, _ in asked.translator.model.named_parameters(remove_duplicate=False)}
+
+
+def attention_input(asked: Asked, part: str = "self_attention") -> FloatArray:
+    return asked.tensor(f"encoder.layers.0.around_{part}.{'normed' if asked.config.norm_first else 'carried'}")
+
+
+def queries_by_hand(asked: Asked) -> None:
+    """q = LN(x) W_Q + b_Q with a norm before attention, and q = x W_Q + b_Q without one."""
+    head, dimension, width = 1, 3, asked.config.resolved_head_width
+    for name, layer in (("queries", "query"), ("keys", "key"), ("values", "value")):
+        path = f"encoder.layers.0.self_attention.{layer}"
+        by_hand = column_of(asked, path, attention_input(asked), head * width + dimension)
+        np.testing.assert_allclose(asked.encoder(name)[head, :, dimension], by_hand, atol=1e-4)
+    if asked.config.norm_first:  # without the norm, the numbers are others
+        without = column_of(asked, path, asked.tensor("encoder.embedding.stream"), head * width + dimension)
+        assert np.abs(without - by_hand).max() > 0.1
+
+
+def joined_heads_by_hand(asked: Asked) -> None:
+    mixed = asked.encoder("mixed")
+    joined = mixed.swapaxes(0, 1).reshape(mixed.shape[1], -1)
+    by_hand = column_of(asked, "encoder.layers.0.self_attention.output", joined, 5)
+    np.testing.assert_allclose(asked.encoder("attended")[:, 5], by_hand, atol=1e-4)
+
+
+def feed_forward_by_hand(asked: Asked) -> None:
+    path = "encoder.layers.0.feed_forward"
+    hidden = asked.tensor(f"{path}.hidden")
+    by_hand = np.maximum(0, column_of(asked, f"{path}.wide", attention_input(asked, "feed_forward"), 7))
+    np.testing.assert_allclose(hidden[:, 7], by_hand, atol=1e-4)
+    np.testing.assert_allclose(
+        asked.tensor(f"{path}.output")[:, 2], column_of(asked, f"{path}.narrow", hidden, 2), atol=1e-4
+    )
+
+
+def logits_by_hand(asked: Asked) -> None:
+    final = asked.tensor("decoder.final")
+    for row, summary in enumerate(asked.answer(LOGITS)["logits"]):
+        _, token, logit = summary["best"][0]
+        assert column_of(asked, "decoder.output.words", final[row : row + 1], token)[0] == pytest.approx(
+            logit, abs=1e-3
+        )
+
+
 def heads_split_the_width(asked: Asked) -> None:
     tokens, config = len(asked.translation.source_tokens), asked.config
     for name in ("queries", "keys", "values"):

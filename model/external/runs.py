@@ -1,0 +1,223 @@
+"""Run a model on a sentence or an image and return its attention, as `headlight.show(model, tokenizer, text)` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from headlight.model.external.attention_sites import SiteRecorder, record_sites
+from headlight.model.external.model_inputs import Example, ModelTensors, decoder_ids, prepare_inputs
+from headlight.model.external.switches import attention_implementation, evaluation_mode
+from headlight.model.recordings.generate_steps import is_stepwise
+from headlight.model.recordings.recording import Recording, RecordingError, Remark, did_you_mean
+from headlight.model.recordings.transformers_outputs import (
+    FIELDS,
+    ModelInputs,
+    get_field,
+    has_attention,
+    recording_from_outputs,
+)
+
+MAX_NEW_TOKENS = 64  # of an encoder-decoder model, unless `generate` names another number
+TEXT_INPUTS = ("input_ids", "attention_mask")
+SUBMODELS = {"input_ids": "text_model", "pixel_values": "vision_model"}  # the halves of CLIP and similar models
+Generation = int | Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """Outputs of a model, and the inputs that name tokens. A layer without attention is None in the lists."""
+
+    outputs: Mapping[str, Any]
+    inputs: ModelInputs
+    name: str
+    remarks: tuple[Remark, ...] = ()
+
+    def recording(self, *, layers: Sequence[int] | None = None, **names: Any) -> Recording:
+        """Return the attention of some or all layers; `names` are `source`, `target` or `tokens`."""
+        result = recording_from_outputs(
+            self.outputs, replace(self.inputs, **names), layers=self._layers(layers), name=self.name
+        )
+        return replace(result, remarks=(*result.remarks, *self.remarks))
+
+    def _layers(self, layers: Sequence[int] | None) -> Sequence[int] | None:
+        """Return the first layers of one shape if the model's layers differ, as in Swin, and none are named."""
+        values = self.outputs.get("attentions")
+        if layers is not None or values is None or is_stepwise(values):
+            return layers
+        shapes = [None if weights is None else tuple(weights.shape) for weights in values]
+        first = next(shape for shape in shapes if shape is not None)
+        same = [number for number, shape in enumerate(shapes) if shape == first]
+        return None if len(same) == len([shape for shape in shapes if shape]) else same
+
+
+def run_model(
+    model: Any, tokenizer: Any, example: Example, *, generate: Generation = None, part: str | None = None
+) -> list[ModelRun]:
+    """Run the model once and return its attention: one run, or one for each half of a model such as CLIP.
+
+    An encoder-decoder model writes an answer, unless the example has a `target`. `generate` is the number of tokens
+    that a model writes, or options of `generate`.
+    """
+    tensors = prepare_inputs(model, tokenizer, example)
+    model, name = _submodel(model, tensors), type(model).__name__
+    with torch.no_grad(), evaluation_mode(model), attention_implementation(model), record_sites(model) as sites:
+        outputs = _outputs(model, tokenizer, example, tensors, generate)
+        parts = {key: value for key, value in outputs.items() if value is not None and has_attention(value)}
+        if not has_attention(outputs) and parts:
+            return [_run_of_part(key, parts[key], tensors, tokenizer, name, sites) for key in _parts(parts, part)]
+        if part is not None:
+            raise RecordingError(f"{name} has no parts, so part={part!r} would be ignored. Leave it out.")
+        if not _attention_fields(outputs):
+            raise _no_attention(model)
+        return [_run(outputs, _model_inputs(tensors, tokenizer), name, sites, model)]
+
+
+def _submodel(model: Any, tensors: ModelTensors) -> Any:
+    """Return the half that reads these inputs, of a model whose `forward` needs both text and image."""
+    if all(hasattr(model, name) for name in SUBMODELS.values()):
+        missing = [name for name in SUBMODELS if name not in tensors]
+        if len(missing) == 1:
+            return getattr(model, next(SUBMODELS[name] for name in SUBMODELS if name not in missing))
+    return model
+
+
+def _outputs(
+    model: Any, tokenizer: Any, example: Example, tensors: ModelTensors, generate: Generation
+) -> Mapping[str, Any]:
+    switches = {"output_attentions": True, "return_dict": True}
+    try:
+        if example.target is not None:
+            ids = decoder_ids(model, tokenizer, example.target)
+            outputs = model(**tensors, decoder_input_ids=ids[:, :-1], **switches)
+            return {**_fields(outputs), "sequences": ids}
+        is_pair = getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" not in tensors
+        if generate is not None or is_pair:
+            return _generated(model, tensors, {} if generate is None else generate)
+        outputs = model(**tensors, **switches)
+    except IndexError as error:
+        raise RecordingError(
+            f"{type(model).__name__} has no embedding for one of the ids ({error}). Give the tokenizer of this model, "
+            "or a shorter text."
+        ) from error
+    return _fields(outputs)
+
+
+def _generated(model: Any, tensors: ModelTensors, generate: int | Mapping[str, Any]) -> Mapping[str, Any]:
+    if not (hasattr(model, "can_generate") and model.can_generate()):
+        raise RecordingError(
+            f"{type(model).__name__} cannot write a text. Give what its decoder reads, target='a translation', or load "
+            "a class that writes, such as AutoModelForSeq2SeqLM or AutoModelForCausalLM."
+        )
+    options = generate if isinstance(generate, Mapping) else {"max_new_tokens": generate}
+    options = {"max_new_tokens": MAX_NEW_TOKENS, **options}
+    try:
+        outputs = model.generate(**tensors, **options, output_attentions=True, return_dict_in_generate=True)
+    except ValueError as error:
+        raise RecordingError(
+            f"{type(model).__name__}.generate refused its options: {error} Change them with generate=20 or "
+            "generate={'max_new_tokens': 20}."
+        ) from error
+    return _fields(outputs)
+
+
+def _fields(outputs: Any) -> dict[str, Any]:
+    """Return all fields of an output. The keys of a `ModelOutput` omit fields that are None."""
+    return vars(outputs) | dict(outputs) if isinstance(outputs, Mapping) else {}
+
+
+def _run(outputs: Mapping[str, Any], inputs: ModelInputs, name: str, sites: SiteRecorder, model: Any) -> ModelRun:
+    values, remarks = dict(outputs), _sliding_remarks(model, outputs)
+    for field in _attention_fields(outputs):
+        value = outputs[field]
+        values[field] = [_numbered(step, sites) for step in value] if is_stepwise(value) else _numbered(value, sites)
+        first = value[0] if is_stepwise(value) else value
+        if field != "cross_attentions" and (missing := sites.without_attention(first)):
+            remarks.append(Remark("no_attention", {"layers": number_ranges(missing)}))
+    return ModelRun(values, inputs, name, tuple(remarks))
+
+
+def _numbered(layers: Sequence[Any], sites: SiteRecorder) -> list[Any]:
+    """Return the layers at their numbers in the model, with None for those that returned no attention."""
+    positions = sites.positions(layers)
+    if positions is None:
+        return list(layers)
+    numbers, count = positions
+    results: list[Any] = [None] * count
+    for number, weights in zip(numbers, layers, strict=True):
+        results[number] = weights
+    return results
+
+
+def _run_of_part(
+    key: str, part: Any, tensors: ModelTensors, tokenizer: Any, name: str, sites: SiteRecorder
+) -> ModelRun:
+    """Return the run of one half of a model, whose tokens are named by the text or by the image."""
+    reads_image = "vision" in key or "image" in key
+    part_tensors = {
+        input_name: value for input_name, value in tensors.items() if (input_name in TEXT_INPUTS) != reads_image
+    }
+    return _run(_fields(part), _model_inputs(part_tensors, tokenizer), f"{name}: {_part_name(key)}", sites, None)
+
+
+def _parts(parts: Mapping[str, Any], chosen: str | None) -> list[str]:
+    names = {_part_name(key): key for key in parts}
+    if chosen is None:
+        return list(parts)
+    if chosen not in names:
+        raise RecordingError(
+            f"part must be one of {', '.join(names)}, but {chosen!r} was given.{did_you_mean(chosen, names)}"
+        )
+    return [names[chosen]]
+
+
+def _part_name(key: str) -> str:
+    return key.removesuffix("_outputs").removesuffix("_output").removesuffix("_model")
+
+
+def _attention_fields(outputs: Mapping[str, Any]) -> list[str]:
+    return [field for field in FIELDS if get_field(outputs, field)]
+
+
+def _model_inputs(tensors: ModelTensors, tokenizer: Any) -> ModelInputs:
+    named: dict[str, Any] = {name: tensors[name] for name in ModelInputs.__dataclass_fields__ if name in tensors}
+    return ModelInputs(tokenizer=tokenizer, **named)
+
+
+def _sliding_remarks(model: Any, outputs: Mapping[str, Any]) -> list[Remark]:
+    """Name the layers with a sliding window, if the text is longer than the window."""
+    if model is None or not outputs.get("attentions"):
+        return []
+    config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
+    types = getattr(config, "layer_types", None) or ()
+    layers = [number for number, name in enumerate(types) if name == "sliding_attention"]
+    window = getattr(config, "sliding_window", None)
+    last = outputs["attentions"][-1]
+    count = (last[-1] if is_stepwise(outputs["attentions"]) else last).shape[-1]
+    if not layers or not isinstance(window, int) or window >= count:
+        return []
+    return [Remark("sliding", {"layers": number_ranges(layers), "window": window})]
+
+
+def _no_attention(model: torch.nn.Module) -> RecordingError:
+    lists = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList) and len(module)]
+    layers = f" Its layers are {type(lists[0][0]).__name__}." if lists else ""
+    return RecordingError(
+        f"{type(model).__name__} returned no attention: it has none, or its code does not return it.{layers} Show "
+        "another model; which tokens a prediction depends on, headlight.attribute_tokens(model, tokenizer, text) "
+        "measures for a model without attention, too."
+    )
+
+
+def number_ranges(numbers: Sequence[int]) -> str:
+    """Return layer numbers counted from 1, as titles do: "1–3, 5"."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first + 1) if first == last else f"{first + 1}–{last + 1}" for first, last in runs)

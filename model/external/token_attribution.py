@@ -1,0 +1,96 @@
+"""How much a prediction depends on each token that was read: gradient times input, beside the attention weights.
+
+For the log probability of the predicted token, the attribution of a token is the dot product of its embedding with the
+gradient (https://arxiv.org/abs/1605.01713). It needs no attention, so it also works for models such as Mamba.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from headlight.model.external.losses import loss_inputs
+from headlight.model.external.switches import attention_implementation, evaluation_mode
+from headlight.model.recordings.recording import RecordingError, require_index
+from headlight.model.recordings.token_names import names_from_ids
+from headlight.model.recordings.transformers_outputs import get_field
+
+
+@dataclass(frozen=True)
+class TokenAttribution:
+    """What one predicted token depends on, for each token that was read."""
+
+    tokens: tuple[str, ...]
+    values: tuple[float, ...]  # in nats; positive values raise the probability
+    predicted: str
+    log_probability: float
+    attention: tuple[float, ...] | None  # mean weight of the predicting row, over all layers and heads
+
+    def table(self) -> list[tuple[str, float, float | None]]:
+        """Return token, attribution and attention, in the order of the text."""
+        weights = self.attention or (None,) * len(self.tokens)
+        return list(zip(self.tokens, self.values, weights, strict=True))
+
+
+def attribute_tokens(
+    model: Any, tokenizer: Any, text: str, *, target: str | None = None, position: int = -1
+) -> TokenAttribution:
+    """Attribute a predicted token to the tokens that the model read.
+
+    `position` is the index of the predicted token: of the text, from 1, or of `target` for an encoder-decoder model. By
+    default, it is the last one. A decoder-only model reads the tokens before it.
+    """
+    inputs = loss_inputs(model, tokenizer, text, target=target)
+    predicted = inputs.predicted_ids
+    assert predicted is not None  # noqa: S101 (there are no labels)
+    first = 0 if target is not None else 1
+    count = predicted.shape[1]
+    place = count - 1 if position == -1 else require_index("position", position, range(first, count + first)) - first
+    read_ids = inputs.tensors["input_ids"][0] if target is not None else inputs.tensors["input_ids"][0, : place + 1]
+    with evaluation_mode(model), torch.enable_grad():
+        embeddings, logits = _embedded(model, inputs.tensors)
+        log_probability = logits[0, place].float().log_softmax(dim=-1)[predicted[0, place]]
+        (gradient,) = torch.autograd.grad(log_probability, embeddings)
+    values = (gradient[0] * embeddings[0]).sum(dim=-1).detach()[: len(read_ids)]
+    names = [token.text for token in names_from_ids(tokenizer, read_ids.tolist())[0]]
+    (name,) = names_from_ids(tokenizer, [int(predicted[0, place])])[0]
+    attention = _attention(model, inputs.tensors, place)
+    return TokenAttribution(tuple(names), tuple(values.tolist()), name.text, float(log_probability.detach()), attention)
+
+
+def _embedded(model: Any, tensors: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Run the model, and return the embeddings of the input ids, as a leaf of the graph, and the logits."""
+    leaves: list[torch.Tensor] = []
+
+    def replace(_: Any, __: Any, output: torch.Tensor) -> torch.Tensor:
+        if leaves:  # another stack with the same embeddings
+            return output
+        leaves.append(output.detach().requires_grad_())
+        return leaves[0]
+
+    reader = model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) else model
+    handle = reader.get_input_embeddings().register_forward_hook(replace)
+    try:
+        logits = model(**tensors).logits
+    finally:
+        handle.remove()
+    if not leaves:
+        raise RecordingError(
+            f"{type(model).__name__} does not use its input embeddings, so tokens have no gradient. Give a model that "
+            "reads input_ids."
+        )
+    return leaves[0], logits
+
+
+def _attention(model: Any, tensors: dict[str, torch.Tensor], row: int) -> tuple[float, ...] | None:
+    """Return the mean weights of the predicting row, or None for a model without attention."""
+    with torch.no_grad(), attention_implementation(model), evaluation_mode(model):
+        outputs = model(**tensors, output_attentions=True)
+    cross = get_field(outputs, "cross_attentions")
+    layers = [layer for layer in cross or get_field(outputs, "attentions") or () if layer is not None]
+    if not layers:
+        return None
+    weights = torch.stack([layer[0, :, row].float().mean(dim=0) for layer in layers]).mean(dim=0)
+    return tuple(weights.tolist() if cross else weights[: row + 1].tolist())

@@ -1,0 +1,111 @@
+"""The file with the weights and results of the lesson's models: `assets/lesson/build.json`.
+
+`python -m workshop.build_lesson` makes it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headlight.model.training.build_lesson.model import Weights
+from headlight.model.training.build_lesson.parts import VARIANTS
+from headlight.model.training.build_lesson.results import TranslatedSentence, VariantResult, measure
+from headlight.model.training.build_lesson.trained import TrainedVariant
+
+FILE = Path(__file__).resolve().parents[3] / "assets" / "lesson" / "build.json"
+DECIMALS = 4
+
+
+@dataclass(frozen=True)
+class LessonFile:
+    """The finished model, each of its starts' share of right translations, and the variants with their results."""
+
+    final: Weights
+    final_right: tuple[float, ...]
+    variants: Mapping[str, TrainedVariant]
+    results: Mapping[str, VariantResult]
+
+
+def file_text(final: Weights, final_right: Sequence[float], variants: Mapping[str, TrainedVariant]) -> str:
+    """Return the text of the file. The results are those of the rounded weights."""
+    rounded = {name: _variant(_variant_json(variant)) for name, variant in variants.items()}
+    values = {
+        "final": {"right": _short(final_right), "weights": _weights_json(final)},
+        "variants": {
+            name: _variant_json(variant) | {"result": _short(asdict(measure(VARIANTS[name], variant)))}
+            for name, variant in rounded.items()
+        },
+    }
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _variant_json(variant: TrainedVariant) -> dict[str, Any]:
+    failing = None if variant.failing_weights is None else _weights_json(variant.failing_weights)
+    return {
+        "losses": _short(variant.losses),
+        "right": _short(variant.right),
+        "median_start": variant.median_start,
+        "weights": _weights_json(variant.weights),
+        "failing": variant.failing,
+        "failing_weights": failing,
+        "curve": _short(variant.curve),
+    }
+
+
+def _weights_json(weights: Weights) -> dict[str, Any]:
+    return {name: _short(weight[0].tolist()) for name, weight in weights.items()}
+
+
+def _short(value: Any) -> Any:
+    """Round all numbers."""
+    if isinstance(value, Mapping):
+        return {name: _short(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_short(item) for item in value]
+    return round(value, DECIMALS) if isinstance(value, float) else value
+
+
+@cache
+def read_file(path: Path = FILE) -> LessonFile:
+    """Read the file."""
+    values = json.loads(path.read_text(encoding="utf-8"))
+    entries = values["variants"]
+    return LessonFile(
+        final=_weights(values["final"]["weights"]),
+        final_right=tuple(values["final"]["right"]),
+        variants={name: _variant(entry) for name, entry in entries.items()},
+        results={name: _result(entry["result"]) for name, entry in entries.items()},
+    )
+
+
+def _variant(entry: Mapping[str, Any]) -> TrainedVariant:
+    failing = entry["failing_weights"]
+    return TrainedVariant(
+        losses=tuple(entry["losses"]),
+        right=tuple(entry["right"]),
+        median_start=entry["median_start"],
+        weights=_weights(entry["weights"]),
+        failing=entry["failing"],
+        failing_weights=None if failing is None else _weights(failing),
+        curve=tuple((step, loss) for step, loss in entry["curve"]),
+    )
+
+
+def _result(entry: Mapping[str, Any]) -> VariantResult:
+    failing = None if entry["failing"] is None else _sentence(entry["failing"])
+    return VariantResult(**{**entry, "main": _sentence(entry["main"]), "failing": failing})
+
+
+def _sentence(entry: Mapping[str, Any]) -> TranslatedSentence:
+    return TranslatedSentence(entry["source"], tuple(entry["expected"]), tuple(entry["output"]))
+
+
+def _weights(values: Mapping[str, list[list[float]]]) -> Weights:
+    return {name: torch.tensor(matrix)[None] for name, matrix in values.items()}

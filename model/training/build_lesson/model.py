@@ -1,0 +1,194 @@
+"""The tiny translator as free functions of its weights. Several models run side by side: weights begin with `models`.
+
+It is the Transformer of the paper, post-norm, with one layer each, without biases; norms have no parameters. Vectors
+have four numbers, so that a reader can calculate a row by hand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from headlight.model.training.build_lesson.parts import Parts
+from headlight.model.training.build_lesson.sentences import SOURCE_WORDS, TARGET_WORDS, Batch
+
+WIDTH, HEAD_WIDTH, INNER_WIDTH = 4, 2, 8
+MAX_LENGTH = 16
+WAVELENGTH_BASE = 100  # 10,000 in the paper: at this width two of the four numbers would never change
+NORM_EPSILON = 1e-5
+Weights = Mapping[str, Tensor]
+Trace = dict[str, Tensor]
+
+
+def position_table() -> Tensor:
+    """Return sines and cosines as in the paper, rounded to one decimal: [positions, width]."""
+    rows = torch.arange(MAX_LENGTH)[:, None] / WAVELENGTH_BASE ** (torch.arange(0, WIDTH, 2) / WIDTH)
+    table = torch.stack([rows.sin(), rows.cos()], dim=-1).flatten(-2)
+    return (table * 10).round() / 10
+
+
+POSITIONS = position_table()
+
+
+def initial_weights(parts: Parts, count: int, seed: int) -> dict[str, Tensor]:
+    """Return random weights of `count` models."""
+    random = torch.Generator().manual_seed(seed)
+
+    def matrix(rows: int, columns: int) -> Tensor:
+        return torch.randn(count, rows, columns, generator=random) / math.sqrt(rows)
+
+    weights = {
+        "source_table": torch.randn(count, len(SOURCE_WORDS), WIDTH, generator=random),
+        "target_table": torch.randn(count, len(TARGET_WORDS), WIDTH, generator=random),
+        "output": matrix(WIDTH, len(TARGET_WORDS)),
+    }
+    joined = parts.heads * HEAD_WIDTH
+    for place in _attention_places(parts):
+        weights |= {f"{place}.{name}": matrix(WIDTH, joined) for name in ("query", "key", "value")}
+        weights[f"{place}.joined"] = matrix(joined, WIDTH)
+    for side in ("encoder", "decoder") if parts.network else ():
+        weights |= {f"{side}.inner": matrix(WIDTH, INNER_WIDTH), f"{side}.outer": matrix(INNER_WIDTH, WIDTH)}
+    return weights
+
+
+def _attention_places(parts: Parts) -> tuple[str, ...]:
+    own = ("encoder", "decoder") if parts.attention else ()
+    return (*own, "cross") if parts.cross else own
+
+
+def forward(parts: Parts, weights: Weights, batch: Batch, read: Tensor | None = None) -> Trace:
+    """Return all intermediate results. `read`: other target words than the batch's, all of them without padding.
+
+    The logits are `trace["logits"]`, [models, pairs, target words, vocabulary].
+    """
+    trace: Trace = {}
+    target = batch.read if read is None else read
+    target_is_word = batch.read_is_word if read is None else torch.ones_like(read, dtype=torch.bool)
+    memory = encode(parts, weights, batch.source, batch.source_is_word, trace)
+    decode(parts, weights, (target, target_is_word), (memory, batch.source_is_word), trace)
+    return trace
+
+
+def encode(parts: Parts, weights: Weights, ids: Tensor, is_word: Tensor, trace: Trace) -> Tensor:
+    """Return the encoder's output: [models, pairs, words, width]."""
+    x = trace["encoder.x"] = embed(parts, weights["source_table"], ids)
+    received = self_attention(parts, weights, "encoder", x, is_word, trace)
+    x = trace["encoder.normed"] = add_and_norm(parts, x, received, trace, "encoder.added")
+    memory = trace["memory"] = network(parts, weights, "encoder", x, trace)
+    return memory
+
+
+def decode(
+    parts: Parts, weights: Weights, target: tuple[Tensor, Tensor], memory: tuple[Tensor, Tensor], trace: Trace
+) -> None:
+    """Add the decoder's results to the trace. `target`: ids, and which are words; `memory`: states, and the same."""
+    ids, is_word = target
+    y = trace["decoder.x"] = embed(parts, weights["target_table"], ids)
+    received = self_attention(parts, weights, "decoder", y, is_word, trace)
+    y = trace["decoder.normed"] = add_and_norm(parts, y, received, trace, "decoder.added")
+    if parts.cross:
+        states, allowed = (y, is_word) if parts.mistake == "cross_self" else memory
+        received = attend(parts, weights, "cross", (y, states), allowed[:, None, None, :], trace)
+        y = add_and_norm(parts, y, received, trace, "cross.added")
+    else:
+        y = norm(parts, y + average(*memory))
+    trace["cross.normed"] = y
+    y = trace["decoder.output"] = network(parts, weights, "decoder", y, trace)
+    trace["logits"] = torch.einsum("mptw,mwv->mptv", y, weights["output"])
+
+
+def embed(parts: Parts, table: Tensor, ids: Tensor) -> Tensor:
+    """Look up the vectors of words and add those of positions."""
+    x = table[:, ids]
+    return x + POSITIONS[: ids.shape[-1]] if parts.positions else x
+
+
+def average(x: Tensor, is_word: Tensor) -> Tensor:
+    """Return the plain average over the words: [models, pairs, 1, width]."""
+    words = is_word[None, :, :, None].float()
+    return (x * words).sum(2, keepdim=True) / words.sum(2, keepdim=True)
+
+
+def norm(parts: Parts, x: Tensor) -> Tensor:
+    """Give every word mean 0 and standard deviation 1."""
+    if not parts.norm:
+        return x
+    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + NORM_EPSILON).sqrt()
+
+
+def add_and_norm(parts: Parts, x: Tensor, received: Tensor, trace: Trace, name: str) -> Tensor:
+    """Add the result of a sublayer, then norm. Without residual the result replaces the word."""
+    trace[name.replace("added", "received")] = received
+    total = trace[name] = x + received if parts.residual else received
+    return norm(parts, total)
+
+
+def network(parts: Parts, weights: Weights, side: str, x: Tensor, trace: Trace) -> Tensor:
+    """Return the feed-forward network's result for each word, added and normed."""
+    if not parts.network:
+        return x
+    hidden = trace[f"{side}.hidden"] = torch.einsum("mptw,mwi->mpti", x, weights[f"{side}.inner"]).relu()
+    received = torch.einsum("mpti,miw->mptw", hidden, weights[f"{side}.outer"])
+    return add_and_norm(parts, x, received, trace, f"{side}.network.added")
+
+
+def self_attention(parts: Parts, weights: Weights, side: str, x: Tensor, is_word: Tensor, trace: Trace) -> Tensor:
+    """Return the vector that every word receives from the words of its side."""
+    if not parts.attention:
+        return average(x, is_word).expand_as(x)
+    allowed = is_word[:, None, None, :]  # [pairs, heads, queries, keys]
+    if side == "decoder" and parts.mask:
+        allowed = allowed & _past(parts, x.shape[2])
+    return attend(parts, weights, side, (x, x), allowed, trace, mask_later=side == "decoder" and parts.mask)
+
+
+def _past(parts: Parts, length: int) -> Tensor:
+    """Return which keys each query may see: [queries, keys]."""
+    square = torch.ones(length, length, dtype=torch.bool)
+    if parts.mistake == "mask_after":
+        return square
+    return square.triu() if parts.mistake == "mask_turned" else square.tril()
+
+
+def attend(
+    parts: Parts,
+    weights: Weights,
+    place: str,
+    states: tuple[Tensor, Tensor],
+    allowed: Tensor,
+    trace: Trace,
+    *,
+    mask_later: bool = False,
+) -> Tensor:
+    """Return multi-head attention. Queries come from the first of `states`, keys and values from the second."""
+    query_states, key_states = states
+    query = _project(parts, query_states, weights[f"{place}.query"])
+    key, value = (_project(parts, key_states, weights[f"{place}.{name}"]) for name in ("key", "value"))
+    scores = query @ key.transpose(-1, -2) / _divisor(parts)
+    shares = scores.masked_fill(~allowed, -torch.inf).softmax(-2 if parts.mistake == "columns" else -1)
+    if parts.mistake in ("columns", "mask_turned"):
+        shares = shares.nan_to_num(0)  # with these mistakes all scores of a column or of a row may be masked
+    if mask_later and parts.mistake == "mask_after":
+        shares = shares.tril()
+    mixed = shares @ value
+    joined = mixed.transpose(-2, -3).flatten(-2)
+    tensors = {"query": query, "key": key, "value": value, "scores": scores, "shares": shares, "mixed": mixed}
+    trace |= {f"{place}.{name}": tensor for name, tensor in (tensors | {"joined": joined}).items()}
+    return torch.einsum("mptj,mjw->mptw", joined, weights[f"{place}.joined"])
+
+
+def _project(parts: Parts, x: Tensor, matrix: Tensor) -> Tensor:
+    """Return x·W in heads: [models, pairs, heads, words, head width]."""
+    joined = torch.einsum("mptw,mwj->mptj", x, matrix)
+    return joined.reshape(*joined.shape[:-1], parts.heads, HEAD_WIDTH).transpose(-2, -3)
+
+
+def _divisor(parts: Parts) -> float:
+    if parts.mistake == "divided_by_width":
+        return HEAD_WIDTH
+    if parts.mistake == "multiplied":
+        return 1 / math.sqrt(HEAD_WIDTH)
+    return math.sqrt(HEAD_WIDTH) if parts.scale else 1.0

@@ -1,0 +1,69 @@
+"""Results of a trained variant, computed from its weights: loss, translations, a wrong sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from headlight.model.training.build_lesson.fit import losses, translate
+from headlight.model.training.build_lesson.model import Weights
+from headlight.model.training.build_lesson.parts import Parts
+from headlight.model.training.build_lesson.sentences import END, MAIN_PAIR, PAIRS, TRAINING_PAIRS, make_batch
+from headlight.model.training.build_lesson.trained import TrainedVariant
+
+
+@dataclass(frozen=True)
+class TranslatedSentence:
+    """A sentence, its right translation, and the words of a model, without `END` if the model never ended."""
+
+    source: str
+    expected: tuple[str, ...]
+    output: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class VariantResult:
+    """The start with the median loss, and how many of all starts translate everything."""
+
+    loss: float  # of the training pairs
+    right: int  # of all pairs
+    main: TranslatedSentence
+    failing: TranslatedSentence | None  # of this start, else of a start that fails
+    failing_is_shown: bool  # whether the start with the median loss translated `failing`
+    starts: int
+    perfect_starts: int
+    lowest_loss: float
+    highest_loss: float
+
+
+@torch.no_grad()
+def measure(parts: Parts, variant: TrainedVariant) -> VariantResult:
+    """Compute the results of a variant from its weights."""
+    sentences = translated_sentences(parts, variant.weights)
+    wrong = [sentence for sentence in sentences if not is_right(sentence)]
+    others = [] if variant.failing_weights is None else translated_sentences(parts, variant.failing_weights)
+    failing = [*wrong, *(sentence for sentence in others if not is_right(sentence))]
+    return VariantResult(
+        loss=float(losses(parts, variant.weights, make_batch(TRAINING_PAIRS))[0]),
+        right=len(sentences) - len(wrong),
+        main=next(sentence for sentence in sentences if sentence.source == MAIN_PAIR.text),
+        failing=failing[0] if failing else None,
+        failing_is_shown=bool(wrong),
+        starts=len(variant.losses),
+        perfect_starts=sum(share == 1 for share in variant.right),
+        lowest_loss=min(variant.losses),
+        highest_loss=max(variant.losses),
+    )
+
+
+def translated_sentences(parts: Parts, weights: Weights) -> list[TranslatedSentence]:
+    """Translate all pairs with one model; the main sentence comes first, then long ones."""
+    pairs = sorted(PAIRS, key=lambda pair: (pair != MAIN_PAIR, -len(pair.source)))
+    outputs = translate(parts, weights, pairs)
+    return [TranslatedSentence(pair.text, pair.target, words) for pair, words in zip(pairs, outputs, strict=True)]
+
+
+def is_right(sentence: TranslatedSentence) -> bool:
+    """Return whether the model wrote the right words and then ended."""
+    return sentence.output == (*sentence.expected, END)

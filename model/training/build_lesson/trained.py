@@ -1,0 +1,90 @@
+"""Trains the finished model of the lesson and every variant, each from several starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from headlight.model.training.build_lesson.fit import grid, losses, one_model, right_share, train, train_further
+from headlight.model.training.build_lesson.model import Weights, forward
+from headlight.model.training.build_lesson.parts import ALL_PARTS, Parts
+from headlight.model.training.build_lesson.sentences import (
+    PAIRS,
+    TRAINING_PAIRS,
+    SentencePair,
+    make_batch,
+)
+
+FINAL_STARTS, FINAL_SEED, FINAL_STEPS, ROUNDED_STEPS, FINAL_DECAY = 12, 7, 800, 400, 1e-4
+STARTS, SEED, STEPS, DECAY = 8, 1, 1000, 1e-3
+RATE, ROUNDED_RATE = 0.02, 0.01
+CURVE_POINTS = 30
+ALIGNED = {"我": "I", "喜欢": "like", "书": "book", "读": "read", "你": "you", "他们": "they", "诗": "poem"}
+
+
+@dataclass(frozen=True)
+class TrainedVariant:
+    """A variant trained from several starts. The page shows the start with the median loss."""
+
+    losses: tuple[float, ...]  # of each start, on the training pairs
+    right: tuple[float, ...]  # of each start, the share of all pairs that it translates correctly
+    median_start: int
+    weights: Weights  # of the start with the median loss
+    failing: int | None  # a start that fails, if the median one translates everything
+    failing_weights: Weights | None
+    curve: tuple[tuple[int, float], ...]  # step and loss of the start with the median loss
+
+
+def train_variant(parts: Parts) -> TrainedVariant:
+    """Train a variant from `STARTS` starts."""
+    weights, curve = train(parts, STARTS, SEED, steps=STEPS, rate=RATE, decay=DECAY)
+    with torch.no_grad():
+        loss = losses(parts, weights, make_batch(TRAINING_PAIRS)).tolist()
+    right = [right_share(parts, one_model(weights, index), PAIRS) for index in range(STARTS)]
+    median = sorted(range(STARTS), key=loss.__getitem__)[(STARTS - 1) // 2]
+    worst = min(range(STARTS), key=right.__getitem__)
+    failing = worst if right[median] == 1 and right[worst] < 1 else None
+    steps = range(0, STEPS, STEPS // CURVE_POINTS)
+    return TrainedVariant(
+        losses=tuple(loss),
+        right=tuple(right),
+        median_start=median,
+        weights=one_model(weights, median),
+        failing=failing,
+        failing_weights=None if failing is None else one_model(weights, failing),
+        curve=tuple((step, curve[step][median]) for step in steps),
+    )
+
+
+def train_final() -> tuple[Weights, list[float]]:
+    """Train the model whose numbers the lesson shows, with weights of one decimal. Return each start's share right.
+
+    Of the starts that translate all pairs it is the one whose cross-attention is the easiest to read.
+    """
+    weights, _ = train(ALL_PARTS, FINAL_STARTS, FINAL_SEED, steps=FINAL_STEPS, rate=RATE, decay=FINAL_DECAY)
+    train_further(ALL_PARTS, weights, steps=ROUNDED_STEPS, rate=ROUNDED_RATE, decay=FINAL_DECAY, rounding=grid)
+    starts = [
+        {name: grid(weight) for name, weight in one_model(weights, index).items()} for index in range(FINAL_STARTS)
+    ]
+    right = [right_share(ALL_PARTS, start, PAIRS) for start in starts]
+    best = max(range(FINAL_STARTS), key=lambda index: (right[index], alignment(starts[index])))
+    return starts[best], right
+
+
+@torch.no_grad()
+def alignment(weights: Weights) -> float:
+    """Return the mean weight of cross-attention on the aligned Chinese word, by the better head of each row."""
+    shares = [_aligned_shares(weights, pair) for pair in PAIRS]
+    values = [value for row in shares for value in row]
+    return sum(values) / len(values)
+
+
+def _aligned_shares(weights: Weights, pair: SentencePair) -> list[float]:
+    weights_by_head = forward(ALL_PARTS, weights, make_batch([pair]))["cross.shares"][0, 0]  # [heads, written, Chinese]
+    values = []
+    for row, word in enumerate(pair.target):
+        keys = [key for key, source in enumerate(pair.source) if ALIGNED.get(source) == word]
+        if keys:
+            values.append(float(weights_by_head[:, row, keys].sum(-1).max()))
+    return values

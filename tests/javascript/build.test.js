@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import './setup.js';
+
+globalThis.document ??= /** @type {any} */ ({ documentElement: {} });
+const { decimals, formatNumber, formatProducts, formatTerm, isRight, readSum } = await import('../../viz/widgets/build/sums.js');
+const { multiply, measureOverlap, scaleToShares, applySoftmax, measureSpread, transpose } = await import(
+  '../../viz/widgets/build/matrices.js'
+);
+const mistakes = await import('../../viz/widgets/build/mistakes.js');
+const { columnsToType } = await import('../../viz/widgets/build/part-products.js');
+const { LessonData } = await import('../../viz/widgets/build/lesson-data.js');
+const { sidesAreRight } = await import('../../viz/widgets/build/part-decoder.js');
+const { shownVariant } = await import('../../viz/widgets/build/stage-results.js');
+
+const script = 'import json; from headlight.viz.lessons.build import read_build; print(json.dumps(read_build({})))';
+const answer = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', script], { encoding: 'utf8', maxBuffer: 1 << 24 }));
+const data = new LessonData(answer);
+const near = (a, b, tolerance = 1e-4) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
+
+test('a field takes a number or a sum, with the signs of phones and Chinese keyboards', () => {
+  const cases = [
+    ['0.5*1.2-0.3', 0.3],
+    ['−0.57', -0.57],
+    ['1.82×(−2.02)+1.84×(−.57)', 1.82 * -2.02 + 1.84 * -0.57],
+    ['e^1.29', Math.exp(1.29)],
+    ['e-1', Math.exp(-1)],
+    ['3.62÷6.6', 3.62 / 6.6],
+    ['1，5 ＋'.replace('＋', '+1'), 2.5],
+    ['√2', Math.SQRT2],
+    ['2/(1+3)', 0.5],
+    ['--2', 2],
+  ];
+  for (const [text, value] of cases) near(readSum(text), value);
+  for (const text of ['', 'a', '1+', '(1', '1)', '1..2', 'alert(1)', '2**3']) assert.ok(Number.isNaN(readSum(text)), text);
+});
+
+test('numbers are written with a true minus and the decimals that they need', () => {
+  assert.equal(formatNumber(-0.571), '−0.57');
+  assert.equal(formatNumber(-0.001), '0.00');
+  assert.equal(decimals(0.3), 1);
+  assert.equal(decimals(0.31), 2);
+  assert.equal(formatTerm(-0.4), '(−0.4)');
+  assert.equal(formatProducts([1.82, 1.84], [-2.02, -0.57]), '1.82 × (−2.02) + 1.84 × (−0.57)');
+  assert.ok(isRight(0.31, 0.3));
+  assert.ok(!isRight(0.33, 0.3));
+  assert.ok(isRight(9650, 9653));
+});
+
+test('what the page multiplies equals what the model calculated', () => {
+  const { head, row } = data;
+  const scores = data.rawScores.map((each) => each.map((score) => score / Math.SQRT2));
+  for (const [index, each] of scores[row].entries()) near(each, data.ofHead('encoder.scores')[row][index], 1e-3);
+  for (const [index, weight] of applySoftmax(scores[row]).entries()) near(weight, data.ofHead('encoder.shares')[row][index], 1e-3);
+  const x = data.trace('encoder.x');
+  for (const [name, matrix] of [
+    ['q', 'query'],
+    ['k', 'key'],
+    ['v', 'value'],
+  ]) {
+    const product = multiply(x, data.headWeight(`encoder.${matrix}`));
+    for (const column of [0, 1]) near(product[row][column], data.trace(`encoder.${matrix}`)[head][row][column], 1e-3);
+    assert.equal(product[0].length, 2, name);
+  }
+  const attention = multiply(data.trace('encoder.joined'), data.weight('encoder.joined'));
+  for (const column of [0, 1, 2, 3]) {
+    near(attention[row][column], data.trace('encoder.received')[row][column], 1e-3);
+    near(data.embedded[row][column] + data.positions[row][column], x[row][column]);
+  }
+  const added = data.trace('encoder.added')[row];
+  near((added[0] - added.reduce((a, b) => a + b) / 4) / measureSpread(added), data.trace('encoder.normed')[row][0], 1e-3);
+  const hidden = multiply(data.trace('encoder.normed'), data.weight('encoder.inner'));
+  for (const column of [0, 5]) near(Math.max(0, hidden[row][column]), data.trace('encoder.hidden')[row][column], 1e-3);
+});
+
+test('a typed sum of the printed numbers is accepted everywhere', () => {
+  const queries = data.ofHead('encoder.query');
+  const keys = transpose(data.ofHead('encoder.key'));
+  for (const column of columnsToType(data.rawScores[data.row])) {
+    const text = formatProducts(
+      queries[data.row],
+      keys.map((each) => each[column]),
+    );
+    assert.ok(isRight(readSum(text), data.rawScores[data.row][column]), text);
+  }
+});
+
+test('a wrong number has the reason that fits it', () => {
+  const left = [[1, 2, 3, 4]];
+  const right = [
+    [0.5, 1],
+    [0.6, 1],
+    [-0.7, 2],
+    [0.8, 1],
+  ];
+  const result = 0.5 + 1.2 - 2.1 + 3.2;
+  assert.deepEqual(mistakes.wrongProduct(result - 1.2, left, right, 0, 0), ['build_wrong_missing', { number: 2, count: 4 }]);
+  assert.deepEqual(mistakes.wrongProduct(result + 4.2, left, right, 0, 0), ['build_wrong_sign', { number: 3 }]);
+  assert.deepEqual(mistakes.wrongProduct(13, left, right, 0, 0), ['build_wrong_column']);
+  assert.equal(mistakes.wrongProduct(50, left, right, 0, 0), null);
+  const [queries, keys, words] = [
+    [
+      [1, 2],
+      [3, 1],
+    ],
+    [
+      [0.5, 1.5],
+      [2, 0.3],
+    ],
+    ['我', '你'],
+  ];
+  const score = (value) => mistakes.wrongScore(value, queries, keys, 0, 1, words)?.[0];
+  assert.equal(score(2), 'build_wrong_one_product'); // 1 × 2, without 2 × 0.3
+  assert.equal(score(2.6 / Math.SQRT2), 'build_wrong_too_soon');
+  assert.equal(score(1.4), 'build_wrong_signs');
+  assert.equal(score(3), 'build_wrong_asks'); // 你 asks 我
+  assert.equal(score(3.5), 'build_wrong_column_of');
+  assert.equal(mistakes.wrongScaled(1, 2)[0], 'build_wrong_half');
+  assert.equal(mistakes.wrongShare(0.25, [1, 2, 3, 4], 0)[0], 'build_wrong_equal');
+  assert.equal(mistakes.wrongShare(0.6, [1, 2, 3, 4], 0), null);
+  assert.equal(mistakes.wrongShare(2 / 6, [2, 4], 0)[0], 'build_wrong_score_share');
+  assert.equal(mistakes.wrongMixture(2, [[1], [3]], 0, 0)[0], 'build_wrong_average');
+  assert.equal(mistakes.wrongSpread(4, 2, 4)[0], 'build_wrong_variance');
+  assert.equal(mistakes.wrongSpread(2 * Math.sqrt(4 / 3), 2, 4)[0], 'build_wrong_less_one');
+  assert.equal(mistakes.wrongHidden(-0.5, -0.5)[0], 'build_wrong_relu');
+  assert.equal(mistakes.wrongHidden(0.5, 0.5), null);
+  assert.equal(mistakes.wrongAddition(-1, 1, 2)[0], 'build_wrong_subtracted');
+});
+
+test('a mask is judged by the cells that give the answer away', () => {
+  const judge = (isMasked) => mistakes.maskReason(mistakes.maskMistakes(4, isMasked));
+  assert.deepEqual(
+    judge((row, column) => column > row),
+    ['build_mask_right'],
+  );
+  assert.deepEqual(
+    judge(() => false),
+    ['build_mask_shown', { count: 6 }],
+  );
+  assert.deepEqual(
+    judge((row, column) => column >= row),
+    ['build_mask_own'],
+  );
+  assert.deepEqual(
+    judge((row, column) => column < row),
+    ['build_mask_early'],
+  );
+});
+
+test('a drawing scores the overlap with the row', () => {
+  near(measureOverlap(scaleToShares([1, 1]), [0.9, 0.1]), 0.6);
+  near(measureOverlap(scaleToShares([9, 1]), [0.9, 0.1]), 1);
+  assert.deepEqual(scaleToShares([0, 0]), [0.5, 0.5]);
+  for (const row of answer.rows_to_draw) near(measureOverlap(row.weights, row.weights), 1, 1e-3);
+});
+
+test('only the decoder asks the encoder', () => {
+  assert.ok(sidesAreRight({ q: 'y', k: 'm', v: 'm' }));
+  assert.ok(!sidesAreRight({ q: 'm', k: 'y', v: 'y' }));
+});
+
+test('the results shown are those of the removed part, an earlier stage, or the model so far', () => {
+  const state = { removed: '', stage: '', lastBuilt: 'mask' };
+  assert.equal(shownVariant(data, state), 'mask');
+  assert.equal(shownVariant(data, { ...state, stage: 'scale' }), 'scale');
+  assert.equal(shownVariant(data, { ...state, removed: 'positions' }), 'without_positions');
+  for (const part of data.parts) {
+    assert.ok(data.variant(part.stage), part.name);
+    if (part.without) assert.ok(data.variant(part.without), part.name);
+  }
+});
+
+test('parts in the model are remembered, and forgotten on request', async () => {
+  const stored = new Map();
+  const storage = { getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value) };
+  Object.defineProperty(globalThis, 'localStorage', { configurable: true, get: () => storage });
+  const { BuildState, countBuilt } = await import('../../viz/widgets/build/build-state.js');
+  const state = new BuildState(data.names);
+  state.put();
+  state.open('qkv');
+  state.put();
+  assert.equal(countBuilt(), 2);
+  assert.equal(new BuildState(data.names).lastBuilt, 'qkv');
+  state.restart();
+  assert.equal(countBuilt(), 0);
+  assert.equal(state.part, 'words');
+});

@@ -1,0 +1,227 @@
+"""A drawing of rectangles, lines and texts, written as SVG, PDF or PNG without a browser.
+
+All texts use a fixed-width font, so their widths are known: 0.6 em, or 1 em for wide characters.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import unicodedata
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from headlight.model.errors import ModelError
+
+LATIN_WIDTH, WIDE_WIDTH = 0.6, 1.0  # em
+BASELINE = 0.35  # em from the middle of a line of text to its baseline
+PNG_SCALE = 2  # pixels per unit
+Anchor = Literal["start", "middle", "end"]
+FONTS = {
+    "Latin": "/Type /Font /Subtype /Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding",
+    # Not embedded: viewers have a font for Chinese, or substitute one.
+    "Wide": "/Type /Font /Subtype /Type0 /BaseFont /STSong-Light /Encoding /UniGB-UTF16-H /DescendantFonts [<< /Type "
+    "/Font /Subtype /CIDFontType0 /BaseFont /STSong-Light /CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) "
+    "/Supplement 2 >> /DW 1000 >>]",
+}
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """A filled rectangle from its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    colour: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line between two points."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    width: float
+    colour: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """A line of text around `y`. `vertical` text reads upwards, and is anchored at its lower end."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    colour: str
+    anchor: Anchor = "start"
+    vertical: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Shapes, drawn in their order, on a background. Units are points, and y grows downward."""
+
+    width: float
+    height: float
+    background: str
+    shapes: Sequence[Rectangle | Line | Text]
+
+
+def text_width(text: str, size: float) -> float:
+    """Return the width of a text."""
+    return size * sum(WIDE_WIDTH if _is_wide(letter) else LATIN_WIDTH for letter in text)
+
+
+def to_svg(drawing: Drawing) -> bytes:
+    """Return the drawing as SVG."""
+    width, height = _number(drawing.width), _number(drawing.height)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="Courier, monospace" shape-rendering="crispEdges">',
+        f'<rect width="{width}" height="{height}" fill="{drawing.background}"/>',
+        *map(_svg_shape, drawing.shapes),
+        "</svg>",
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _svg_shape(shape: Rectangle | Line | Text) -> str:
+    if isinstance(shape, Rectangle):
+        place = f'x="{_number(shape.x)}" y="{_number(shape.y)}"'
+        size = f'width="{_number(shape.width)}" height="{_number(shape.height)}"'
+        return f'<rect {place} {size} fill="{shape.colour}"/>'
+    if isinstance(shape, Line):
+        start = f'x1="{_number(shape.x1)}" y1="{_number(shape.y1)}"'
+        end = f'x2="{_number(shape.x2)}" y2="{_number(shape.y2)}"'
+        stroke = f'stroke="{shape.colour}" stroke-width="{_number(shape.width)}" shape-rendering="auto"'
+        return f"<line {start} {end} {stroke}/>"
+    middle = BASELINE * shape.size
+    x, y = (shape.x + middle, shape.y) if shape.vertical else (shape.x, shape.y + middle)
+    turn = f' transform="rotate(-90 {_number(x)} {_number(y)})"' if shape.vertical else ""
+    style = f'font-size="{_number(shape.size)}" fill="{shape.colour}" text-anchor="{shape.anchor}"'
+    return f'<text x="{_number(x)}" y="{_number(y)}" {style}{turn}>{html.escape(_printable(shape.text))}</text>'
+
+
+def to_pdf(drawing: Drawing) -> bytes:
+    """Return the drawing as a PDF of one page."""
+    background = Rectangle(0, 0, drawing.width, drawing.height, drawing.background)
+    content = "\n".join(_pdf_shape(shape, drawing.height) for shape in (background, *drawing.shapes))
+    stream = zlib.compress(content.encode("ascii"))
+    fonts = " ".join(f"/{name} << {font} >>" for name, font in FONTS.items())
+    box = f"[0 0 {_number(drawing.width)} {_number(drawing.height)}]"
+    resources = f"<< /Font << {fonts} >> >>"
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox {box} /Contents 4 0 R /Resources {resources} >>".encode(),
+        f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n".encode() + stream + b"\nendstream",
+    ]
+    return _pdf_file(objects)
+
+
+def _pdf_file(objects: Sequence[bytes]) -> bytes:
+    result, offsets = bytearray(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n"), []
+    for number, content in enumerate(objects, start=1):
+        offsets.append(len(result))
+        result += f"{number} 0 obj\n".encode() + content + b"\nendobj\n"
+    table = len(result)
+    result += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode()
+    result += b"".join(f"{offset:010} 00000 n \n".encode() for offset in offsets)
+    result += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n".encode()
+    return bytes(result)
+
+
+def _pdf_shape(shape: Rectangle | Line | Text, height: float) -> str:
+    """Return the operators of a shape. In PDF, y grows upward."""
+    colour = " ".join(_number(channel / 255) for channel in _channels(shape.colour))
+    if isinstance(shape, Rectangle):
+        corner = f"{_number(shape.x)} {_number(height - shape.y - shape.height)}"
+        return f"{colour} rg {corner} {_number(shape.width)} {_number(shape.height)} re f"
+    if isinstance(shape, Line):
+        start, end = (f"{_number(x)} {_number(height - y)}" for x, y in ((shape.x1, shape.y1), (shape.x2, shape.y2)))
+        return f"{colour} RG {_number(shape.width)} w {start} m {end} l S"
+    x, y, middle = shape.x, height - shape.y, BASELINE * shape.size
+    shift = {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor] * text_width(shape.text, shape.size)
+    matrix = ("0 1 -1 0", x + middle, y - shift) if shape.vertical else ("1 0 0 1", x - shift, y - middle)
+    parts = [_pdf_text(run, shape.size) for run in _runs(_printable(shape.text))]
+    return f"BT {colour} rg {matrix[0]} {_number(matrix[1])} {_number(matrix[2])} Tm {' '.join(parts)} ET"
+
+
+def _pdf_text(run: str, size: float) -> str:
+    if _is_wide(run[0]):
+        return f"/Wide {_number(size)} Tf <{run.encode('utf-16-be').hex()}> Tj"
+    return f"/Latin {_number(size)} Tf <{run.encode('cp1252', 'replace').hex()}> Tj"
+
+
+def to_png(drawing: Drawing) -> bytes:
+    """Return the drawing as PNG. Raise a `ModelError` for texts that Pillow's font lacks."""
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError as error:
+        raise ModelError("PNG needs Pillow: pip install pillow. SVG and PDF need nothing.") from error
+    texts = [shape.text for shape in drawing.shapes if isinstance(shape, Text)]
+    if any(_is_wide(letter) for text in texts for letter in text):
+        raise ModelError("Pillow's font has Latin letters alone. Export .svg or .pdf for other texts.")
+    size = (round(drawing.width * PNG_SCALE), round(drawing.height * PNG_SCALE))
+    image = Image.new("RGB", size, drawing.background)
+    canvas = ImageDraw.Draw(image)
+    for shape in drawing.shapes:
+        if isinstance(shape, Rectangle):
+            corners = (shape.x, shape.y, shape.x + shape.width, shape.y + shape.height)
+            left, top, right, bottom = (round(value * PNG_SCALE) for value in corners)
+            canvas.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), fill=shape.colour)
+        elif isinstance(shape, Line):
+            points = [value * PNG_SCALE for value in (shape.x1, shape.y1, shape.x2, shape.y2)]
+            canvas.line(points, fill=shape.colour, width=max(1, round(shape.width * PNG_SCALE)))
+        else:
+            font = ImageFont.load_default(shape.size * PNG_SCALE)
+            anchor = {"start": "lm", "middle": "mm", "end": "rm"}[shape.anchor]
+            place = (shape.x * PNG_SCALE, shape.y * PNG_SCALE)
+            if not shape.vertical:
+                canvas.text(place, shape.text, fill=shape.colour, font=font, anchor=anchor)
+                continue
+            _, word_top, word_right, word_bottom = font.getbbox(shape.text)
+            word = Image.new("L", (int(word_right) + 1, int(word_bottom) + 1))
+            ImageDraw.Draw(word).text((0, 0), shape.text, fill=255, font=font)
+            word = word.rotate(90, expand=True)
+            corner = (round(place[0] - (word_top + word_bottom) / 2), round(place[1] - word.height))
+            image.paste(shape.colour, corner, word)
+    content = io.BytesIO()
+    image.save(content, "PNG")
+    return content.getvalue()
+
+
+def _runs(text: str) -> list[str]:
+    """Split a text where the font changes."""
+    runs: list[str] = []
+    for letter in text:
+        if runs and _is_wide(runs[-1][0]) == _is_wide(letter):
+            runs[-1] += letter
+        else:
+            runs.append(letter)
+    return runs
+
+
+def _is_wide(letter: str) -> bool:
+    """Whether a letter is outside the Latin font."""
+    return unicodedata.east_asian_width(letter) in ("W", "F") or not letter.encode("cp1252", "ignore")
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return red, green, blue
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".") or "0"

@@ -1,0 +1,130 @@
+"""Drawings of attention: all heads as a wall, one head as a matrix, several heads as lines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+import numpy as np
+
+from headlight.model.records import AttentionMap, FloatArray, Token
+from headlight.viz.export.drawing import LATIN_WIDTH, Drawing, Line, Rectangle, Text, text_width
+from headlight.viz.theme import Theme, colour_scale, head_colour
+
+CELL, TEXT, CAPTION_TEXT, GAP, MARGIN = 14.0, 9.0, 9.0, 4.0, 12.0  # points
+TILE, TILE_GAP, TILE_LABEL = 56.0, 6.0, 24.0  # of the wall
+COLUMN_GAP, LINE_WIDTH, MIN_LINE_WEIGHT = 150.0, 2.0, 0.01  # of the lines
+COLOURS = 255
+
+
+def head_drawing(head_map: AttentionMap, caption: str, theme: Theme) -> Drawing:
+    """Draw one head: a row for each query and a column for each key."""
+    rows, columns = row_names(head_map), [token.text for token in head_map.columns]
+    left = MARGIN + max(text_width(name, TEXT) for name in rows) + GAP
+    top = MARGIN + max(text_width(name, TEXT) for name in columns) + GAP
+    names = [
+        *(Text(left - GAP, top + (row + 0.5) * CELL, name, TEXT, theme.ink, "end") for row, name in enumerate(rows)),
+        *(
+            Text(left + (column + 0.5) * CELL, top - GAP, name, TEXT, theme.ink, vertical=True)
+            for column, name in enumerate(columns)
+        ),
+    ]
+    cells = _cells(head_map.weights, left, top, CELL, CELL, theme)
+    width, height = left + len(columns) * CELL + MARGIN, top + len(rows) * CELL
+    return _with_caption([*names, *cells], width, height, caption, theme)
+
+
+def wall_drawing(maps: Sequence[Sequence[FloatArray]], layers: Sequence[int], caption: str, theme: Theme) -> Drawing:
+    """Draw all heads, `maps[layer][head]` as `[row, column]`. Darkness is the square root of the weight."""
+    rows, columns = maps[0][0].shape
+    cell = TILE / max(rows, columns)
+    width, height = columns * cell + TILE_GAP, rows * cell + TILE_GAP
+    left, top = MARGIN + TILE_LABEL, MARGIN + TILE_LABEL / 2
+    shapes: list[Rectangle | Text] = [
+        Text(left + (head + 0.5) * width, MARGIN, str(head + 1), TEXT, theme.ink, "middle")
+        for head in range(len(maps[0]))
+    ]
+    for index, heads in enumerate(maps):
+        y = top + index * height
+        shapes.append(Text(left - GAP, y + height / 2, str(layers[index] + 1), TEXT, theme.ink, "end"))
+        for head, weights in enumerate(heads):
+            shapes += _cells(np.sqrt(weights), left + head * width, y, cell, cell, theme)
+    return _with_caption(shapes, left + len(maps[0]) * width + MARGIN, top + len(maps) * height, caption, theme)
+
+
+def lines_drawing(maps: Sequence[AttentionMap], caption: str, theme: Theme) -> Drawing:
+    """Draw lines from queries (left) to keys (right), a colour for each head. A stronger weight has more colour."""
+    rows, columns = row_names(maps[0]), [token.text for token in maps[0].columns]
+    left = MARGIN + max(text_width(name, TEXT) for name in rows) + GAP
+    right = left + COLUMN_GAP
+    top = MARGIN + (CELL if len(maps) > 1 else 0)  # below the legend
+    weighted = []
+    for index, head_map in enumerate(maps):
+        colour = head_colour(theme, index)
+        for (row, column), weight in np.ndenumerate(head_map.weights):
+            if weight >= MIN_LINE_WEIGHT:
+                ends = (left, top + (row + 0.5) * CELL, right, top + (column + 0.5) * CELL)
+                weighted.append((float(weight), Line(*ends, LINE_WIDTH, _mix(theme.raised, colour, float(weight)))))
+    lines = [line for _, line in sorted(weighted, key=lambda pair: pair[0])]  # the strongest last, on top
+    names = [
+        *(Text(left - GAP, top + (row + 0.5) * CELL, name, TEXT, theme.ink, "end") for row, name in enumerate(rows)),
+        *(Text(right + GAP, top + (column + 0.5) * CELL, name, TEXT, theme.ink) for column, name in enumerate(columns)),
+    ]
+    width = right + GAP + max(text_width(name, TEXT) for name in columns) + MARGIN
+    return _with_caption(
+        [*_legend(maps, left, theme), *lines, *names], width, top + max(len(rows), len(columns)) * CELL, caption, theme
+    )
+
+
+def _legend(maps: Sequence[AttentionMap], left: float, theme: Theme) -> list[Text]:
+    """Name several heads in their colours; the numbers begin at 1."""
+    names = ["mean" if head_map.head is None else str(head_map.head + 1) for head_map in maps]
+    widths = np.cumsum([0.0, *(text_width(f"{name} ", TEXT) for name in names)])
+    return [
+        Text(left + float(width), MARGIN + TEXT / 2, name, TEXT, head_colour(theme, index))
+        for index, (name, width) in enumerate(zip(names, widths, strict=False))
+        if len(maps) > 1
+    ]
+
+
+def row_names(head_map: AttentionMap) -> list[str]:
+    """Return the names of the rows. A decoder row has the token that was read and the one being written."""
+
+    def name(row: Token, previous: Token) -> str:
+        return row.text if previous is row else f"{previous.text} → {row.text}"
+
+    return [name(row, previous) for row, previous in zip(head_map.rows, head_map.previous_tokens, strict=True)]
+
+
+def _cells(values: FloatArray, left: float, top: float, width: float, height: float, theme: Theme) -> list[Rectangle]:
+    """Return a cell for each value from 0 to 1, on a background for the smallest."""
+    colours = [str(colour) for _, colour in colour_scale("headlight", theme, COLOURS)]
+    levels = np.rint(np.clip(values, 0, 1) * (COLOURS - 1)).astype(int)
+    rows, columns = levels.shape
+    background = Rectangle(left, top, columns * width, rows * height, colours[0])
+    cells = [
+        Rectangle(left + column * width, top + row * height, width, height, colours[level])
+        for (row, column), level in np.ndenumerate(levels)
+        if level
+    ]
+    return [background, *cells]
+
+
+def _with_caption(
+    shapes: Sequence[Rectangle | Line | Text], width: float, height: float, caption: str, theme: Theme
+) -> Drawing:
+    """Add the caption below the drawing, in lines of its width."""
+    letters = max(20, int((width - 2 * MARGIN) / (CAPTION_TEXT * LATIN_WIDTH)))
+    lines = textwrap.wrap(caption, letters)
+    texts = [
+        Text(MARGIN, height + MARGIN + (index + 0.5) * CELL, line, CAPTION_TEXT, theme.ink)
+        for index, line in enumerate(lines)
+    ]
+    full_width = max(width, *(MARGIN * 2 + text_width(line, CAPTION_TEXT) for line in lines), 0)
+    return Drawing(full_width, height + MARGIN + len(lines) * CELL + MARGIN, theme.raised, [*shapes, *texts])
+
+
+def _mix(first: str, second: str, share: float) -> str:
+    """Return the colour between two, by the share of the second."""
+    pairs = zip(bytes.fromhex(first[1:]), bytes.fromhex(second[1:]), strict=True)
+    return "#" + "".join(f"{round(one + share * (other - one)):02x}" for one, other in pairs)

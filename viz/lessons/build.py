@@ -1,0 +1,141 @@
+"""The lesson "Build it yourself": what the page reads once, and the call that runs a completed line.
+
+All numbers come from the weights in `assets/lesson/build.json`. The translator is so small that everything is computed
+here, whatever the visitor's model is and wherever it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from headlight.model.training.build_lesson import numbers
+from headlight.model.training.build_lesson.expressions import LineError
+from headlight.model.training.build_lesson.lesson_file import read_file
+from headlight.model.training.build_lesson.lines import GAPS, HEAD, SIDES, Verdict, run_line, run_sides
+from headlight.model.training.build_lesson.parts import STAGES
+from headlight.model.training.build_lesson.results import TranslatedSentence, VariantResult
+from headlight.model.training.build_lesson.sentences import END, MAIN_PAIR, PAIRS, SOURCE_WORDS, TARGET_WORDS
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.lessons.build_parts import BUILD_PARTS, BuildPart
+
+ROW = 1  # the Chinese word whose row is calculated by hand
+WRITTEN_ROW = MAIN_PAIR.target.index("you")  # the English row whose next word is predicted
+DIGITS = 6
+
+
+def read_build(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The words, weights, intermediate results, parts and trained variants of the lesson."""
+    return _build_values()
+
+
+@cache
+def _build_values() -> dict[str, Any]:
+    return {
+        "source_words": SOURCE_WORDS,
+        "target_words": TARGET_WORDS,
+        "source": MAIN_PAIR.source,
+        "target": MAIN_PAIR.target,
+        "head": HEAD,
+        "row": ROW,
+        "written_row": WRITTEN_ROW,
+        "sentences": len(PAIRS),
+        "positions": _lists(numbers.positions()),
+        "weights": {name: _lists(matrix) for name, matrix in numbers.matrices().items()},
+        "trace": {name: _lists(tensor) for name, tensor in numbers.main_trace().items()},
+        "parts": [_part_json(part) for part in BUILD_PARTS],
+        "stages": STAGES,
+        "variants": {name: variant_json(result) for name, result in read_file().results.items()},
+        "rows_to_draw": [
+            {
+                "source": row.source,
+                "read": row.read,
+                "write": row.write,
+                "head": row.head,
+                "weights": [round(weight, DIGITS) for weight in row.weights],
+            }
+            for row in numbers.rows_to_draw()
+        ],
+    }
+
+
+def _lists(array: np.ndarray[Any, Any]) -> Any:
+    return np.round(array.astype(float), DIGITS).tolist()
+
+
+def _part_json(part: BuildPart) -> dict[str, Any]:
+    candidates = [candidate.text for candidate in GAPS[part.name].candidates] if part.name in GAPS else []
+    return {
+        "name": part.name,
+        "listing": part.listing,
+        "candidates": candidates,
+        "right": next((text for text in candidates if run_line(part.name, text).passes), ""),
+        "stage": part.stage,
+        "without": part.without,
+        "large": part.large,
+    }
+
+
+def variant_json(result: VariantResult) -> dict[str, Any]:
+    """Return what the page says about a trained variant."""
+    return {
+        "loss": result.loss,
+        "right": result.right,
+        "main": _sentence_json(result.main),
+        "failing": None if result.failing is None else _sentence_json(result.failing),
+        "failing_is_shown": result.failing_is_shown,
+        "starts": result.starts,
+        "perfect_starts": result.perfect_starts,
+        "lowest_loss": result.lowest_loss,
+        "highest_loss": result.highest_loss,
+    }
+
+
+def _sentence_json(sentence: TranslatedSentence) -> dict[str, Any]:
+    has_end = sentence.output[-1:] == (END,)
+    words = sentence.output[:-1] if has_end else sentence.output
+    return {"source": sentence.source, "expected": sentence.expected, "written": words, "ended": has_end}
+
+
+def run_build_line(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a line in the gap of a part, or cross-attention with the chosen sides, and the part's test."""
+    if values.get("part") == "cross":
+        return verdict_json(run_sides(check_sides(values.get("sides"))))
+    part, text = check_part(values.get("part")), values.get("text")
+    if not isinstance(text, str):
+        raise PageError("text", "wrong_type", {"name": "text", "given": repr_short(text), "needed": '"q @ k"'})
+    try:
+        return verdict_json(run_line(part, text))
+    except LineError as error:
+        return {"text": text, "passes": False, "unread": {"reason": error.reason, "given": error.text}}
+
+
+def check_part(part: Any) -> str:
+    """Return the name of a part with a gap. Raise a `PageError` for another name."""
+    if not isinstance(part, str) or part not in GAPS:
+        choices = ", ".join([*GAPS, "cross"])
+        raise PageError("part", "unknown_name", {"given": repr_short(part), "choices": choices})
+    return part
+
+
+def check_sides(sides: Any) -> dict[str, str]:
+    """Return where query, key and value come from. Raise a `PageError` for other names."""
+    valid = isinstance(sides, dict) and set(sides) == set("qkv")
+    if not valid or any(not isinstance(side, str) or side not in SIDES for side in sides.values()):
+        raise PageError("sides", "not_names", {"given": repr_short(sides), "example": '{"q": "y", "k": "m", "v": "m"}'})
+    return dict(sides)
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """Return what the page says about a line that ran."""
+    failure = verdict.failure
+    return {
+        "text": verdict.text,
+        "passes": verdict.passes,
+        "error": verdict.error,
+        "failure": None if failure is None else {"word": failure.word, "values": dict(failure.values)},
+        "variant": verdict.variant,
+    }

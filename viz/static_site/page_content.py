@@ -1,0 +1,219 @@
+"""The content of a static page: widgets with their data, models, and the answers that need no sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from headlight.model.checkpoints.storage import read_json
+from headlight.model.errors import CommandError, repr_short
+from headlight.model.records import TranslationRequest
+from headlight.model.text.languages import two_letters
+from headlight.viz.page import Page, build_page
+from headlight.viz.server.widget import widget_module
+from headlight.viz.service.examples import EXAMPLES
+from headlight.viz.service.model_cards import CONFIG, ModelCard
+from headlight.viz.service.model_json import answer_json, answer_model
+from headlight.viz.service.service import Service
+from headlight.viz.settings import Settings
+from headlight.viz.tabs import TABS
+
+PANELS = ("heads", "whatif", "own", "decoding", "models")  # those whose calls the engine answers
+# Calls that the engine answers (`viz/widgets/engine/calls.js`).
+ENGINE_CALLS = (
+    "stream_messages",
+    "changed_translation",
+    "measure_importance",
+    "measure_interactions",
+    "find_change",
+    "explain_row",
+    "draw_search",
+)
+STORED_BY_MODEL = ("corpus_roles", "head_atlas", "pruning_curve")  # calls whose answer depends on the model only
+READ_BACK = "back_weight"  # the option that needs a second model for each sentence
+COMPRESSION_LEVEL = 9  # of models: int8 weights become 8% smaller, and few hosts compress them
+OWN_FORMAT = "transformer"  # kind in the configuration of a model that the engine reads
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteFile:
+    """A file of a model, or an answer: its URL relative to the page, and its content."""
+
+    url: str
+    content: bytes
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the URL, the size and the digest, with which the engine loads and checks the file."""
+        return {"url": self.url, "bytes": len(self.content), "sha256": hashlib.sha256(self.content).hexdigest()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageContent:
+    """The content of a static page."""
+
+    widgets: Sequence[Mapping[str, str]]  # id, name, module, panel, value and config of each, in the order of the page
+    models: Mapping[str, Any]  # data of each model for the engine
+    stored: Mapping[str, Mapping[str, str]]  # URL of a stored answer by call and model
+    limits: Mapping[str, int]
+    files: Sequence[SiteFile]
+
+
+def choose_models(settings: Settings, names: str) -> tuple[str, ...]:
+    """Return the named translators, in this order.
+
+    Raises:
+        CommandError: one is unknown, or not in the format that the engine reads.
+    """
+    service = Service(settings)
+    cards = {card.name: card for card in service.models() if card.kind == "transformer" and card.location == "here"}
+    chosen = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if not chosen:
+        raise CommandError(f"No model was named. Name some of: {', '.join(cards)}.")
+    for name in chosen:
+        if name not in cards:
+            raise CommandError(f"There is no translator {repr_short(name)} here. Choose among: {', '.join(cards)}.")
+        if read_json(service.catalogue.folder(cards[name]) / CONFIG).get("kind") != OWN_FORMAT:
+            raise CommandError(
+                f"{name} is a model of another maker, which only the app computes. Leave it out, or run the app."
+            )
+    return chosen
+
+
+def read_page(settings: Settings, names: Sequence[str]) -> PageContent:
+    """Build the page with these models and collect its content."""
+    settings = replace(settings, model=names[0])
+    page = build_page(settings, {name: TABS[name] for name in PANELS})
+    files: list[SiteFile] = []
+    models = {name: _model_data(page.service, name, files) for name in names}
+    return PageContent(
+        widgets=[_adapt_widget(page.service, widget, names) for widget in _widgets(page)],
+        models=models,
+        stored=_stored_answers(page, names, files),
+        limits={"characters": settings.max_characters, "tokens": settings.max_tokens},
+        files=files,
+    )
+
+
+# ------------------------------------------------------------ models
+
+
+def _model_data(service: Service, name: str, files: list[SiteFile]) -> dict[str, Any]:
+    """Return the data of a model for the engine, and add its files."""
+    card = service.catalogue.card(name, "transformer")
+    folder = service.catalogue.folder(card)
+    source, target = (*card.languages, "", "")[:2]
+    tokenizers = [folder / f"{side}_tokenizer.json" for side in ("source", "target")]
+    tokenizers = tokenizers if tokenizers[0].exists() else [folder / "tokenizer.json"]
+    weights = [_add_file(files, name, path) for path in sorted(folder.glob("*.safetensors"))]
+    vocabularies = [_add_file(files, name, path) for path in tokenizers]
+    return {
+        "name": name,
+        "config": read_json(folder / CONFIG)["config"],
+        "weights": weights,
+        "source_tokenizer": vocabularies[0],
+        "target_tokenizer": vocabularies[-1],
+        "languages": {"source": two_letters(source), "target": two_letters(target)},
+        "answer_model": _without_reading_back(answer_model(service, TranslationRequest(text="", model=name))),
+        "cross_heads": _cross_heads(card),
+    }
+
+
+def _add_file(files: list[SiteFile], model: str, path: Path) -> dict[str, Any]:
+    content = zlib.compress(path.read_bytes(), COMPRESSION_LEVEL)
+    digest = hashlib.sha256(content).hexdigest()[:12]  # in the URL, so that browsers can keep the file for ever
+    file = SiteFile(url=f"models/{model}/{digest}/{path.name}.deflate", content=content)
+    files.append(file)
+    return file.as_json()
+
+
+def _cross_heads(card: ModelCard) -> dict[str, Any]:
+    heads = card.cross_heads
+    return {
+        "aligning": [list(head) for head in heads.aligning],
+        "losses": [[layer, head, loss] for (layer, head), loss in heads.losses.items()],
+    }
+
+
+def _without_reading_back(entry: Any) -> dict[str, Any]:
+    """Return a model's data with defaults that need no second model."""
+    return {**entry, "defaults": {**(entry["defaults"] or {}), READ_BACK: 0.0}}
+
+
+# ------------------------------------------------------------ widgets
+
+
+def _widgets(page: Page) -> Iterable[dict[str, str]]:
+    """Yield the widgets in the order of the page."""
+    for component in page.blocks.values():
+        if not isinstance(component, gr.HTML) or not (module := widget_module(component)):
+            continue
+        panel = str(getattr(component.parent, "elem_id", "") or "")
+        yield {
+            "id": str(component.elem_id),
+            "name": str(component.elem_id).removeprefix("widget-"),
+            "module": f"{module}.js",
+            "panel": panel if panel.startswith("panel-") else "",
+            "value": str(component.value or ""),
+            "config": str(component.props.get("config", "")),
+        }
+
+
+def _adapt_widget(service: Service, widget: dict[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Return the data of a widget with the models of this page only."""
+    if widget["name"] != "translate":
+        return widget
+    config = json.loads(widget["config"])
+    config |= {
+        "models": [_without_reading_back(entry) for entry in config["models"] if entry["name"] in names],
+        "examples": [example for example in config["examples"] if example["model"] in names],
+        "options": [row for row in config["options"] if row["name"] != READ_BACK],
+        "defaults": config["defaults"] | {"model": names[0], READ_BACK: 0.0},
+        "any_model": False,
+    }
+    config["models"].sort(key=lambda entry: names.index(entry["name"]))
+    return widget | {"config": _json(config), "value": _first_answer(service, config["defaults"])}
+
+
+def _first_answer(service: Service, defaults: Mapping[str, Any]) -> str:
+    """Translate the first example, which the page shows before the engine has loaded."""
+    text = next((example.text for example in EXAMPLES if example.model == defaults["model"]), "Hello.")
+    translation = service.translate(service.check({**defaults, "text": text}))
+    answer = json.loads(answer_json(service, translation, cached=True))
+    answer |= {"reliability": None, "hint": None, "way_back": "", "model": _without_reading_back(answer["model"])}
+    answer["seconds"] = 0  # so that the same models give the same folder
+    return _json(answer)
+
+
+# ------------------------------------------------------------ stored answers
+
+
+def _stored_answers(page: Page, names: Sequence[str], files: list[SiteFile]) -> dict[str, dict[str, str]]:
+    """Ask for the answers that need no sentence, and return their URLs by call and model; "": for all models."""
+    calls = {name: call.function for name, call in page.calls.calls.items()}
+    cards = [card for card in calls["model_cards"]({}) if card["name"] in names]
+    stored = {"model_cards": {"": _store(files, "model_cards", cards)}}
+    for call in STORED_BY_MODEL:
+        stored[call] = {
+            name: _store(files, call, calls[call]({"model": name, "request": {"text": "a", "model": name}}))
+            for name in names
+        }
+    return stored
+
+
+def _store(files: list[SiteFile], call: str, answer: Any) -> str:
+    content = _json(answer).encode()
+    url = f"answers/{call}/{hashlib.sha256(content).hexdigest()[:12]}.json"
+    if all(file.url != url for file in files):
+        files.append(SiteFile(url=url, content=content))
+    return url
+
+
+def _json(values: object) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,323 @@
+// The lesson "Build it yourself": the model at the left, the operation as numbers, its code, and the results of the part.
+
+import { isTextField, make, replace } from '../core/dom.js';
+import { faultText, t } from '../core/i18n.js';
+import { BuildState } from './build-state.js';
+import { CodeListing } from './code-listing.js';
+import { Fields } from './fields.js';
+import { LargeModel } from './large-model.js';
+import { LessonData } from './lesson-data.js';
+import { ModelPicture } from './model-picture.js';
+import { cross, mask, sidesAreRight } from './part-decoder.js';
+import { drawNote, drawTask } from './part-notes.js';
+import { heads, mix, network, qkv, scores, words } from './part-products.js';
+import { next, norm, positions, residual, scale, softmax, wordName } from './part-tables.js';
+import { withSubscripts } from './product-scheme.js';
+import { StageResults, sentenceText, shownVariant } from './stage-results.js';
+
+const OPERATIONS = { words, qkv, scores, scale, softmax, mix, heads, positions, residual, norm, network, mask, cross, next };
+const VIEWS = { qkv: ['q', 'k', 'v'], cross: ['sides', 'draw'] };
+const DONE_WRITTEN_WORDS = 3; // above the picture
+
+export class BuildPage {
+  /**
+   * @param {{ read: () => Promise<any>, run: (values: any) => Promise<any>, go: (part: string) => void, leave: () => void,
+   *   openStep: (step: string) => void, tensors: any }} callbacks
+   */
+  constructor(callbacks) {
+    this.callbacks = callbacks;
+    this.data = null;
+    this.draw = this.draw.bind(this);
+    this.back = make('button', { type: 'button', class: 'link', onclick: () => callbacks.leave() });
+    this.name = make('b', {});
+    this.count = make('span', { class: 'numeric' });
+    this.restart = make('button', { type: 'button', class: 'link restart', onclick: () => this.startAgain() });
+    this.idea = make('h2', { tabindex: '-1' });
+    this.task = make('p', { class: 'task' });
+    this.view = make('div', { class: 'segments', role: 'group' });
+    this.numbers = make('div', { class: 'numbers' });
+    this.sum = make('p', { class: 'sum', 'aria-live': 'polite' });
+    this.note = make('p', { class: 'note', role: 'status' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.picture = new ModelPicture((part) => callbacks.go(part));
+    this.code = new CodeListing((text) => this.run({ part: this.state.part, text }));
+    this.results = new StageResults({
+      put: () => this.put(),
+      skip: () => this.skip(),
+      stage: (name) => this.chooseStage(name),
+    });
+    this.large = new LargeModel(callbacks);
+    this.element = make('div', { class: 'build', hidden: true }, this.picture.element, this.work());
+    for (const event of ['pointerover', 'focusin', 'click']) this.numbers.addEventListener(event, (each) => this.onPoint(each));
+    this.numbers.addEventListener('keydown', (event) => this.onArrow(event));
+  }
+
+  work() {
+    const where = make('p', { class: 'build-where' }, this.back, this.name, this.count, this.restart, this.large.button);
+    const operation = make(
+      'section',
+      { class: 'build-operation' },
+      make('div', { class: 'task-line' }, this.task, this.view),
+      this.numbers,
+      this.sum,
+      this.note,
+    );
+    return make(
+      'div',
+      { class: 'build-work' },
+      where,
+      this.idea,
+      this.error,
+      make('div', { class: 'build-columns' }, operation, this.code.element),
+      this.results.element,
+      this.large.element,
+    );
+  }
+
+  /** Show a part. The lesson's data are loaded once. */
+  async show(part) {
+    this.element.hidden = false;
+    if (!this.data && !(await this.load())) return;
+    const name = this.data.names.includes(part) ? part : this.state.part;
+    if (name !== this.state.part) this.state.open(name);
+    this.draw();
+  }
+
+  async load() {
+    this.loading ??= this.callbacks.read();
+    try {
+      this.data = new LessonData(await this.loading);
+    } catch (error) {
+      this.loading = undefined;
+      this.error.textContent = faultText(error, 'error_unreachable');
+      return false;
+    }
+    this.error.textContent = '';
+    if (!this.state) {
+      this.state = new BuildState(this.data.names);
+      this.fields = new Fields(this.state, (key) => this.onField(key));
+    }
+    return true;
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw(focusField = this.focusedField()) {
+    const { data, state } = this;
+    const { part } = state;
+    this.back.textContent = t('lesson_back');
+    this.name.textContent = t('build_name');
+    this.count.textContent = t('build_count', { number: state.index + 1, all: state.names.length });
+    this.restart.textContent = t('build_restart');
+    this.restart.hidden = state.built.size === 0;
+    this.element.dataset.part = part;
+    withSubscripts(this.idea, t(`build_idea_${part}`));
+    this.drawOperation();
+    drawTask(this);
+    this.drawViews();
+    this.code.draw(data, state, { isRunning: this.isRunning });
+    this.picture.draw(data, state, this.writtenWords());
+    this.results.draw(data, state, this.canPut);
+    this.large.draw(data.part(part));
+    if (focusField) this.numbers.querySelector(`[data-field="${focusField}"]`)?.focus();
+  }
+
+  drawOperation() {
+    const { state } = this;
+    this.fields.clear();
+    this.operation = OPERATIONS[state.part]({
+      data: this.data,
+      state,
+      fields: this.fields,
+      view: state.view,
+      toggleMask: (row, column) => this.toggleMask(row, column),
+      chooseSide: (name, side) => this.chooseSide(name, side),
+      redraw: (bar) => this.redrawBars(bar),
+      refresh: () => drawNote(this, this.lastField),
+    });
+    this.numbers.dataset.part = state.part;
+    replace(this.numbers, this.operation.element);
+    this.point(state.point ?? this.startPoint());
+    drawNote(this, this.lastField);
+  }
+
+  /** The cell that is lit when a part opens: the first field that is not filled. */
+  startPoint() {
+    if (this.operation.start) return this.operation.start;
+    const field = this.fields.next;
+    const cell = field === undefined ? null : this.numbers.querySelector(`[data-field="${field}"]`)?.closest('[data-cell]');
+    if (cell) return parseCell(cell);
+    return this.operation.sum ? [this.operation.keyAt ? 0 : this.data.row, 0] : null;
+  }
+
+  drawViews() {
+    const { part } = this.state;
+    const names = VIEWS[part] ?? [];
+    const choose = (name) => {
+      this.state.views[part] = name;
+      this.state.point = null;
+      this.draw();
+    };
+    const label = (name) => (part === 'cross' ? t(`build_view_${name}`) : name);
+    this.view.hidden = !names.length;
+    const button = (name) =>
+      make(
+        'button',
+        { type: 'button', 'aria-pressed': String(this.state.view === name), data: { view: name }, onclick: () => choose(name) },
+        label(name),
+      );
+    replace(this.view, ...names.map(button));
+  }
+
+  writtenWords() {
+    const { data, state } = this;
+    if (!state.isBuilt('cross')) return '';
+    const sentence = data.variant(shownVariant(data, state)).main;
+    const text = sentenceText(sentence).split(' ');
+    return `${text.slice(0, DONE_WRITTEN_WORDS).map(wordName).join(' ')}${text.length > DONE_WRITTEN_WORDS ? ' …' : ''}`;
+  }
+
+  // ---------------------------------------------------------------- pointing
+
+  onPoint({ target }) {
+    const cell = target.closest?.('[data-cell]');
+    if (cell && this.operation.light) this.point(parseCell(cell));
+  }
+
+  point(at) {
+    this.state.point = at;
+    if (!this.operation.light) return;
+    this.operation.light(at);
+    if (!at) return replace(this.sum);
+    const field = this.numbers.querySelector(`[data-cell="${at.join()}"] [data-field]`)?.dataset.field;
+    const isHidden = field !== undefined && !this.fields.isSolved(field);
+    this.sum.classList.toggle('long', Boolean(this.operation.isLong));
+    replace(this.sum, ...(this.operation.sum?.(at, isHidden) ?? []));
+  }
+
+  onArrow(event) {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const cell = event.target.closest('[data-cell], [data-mask]');
+    if (!step || !cell || isTextField(event.target)) return;
+    const name = cell.dataset.mask ? 'mask' : 'cell';
+    const [row, column] = cell.dataset[name].split(',').map(Number);
+    const other = this.numbers.querySelector(`[data-${name}="${row + step[0]},${column + step[1]}"]`);
+    if (!other) return;
+    event.preventDefault();
+    (other.querySelector('input') ?? other).focus();
+  }
+
+  focusedField() {
+    return this.numbers.contains(document.activeElement) ? document.activeElement.getAttribute('data-field') : null;
+  }
+
+  // ---------------------------------------------------------------- actions of the reader
+
+  onField(key) {
+    this.lastField = key;
+    const leaving = this.focusedField();
+    this.draw(leaving === key && this.fields.status(key) === 'right' ? this.fields.next : leaving);
+  }
+
+  toggleMask(row, column) {
+    const { masked } = this.state;
+    const cell = `${row},${column}`;
+    if (!masked.delete(cell)) masked.add(cell);
+    this.state.maskChecked = false;
+    this.draw();
+    this.numbers.querySelector(`[data-mask="${cell}"]`)?.focus();
+  }
+
+  async chooseSide(name, side) {
+    const { state } = this;
+    state.sides[name] = side;
+    this.draw();
+    this.numbers.querySelector(`[data-side="${name}${side}"]`)?.focus();
+    if (Object.values(state.sides).every(Boolean)) await this.run({ part: 'cross', sides: { ...state.sides } });
+  }
+
+  redrawBars(bar) {
+    this.draw();
+    this.numbers.querySelector(`[data-bar="${bar}"]`)?.focus();
+  }
+
+  /** Run a line on the server; an answer that comes late is dropped. */
+  async run(values) {
+    const { part } = values;
+    this.isRunning = true;
+    this.code.draw(this.data, this.state, { isRunning: true });
+    const turn = (this.turn ?? 0) + 1;
+    this.turn = turn;
+    try {
+      const verdict = await this.callbacks.run(values);
+      if (turn !== this.turn) return;
+      this.state.lines[part] = verdict;
+      this.error.textContent = '';
+    } catch (error) {
+      if (turn === this.turn) this.error.textContent = faultText(error, 'error_unreachable');
+    } finally {
+      if (turn === this.turn) {
+        this.isRunning = false;
+        this.draw();
+      }
+    }
+  }
+
+  get canPut() {
+    const { state } = this;
+    const line = state.lines[state.part];
+    if (!line?.passes) return false;
+    if (state.part === 'mask') return Boolean(this.operation.isDone);
+    if (state.part === 'cross') return state.drewRow && sidesAreRight(state.sides);
+    return this.fields.areSolved;
+  }
+
+  put() {
+    const { state } = this;
+    if (!state.isBuilt()) {
+      state.put();
+      this.draw();
+    } else if (state.index === state.names.length - 1) {
+      this.large.open();
+    } else {
+      this.callbacks.go(state.names[state.index + 1]);
+      this.idea.focus();
+    }
+  }
+
+  /** Show the answer of a part, or take the part out of the finished model and put it back. */
+  async skip() {
+    const { state } = this;
+    const { part } = state;
+    if (state.isBuilt()) {
+      state.removed = state.removed ? '' : part;
+      this.draw();
+      return;
+    }
+    this.fields.solve();
+    if (part === 'mask') solveMask(state, this.data.readWords.length);
+    if (part === 'cross') state.sides = { q: 'y', k: 'm', v: 'm' };
+    this.draw();
+    await this.run(part === 'cross' ? { part, sides: { ...state.sides } } : { part, text: this.data.part(part).right });
+  }
+
+  chooseStage(name) {
+    this.state.stage = this.state.stage === name ? '' : name;
+    this.state.removed = '';
+    this.results.draw(this.data, this.state, this.canPut);
+  }
+
+  startAgain() {
+    this.state.restart();
+    this.callbacks.go(this.state.part);
+    this.draw();
+  }
+}
+
+const parseCell = (cell) => cell.dataset.cell.split(',').map(Number);
+
+function solveMask(state, count) {
+  state.masked = new Set();
+  for (let row = 0; row < count; row++) for (let column = row + 1; column < count; column++) state.masked.add(`${row},${column}`);
+  state.maskChecked = true;
+}

@@ -1,0 +1,98 @@
+// Progress of a reader in the lesson. The browser remembers the parts that are in the model.
+
+const KEY = 'headlight-build';
+
+export class BuildState {
+  /** @param {string[]} names of all parts in order */
+  constructor(names) {
+    this.names = names;
+    this.part = names[0];
+    this.built = new Set(readStored(names));
+    this.removed = ''; // the part that is taken out
+    this.stage = ''; // an earlier stage that the reader looks at
+    this.typed = {}; // text by part and field
+    this.lines = {}; // the verdict of the chosen line by part
+    this.views = { qkv: 'q', cross: 'sides' };
+    this.sides = { q: '', k: '', v: '' };
+    this.masked = new Set();
+    this.maskChecked = false;
+    this.bars = [];
+    this.barsCompared = false;
+    this.drawnRow = 0; // index of the row to draw
+    this.drewRow = false;
+    this.point = null;
+  }
+
+  get index() {
+    return this.names.indexOf(this.part);
+  }
+
+  isBuilt(name = this.part) {
+    return this.built.has(name);
+  }
+
+  /** Open a part. */
+  open(name) {
+    this.part = name;
+    this.removed = '';
+    this.stage = '';
+    this.point = null;
+  }
+
+  put() {
+    this.built.add(this.part);
+    this.removed = '';
+    this.stage = '';
+    store([...this.built]);
+  }
+
+  restart() {
+    this.built.clear();
+    store([]);
+    this.open(this.names[0]);
+  }
+
+  /** The last part in the order of the lesson that is in the model. */
+  get lastBuilt() {
+    return this.names.filter((name) => this.built.has(name)).at(-1) ?? this.names[0];
+  }
+
+  get isWhole() {
+    return this.names.every((name) => this.built.has(name));
+  }
+
+  type(field, text) {
+    this.typed[this.part] = { ...this.typed[this.part], [field]: text };
+  }
+
+  text(field) {
+    return this.typed[this.part]?.[field] ?? '';
+  }
+
+  get view() {
+    return this.views[this.part] ?? '';
+  }
+}
+
+/** The number of parts that are in the model. */
+export const countBuilt = () => readStored(null).length;
+
+let visit = null; // the parts in the model, if the browser stores nothing
+
+function readStored(names) {
+  try {
+    const stored = visit ?? JSON.parse(localStorage.getItem(KEY) ?? '[]');
+    if (!Array.isArray(stored)) return [];
+    return names ? names.filter((name) => stored.includes(name)) : stored;
+  } catch {
+    return [];
+  }
+}
+
+function store(names) {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(names));
+  } catch {
+    visit = names;
+  }
+}

@@ -1,0 +1,124 @@
+// The part in PyTorch: the function so far, the blank line with its candidates, and what became of the chosen one.
+
+import { fillElements, make, replace } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { sidesAreRight } from './part-decoder.js';
+import { formatNumber } from './sums.js';
+import { sentenceText } from './stage-results.js';
+
+const SIDE_NAMES = { y: 'y', m: 'memory' };
+
+export class CodeListing {
+  /** `run(text)`: run a line on the server. */
+  constructor(run) {
+    this.run = run;
+    this.title = make('h3', {});
+    this.lines = make('pre', { tabindex: '0' });
+    this.question = make('p', { class: 'quiet' });
+    this.candidates = make('div', { class: 'candidates', role: 'group' });
+    this.own = make('input', { class: 'own-line', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', maxlength: '120' });
+    this.own.addEventListener('keydown', (event) => event.key === 'Enter' && this.runOwn());
+    this.button = make('button', { type: 'button', class: 'run-line', onclick: () => this.runOwn() });
+    this.form = make('div', { class: 'own' }, this.own, this.button);
+    this.verdict = make('div', { class: 'line-verdict', role: 'status' });
+    this.element = make(
+      'section',
+      { class: 'build-code' },
+      this.title,
+      this.lines,
+      this.question,
+      this.candidates,
+      this.form,
+      this.verdict,
+    );
+  }
+
+  runOwn() {
+    if (this.own.value.trim()) this.run(this.own.value.trim());
+  }
+
+  draw(data, state, { isRunning = false } = {}) {
+    const part = data.part(state.part);
+    const line = state.lines[state.part];
+    this.title.textContent = t('build_code');
+    this.lines.setAttribute('aria-label', t('build_code'));
+    replace(this.lines, ...part.listing.map(([text, shape]) => this.line(text, shape, data, state)));
+    const hasGap = part.candidates.length > 0;
+    this.question.textContent = hasGap ? t('build_which_line') : t('build_which_side');
+    this.candidates.hidden = this.form.hidden = !hasGap;
+    this.candidates.setAttribute('aria-label', t('build_which_line'));
+    replace(this.candidates, ...part.candidates.map((text) => this.candidate(text, line)));
+    this.own.setAttribute('aria-label', t('build_own_line'));
+    this.own.placeholder = t('build_own_line');
+    if (this.ownPart !== state.part) this.own.value = '';
+    this.ownPart = state.part;
+    this.button.textContent = t('build_run');
+    this.drawVerdict(data, state, isRunning);
+  }
+
+  candidate(text, line) {
+    const isChosen = line?.text === text;
+    const status = isChosen ? (line.passes ? 'passes' : 'fails') : '';
+    return make('button', { type: 'button', class: status, 'aria-pressed': String(isChosen), onclick: () => this.run(text) }, text);
+  }
+
+  /** A line with its shape; `{part}` is the chosen line of the current part, the right one of a built part, or dots. */
+  line(text, shape, data, state) {
+    const parts = {};
+    const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    for (const name of names) parts[name] = this.gap(name, data, state);
+    const isCurrent = names.includes(state.part) || (state.part === 'cross' && names.length > 0);
+    const isLater = names.some((name) => data.part(name) && name !== state.part && !state.isBuilt(name));
+    const code = make('span', {}, ...fillElements(text, parts));
+    const fits = (code.textContent ?? '').length + shape.length < 44;
+    const shapeNote = shape && fits ? make('i', {}, `# ${shape}`) : null;
+    return make('div', { class: `${isCurrent ? 'current' : ''} ${isLater ? 'later' : ''}` }, code, shapeNote);
+  }
+
+  gap(name, data, state) {
+    if (state.part === 'cross' && name in state.sides) {
+      const side = state.sides[name];
+      return side ? make('b', {}, SIDE_NAMES[side]) : make('span', { class: 'blank short' });
+    }
+    if (name === state.part) {
+      const line = state.lines[name];
+      return line ? make('b', {}, line.text) : make('span', { class: 'blank' });
+    }
+    return state.isBuilt(name) ? data.part(name).right : '…';
+  }
+
+  drawVerdict(data, state, isRunning) {
+    const line = state.lines[state.part];
+    this.verdict.className = `line-verdict ${!line || isRunning ? '' : line.passes ? 'passes' : 'fails'}`;
+    if (isRunning) return replace(this.verdict, t('build_running'));
+    if (!line) return replace(this.verdict);
+    replace(this.verdict, ...verdictContent(line, data, state));
+  }
+}
+
+/** What became of a line, as children. */
+export function verdictContent(line, data, state) {
+  const note = state.part === 'cross' && !sidesAreRight(state.sides) ? sideNote(state.sides) : [];
+  const variant = line.variant ? data.variant(line.variant) : null;
+  const training = variant ? [' ', ...trainedText(line, variant)] : [];
+  if (line.passes) return [make('b', {}, t('build_passes')), ' ', t(`build_passes_${state.part}`), ...training];
+  if (line.unread) return [make('b', {}, t('build_fails')), ' ', t(`build_unread_${line.unread.reason}`, { given: line.unread.given })];
+  if (line.error) return [...note, make('b', {}, t('build_fails')), ' ', make('code', {}, line.error)];
+  const { word, values } = line.failure;
+  const texts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, valueText(value)]));
+  return [...note, make('b', {}, t('build_fails')), ' ', t(`build_test_${word}`, texts), ...training];
+}
+
+const valueText = (value) => (typeof value === 'number' && !Number.isInteger(value) ? formatNumber(value) : String(value));
+
+const sideNote = ({ q, k, v }) => [t(`build_sides_${q}${k}${v}`), ' '];
+
+/** The trained variant of a line: always with a sentence that fails, if one of its starts has one. */
+function trainedText(line, variant) {
+  const values = { loss: formatNumber(variant.loss), starts: variant.starts, perfect: variant.perfect_starts };
+  if (line.passes) return [t('build_trained_right', values)];
+  const { failing } = variant;
+  if (!failing) return [t('build_trained_harmless', values)];
+  const sentence = { source: failing.source, written: sentenceText(failing) };
+  return [t(variant.failing_is_shown ? 'build_trained_wrong' : 'build_trained_sometimes', { ...values, ...sentence })];
+}

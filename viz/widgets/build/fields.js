@@ -1,0 +1,92 @@
+// Fields that take a number or a sum. Each is checked when it is left or on Enter.
+
+import { make } from '../core/dom.js';
+import { formatNumber, isRight, readSum } from './sums.js';
+
+/**
+ * @typedef {object} FieldOptions
+ * @property {number} [tolerance]
+ * @property {number} [digits] of a right number
+ * @property {(value: number) => any} [mistake] the reason of a wrong number, or null
+ */
+
+/** The fields of the part on display. */
+export class Fields {
+  /** `state`: the typed texts; `onChange(key)`: a field was filled. */
+  constructor(state, onChange) {
+    this.state = state;
+    this.onChange = onChange;
+    this.clear();
+  }
+
+  clear() {
+    /** @type {Map<string, { expected: number, tolerance?: number, mistake?: (value: number) => any }>} */
+    this.fields = new Map();
+  }
+
+  /** An input for a number. `label`: its name for screen readers.
+   * @param {string} key @param {number} expected @param {string} label @param {FieldOptions} options */
+  input(key, expected, label, options = {}) {
+    this.fields.set(key, { expected, ...options });
+    const text = this.state.text(key);
+    const status = this.status(key);
+    const value = status === 'right' ? formatNumber(expected, options.digits ?? 2) : text.replace(/-/g, '−');
+    const input = make('input', {
+      class: `number-field ${status}`,
+      'aria-label': label,
+      'aria-invalid': status === 'wrong' ? 'true' : null,
+      'data-field': key,
+      inputmode: 'text',
+      autocomplete: 'off',
+      autocapitalize: 'off',
+      spellcheck: 'false',
+      placeholder: '?',
+      value,
+      onchange: (event) => this.commit(key, event.target.value),
+      onkeydown: (event) => event.key === 'Enter' && event.target.dispatchEvent(new Event('change')),
+    });
+    return input;
+  }
+
+  commit(key, text) {
+    if (text === this.state.text(key)) return;
+    this.state.type(key, text);
+    this.onChange(key);
+  }
+
+  /** "empty", "right" or "wrong". */
+  status(key) {
+    const { expected, tolerance } = this.fields.get(key);
+    const text = this.state.text(key);
+    if (!text.trim()) return 'empty';
+    return isRight(readSum(text), expected, tolerance) ? 'right' : 'wrong';
+  }
+
+  has(key) {
+    return this.fields.has(key);
+  }
+
+  isSolved(key) {
+    return !this.has(key) || this.status(key) === 'right';
+  }
+
+  get areSolved() {
+    return [...this.fields.keys()].every((key) => this.isSolved(key));
+  }
+
+  /** The first field that is not right. */
+  get next() {
+    return [...this.fields.keys()].find((key) => !this.isSolved(key));
+  }
+
+  /** Why a wrong number is wrong: a phrase key with its values, or null. */
+  reason(key) {
+    const value = readSum(this.state.text(key));
+    if (Number.isNaN(value)) return ['build_not_a_number'];
+    return this.fields.get(key).mistake?.(value) ?? null;
+  }
+
+  solve() {
+    for (const [key, { expected }] of this.fields) this.state.type(key, formatNumber(expected, 4));
+  }
+}

@@ -1,0 +1,79 @@
+// The lesson's numbers by the names that its parts use. All of them come from the server's answer.
+
+import { headColumns, multiply, transpose } from './matrices.js';
+
+export class LessonData {
+  /** @param {any} answer of the call `read_build` */
+  constructor(answer) {
+    this.answer = answer;
+    this.parts = answer.parts;
+    this.names = answer.parts.map(({ name }) => name);
+  }
+
+  get words() {
+    return this.answer.source;
+  }
+
+  /** Words that the decoder's rows read: start, and all but the last that it writes. */
+  get readWords() {
+    return ['start', ...this.answer.target];
+  }
+
+  /** Words that the decoder's rows write. */
+  get writtenWords() {
+    return [...this.answer.target, 'end'];
+  }
+
+  get row() {
+    return this.answer.row;
+  }
+
+  get word() {
+    return this.words[this.row];
+  }
+
+  get head() {
+    return this.answer.head;
+  }
+
+  part(name) {
+    return this.parts.find((part) => part.name === name);
+  }
+
+  variant(name) {
+    return this.answer.variants[name];
+  }
+
+  trace(name) {
+    return this.answer.trace[name];
+  }
+
+  /** A matrix of one head of a traced tensor: "encoder.query", … */
+  ofHead(name, head = this.head) {
+    return this.trace(name)[head];
+  }
+
+  weight(name) {
+    return this.answer.weights[name];
+  }
+
+  /** The columns of the shown head of a weight. */
+  headWeight(name) {
+    return headColumns(this.weight(name), this.head);
+  }
+
+  /** Scores of the encoder's head before they are divided. */
+  get rawScores() {
+    return multiply(this.ofHead('encoder.query'), transpose(this.ofHead('encoder.key')));
+  }
+
+  get positions() {
+    return this.answer.positions.slice(0, this.words.length);
+  }
+
+  /** Words before positions are added. */
+  get embedded() {
+    const ids = this.words.map((word) => this.answer.source_words.indexOf(word));
+    return ids.map((id) => this.weight('source_table')[id]);
+  }
+}

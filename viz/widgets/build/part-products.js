@@ -1,0 +1,188 @@
+// The parts that multiply matrices: words, q k v, scores, values, two heads and the network.
+
+import { make, isNarrow } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { pickColumn, multiply, transpose } from './matrices.js';
+import { wrongHidden, wrongMixture, wrongProduct, wrongScore, wrongWord } from './mistakes.js';
+import { lightCell, matrixName, productScheme } from './product-scheme.js';
+import { formatNumber, formatProducts, formatTerm } from './sums.js';
+
+const NARROW_CELLS = 9; // more columns do not fit a phone
+const LARGEST_TERMS = 3; // of a long sum
+
+/** One-hot rows times the table of words. */
+export function words({ data, fields }) {
+  const table = data.weight('source_table');
+  const names = data.answer.source_words;
+  const oneHot = data.words.map((word) => names.map((name) => Number(name === word)));
+  return product(data, {
+    left: oneHot,
+    top: table,
+    whole: true,
+    topRows: names,
+    captions: { top: matrixName('E', '8×4'), result: matrixName('x') },
+    field: (row, column) =>
+      row === data.row && column < 2
+        ? fields.input(`${column}`, data.embedded[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+            digits: 1,
+            mistake: (value) => wrongWord(value, table, names, data.word, column),
+          })
+        : null,
+    sum: (row, column, isHidden) => [
+      make('span', { class: 'word' }, data.words[row]),
+      `: 1 × ${formatTerm(data.embedded[row][column])} = `,
+      result(data.embedded[row][column], isHidden),
+    ],
+  });
+}
+
+const MATRICES = { q: 'query', k: 'key', v: 'value' };
+
+/** x times the matrix of queries, keys or values. */
+export function qkv({ data, fields, view }) {
+  const x = data.trace('encoder.x');
+  const matrix = data.headWeight(`encoder.${MATRICES[view]}`);
+  const keys = data.headWeight('encoder.key');
+  return product(data, {
+    left: x,
+    top: matrix,
+    captions: { left: matrixName('x', '6×4'), top: matrixName(`W_${view}`, '4×2'), result: matrixName(view, '6×2') },
+    field: (row, column) =>
+      view === 'q' && row === data.row
+        ? fields.input(`${column}`, multiply(x, matrix)[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+            mistake: (value) => wrongProduct(value, x, matrix, row, column, keys),
+          })
+        : null,
+  });
+}
+
+/** Queries times keys. */
+export function scores({ data, fields }) {
+  const queries = data.ofHead('encoder.query');
+  const keys = data.ofHead('encoder.key');
+  const columns = columnsToType(data.rawScores[data.row]);
+  return product(data, {
+    left: queries,
+    top: transpose(keys),
+    columns: data.words,
+    captions: { left: matrixName('q', '6×2'), top: matrixName('kᵀ', '2×6') },
+    field: (row, column) =>
+      row === data.row && columns.includes(column)
+        ? fields.input(`${column}`, data.rawScores[row][column], t('build_pair', { row: data.word, column: data.words[column] }), {
+            mistake: (value) => wrongScore(value, queries, keys, row, column, data.words),
+          })
+        : null,
+  });
+}
+
+/** The columns whose numbers a reader types: the largest, the smallest and the middle one of a row. */
+export function columnsToType(row) {
+  const order = [...row.keys()].sort((a, b) => row[b] - row[a]);
+  return [order[0], order[Math.floor(order.length / 2)], order[order.length - 1]];
+}
+
+/** Weights times values. */
+export function mix({ data, fields }) {
+  const weights = data.ofHead('encoder.shares');
+  const values = data.ofHead('encoder.value');
+  return product(data, {
+    left: weights,
+    top: values,
+    topRows: data.words,
+    captions: { left: matrixName(t('build_weights'), '6×6'), top: matrixName('v', '6×2') },
+    size: 'wide',
+    field: (row, column) =>
+      row === data.row
+        ? fields.input(`${column}`, data.ofHead('encoder.mixed')[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+            mistake: (value) => wrongMixture(value, values, row, column),
+          })
+        : null,
+    sum: (row, column, isHidden) => largestTerms(weights[row], pickColumn(values, column), isHidden),
+  });
+}
+
+function largestTerms(row, column, isHidden) {
+  const order = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, LARGEST_TERMS);
+  const terms = order.map((index) => `${formatNumber(row[index])} × ${formatTerm(Number(column[index].toFixed(2)))}`);
+  const total = row.reduce((sum, number, index) => sum + number * column[index], 0);
+  return [`${terms.join(' + ')} + … = `, result(total, isHidden)];
+}
+
+/** What both heads return times W_O. */
+export function heads({ data, fields }) {
+  const joined = data.trace('encoder.joined');
+  const matrix = data.weight('encoder.joined');
+  return product(data, {
+    left: joined,
+    top: matrix,
+    captions: { left: matrixName(t('build_both_heads'), '6×4'), top: matrixName('W_O', '4×4') },
+    field: (row, column) =>
+      row === data.row && column < 2
+        ? fields.input(`${column}`, multiply(joined, matrix)[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+            mistake: (value) => wrongProduct(value, joined, matrix, row, column),
+          })
+        : null,
+  });
+}
+
+/** The first half of the network. */
+export function network({ data, fields }) {
+  const x = data.trace('encoder.normed');
+  const matrix = data.weight('encoder.inner');
+  const products = multiply(x, matrix);
+  const hidden = products.map((row) => row.map((number) => Math.max(0, number)));
+  const negative = products[data.row].findIndex((number) => number < -0.05);
+  const positive = products[data.row].findIndex((number) => number > 0.05);
+  return product(data, {
+    left: x,
+    top: matrix,
+    result: hidden,
+    captions: { left: matrixName('x', '6×4'), top: matrixName('W_1', '4×8') },
+    size: 'wide',
+    field: (row, column) =>
+      row === data.row && [negative, positive].includes(column)
+        ? fields.input(`${column}`, hidden[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+            mistake: (value) => wrongHidden(value, products[row][column]) ?? wrongProduct(value, x, matrix, row, column),
+          })
+        : null,
+    sum: (row, column, isHidden) => {
+      const sum = formatProducts(x[row].map(rounded), pickColumn(matrix, column));
+      return [`max(0, ${sum}) = `, result(hidden[row][column], isHidden)];
+    },
+  });
+}
+
+/**
+ * A scheme with its sum line.
+ * @param {any} data
+ * @param {any} options of the scheme; `sum(row, column, isHidden)`: other children for the sum
+ */
+function product(data, { sum, ...scheme }) {
+  const result_ = scheme.result ?? multiply(scheme.left, scheme.top);
+  const isTooWide = isNarrow() && scheme.left[0].length + result_[0].length > NARROW_CELLS;
+  const element = productScheme({
+    rows: data.words.map((word) => [word]),
+    askingRow: data.row,
+    cellName: (row, column) => `${data.words[row]}, ${scheme.columns?.[column] ?? column + 1}`,
+    ...scheme,
+    left: isTooWide ? undefined : scheme.left,
+    result: result_,
+  });
+  return {
+    element,
+    light: (at) => lightCell(element, at),
+    sum: ([row, column], isHidden) =>
+      sum
+        ? sum(row, column, isHidden)
+        : [
+            `${formatProducts(scheme.left[row].map(rounded), pickColumn(scheme.top, column).map(rounded))} = `,
+            result(result_[row][column], isHidden),
+          ],
+    isLong: scheme.left[0].length > 3,
+  };
+}
+
+const rounded = (number) => Number(number.toFixed(2));
+
+/** The result of a sum; a question mark until the reader has found it. */
+export const result = (number, isHidden) => make('b', {}, isHidden ? '?' : formatNumber(number));

@@ -1,0 +1,215 @@
+// The parts that work on one row, as tables: ÷ √d, softmax, norm and the next word. And the two that add.
+
+import { make, isNarrow } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { averageNumbers, exponentiate, applySoftmax, measureSpread, addUp } from './matrices.js';
+import {
+  wrongAddition,
+  wrongMean,
+  wrongNormed,
+  wrongPower,
+  wrongPowerSum,
+  wrongProbability,
+  wrongScaled,
+  wrongShare,
+  wrongSpread,
+} from './mistakes.js';
+import { columnsToType, result } from './part-products.js';
+import { additionScheme, lightAddends } from './product-scheme.js';
+import { formatLarge, formatNumber, formatTerm } from './sums.js';
+
+const SHARE_TOLERANCE = 0.0101;
+const SUM_TOLERANCE = 0.06; // of six rounded numbers
+const CANDIDATES = 6; // of the next word
+const ADDED_FIELDS = 3;
+
+/** The row's scores before and after the division, with the weights that they become. */
+export function scale({ data, fields }) {
+  const before = data.rawScores[data.row];
+  const after = data.ofHead('encoder.scores')[data.row];
+  const typed = columnsToType(before);
+  const [weightsBefore, weightsAfter] = [before, after].map(applySoftmax);
+  const rows = data.words.map((word, index) => [
+    word,
+    formatNumber(before[index]),
+    typed.includes(index)
+      ? fields.input(`${index}`, after[index], word, { mistake: (value) => wrongScaled(value, before[index]) })
+      : formatNumber(after[index]),
+    formatNumber(weightsBefore[index]),
+    formatNumber(weightsAfter[index]),
+  ]);
+  return {
+    ...numberTable(['', 'q · k', '÷ 1.41', t('build_weight_before'), t('build_weight_after')], rows),
+    sum: ([row], isHidden) => [`${formatNumber(before[row])} ÷ 1.41 = `, result(after[row], isHidden)],
+    keyAt: ([row]) => `${row}`,
+  };
+}
+
+/** One row of softmax by hand. */
+export function softmax({ data, fields }) {
+  const scores = data.ofHead('encoder.scores')[data.row];
+  const powers = exponentiate(scores);
+  const total = addUp(powers);
+  const weights = applySoftmax(scores);
+  const typed = columnsToType(scores);
+  const power = (index, word) =>
+    typed.slice(0, 2).includes(index)
+      ? fields.input(`power${index}`, powers[index], t('build_power_of', { word }), {
+          mistake: (value) => wrongPower(value, scores[index]),
+        })
+      : formatNumber(powers[index]);
+  const weight = (index, word) =>
+    typed.includes(index)
+      ? fields.input(`weight${index}`, weights[index], t('build_weight_of', { word }), {
+          tolerance: SHARE_TOLERANCE,
+          mistake: (value) => wrongShare(value, scores, index),
+        })
+      : formatNumber(weights[index]);
+  const rows = data.words.map((word, index) => {
+    const cells = [word, formatNumber(scores[index]), power(index, word), weight(index, word)];
+    return [...cells, bar(fields.isSolved(`weight${index}`) ? weights[index] / Math.max(...weights) : 0)];
+  });
+  const totalField = fields.input('total', total, t('build_sum'), {
+    tolerance: SUM_TOLERANCE,
+    mistake: (value) => wrongPowerSum(value, scores),
+  });
+  return {
+    ...numberTable(['', t('build_score'), 'eˢ', t('build_weight'), ''], rows, [t('build_sum'), '', totalField, '1.00', '']),
+    sum: ([row]) => {
+      const show = (key, text) => (fields.isSolved(key) ? text : '?');
+      const [powerText, totalText] = [show(`power${row}`, formatNumber(powers[row])), show('total', formatNumber(total))];
+      return [
+        'e',
+        make('sup', {}, formatNumber(scores[row])),
+        ` = ${powerText},  ${powerText} ÷ ${totalText} = `,
+        result(weights[row], !fields.isSolved(`weight${row}`)),
+      ];
+    },
+  };
+}
+
+/** Mean, standard deviation and two normed numbers of one word. */
+export function norm({ data, fields }) {
+  const x = data.trace('encoder.added')[data.row];
+  const [mean, spread] = [averageNumbers(x), measureSpread(x)];
+  const meanField = fields.input('mean', mean, t('build_mean'), { mistake: (value) => wrongMean(value, x) });
+  const spreadField = fields.input('spread', spread, t('build_spread'), {
+    mistake: (value) => wrongSpread(value, spread, x.length),
+  });
+  const rows = x.map((number, index) => [
+    String(index + 1),
+    formatNumber(number),
+    fields.isSolved('mean') ? formatNumber(number - mean) : '·',
+    index < 2
+      ? fields.input(`${index}`, (number - mean) / spread, t('build_field', { word: data.word, number: index + 1 }), {
+          mistake: (value) => wrongNormed(value, number, mean, spread),
+        })
+      : formatNumber((number - mean) / spread),
+  ]);
+  return {
+    ...numberTable(['', 'x', 'x − μ', '÷ σ'], rows, ['μ', meanField, 'σ', spreadField]),
+    sum: ([row]) => {
+      const show = (key, value) => (fields.isSolved(key) ? formatTerm(Number(value.toFixed(2))) : '?');
+      return [
+        `(${formatNumber(x[row])} − ${show('mean', mean)}) ÷ ${show('spread', spread)} = `,
+        result((x[row] - mean) / spread, !fields.isSolved(`${row}`)),
+      ];
+    },
+  };
+}
+
+/** The probabilities of the next word. */
+export function next({ data, fields }) {
+  const logits = data.trace('logits')[data.answer.written_row];
+  const probabilities = applySoftmax(logits);
+  const total = addUp(exponentiate(logits));
+  const names = data.answer.target_words;
+  const best = [...logits.keys()].sort((a, b) => logits[b] - logits[a]).slice(0, CANDIDATES);
+  const rows = best.map((id, index) => [
+    wordName(names[id]),
+    formatNumber(logits[id]),
+    formatLarge(Math.exp(logits[id])),
+    index < 2
+      ? fields.input(`${index}`, probabilities[id], names[id], {
+          tolerance: SHARE_TOLERANCE,
+          mistake: (value) => wrongProbability(value, logits[id]),
+        })
+      : formatNumber(probabilities[id]),
+    bar(fields.isSolved(`${index}`) ? probabilities[id] : 0),
+  ]);
+  return {
+    ...numberTable(['', 'logit', 'eˡᵒᵍⁱᵗ', 'p', ''], rows),
+    sum: ([row], isHidden) => [
+      `${formatLarge(Math.exp(logits[best[row]]))} ÷ ${formatLarge(total)} = `,
+      result(probabilities[best[row]], isHidden),
+    ],
+    values: { total: formatLarge(total) },
+    keyAt: ([row]) => `${row}`,
+  };
+}
+
+/** "start" and "end" in the page's language; other words as they are. */
+export const wordName = (word) => (word === 'start' || word === 'end' ? t(`build_${word}`) : word);
+
+const bar = (share) => make('span', { class: 'bar', 'aria-hidden': 'true', style: `width: ${share ? Math.max(1, share * 100) : 0}%` });
+
+/** A table of numbers whose rows can be pointed at. */
+function numberTable(names, rows, foot = null) {
+  const cells = (row, tag) => row.map((cell, index) => make(index ? tag : 'th', index ? {} : { scope: 'row' }, cell));
+  const body = rows.map((row, index) => make('tr', { data: { cell: `${index},0` } }, ...cells(row, 'td')));
+  const element = make(
+    'table',
+    { class: 'number-table' },
+    make('thead', {}, make('tr', {}, ...names.map((name) => (name ? make('th', { scope: 'col' }, name) : make('td', {}))))),
+    make('tbody', {}, ...body),
+    foot ? make('tfoot', {}, make('tr', {}, ...cells(foot, 'td'))) : null,
+  );
+  return {
+    element,
+    light: (at) => {
+      for (const row of element.querySelectorAll('tr.at')) row.classList.remove('at');
+      if (at) element.querySelector(`tr[data-cell="${at[0]},0"]`)?.classList.add('at');
+    },
+  };
+}
+
+/** A word's numbers plus those of its place. */
+export function positions({ data, fields }) {
+  return addition(data, fields, data.embedded, data.positions, data.trace('encoder.x'), [t('build_word'), t('build_place'), 'x']);
+}
+
+/** A word's numbers plus what attention returned. */
+export function residual({ data, fields }) {
+  const received = data.trace('encoder.received');
+  return addition(data, fields, data.trace('encoder.x'), received, data.trace('encoder.added'), ['x', t('build_attention'), 'x + a']);
+}
+
+function addition(data, fields, a, b, sum, names) {
+  const only = (matrix) => (isNarrow() ? [matrix[data.row]] : matrix); // a phone has room for one row
+  const rowIndex = isNarrow() ? 0 : data.row;
+  const [left, right, total] = [a, b, sum].map(only);
+  const element = additionScheme({
+    a: left,
+    b: right,
+    sum: total,
+    names,
+    rows: only(data.words).map((word) => [word]),
+    askingRow: rowIndex,
+    field: (row, column) =>
+      row === rowIndex && column < ADDED_FIELDS
+        ? fields.input(`${column}`, total[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+            mistake: (value) => wrongAddition(value, left[row][column], right[row][column]),
+          })
+        : null,
+    cellName: (row, column) => `${only(data.words)[row]}, ${column + 1}`,
+  });
+  return {
+    element,
+    light: (at) => lightAddends(element, at),
+    sum: ([row, column], isHidden) => [
+      `${formatTerm(Number(left[row][column].toFixed(2)), true)} + ${formatTerm(Number(right[row][column].toFixed(2)))} = `,
+      result(total[row][column], isHidden),
+    ],
+    start: [rowIndex, 0],
+  };
+}

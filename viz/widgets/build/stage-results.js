@@ -1,0 +1,158 @@
+// The model as built so far: its loss, the losses of all stages, and its translation with wrong words marked.
+
+import { make, replace, svg } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { formatNumber } from './sums.js';
+
+const CHART = { step: 23.6, left: 12, height: 72, top: 18, bottom: 62, floor: 66 };
+const LOSS_RANGE = [0.005, 2.2];
+const MAX_WORDS = 7;
+
+/** The words that a model wrote, with an ellipsis if it never ended. */
+export function sentenceText({ written, ended }) {
+  if (!written.length) return t('build_nothing');
+  return ended ? written.join(' ') : `${written.slice(0, MAX_WORDS).join(' ')} …`;
+}
+
+export class StageResults {
+  /** `callbacks`: put, skip, stage(name). */
+  constructor(callbacks) {
+    this.callbacks = callbacks;
+    this.label = make('div', { class: 'quiet' });
+    this.loss = make('div', { class: 'loss' });
+    this.before = make('div', { class: 'before' });
+    this.chartLabel = make('div', { class: 'quiet' });
+    this.chart = svg('svg', { viewBox: `0 0 236 ${CHART.height}`, class: 'stage-losses', role: 'group' });
+    this.source = make('div', { class: 'quiet' });
+    this.translation = make('div', { class: 'translation', lang: 'en' });
+    this.right = make('div', { class: 'before' });
+    this.put = make('button', { type: 'button', class: 'go', onclick: () => callbacks.put() });
+    this.skip = make('button', { type: 'button', class: 'link', onclick: () => callbacks.skip() });
+    this.element = make(
+      'section',
+      { class: 'build-results', 'aria-live': 'polite' },
+      make('div', {}, this.label, this.loss, this.before),
+      make('div', { class: 'chart' }, this.chartLabel, this.chart),
+      make('div', { class: 'writes' }, this.source, this.translation, this.right),
+      make('div', { class: 'build-actions' }, this.put, this.skip),
+    );
+  }
+
+  draw(data, state, canPut) {
+    const name = shownVariant(data, state);
+    const variant = data.variant(name);
+    this.element.setAttribute('aria-label', t('build_results'));
+    this.drawLoss(data, state, name, variant);
+    this.drawChart(data, state, name);
+    this.drawTranslation(data, state, variant);
+    this.drawButtons(data, state, canPut);
+  }
+
+  drawLoss(data, state, name, variant) {
+    this.label.textContent = t(state.removed ? 'build_loss_without' : 'build_loss');
+    this.loss.textContent = formatNumber(variant.loss);
+    const { stages } = data.answer;
+    const previous = state.removed ? 'cross' : stages[stages.indexOf(name) - 1];
+    const key = state.removed ? 'build_loss_with' : 'build_loss_before';
+    this.before.textContent = previous ? t(key, { loss: formatNumber(data.variant(previous).loss) }) : '';
+    this.loss.title = t('build_loss_range', {
+      low: formatNumber(variant.lowest_loss),
+      high: formatNumber(variant.highest_loss),
+      starts: variant.starts,
+    });
+  }
+
+  drawChart(data, state, current) {
+    const { stages } = data.answer;
+    const reached = stages.indexOf(data.part(state.lastBuilt).stage);
+    const losses = stages.map((stage) => data.variant(stage).loss);
+    const x = (index) => CHART.left + index * CHART.step;
+    const points = losses.slice(0, reached + 1).map((loss, index) => `${x(index)},${chartHeight(loss)}`);
+    this.chartLabel.textContent = state.stage ? t(`build_stage_${state.stage}`) : t('build_chart');
+    this.chart.setAttribute('aria-label', t('build_chart'));
+    const focused = document.activeElement?.getAttribute?.('data-stage');
+    replace(
+      this.chart,
+      svg('path', { class: 'axis', d: `M0 70H236` }),
+      svg('polyline', { class: 'line', points: points.join(' ') }),
+      ...stages.map((stage, index) =>
+        index <= reached
+          ? this.point(stage, losses[index], x(index), !state.removed && stage === current)
+          : svg('rect', { class: 'later', x: x(index) - 2, y: CHART.floor, width: 4, height: 4 }),
+      ),
+    );
+    if (focused) this.chart.querySelector(`[data-stage="${focused}"]`)?.focus();
+  }
+
+  point(stage, loss, x, isCurrent) {
+    const y = chartHeight(loss);
+    const group = svg(
+      'g',
+      {
+        role: 'button',
+        tabindex: '0',
+        class: isCurrent ? 'point current' : 'point',
+        'data-stage': stage,
+        'aria-label': `${t(`build_stage_${stage}`)}: ${formatNumber(loss)}`,
+      },
+      svg('rect', { class: 'target', x: x - CHART.left, y: 0, width: CHART.step, height: CHART.height }),
+      svg('circle', { cx: x, cy: y, r: isCurrent ? 5.5 : 3.5 }),
+      ...(isCurrent ? [svg('text', { x, y: y - 10, 'text-anchor': 'middle' }, formatNumber(loss))] : []),
+    );
+    const choose = () => this.callbacks.stage(stage);
+    group.addEventListener('click', choose);
+    group.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
+      choose();
+    });
+    return group;
+  }
+
+  drawTranslation(data, state, variant) {
+    const sentence = (state.removed && variant.failing) || variant.main;
+    this.source.textContent = t('build_becomes', { source: sentence.source });
+    const words = sentence.written.slice(0, MAX_WORDS);
+    const marked = words.flatMap((word, index) => [index ? ' ' : '', word === sentence.expected[index] ? word : make('em', {}, word)]);
+    this.translation.classList.toggle('nothing', !words.length);
+    replace(this.translation, ...(words.length ? marked : [t('build_nothing')]), sentence.ended ? '' : ' …');
+    this.right.textContent = state.removed ? this.removedText(data, variant) : this.rightText(data, variant);
+  }
+
+  rightText(data, { right }) {
+    const all = data.answer.sentences;
+    if (right === all) return t('build_all_right', { all });
+    return right ? t('build_some_right', { right, all }) : t('build_none_right');
+  }
+
+  /** How many starts translate everything without the part, and with it. */
+  removedText(data, variant) {
+    const whole = data.variant('cross');
+    const starts = t('build_starts', { perfect: variant.perfect_starts, starts: variant.starts, whole: whole.perfect_starts });
+    return variant.failing_is_shown || !variant.failing
+      ? `${this.rightText(data, variant)} ${starts}`
+      : `${t('build_other_start')} ${starts}`;
+  }
+
+  drawButtons(data, state, canPut) {
+    const isBuilt = state.isBuilt();
+    const isLast = state.index === state.names.length - 1;
+    this.put.textContent = t(isBuilt ? (isLast ? 'build_large' : 'build_next_part') : 'build_put');
+    this.put.disabled = !isBuilt && !canPut;
+    const canRemove = isBuilt && state.isWhole && data.part(state.part).without;
+    this.skip.hidden = isBuilt && !canRemove;
+    this.skip.textContent = t(isBuilt ? (state.removed ? 'build_put_back' : 'build_take_out') : 'build_show_answer');
+  }
+}
+
+/** The trained variant on display: without the removed part, an earlier stage, or the model so far. */
+export function shownVariant(data, state) {
+  if (state.removed) return data.part(state.removed).without;
+  return state.stage || data.part(state.lastBuilt).stage;
+}
+
+const chartHeight = (loss) => {
+  const [low, high] = LOSS_RANGE.map(Math.log);
+  const share = (Math.log(Math.max(LOSS_RANGE[0], loss)) - low) / (high - low);
+  return CHART.bottom - share * (CHART.bottom - CHART.top);
+};

@@ -1,0 +1,76 @@
+// The engine: checks requests, loads models, and keeps the latest translations.
+
+import { makeAnswer } from './answer.js';
+import { Fault } from './fault.js';
+import { checkRequest, flatten } from './requests.js';
+import { translate } from './translator.js';
+
+const MAX_KEPT = 12; // translations in memory
+
+/** Options of answers while typing: greedy. */
+const LIVE_OPTIONS = { beam_size: 1, n_best: 1, back_weight: 0, temperature: 0 };
+
+export class Engine {
+  /**
+   * @param {{ models: Record<string, import('./loader.js').SiteModel>, limits: { characters: number, tokens: number } }} site
+   * @param {import('./loader.js').ModelLoader} loader
+   */
+  constructor({ models, limits }, loader) {
+    this.models = models;
+    this.limits = limits;
+    this.loader = loader;
+    /** @type {Map<string, any>} by request */
+    this.translations = new Map();
+  }
+
+  /** The entry of a model by name; without a name the first. */
+  entry(name) {
+    const entry = this.models[name || Object.keys(this.models)[0]];
+    if (!entry) throw new Fault('model', 'unknown_model', { given: name, choices: Object.keys(this.models).join(', ') });
+    return entry;
+  }
+
+  /**
+   * A checked request of the page. `defaults`: options that it leaves out get the model's values, else those of a greedy search.
+   * @param {any} values
+   * @param {boolean} [defaults]
+   */
+  check(values, defaults = false) {
+    const flat = flatten(values ?? {});
+    const entry = this.entry(flat.model);
+    const request = checkRequest(flat, defaults ? entry.answer_model.defaults : {}, entry.config, this.limits);
+    // No model reads back here, so all hypotheses are ranked by their score.
+    return { entry, request: { ...request, options: { ...request.options, back_weight: 0 } } };
+  }
+
+  /**
+   * Translates, or returns an equal translation from before. Null if it was stopped.
+   * @param {import('./loader.js').SiteModel} entry
+   * @param {any} request
+   * @param {import('./translator.js').Control} [control]
+   */
+  async translate(entry, request, control = {}) {
+    const key = JSON.stringify([entry.name, request]);
+    const known = this.translations.get(key);
+    if (known) return { ...known, cached: true };
+    const translation = await translate(await this.loader.load(entry.name), request, this.limits, control);
+    if (!translation) return null;
+    this.translations.set(key, translation);
+    const [oldest] = this.translations.keys();
+    if (this.translations.size > MAX_KEPT) this.translations.delete(oldest);
+    return translation;
+  }
+
+  /** The answer of a translation. */
+  async answer(entry, translation) {
+    const { targetTokenizer } = await this.loader.load(entry.name);
+    const answer = makeAnswer(translation, entry, (id) => targetTokenizer.label(id));
+    return { ...answer, cached: Boolean(translation.cached) };
+  }
+
+  /** The request of a message, with the options of live answers. */
+  checkMessage({ live, full, turn, ...values }) {
+    const own = live && !full ? { ...values, ...LIVE_OPTIONS, target: null, prefix: null } : values;
+    return this.check(own, true);
+  }
+}

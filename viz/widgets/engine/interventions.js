@@ -1,0 +1,180 @@
+// Interventions of a request as changes of the model's scores and weights: `model/core/interventions.py`.
+
+import { isAllowed } from './attention.js';
+
+const SCORE_ACTIONS = ['temperature', 'uniform', 'previous', 'next', 'same']; // in the order in which they run
+const WEIGHT_ACTIONS = ['borrow', 'copy', 'drag'];
+const SCALING_ACTIONS = ['scale', 'remove'];
+// Next to a higher score, the softmax of each is exactly zero.
+const [MASKED_SCORE, FALLBACK_SCORE] = [-1e9, -1e4];
+const SHUFFLE_WINDOW = 8; // length of the runs that are shuffled
+
+/**
+ * @typedef {any} Change an intervention of a request, `model/intervention_records.py`
+ * @typedef {import('./attention.js').MapShape} MapShape
+ * @typedef {Map<string, Record<string, { layers: Float32Array[], rows: number, columns: number }>>} BorrowedMaps by sentence and kind
+ */
+
+/** Calls `use(start)` with the offset of each row of the heads that a change concerns. */
+function eachRow({ head }, { heads, rows, keys }, use) {
+  for (let index = head ?? 0; index < (head == null ? heads : head + 1); index++) {
+    for (let row = 0; row < rows; row++) use((index * rows + row) * keys, row, index);
+  }
+}
+
+const firstRow = ({ kind }, { start }) => (kind === 'encoder' ? 0 : start);
+
+/** @param {Change} change @param {Float32Array} scores @param {MapShape} shape */
+function editScores(change, scores, shape) {
+  const factor = { uniform: 0, temperature: 1 / (change.amount ?? 1) }[change.action];
+  const step = { previous: -1, next: 1, same: 0 }[change.action] ?? 0;
+  eachRow(change, shape, (at, row) => {
+    const place = firstRow(change, shape) + row;
+    for (let key = 0; key < shape.keys; key++) {
+      if (factor !== undefined) scores[at + key] *= factor;
+      else scores[at + key] = key === place + step ? 0 : key === place ? FALLBACK_SCORE : MASKED_SCORE;
+    }
+  });
+}
+
+/** Sets one weight and rescales the rest of its row. */
+function setWeight(change, weights, shape) {
+  const row = change.row - firstRow(change, shape);
+  if (row < 0 || row >= shape.rows || change.column >= shape.keys || !isAllowed(shape, row, change.column)) return;
+  const at = (change.head * shape.rows + row) * shape.keys;
+  const cells = weights.subarray(at, at + shape.keys);
+  let rest = Array.from(cells, (weight, key) => (key === change.column ? 0 : weight));
+  if (!(sum(rest) > 0)) rest = rest.map((_, key) => (key !== change.column && isAllowed(shape, row, key) ? 1 : 0));
+  const total = sum(rest);
+  for (let key = 0; key < shape.keys; key++)
+    if (isAllowed(shape, row, key)) cells[key] = total > 0 ? (rest[key] * (1 - change.amount)) / total : 0;
+  cells[change.column] = total > 0 ? change.amount : 1; // the only key of a row keeps weight one
+}
+
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+/** Replaces rows by those for another sentence, cut to the keys that exist. */
+function borrowRows(change, weights, shape, { layers, rows, columns }) {
+  const borrowed = layers[change.layer];
+  eachRow(change, shape, (at, row, head) => {
+    const from = (head * rows + firstRow(change, shape) + row) * columns;
+    if (firstRow(change, shape) + row >= rows) return;
+    const isShared = (key) => key < columns && isAllowed(shape, row, key);
+    const cells = Array.from({ length: shape.keys }, (_, key) => (isShared(key) ? borrowed[from + key] : 0));
+    const total = sum(cells);
+    if (total > 0) for (let key = 0; key < shape.keys; key++) weights[at + key] = cells[key] / total;
+  });
+}
+
+/** Factors of each head of an attention, or null if all are one. */
+function headFactors(changes, heads) {
+  if (!changes.length) return null;
+  const factors = new Float32Array(heads).fill(1);
+  for (const { head, action, amount = 1 } of changes) {
+    for (let index = head ?? 0; index < (head == null ? heads : head + 1); index++) factors[index] *= action === 'scale' ? amount : 0;
+  }
+  return factors;
+}
+
+/** mt19937, whose numbers PyTorch uses to shuffle. */
+function mersenneTwister(seed) {
+  const state = new Uint32Array(624);
+  state[0] = seed;
+  for (let index = 1; index < 624; index++) state[index] = Math.imul(1812433253, state[index - 1] ^ (state[index - 1] >>> 30)) + index;
+  let at = 624;
+  return () => {
+    if (at === 624) {
+      at = 0;
+      for (let index = 0; index < 624; index++) {
+        const bits = (state[index] & 0x80000000) | (state[(index + 1) % 624] & 0x7fffffff);
+        state[index] = state[(index + 397) % 624] ^ (bits >>> 1) ^ (bits & 1 ? 0x9908b0df : 0);
+      }
+    }
+    let bits = state[at++];
+    bits ^= bits >>> 11;
+    bits ^= (bits << 7) & 0x9d2c5680;
+    bits ^= (bits << 15) & 0xefc60000;
+    return (bits ^ (bits >>> 18)) >>> 0;
+  };
+}
+
+/** The places of a shuffle: each run of eight is permuted. */
+function shuffledPlaces(seed, count) {
+  const random = mersenneTwister(seed);
+  const places = [];
+  for (let first = 0; first < count; first += SHUFFLE_WINDOW) {
+    const run = Array.from({ length: SHUFFLE_WINDOW }, (_, index) => first + index);
+    for (let index = 0; index < SHUFFLE_WINDOW - 1; index++) {
+      const other = index + (random() % (SHUFFLE_WINDOW - index));
+      [run[index], run[other]] = [run[other], run[index]];
+    }
+    places.push(...run);
+  }
+  return places;
+}
+
+/** The function that moves the positions of one side. */
+function placeChange({ action, amount = 0 }, longest) {
+  if (action === 'no_positions') return () => -1;
+  if (action === 'shift') return (place) => Math.max(0, place + amount);
+  const places = shuffledPlaces(amount, longest);
+  return (place) => places[place];
+}
+
+/**
+ * The changes of a request for `Transformer`. Changes of the sentence have no effect here.
+ * @param {any} config
+ * @param {Change[]} interventions
+ * @param {BorrowedMaps} [borrowed]
+ * @returns {import('./transformer.js').Changes}
+ */
+export function modelChanges(config, interventions, borrowed = new Map()) {
+  const ofAttention = interventions.filter(({ kind }) => kind);
+  const moves = interventions.filter(({ side, part }) => side && !part);
+  const removals = interventions.filter(({ part }) => part);
+  const inLayer = (kind, layer) => (change) => change.kind === kind && (change.layer ?? layer) === layer;
+  const inOrder = (changes, actions) =>
+    changes
+      .filter(({ action }) => actions.includes(action))
+      .sort((one, other) => actions.indexOf(one.action) - actions.indexOf(other.action));
+  /** @type {Map<string, Float32Array>} maps of the present pass by kind, layer and hypothesis, for copies of a head */
+  const passed = new Map();
+  const isCopied = (kind, layer) =>
+    ofAttention.some((change) => change.kind === kind && change.action === 'copy' && change.from_layer === layer);
+
+  function editWeights(changes, weights, shape, which) {
+    const { kind, layer, heads, rows, keys } = shape;
+    for (const change of inOrder(changes, WEIGHT_ACTIONS)) {
+      if (change.action === 'drag') setWeight(change, weights, shape);
+      if (change.action === 'borrow') borrowRows(change, weights, shape, /** @type {any} */ (borrowed.get(change.text))[kind]);
+      if (change.action !== 'copy') continue;
+      const from =
+        change.from_layer === layer ? weights : /** @type {Float32Array} */ (passed.get(`${kind} ${change.from_layer} ${which}`));
+      const size = rows * keys;
+      weights.set(from.slice(change.from_head * size, (change.from_head + 1) * size), change.head * size);
+    }
+    const factors = headFactors(
+      changes.filter(({ action }) => SCALING_ACTIONS.includes(action)),
+      heads,
+    );
+    if (factors) for (let at = 0; at < weights.length; at++) weights[at] *= factors[Math.floor(at / (rows * keys))];
+    if (isCopied(kind, layer)) passed.set(`${kind} ${layer} ${which}`, weights);
+  }
+
+  return {
+    attention: (kind, layer) => {
+      const changes = ofAttention.filter(inLayer(kind, layer));
+      if (!changes.length && !isCopied(kind, layer)) return undefined;
+      const ofScores = inOrder(changes, SCORE_ACTIONS);
+      return {
+        scores: (scores, shape) => {
+          for (const change of ofScores) editScores(change, scores, shape);
+        },
+        weights: (weights, shape, which) => editWeights(changes, weights, shape, which),
+      };
+    },
+    places: (side, place) =>
+      moves.filter((change) => change.side === side).reduce((result, change) => placeChange(change, config.max_length)(result), place),
+    isZero: (side, layer, part) => removals.some((change) => change.side === side && change.layer === layer && change.part === part),
+  };
+}

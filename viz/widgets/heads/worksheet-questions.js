@@ -1,0 +1,85 @@
+// Questions of the worksheet. Each is answered from the printed map or from the numbers that it quotes, so the key
+// is computed from the same rounded numbers.
+
+import { isWord } from '../core/default-head.js';
+import { argMax, rowWeights, twoDecimals } from '../core/map-view.js';
+import { rowText } from '../parts/row-name.js';
+
+export const MAX_WORDS = 32; // words per side that fit on paper
+const MIN_MARGIN = 0.3; // lead of a row's strongest weight that is visible in print
+const MIN_QUOTED = 0.05; // smallest weight in a question that is calculated
+const QUESTIONS_PER_MAP = 3; // maximum of those that read the map
+
+/** @typedef {{ kind: string, values: Record<string, string>, answer: string, room?: boolean }} Exercise `room`: space to calculate */
+
+/**
+ * The first rows of a map whose strongest word is clearly visible: `{query, key, weight}`. For a shifted head
+ * (`late`), the query is the word of the row above.
+ */
+export function clearRows({ rows, columns, weights }, late = false) {
+  const exercises = rows.slice(0, MAX_WORDS).map((query, row) => {
+    const rowOfWeights = printedRow({ weights, columns }, row);
+    const strongest = argMax(rowOfWeights);
+    const second = Math.max(0, ...rowOfWeights.filter((_, column) => column !== strongest));
+    const queryToken = rows[row - Number(late)];
+    const isUseful =
+      isWord(query) &&
+      queryToken &&
+      isWord(queryToken) &&
+      columns[strongest] &&
+      isWord(columns[strongest]) &&
+      rowOfWeights[strongest] - second >= MIN_MARGIN;
+    return isUseful ? { query: queryToken.label, late, key: columns[strongest].label, weight: rowOfWeights[strongest] } : null;
+  });
+  return exercises.filter(Boolean).slice(0, QUESTIONS_PER_MAP);
+}
+
+const printedRow = ({ weights, columns }, row) =>
+  [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
+
+/** All exercises of a map: reading it, and calculating with the numbers of one row. @returns {Exercise[]} */
+export function exercisesFor(map, late) {
+  const reading = clearRows(map, late).map(({ query, key, weight }) => ({
+    kind: late ? 'asks_late' : 'asks',
+    values: { word: query },
+    answer: `${key} ${twoDecimals(weight)}`,
+  }));
+  return [...reading, ...calculations(map)];
+}
+
+/** What the other words share, how far apart two scores are, and in the decoder how many words a row may read. */
+function calculations(map) {
+  const candidates = map.rows.slice(0, MAX_WORDS).map((item, row) => ({ item, row, best: twoLargest(printedRow(map, row)) }));
+  const chosen = candidates.find(({ item, best: [first, second] }) => isWord(item) && first.weight < 0.95 && second?.weight >= MIN_QUOTED);
+  const counted = map.kind === 'decoder' ? candidates.find(({ item, row }) => row > 1 && isWord(item)) : null;
+  return [...(chosen ? rowExercises(map, chosen) : []), ...(counted ? [countExercise(map, counted)] : [])];
+}
+
+function rowExercises({ columns }, { item, best: [first, second] }) {
+  const [a, b] = [first.weight, second.weight].map(rounded);
+  const values = {
+    row: rowText(item),
+    first: columns[first.column].label,
+    second: columns[second.column].label,
+    a: twoDecimals(a),
+    b: twoDecimals(b),
+  };
+  return [
+    { kind: 'asks_rest', values, answer: twoDecimals(1 - a - b), room: true },
+    { kind: 'asks_scores', values, answer: twoDecimals(Math.log(a / b)), room: true },
+  ];
+}
+
+const countExercise = ({ rows }, { item, row }) => ({
+  kind: 'asks_mask',
+  values: { row: rowText(item) },
+  answer: `${row + 1} + ${rows.length - row - 1} = ${rows.length}`,
+  room: true,
+});
+
+const rounded = (weight) => Math.round(weight * 100) / 100;
+
+function twoLargest(weights) {
+  const ranked = weights.map((weight, column) => ({ weight, column })).sort((a, b) => b.weight - a.weight);
+  return ranked.slice(0, 2);
+}

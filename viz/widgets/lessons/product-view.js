@@ -1,0 +1,98 @@
+// The products x·W of a step, number by number: the row, the column of the matrix, their products, and the sum.
+
+import { make, updateScrollable } from '../core/dom.js';
+import { argMax, formatSigned } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { formula } from './formula.js';
+import { heatmap } from './heatmap.js';
+import { formatNumber } from './step-numbers.js';
+import { maxAbs } from './tensor-cache.js';
+
+const LABEL = 108; // pixels of a strip's name
+const ROUNDING = 2e-3; // larger differences between the sum and the figure have another cause
+const SHOWN_TERMS = 2;
+
+/** The section with the products of a step, or null if it has none. @param {import('./step-scene.js').StepScene} scene */
+export function drawProducts(scene, width) {
+  const products = scene.visibleProducts();
+  if (!products.length) return null;
+  const title = make('h3', {}, t('lesson_products'));
+  const note = make('p', { class: 'quiet' }, t('lesson_products_note'));
+  return make('section', { class: 'lesson-products' }, title, note, ...products.map((product) => drawProduct(scene, product, width)));
+}
+
+function drawProduct(scene, product, width) {
+  const parts = scene.product(product);
+  const { row, weights, terms, column } = parts;
+  const matrixName = t(`lesson_product_${product.name}`);
+  const names = [
+    t('lesson_product_row', { token: rowLabel(scene, product) }),
+    product.column === 'written'
+      ? t('lesson_product_vector', { token: scene.rowItems[scene.row].label })
+      : t('lesson_product_column', { matrix: matrixName, column }),
+    t('lesson_product_terms'),
+  ];
+  const strips = [row, weights, terms].map((numbers, index) => {
+    const matrix = { rows: 1, columns: numbers.length, numbers };
+    const rows = { names: [names[index]], places: [0] };
+    return heatmap({ matrix, width, name: names[index], rows, most: maxAbs(numbers) || 1, height: 18, label: LABEL });
+  });
+  const readout = make('p', { class: 'numeric readout' });
+  const marker = make('i', { class: 'marker' });
+  const plane = make(
+    'div',
+    { class: 'strips', tabindex: 0, role: 'slider', 'aria-valuemin': 0, 'aria-valuemax': row.length - 1 },
+    ...strips,
+    marker,
+  );
+  plane.setAttribute('aria-label', t('lesson_product_index', { matrix: matrixName }));
+  let position = argMax(terms.map(Math.abs));
+  const choose = (index) => {
+    position = Math.max(0, Math.min(row.length - 1, index));
+    const values = [row, weights, terms].map((numbers) => formatNumber(numbers[position]));
+    readout.textContent = `i = ${position}:  ${values[0]} · ${bracketed(weights[position])} = ${values[2]}`;
+    plane.setAttribute('aria-valuenow', String(position));
+    plane.setAttribute('aria-valuetext', readout.textContent);
+    marker.style.left = `calc(${LABEL}px + (100% - ${LABEL}px) * ${(position + 0.5) / row.length})`;
+  };
+  plane.addEventListener('pointermove', (event) => {
+    const { left, width: pixels } = strips[0].querySelector('canvas').getBoundingClientRect();
+    choose(Math.floor(((event.clientX - left) / pixels) * row.length));
+  });
+  plane.addEventListener('keydown', (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation(); // the arrows also change the step
+    choose(position + by);
+  });
+  choose(position);
+  const sumLine = make('div', { class: 'filled numeric' }, formula(sumFormula(product, parts)));
+  updateScrollable(sumLine, 'Width');
+  return make('div', { class: 'lesson-product' }, plane, readout, sumLine, afterwards(product, parts));
+}
+
+const rowLabel = (scene, { row }) =>
+  row === 'feed_forward.hidden' ? t('lesson_tensor_hidden') : (scene.rowItems[scene.row].read?.label ?? scene.rowItems[scene.row].label);
+
+const bracketed = (number) => (number < 0 ? `(${formatNumber(number)})` : formatNumber(number));
+
+/** The sum with its first terms, its bias and its result, as TeX. */
+export function sumFormula({ name }, { row, weights, bias, index: place, total, terms }) {
+  const number = (value) => (value < 0 ? `\\text{(}${formatNumber(value, 3)}\\text{)}` : formatNumber(value, 3));
+  const shown = Array.from(
+    { length: Math.min(SHOWN_TERMS, row.length) },
+    (_, index) => `${number(row[index])} \\cdot ${number(weights[index])}`,
+  );
+  const letter = /^[qkv]$/.test(name) ? name : name === 'e' ? '\\text{logit}' : name === 'o' ? 'a' : 'h';
+  const rest = terms.length > SHOWN_TERMS ? ' + \\ldots' : '';
+  const added = bias === null ? '' : ` + ${number(bias)}`;
+  return `${name === '2' ? 'y' : letter}_{${place}} = ${shown.join(' + ')}${rest}${added} = ${formatNumber(total)}`;
+}
+
+/** What happens to the sum before the figure shows it: the activation, or the rotation by position. */
+function afterwards({ output }, { total, cell }) {
+  if (cell === null || Math.abs(total - cell) <= ROUNDING * Math.max(1, Math.abs(total))) return null;
+  const key = output === 'feed_forward.hidden' ? 'lesson_product_activated' : 'lesson_product_turned';
+  return make('p', { class: 'quiet' }, t(key, { value: formatSigned(cell) }));
+}

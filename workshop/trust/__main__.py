@@ -1,0 +1,88 @@
+"""`make trust`, or `python -m workshop.trust [PART …] [--quick]`: try every part, and write the table.
+
+The command exits with 1 if a bound does not hold. A quick run writes nothing without `--write`. Parts that do
+not run keep their rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import sys
+import time
+
+from workshop.trust import chaos, fuzz, load, mutants, soak
+from workshop.trust.checks import Check, Options, Part, render_row, render_table, write_block
+
+PARTS: dict[str, Part] = {
+    "fuzz": fuzz.check,
+    "load": load.check,
+    "chaos": chaos.check,
+    "soak": soak.check,
+    "mutants": mutants.check,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the parts, print the table, and write it if all parts ran."""
+    parsed = parse(arguments)
+    options = Options(
+        quick=parsed.quick,
+        cases=parsed.cases or (1_000 if parsed.quick else 10_000),
+        soak_minutes=parsed.soak or (0.5 if parsed.quick else 30.0),
+        mutants=parsed.mutants or (12 if parsed.quick else 10_000),
+        workers=parsed.workers,
+        seed=parsed.seed,
+    )
+    checks: list[Check] = []
+    runs: dict[str, str] = {}
+    start = time.monotonic()
+    for name in parsed.parts or PARTS:
+        part_start = time.monotonic()
+        checks += PARTS[name](options, log)
+        runs[name] = about(options, parsed.date, (time.monotonic() - part_start) / 60)
+    print(render_table([render_row(check) for check in checks]))
+    print(runs)
+    if parsed.write or not parsed.quick:
+        write_block(checks, runs)
+    failed = [check for check in checks if check.holds is False]
+    for check in failed:
+        print(f"This bound does not hold: {check.tried}: {check.measured} ({check.bound})", file=sys.stderr)
+    log(f"{len(checks)} checks in {(time.monotonic() - start) / 60:.0f} minutes")
+    return 1 if failed else 0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Parse the arguments."""
+    parser = argparse.ArgumentParser(prog="python -m workshop.trust", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one or more of {', '.join(PARTS)} (all)")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the cases and visitors: five minutes")
+    parser.add_argument("--write", action="store_true", help="write the table also after a quick run")
+    parser.add_argument("--cases", type=int, help="number of random cases (10,000; quick: 1,000)")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="length of the soak (30; quick: 0.5)")
+    parser.add_argument("--mutants", type=int, help="number of mutants, the first of the list (all; quick: 12)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that test mutants (cores)")
+    parser.add_argument("--seed", type=int, default=39, help="seed of all random cases (39)")
+    parser.add_argument("--date", default=datetime.date.today().isoformat(), help="date in the table")
+    parsed = parser.parse_args(arguments)
+    unknown = set(parsed.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"unknown part {', '.join(sorted(unknown))}. Choose from {', '.join(PARTS)}.")
+    return parsed
+
+
+def about(options: Options, date: str, minutes: float) -> str:
+    """Describe when and how a part ran. The load of the machine explains high ratios."""
+    cores, busy = os.cpu_count(), os.getloadavg()[1]
+    mode = "quick run, " if options.quick else ""
+    return f"{date}, {mode}seed {options.seed}, {minutes:.1f} minutes, {cores} cores, load average {busy:.0f}"
+
+
+def log(message: str) -> None:
+    """Print progress."""
+    print(message, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
