@@ -28,12 +28,13 @@ def test_space_gets_code_without_tests_docs_and_benchmarks() -> None:
     assert {name for name in names if name.startswith(("model/", "viz/"))} == tracked("model", "viz")
     assert {Path(name).suffix for name in tracked("model", "viz")} == set(CODE)
     assert {name.split("/")[0] for name in names} == {
-        "README.md", "requirements.txt", "app.py", "bertviz.py", "errors.py", "headlight.py", "LICENSE", "LICENSES.md",
+        "README.md", "README.zh.md", "requirements.txt", "app.py", "bertviz.py", "errors.py", "headlight.py",
+        "LICENSE", "LICENSES.md",
         "model",
         "viz", "assets", "docs",
     }  # fmt: skip
     assert {name for name in names if name.startswith("docs/")} == set(
-        PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+        picture for name in READMES for picture in PICTURE.findall((ROOT / name).read_text(encoding="utf-8"))
     )
     assert all((ROOT / name).is_file() for name in names)
     assert names <= tracked()
