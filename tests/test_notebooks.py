@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from pathlib import Path
 
 import pytest
+
+from tests.jupyter import isolate_kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -29,12 +30,7 @@ def test_notebook_runs_and_displays_views(path: Path, tmp_path: Path, monkeypatc
     import nbformat  # imported late: both take seconds, which would slow down every collection
     from nbclient import NotebookClient
 
-    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
+    isolate_kernel(monkeypatch, tmp_path)
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(
         notebook, timeout=None, store_widget_state=False, resources={"metadata": {"path": tmp_path}}

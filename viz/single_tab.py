@@ -16,7 +16,7 @@ from headlight.viz.tabs import TABS
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve the tab at the configured address."""
     parser = argparse.ArgumentParser(
-        prog="python -m headlight.viz.single_tab", description="One tab of the page by itself."
+        prog="python -m headlight.viz.single_tab", description="Run the page with one tab."
     )
     parser.add_argument("tab", choices=TABS)
     tab = parser.parse_args(arguments).tab

@@ -1,6 +1,6 @@
 """Train the tiny translators of the lesson "Build it yourself": `python -m workshop.build_lesson`.
 
-An hour on one core. A second run trains only the variants that the file lacks; `--again` trains all of them.
+About 15 minutes on one free core. A second run trains only the variants that the file lacks; `--again` trains all.
 """
 
 from __future__ import annotations

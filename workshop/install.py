@@ -104,7 +104,7 @@ def install_torch(version: str, index: str) -> None:
     # Only PyTorch comes from this index; pip installs its dependencies with the other packages.
     command = [*PIP, *INSTALL, "--no-deps", "--index-url", index, f"torch=={version}"]
     if subprocess.run(command, check=False).returncode:
-        print(f"PyTorch {version}: that failed, so it comes as the package index has it.", flush=True)
+        print(f"PyTorch {version}: the installation failed; using the build of the package index.", flush=True)
 
 
 def main(requirements: Path, index: str = CPU_INDEX) -> int:

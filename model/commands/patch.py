@@ -16,7 +16,7 @@ MAX_LISTED = 5  # heads
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("text", metavar="TEXT", help="the sentence whose activations are used")
-    parser.add_argument("other", metavar="OTHER", help="the sentence that they replace activations of")
+    parser.add_argument("other", metavar="OTHER", help="the sentence whose activations are replaced")
     parser.add_argument("--json", action="store_true", help="print a JSON object instead of text")
     add_model(parser)
     add_decoding(parser)

@@ -138,7 +138,7 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
         )
         self._check(all(self.classes), "every class needs a name.")
         self._check(
-            len(self.classes) > 1 or not self.exclusive, "a single class can only be asked for by itself: exclusive."
+            len(self.classes) > 1 or not self.exclusive, "a single class cannot be exclusive: set exclusive to false."
         )
         self._require_choice("head_activation", HEAD_ACTIVATIONS)
         self._check(self.pad_id not in (self.start_id, self.end_id), "pad_id must differ from start_id and end_id.")

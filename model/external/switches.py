@@ -30,12 +30,22 @@ def attention_implementation(model: Any, name: str = EAGER) -> Iterator[None]:
     if all(implementation == name for _, implementation in before):
         yield
         return
-    model.set_attn_implementation(name)
     try:
+        model.set_attn_implementation(name)
+        if model.config._attn_implementation == name:
+            for config in _layer_configs(model):
+                config._attn_implementation = name
         yield
     finally:
         for config, implementation in before:  # a parent sets its children, too, so they follow it
             config._attn_implementation = implementation
+
+
+def _layer_configs(model: torch.nn.Module) -> list[Any]:
+    """Return the configurations of layers, which may be older copies of their model's, as in `EncoderDecoderModel`."""
+    layers = [module for module in model.modules() if not hasattr(module, "set_attn_implementation")]
+    configs = [config for layer in layers if (config := getattr(layer, "config", None)) is not None]
+    return [config for config in configs if hasattr(config, "_attn_implementation")]
 
 
 def _configs(model: torch.nn.Module) -> list[Any]:

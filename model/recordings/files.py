@@ -69,7 +69,7 @@ def read_recording(path: Path) -> Recording:
         raise RecordingError(f"{path} is not a readable NPZ or JSON file ({error}).") from error
     if not isinstance(values, dict):
         raise RecordingError(
-            f"{path} holds no named arrays. Write an object with arrays by kind: {', '.join(MAP_KINDS)}."
+            f"{path} contains no named arrays. Write an object with arrays by kind: {', '.join(MAP_KINDS)}."
         )
     return from_dict(values, name=path.stem)
 

@@ -56,7 +56,9 @@ def to_numpy(value: Any) -> np.ndarray:
     if array.dtype.kind == "V":  # bfloat16 and similar types, which NumPy does not support
         array = array.astype(np.float32)
     if array.dtype.kind not in "fiu":
-        raise RecordingError(f"Attention is made of real numbers, but {array.dtype} was given. Give the weights alone.")
+        raise RecordingError(
+            f"Attention consists of real numbers, but {array.dtype} was given. Give the weights alone."
+        )
     converted: np.ndarray = array
     return converted
 
@@ -85,7 +87,7 @@ def parse_layers(value: Any, *, what: str, numbers: Sequence[int] | None = None,
             sentences = array.shape[0]
             if not 0 <= sentence < sentences:
                 raise RecordingError(
-                    f"{what}: the batch holds {sentences} sentences, so batch={sentence} is not there."
+                    f"{what}: the batch holds {sentences} sentences, so batch={sentence} does not exist."
                 )
             array = array[sentence]
         arrays.append(array.reshape(-1, *array.shape[-2:]))
@@ -117,12 +119,12 @@ def _numbers(parts: Sequence[Any], chosen: Any, what: str) -> list[int]:
             if type(number) is not int or not 0 <= number < len(parts):
                 raise RecordingError(
                     f"{what} has {len(parts)} layers, numbered from 0 to {len(parts) - 1}, so layers={chosen} names "
-                    "one that is not there."
+                    "one that does not exist."
                 )
     numbers = [number for number in (range(len(parts)) if chosen is None else chosen) if parts[number] is not None]
     if not numbers:
         raise RecordingError(
-            f"{what} holds no weights: fused attention keeps none. "
+            f"{what} contains no weights, because fused attention does not return them. "
             "Load the model with attn_implementation='eager' and call it with output_attentions=True."
         )
     return numbers

@@ -182,7 +182,7 @@ class _Reader:
     def _sequence(self) -> int:
         if self.sequences is not None and not 0 <= self.batch < len(self.sequences):
             count = len(self.sequences)
-            raise RecordingError(f"There are {count} sequences, so batch={self.batch} is not there.")
+            raise RecordingError(f"There are {count} sequences, so batch={self.batch} does not exist.")
         return self.batch
 
     def _remark_batch(self, layers_by_kind: Mapping[MapKind, Layers]) -> None:

@@ -23,7 +23,7 @@ from headlight.model.records import FloatArray
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.batches import Batch, make_batch
 from headlight.model.training.checkpoints import RunProgress
-from headlight.model.training.corpora import Pair, read_pairs
+from headlight.model.training.corpora import FIRST_EAST_ASIAN, Pair, read_pairs
 from headlight.model.training.live_run_settings import CORPORA, CORPUS_BY_NAME, SEED, SMOOTHING, LiveRunSettings
 from headlight.model.training.loop import ComputeSettings, Trainer, training_steps
 from headlight.model.training.mistakes import apply_mistakes, make_loss
@@ -89,7 +89,9 @@ class LiveRun:
     def __init__(self, run: LiveRunSettings) -> None:
         self.run, self.recipe = run, run.recipe()
         corpus = CORPUS_BY_NAME[run.corpus]
-        self.trained = pairs = list(islice(read_pairs(self.recipe.corpora[0], CORPORA), corpus.pairs))
+        all_pairs = read_pairs(self.recipe.corpora[0], CORPORA)
+        pairs = [separate_characters(pair) for pair in islice(all_pairs, corpus.pairs)]
+        self.trained = pairs
         self.tokenizers = learn_tokenizers(pairs, self.recipe.tokenizer)
         self.sentences = encode(_text(pairs), self.tokenizers)
         torch.manual_seed(self.recipe.seed)
@@ -99,7 +101,7 @@ class LiveRun:
         setting = ComputeSettings(torch.device("cpu"), precision="float32")
         self.trainer = Trainer(self.model, self.recipe, self.tokenizers.special, setting, Processes())
         self.trainer.losses = make_loss(self.model, SMOOTHING, mistakes)
-        self.pairs = [*(pairs[index] for index in corpus.sentences), *corpus.unseen]
+        self.pairs = [*(pairs[index] for index in corpus.sentences), *map(separate_characters, corpus.unseen)]
         samples = encode(_text(self.pairs), self.tokenizers)
         special = self.tokenizers.special
         self.batches = [make_batch(samples, torch.tensor([row]).numpy(), special) for row in range(len(self.pairs))]
@@ -179,6 +181,12 @@ def interleave(runs: Sequence[LiveRun]) -> Iterator[tuple[int, Snapshot | RunFai
                 active.remove((number, snapshots))
             if event is not None:
                 yield number, event
+
+
+def separate_characters(pair: Pair) -> Pair:
+    """Put spaces between the characters of a Chinese source without any, else a short sentence becomes one token."""
+    is_unspaced = pair.source[:1] >= FIRST_EAST_ASIAN and " " not in pair.source
+    return pair._replace(source=" ".join(pair.source)) if is_unspaced else pair
 
 
 def learn_tokenizers(pairs: Sequence[Pair], settings: TokenizerSettings) -> Tokenizers:

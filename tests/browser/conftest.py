@@ -265,6 +265,25 @@ def visiting(browser: Browser, address: str) -> Iterator[Visit]:
     assert not watch.faults, "\n".join(watch.faults)
 
 
+@contextmanager
+def saved_page(browser: Browser, path: Path, drawn: str, *, script: str = "") -> Iterator[Page]:
+    """Open a page that was saved as a file, without a network; errors in it fail the test at the end of the block.
+
+    `drawn`: an element to wait for. `script` runs at the start of each document.
+    """
+    context = browser.new_context(offline=True)
+    context.set_default_timeout(PATIENCE)
+    context.add_init_script(script)
+    page = context.new_page()
+    watch = Watch("file:", [])
+    watch.follow(page)
+    page.goto(path.as_uri())
+    page.wait_for_selector(drawn)
+    yield page
+    context.close()
+    assert not watch.faults, "\n".join(watch.faults)
+
+
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Visit]:
     """Open the page as a new visitor; `hash_`: the hash of the URL."""

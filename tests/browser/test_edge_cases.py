@@ -30,7 +30,7 @@ from tests.browser.acting import (
     until,
     wait_for_translation,
 )
-from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, find_translate_widget, newcomer, visiting
+from tests.browser.conftest import PATIENCE, Answered, Visit, find_translate_widget, newcomer, saved_page, visiting
 from tests.browser.polling import wait_for_function
 from tests.browser.test_exporting import save
 
@@ -458,24 +458,16 @@ def test_saved_page_restores_state_and_supported_permalink(page: Page, folder: P
     page.click(".explorer .rows .label >> nth=1")
     page.click("[data-view=lines]")
     path = save(page, "HTML", folder)
-    context = browser.new_context(offline=True)
-    context.set_default_timeout(PATIENCE)
-    saved = context.new_page()
-    watch = Watch("file:", [])
-    watch.follow(saved)
-    saved.goto(path.as_uri())
-    saved.wait_for_selector(".explorer .lines .label.chosen")
-    assert title(saved) == "Layer 3 · Head 2"
-    saved.keyboard.press("ArrowRight")
-    wait_for_function(saved, "location.hash === '#view=lines&layer=2&head=2&row=1'")
-    saved.reload()
-    saved.wait_for_selector(".explorer .lines")
-    assert title(saved) == "Layer 3 · Head 3"
-    saved.goto(f"{path.as_uri()}#tab=why&layer=1&head=0")
-    saved.reload()  # it has only the Heads tab
-    wait_for_function(saved, "document.querySelector('.explorer .turn h2').textContent === 'Layer 2 · Head 1'")
-    context.close()
-    assert not watch.faults
+    with saved_page(browser, path, ".explorer .lines .label.chosen") as saved:
+        assert title(saved) == "Layer 3 · Head 2"
+        saved.keyboard.press("ArrowRight")
+        wait_for_function(saved, "location.hash === '#view=lines&layer=2&head=2&row=1'")
+        saved.reload()
+        saved.wait_for_selector(".explorer .lines")
+        assert title(saved) == "Layer 3 · Head 3"
+        saved.goto(f"{path.as_uri()}#tab=why&layer=1&head=0")
+        saved.reload()  # it has only the Heads tab
+        wait_for_function(saved, "document.querySelector('.explorer .turn h2').textContent === 'Layer 2 · Head 1'")
 
 
 def test_initial_head_is_described_as_aligning(page: Page) -> None:

@@ -24,7 +24,7 @@ from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.theme import THEMES, colour_scale
 from tests.browser.acting import plotly_values, resize, title, wait_until_idle
 from tests.browser.axe import barriers
-from tests.browser.conftest import PATIENCE, Visit, Watch
+from tests.browser.conftest import Visit, saved_page
 from tests.chosen import CHOSEN, SENTENCE
 
 NEAR = 1.01 / 20_000
@@ -179,29 +179,23 @@ def test_saved_page_works_offline_with_same_numbers(
 ) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
     path = save(page, "HTML", folder)
-    context = browser.new_context(offline=True)
-    context.set_default_timeout(PATIENCE)
-    saved = context.new_page()
-    watch = Watch("file:", [])
-    watch.follow(saved)
-    saved.goto(path.as_uri())
-    saved.wait_for_selector(".explorer .plot .main-svg")
-    np.testing.assert_allclose(plotly_values(saved), example.attention.cross[2, 1], atol=NEAR)
-    assert title(saved) == "Layer 3 · Head 2"
-    assert f"Headlight {headlight.__version__} · " in saved.inner_text(".last-line .licence")
-    saved.keyboard.press("ArrowRight")
-    assert title(saved) == "Layer 3 · Head 3"
-    np.testing.assert_allclose(plotly_values(saved), example.attention.cross[2, 2], atol=NEAR)
-    saved.keyboard.press("1")
-    saved.click('.wall-grid button[data-layer="2"][data-head="2"]')  # another kind has another initial head
-    np.testing.assert_allclose(plotly_values(saved), example.attention.encoder[2, 2], atol=NEAR)
-    saved.locator(".colouring select").select_option("entropy")
-    expected = measure(example, "encoder", "entropy")[2, 2]
-    expect(saved.locator('.thumb[data-layer="2"][data-head="2"]')).to_have_attribute("data-value", f"{expected:.1f}")
-    saved.click(".head-table summary")
-    expect(saved.locator(".head-table tbody tr")).to_have_count(measure(example, "encoder", "entropy").size)
-    context.close()
-    assert not watch.faults
+    with saved_page(browser, path, ".explorer .plot .main-svg") as saved:
+        np.testing.assert_allclose(plotly_values(saved), example.attention.cross[2, 1], atol=NEAR)
+        assert title(saved) == "Layer 3 · Head 2"
+        assert f"Headlight {headlight.__version__} · " in saved.inner_text(".last-line .licence")
+        saved.keyboard.press("ArrowRight")
+        assert title(saved) == "Layer 3 · Head 3"
+        np.testing.assert_allclose(plotly_values(saved), example.attention.cross[2, 2], atol=NEAR)
+        saved.keyboard.press("1")
+        saved.click('.wall-grid button[data-layer="2"][data-head="2"]')  # another kind has another initial head
+        np.testing.assert_allclose(plotly_values(saved), example.attention.encoder[2, 2], atol=NEAR)
+        saved.locator(".colouring select").select_option("entropy")
+        expected = measure(example, "encoder", "entropy")[2, 2]
+        expect(saved.locator('.thumb[data-layer="2"][data-head="2"]')).to_have_attribute(
+            "data-value", f"{expected:.1f}"
+        )
+        saved.click(".head-table summary")
+        expect(saved.locator(".head-table tbody tr")).to_have_count(measure(example, "encoder", "entropy").size)
 
 
 @pytest.mark.journey

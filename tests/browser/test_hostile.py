@@ -17,7 +17,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import open_tab, translate, wait_for_translation, wait_until_idle
-from tests.browser.conftest import PATIENCE, Visit, Watch
+from tests.browser.conftest import PATIENCE, Visit, saved_page
 from tests.browser.polling import wait_for_function
 from tests.browser.test_exporting import save
 from tests.viz.api.test_nasty_inputs import INPUTS, build_text, may_be_refused, may_be_translated
@@ -161,17 +161,9 @@ def test_saved_page_does_not_execute_hostile_sentence(visit: Visit, browser: Bro
     wait_for_translation(page, "ich mochte")
     translate(page, text)
     path = save(page, "HTML", folder)
-    context = browser.new_context(offline=True)
-    context.set_default_timeout(PATIENCE)
-    context.add_init_script("window.alert = () => { window.canary = true; };")
-    saved = context.new_page()
-    watch = Watch("file:", [])
-    watch.follow(saved)
-    saved.goto(path.as_uri())
-    saved.wait_for_selector(".explorer .plot .main-svg")
-    wait_until_idle(saved)
-    strip = saved.locator(".explorer .strip[data-side=source] .token:not(.special)").all_text_contents()
-    assert plain("".join(strip)) == plain(clean_text(text))
-    assert_nothing_executed(saved, 0)
-    context.close()
-    assert not watch.faults
+    script = "window.alert = () => { window.canary = true; };"
+    with saved_page(browser, path, ".explorer .plot .main-svg", script=script) as saved:
+        wait_until_idle(saved)
+        strip = saved.locator(".explorer .strip[data-side=source] .token:not(.special)").all_text_contents()
+        assert plain("".join(strip)) == plain(clean_text(text))
+        assert_nothing_executed(saved, 0)

@@ -110,7 +110,7 @@ def test_two_runs_fit_on_phone_and_stop_on_leaving(
 def test_full_training_queue_is_retried_until_a_run_stops(visit: Visit, translate_widget: TranslateWidget) -> None:
     line = translate_widget.service.training.line
     page = visit_step(visit, "watch")
-    most, line.max_waiting = line.max_waiting, 0
+    max_waiting, line.max_waiting = line.max_waiting, 0
     try:
         with line.enqueue(Visitor("another", "visitor")):  # another visitor trains, and the queue is full
             page.click(".train-line .go")
@@ -122,7 +122,7 @@ def test_full_training_queue_is_retried_until_a_run_stops(visit: Visit, translat
             page.click(".train-line .go")
             expect(status).to_contain_text(phrases("en")["error_training_full"][:12])
     finally:
-        line.max_waiting = most
+        line.max_waiting = max_waiting
     page.wait_for_selector(OVER, timeout=OVER_BY)  # it starts automatically
     assert losses(page)[0] < 0.2
     wait_until_idle(page)

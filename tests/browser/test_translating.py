@@ -258,10 +258,10 @@ def test_zerogpu_requests_use_gradio_queue(
     browser: Browser, served_on_zero_gpu: HeadlightPage, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visiting(browser, str(served_on_zero_gpu.local_url)) as visit:
-        asks_through_queue(visit(), translator, find_translate_widget(served_on_zero_gpu), monkeypatch)
+        check_gradio_queue(visit(), translator, find_translate_widget(served_on_zero_gpu), monkeypatch)
 
 
-def asks_through_queue(
+def check_gradio_queue(
     page: Page, translator: Translator, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with page.expect_request("**/queue/join*"):

@@ -5,7 +5,9 @@ import './setup.js';
 
 globalThis.document ??= /** @type {any} */ ({ documentElement: {} });
 const { decimals, formatNumber, formatProducts, formatTerm, isRight, readSum } = await import('../../viz/widgets/build/sums.js');
-const { multiply, overlapOf, sharesOf, softmaxOf, spreadOf, transpose } = await import('../../viz/widgets/build/matrices.js');
+const { multiply, measureOverlap, scaleToShares, applySoftmax, measureSpread, transpose } = await import(
+  '../../viz/widgets/build/matrices.js'
+);
 const mistakes = await import('../../viz/widgets/build/mistakes.js');
 const { columnsToType } = await import('../../viz/widgets/build/part-products.js');
 const { LessonData } = await import('../../viz/widgets/build/lesson-data.js');
@@ -50,9 +52,13 @@ test('what the page multiplies equals what the model calculated', () => {
   const { head, row } = data;
   const scores = data.rawScores.map((each) => each.map((score) => score / Math.SQRT2));
   for (const [index, each] of scores[row].entries()) near(each, data.ofHead('encoder.scores')[row][index], 1e-3);
-  for (const [index, weight] of softmaxOf(scores[row]).entries()) near(weight, data.ofHead('encoder.shares')[row][index], 1e-3);
+  for (const [index, weight] of applySoftmax(scores[row]).entries()) near(weight, data.ofHead('encoder.shares')[row][index], 1e-3);
   const x = data.trace('encoder.x');
-  for (const [name, matrix] of [['q', 'query'], ['k', 'key'], ['v', 'value']]) {
+  for (const [name, matrix] of [
+    ['q', 'query'],
+    ['k', 'key'],
+    ['v', 'value'],
+  ]) {
     const product = multiply(x, data.headWeight(`encoder.${matrix}`));
     for (const column of [0, 1]) near(product[row][column], data.trace(`encoder.${matrix}`)[head][row][column], 1e-3);
     assert.equal(product[0].length, 2, name);
@@ -63,7 +69,7 @@ test('what the page multiplies equals what the model calculated', () => {
     near(data.embedded[row][column] + data.positions[row][column], x[row][column]);
   }
   const added = data.trace('encoder.added')[row];
-  near((added[0] - added.reduce((a, b) => a + b) / 4) / spreadOf(added), data.trace('encoder.normed')[row][0], 1e-3);
+  near((added[0] - added.reduce((a, b) => a + b) / 4) / measureSpread(added), data.trace('encoder.normed')[row][0], 1e-3);
   const hidden = multiply(data.trace('encoder.normed'), data.weight('encoder.inner'));
   for (const column of [0, 5]) near(Math.max(0, hidden[row][column]), data.trace('encoder.hidden')[row][column], 1e-3);
 });
@@ -82,13 +88,28 @@ test('a typed sum of the printed numbers is accepted everywhere', () => {
 
 test('a wrong number has the reason that fits it', () => {
   const left = [[1, 2, 3, 4]];
-  const right = [[0.5, 1], [0.6, 1], [-0.7, 2], [0.8, 1]];
+  const right = [
+    [0.5, 1],
+    [0.6, 1],
+    [-0.7, 2],
+    [0.8, 1],
+  ];
   const result = 0.5 + 1.2 - 2.1 + 3.2;
   assert.deepEqual(mistakes.wrongProduct(result - 1.2, left, right, 0, 0), ['build_wrong_missing', { number: 2, count: 4 }]);
   assert.deepEqual(mistakes.wrongProduct(result + 4.2, left, right, 0, 0), ['build_wrong_sign', { number: 3 }]);
   assert.deepEqual(mistakes.wrongProduct(13, left, right, 0, 0), ['build_wrong_column']);
   assert.equal(mistakes.wrongProduct(50, left, right, 0, 0), null);
-  const [queries, keys, words] = [[[1, 2], [3, 1]], [[0.5, 1.5], [2, 0.3]], ['我', '你']];
+  const [queries, keys, words] = [
+    [
+      [1, 2],
+      [3, 1],
+    ],
+    [
+      [0.5, 1.5],
+      [2, 0.3],
+    ],
+    ['我', '你'],
+  ];
   const score = (value) => mistakes.wrongScore(value, queries, keys, 0, 1, words)?.[0];
   assert.equal(score(2), 'build_wrong_one_product'); // 1 × 2, without 2 × 0.3
   assert.equal(score(2.6 / Math.SQRT2), 'build_wrong_too_soon');
@@ -96,8 +117,8 @@ test('a wrong number has the reason that fits it', () => {
   assert.equal(score(3), 'build_wrong_asks'); // 你 asks 我
   assert.equal(score(3.5), 'build_wrong_column_of');
   assert.equal(mistakes.wrongScaled(1, 2)[0], 'build_wrong_half');
-  assert.equal(mistakes.wrongShare(0.25, [1, 2, 3, 4], 0), null);
-  assert.equal(mistakes.wrongShare(-0.4, [2, -1, -4, 0.5], 0), null);
+  assert.equal(mistakes.wrongShare(0.25, [1, 2, 3, 4], 0)[0], 'build_wrong_equal');
+  assert.equal(mistakes.wrongShare(0.6, [1, 2, 3, 4], 0), null);
   assert.equal(mistakes.wrongShare(2 / 6, [2, 4], 0)[0], 'build_wrong_score_share');
   assert.equal(mistakes.wrongMixture(2, [[1], [3]], 0, 0)[0], 'build_wrong_average');
   assert.equal(mistakes.wrongSpread(4, 2, 4)[0], 'build_wrong_variance');
@@ -109,17 +130,29 @@ test('a wrong number has the reason that fits it', () => {
 
 test('a mask is judged by the cells that give the answer away', () => {
   const judge = (isMasked) => mistakes.maskReason(mistakes.maskMistakes(4, isMasked));
-  assert.deepEqual(judge((row, column) => column > row), ['build_mask_right']);
-  assert.deepEqual(judge(() => false), ['build_mask_shown', { count: 6 }]);
-  assert.deepEqual(judge((row, column) => column >= row), ['build_mask_own']);
-  assert.deepEqual(judge((row, column) => column < row), ['build_mask_early']);
+  assert.deepEqual(
+    judge((row, column) => column > row),
+    ['build_mask_right'],
+  );
+  assert.deepEqual(
+    judge(() => false),
+    ['build_mask_shown', { count: 6 }],
+  );
+  assert.deepEqual(
+    judge((row, column) => column >= row),
+    ['build_mask_own'],
+  );
+  assert.deepEqual(
+    judge((row, column) => column < row),
+    ['build_mask_early'],
+  );
 });
 
 test('a drawing scores the overlap with the row', () => {
-  near(overlapOf(sharesOf([1, 1]), [0.9, 0.1]), 0.6);
-  near(overlapOf(sharesOf([9, 1]), [0.9, 0.1]), 1);
-  assert.deepEqual(sharesOf([0, 0]), [0.5, 0.5]);
-  for (const row of answer.rows_to_draw) near(overlapOf(row.weights, row.weights), 1, 1e-3);
+  near(measureOverlap(scaleToShares([1, 1]), [0.9, 0.1]), 0.6);
+  near(measureOverlap(scaleToShares([9, 1]), [0.9, 0.1]), 1);
+  assert.deepEqual(scaleToShares([0, 0]), [0.5, 0.5]);
+  for (const row of answer.rows_to_draw) near(measureOverlap(row.weights, row.weights), 1, 1e-3);
 });
 
 test('only the decoder asks the encoder', () => {

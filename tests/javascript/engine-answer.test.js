@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { LIMITS, python, readModel, requestFor } from './engine-setup.js';
 
 const { translate } = await import('../../viz/widgets/engine/translator.js');
-const { answerOf } = await import('../../viz/widgets/engine/answer.js');
+const { makeAnswer } = await import('../../viz/widgets/engine/answer.js');
 const { encodeWeights } = await import('../../viz/widgets/engine/weight-encoding.js');
 const { decodeWeights, LEVEL_OF_ONE } = await import('../../viz/widgets/core/weight-decoding.js');
 
@@ -90,7 +90,7 @@ for (const [name, requests] of Object.entries(REQUESTS)) {
     const entry = { name, answer_model: {}, cross_heads: heads, languages };
     for (const [index, { text, interventions = [], ...options }] of requests.entries()) {
       const translation = await translate(model, requestFor(text, { interventions, options }), LIMITS);
-      compareAnswers(JSON.parse(JSON.stringify(answerOf(translation, entry, (id) => model.targetTokenizer.label(id)))), answers[index]);
+      compareAnswers(JSON.parse(JSON.stringify(makeAnswer(translation, entry, (id) => model.targetTokenizer.label(id)))), answers[index]);
     }
   });
 }

@@ -136,7 +136,10 @@ const COMPARE = {
 test('words are paired as by Python’s difflib', () => {
   const words = ['a', 'b', 'c', 'd'];
   let seed = 7;
-  const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+  const random = () => {
+    seed = (seed * 16807) % 2147483647;
+    return seed / 2147483647;
+  };
   const list = () => Array.from({ length: Math.floor(random() * 9) }, () => words[Math.floor(random() * 4)]);
   const pairs = Array.from({ length: 200 }, () => [list(), list()]);
   const expected = python(

@@ -60,6 +60,21 @@ test('formulas become MathML with numbers inserted', () => {
   assert.equal(formulaText('s = -\\infty'), '<mi>s</mi><mo>=</mo><mo>−</mo><mo>∞</mo>');
 });
 
+test('letters are not replaced by those of the mathematical alphabets', () => {
+  const letters = (node) => (node.name === 'mi' ? [node] : node.children.filter((child) => child.children).flatMap(letters));
+  const found = letters(formula('\\frac{x - \\mu}{\\sigma} + \\sin x'));
+  assert.deepEqual(
+    found.map((node) => [node.textContent, node.attributes.mathvariant]),
+    [
+      ['x', 'normal'],
+      ['μ', 'normal'],
+      ['σ', 'normal'],
+      ['sin', undefined],
+      ['x', 'normal'],
+    ],
+  );
+});
+
 test('an unknown number is a question mark, and one number can be several terms', () => {
   assert.equal(formulaText('@unknown'), '<mn>?</mn>');
   assert.equal(formulaText('@both', { both: '2 \\cdot 3' }), '<mn>2</mn><mo>·</mo><mn>3</mn>');

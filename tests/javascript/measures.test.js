@@ -57,7 +57,9 @@ test('every measure of the server is decoded with all displayed decimals', () =>
 });
 
 test('shares are shown as they are, other measures relative to the maximum of the kind', () => {
-  const measures = { cross: { peak: ['share', 1, `${encodeWeight(0.5)} `], distance: ['tokens', 10, encodeWeight(0.1) + encodeWeight(0.2)] } };
+  const measures = {
+    cross: { peak: ['share', 1, `${encodeWeight(0.5)} `], distance: ['tokens', 10, encodeWeight(0.1) + encodeWeight(0.2)] },
+  };
   const [maps, layers] = [[[[1]], [[1]]], 1];
   const translation = new Translation({ ...answered({ sources: ['a'], targets: ['b'], maps, layers }), measures });
   const [[first, second]] = listMeasures(translation, 'cross');

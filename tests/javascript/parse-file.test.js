@@ -21,7 +21,8 @@ const assertRejected = (values, word, moreValues = {}) =>
 
 test('attentions named and stacked as in transformers are accepted', async () => {
   const whole = [LAYERS, HEADS, ROWS, ROWS];
-  for (const name of ['self', 'attentions', 'attention']) assert.deepEqual(recordedShape(await opened({ [name]: nested(whole) })), whole, name);
+  for (const name of ['self', 'attentions', 'attention'])
+    assert.deepEqual(recordedShape(await opened({ [name]: nested(whole) })), whole, name);
   assert.deepEqual(recordedShape(await opened({ attentions: nested([LAYERS, 1, HEADS, ROWS, ROWS]) })), whole); // a batch of one
   const three = await opened(Object.fromEntries(['encoder', 'decoder', 'cross'].map((kind) => [`${kind}_attentions`, nested(whole)])));
   assert.deepEqual(three.kinds, ['encoder', 'decoder', 'cross']);

@@ -115,7 +115,7 @@ class ClusterBackend:
         except UnreachableError:
             pass  # the application may still be starting
         except ConnectionLostError as error:
-            LOG.warning("A machine was lost (%s); its answer is asked for again.", error)
+            LOG.warning("A machine was lost (%s); its request is sent again.", error)
         stop.wait(RETRY_DELAY)
         try:
             yield from self._frames(call, stop)
@@ -152,7 +152,7 @@ class ClusterBackend:
                     if letter == ERROR:
                         raise PageError(*decode(payload))
                     if letter == INTERNAL_ERROR:
-                        raise RuntimeError("The machine that computes reports a fault of ours; its log says which.")
+                        raise RuntimeError("The remote machine reports an internal error; its log has the details.")
                     if letter in (PROGRESS, ANSWER):
                         yield letter, payload
                     if letter == ANSWER:

@@ -59,7 +59,7 @@ def decode_call(body: bytes) -> RemoteCall:
         raise DecodeError("no call")
     call = RemoteCall(*result)
     if not isinstance(call.arguments, tuple) or (call.function != STREAM and call.function not in REMOTE_FUNCTIONS):
-        raise DecodeError("a call of nothing that is known")
+        raise DecodeError("an unknown function")
     return call
 
 

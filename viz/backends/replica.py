@@ -62,7 +62,7 @@ class Replica:
         if not card.downloaded:
             card = catalogue.fetch(name)
         if card.revision != revision:  # the answers would be cached under the wrong revision
-            LOG.warning("%s is here in revision %s, but %s was asked for.", name, card.revision, revision)
+            LOG.warning("%s has the revision %s here, but %s was requested.", name, card.revision, revision)
             raise PageError("model", "model_cannot_load", {"given": name})
         return self.loaded.load(card)
 

@@ -17,7 +17,7 @@ from headlight.model.training.build_lesson.expressions import LineError
 from headlight.model.training.build_lesson.lesson_file import read_file
 from headlight.model.training.build_lesson.lines import GAPS, HEAD, SIDES, Verdict, run_line, run_sides
 from headlight.model.training.build_lesson.parts import STAGES
-from headlight.model.training.build_lesson.results import VariantResult, WrittenSentence
+from headlight.model.training.build_lesson.results import TranslatedSentence, VariantResult
 from headlight.model.training.build_lesson.sentences import END, MAIN_PAIR, PAIRS, SOURCE_WORDS, TARGET_WORDS
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.lessons.build_parts import BUILD_PARTS, BuildPart
@@ -94,10 +94,10 @@ def variant_json(result: VariantResult) -> dict[str, Any]:
     }
 
 
-def _sentence_json(sentence: WrittenSentence) -> dict[str, Any]:
-    ended = sentence.written[-1:] == (END,)
-    written = sentence.written[:-1] if ended else sentence.written
-    return {"source": sentence.source, "expected": sentence.expected, "written": written, "ended": ended}
+def _sentence_json(sentence: TranslatedSentence) -> dict[str, Any]:
+    has_end = sentence.output[-1:] == (END,)
+    words = sentence.output[:-1] if has_end else sentence.output
+    return {"source": sentence.source, "expected": sentence.expected, "written": words, "ended": has_end}
 
 
 def run_build_line(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def run_build_line(values: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return verdict_json(run_line(part, text))
     except LineError as error:
-        return {"text": text, "passes": False, "unread": {"reason": error.reason, "given": error.given}}
+        return {"text": text, "passes": False, "unread": {"reason": error.reason, "given": error.text}}
 
 
 def check_part(part: Any) -> str:

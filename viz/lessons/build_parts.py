@@ -1,4 +1,4 @@
-"""The fourteen parts of the lesson "Build it yourself": their code, and the variant trained at each of them."""
+"""The fourteen parts of the lesson "Build it yourself": their code, and the variant that was trained at each."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ BUILD_PARTS = (
     BuildPart("heads", TWO_HEADS, "two_heads", "walk.join", "without_two_heads"),
     BuildPart("positions", ENCODER, "positions", "walk.positions", "without_positions"),
     BuildPart("residual", ENCODER, "residual", "walk.add", "without_residual"),
-    BuildPart("norm", NORM, "norm", "walk.add", "without_norm"),
+    BuildPart("norm", NORM, "norm", "walk.norm", "without_norm"),
     BuildPart("network", ENCODER, "network", "walk.ff", "without_network"),
     BuildPart("mask", MASKED, "mask", "walk.mask", "without_mask"),
     BuildPart("cross", CROSS, "cross", "walk.cross", "without_cross"),

@@ -43,7 +43,7 @@ class NumberMap:
     def frame(self) -> pd.DataFrame:
         """The numbers as a table."""
         rows, columns = (
-            list(names) or list(range(size))
+            list(names) or list(map(str, range(size)))
             for names, size in zip((self.rows, self.columns), self.matrix.shape, strict=True)
         )
         return pd.DataFrame(self.matrix, index=rows, columns=columns).round(4)

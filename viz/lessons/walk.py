@@ -126,7 +126,8 @@ STEPS = (
         formula=r"\text{LN}(x) = \gamma \cdot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta",
         numbers=(
             r"\mu = @mean_a, \quad \sigma = @spread_a",
-            r"\frac{@a - @mean_a_term}{@spread_a} \cdot @c + @d_term = @b",
+            r"\frac{@a - @mean_a_term}{@spread_a} = @hat_a",
+            r"@hat_a \cdot @c + @d_term = @b",
         ),
         formula_variants=(
             FormulaVariant(

@@ -112,7 +112,7 @@ class SharedCache:
                 raise DecodeError(str(error)) from error
             self._back_off_until = time.monotonic() + BACK_OFF_SECONDS
             LOG.warning(
-                "The shared cache does not answer (%s); for %.0f s we go on without.",
+                "The shared cache does not answer (%s); it is not used for %.0f s.",
                 type(error).__name__,
                 BACK_OFF_SECONDS,
             )

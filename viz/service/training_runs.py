@@ -177,7 +177,7 @@ class TrainingRunPool:
             try:
                 self._append_message(run, json.loads(line))
             except ValueError:
-                LOG.warning("A training run said something that is not JSON.")
+                LOG.warning("A training run sent a line that is not JSON.")
                 return
 
     def _append_message(self, run: TrainingRun, message: Any) -> None:

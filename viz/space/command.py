@@ -12,14 +12,14 @@ from headlight.viz.space.upload import read_name, space_url, upload
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("name", metavar="USER/NAME", help="the Space; an organisation's name may stand for the user's")
-    parser.add_argument("--dry-run", action="store_true", help="list and check the files; nothing is sent or asked")
+    parser.add_argument("name", metavar="USER/NAME", help="the Space, user/name or organisation/name")
+    parser.add_argument("--dry-run", action="store_true", help="list and check the files without sending anything")
     parser.add_argument("--model", action="append", default=[], help="also send this folder of assets/models")
     parser.add_argument("--private", action="store_true", help="create it for yourself alone")
     parser.add_argument(
         "--hardware", metavar="NAME", help="create it on this hardware; zero-a10g is ZeroGPU (cpu-basic)"
     )
-    parser.add_argument("--replace", action="store_true", help="delete the files of another app that the Space holds")
+    parser.add_argument("--replace", action="store_true", help="delete the files of another app in the Space")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"{len(files)} files, {total / 1e6:.1f} MB; {len(large)} of them, {sum(large) / 1e6:.1f} MB, are stored by Xet."
     )
     if arguments.dry_run:
-        print("The files keep the Hub's rules. Nothing was sent.")
+        print("The files follow the Hub's rules. Nothing was sent.")
         return 0
     if upload(name, files, private=arguments.private, hardware=arguments.hardware, replace=arguments.replace):
         print(

@@ -68,10 +68,10 @@ def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str
     for key, value in card.items():
         yield from (f"README.md: {key} {fault}." for fault in _value_faults(key, value))
     if isinstance(card.get("app_file"), str) and card["app_file"] not in names:
-        yield f"README.md: app_file is {card['app_file']}, which the Space does not get."
+        yield f"README.md: app_file is {card['app_file']}, which is not among the Space's files."
     link = card.get("license_link")
     if isinstance(link, str) and not link.startswith("https://") and link not in names:
-        yield f"README.md: license_link is {link}, which the Space does not get."
+        yield f"README.md: license_link is {link}, which is not among the Space's files."
     if gradio is not None and card.get("sdk_version") != gradio:
         yield f"README.md: sdk_version is {card.get('sdk_version')}, but requirements.txt pins gradio {gradio}."
     python = str(card.get("python_version"))
@@ -82,7 +82,7 @@ def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str
 def _value_faults(key: str, value: Any) -> Iterator[str]:
     text = str(value)
     if key not in KINDS:
-        yield "is no key of a Space's front matter"
+        yield "is not a key of a Space's front matter"
     elif type(value) is not KINDS[key]:
         yield f"is {value!r}, but must be {NAMES[KINDS[key]]}"
     elif key in CHOICES and value not in CHOICES[key]:

@@ -21,7 +21,7 @@ TOKENS = "https://huggingface.co/settings/tokens"
 PREFIX = re.compile(r"https?://[^/]+/spaces/")
 PART = r"[A-Za-z0-9]+(?:[._-]?[A-Za-z0-9_]+)*"
 MAX_NAME = 96  # characters; the limit of `huggingface_hub`
-AGAIN = "Run the same command again: it goes on where it stopped"
+AGAIN = "Run the same command again to resume"
 MARK = "headlight.py"  # a Space with this file was created by this command
 BEGINNING = {".gitattributes", "README.md"}  # initial files of a new repository
 PAID = 402  # "Payment Required": Gradio on the free CPU hardware needs a subscription
@@ -69,7 +69,7 @@ def upload(
             raise CommandError(
                 f"{name} contains another app, whose files would be deleted. Choose another name, or add --replace."
             )
-        log(f"Sending {len(files)} files to {name}. If it is interrupted, run the same command again to go on.")
+        log(f"Sending {len(files)} files to {name}. If it is interrupted, run the same command again to resume.")
         deleted = sorted(names - set(files) - {".gitattributes"})
         result = api.create_commit(
             name,
@@ -132,14 +132,14 @@ def hub_errors(name: str, api: Any) -> Iterator[None]:
         reason = f"The connection to {host()} failed: {_line(str(error) or type(error).__name__)}"
         raise CommandError(f"{reason} Check the network, the proxy and HF_ENDPOINT. {AGAIN}.") from None
     except (ValueError, RuntimeError) as error:  # from the front matter; from Xet or LFS uploads
-        raise CommandError(f"{host()} did not take the files: {_line(str(error))} {AGAIN}.") from None
+        raise CommandError(f"{host()} rejected the files: {_line(str(error))} {AGAIN}.") from None
 
 
 def _explain_status(name: str, api: Any, error: Any) -> str:
     """Explain an HTTP error of the Hub, with a fix."""
     status, reason = error.response.status_code, _line(error.server_message or "")
     if status == 401:
-        return f"{host()} does not know the token. Create a new one at {TOKENS} and run `hf auth login`."
+        return f"{host()} does not accept the token. Create a new one at {TOKENS} and run `hf auth login`."
     if status == PAID:
         return f"{reason} A free account may have two Spaces on ZeroGPU: add --hardware zero-a10g.".strip()
     if status in (403, 404):
@@ -147,8 +147,8 @@ def _explain_status(name: str, api: Any, error: Any) -> str:
     if status in (409, 412):
         return f"{name} was changed meanwhile. {AGAIN}."
     if status == 429 or status >= 500:
-        return f"{host()} is busy (status {status}). Wait a little. {AGAIN}."
-    return f"{host()} refused the files (status {status}): {reason}"
+        return f"{host()} is busy (status {status}). Wait a minute. {AGAIN}."
+    return f"{host()} rejected the files (status {status}): {reason}"
 
 
 def _explain_forbidden(name: str, api: Any, reason: str) -> str:

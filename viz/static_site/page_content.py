@@ -1,4 +1,4 @@
-"""What a static page contains: its widgets with their data, its models, and the answers that need no sentence."""
+"""The content of a static page: widgets with their data, models, and the answers that need no sentence."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SiteFile:
     content: bytes
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the engine needs to load and to check the file."""
+        """Return the URL, the size and the digest, with which the engine loads and checks the file."""
         return {"url": self.url, "bytes": len(self.content), "sha256": hashlib.sha256(self.content).hexdigest()}
 
 
@@ -143,7 +143,7 @@ def _cross_heads(card: ModelCard) -> dict[str, Any]:
 
 def _without_reading_back(entry: Any) -> dict[str, Any]:
     """Return a model's data with defaults that need no second model."""
-    return entry | {"defaults": {**(entry["defaults"] or {}), READ_BACK: 0.0}}
+    return {**entry, "defaults": {**(entry["defaults"] or {}), READ_BACK: 0.0}}
 
 
 # ------------------------------------------------------------ widgets
@@ -187,6 +187,7 @@ def _first_answer(service: Service, defaults: Mapping[str, Any]) -> str:
     translation = service.translate(service.check({**defaults, "text": text}))
     answer = json.loads(answer_json(service, translation, cached=True))
     answer |= {"reliability": None, "hint": None, "way_back": "", "model": _without_reading_back(answer["model"])}
+    answer["seconds"] = 0  # so that the same models give the same folder
     return _json(answer)
 
 

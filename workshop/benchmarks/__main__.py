@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 SECTIONS = (
-    "decode", "probes", "lines", "memory", "importance", "effects", "training", "gpu", "page", "paint", "visit", "live",
-    "class", "watched", "scale",
+    "decode", "probes", "lines", "memory", "importance", "effects", "training", "gpu", "page", "paint", "visit",
+    "static", "live", "class", "watched", "scale",
 )  # fmt: skip
 NUMBERS = "benchmarks.json"
 
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     """Measure the selected sections, print them, and merge them into the stored results."""
     options = _options(arguments)
     # These sections need a browser, many visitors or a cluster.
-    separate = ("page", "paint", "visit", "live", "class", "scale")
+    separate = ("page", "paint", "visit", "class", "scale")
     names = tuple(name for name in SECTIONS if name not in separate) if options.section == "all" else (options.section,)
     results = _measured_before(options.output)
     from workshop.benchmarks.decode import disagreements
@@ -52,7 +52,9 @@ def _measured_before(folder: Path | None) -> dict[str, Any]:
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m workshop.benchmarks", description=__doc__)
     parser.add_argument("section", choices=[*SECTIONS, "all"])
-    parser.add_argument("--quick", action="store_true", help="few repetitions of small cases, nothing written: a try")
+    parser.add_argument(
+        "--quick", action="store_true", help="a quick trial: few repetitions of small cases, and nothing is written"
+    )
     parser.add_argument(
         "--repetitions", type=int, default=None, help="of each case (default 11, lines 7, effects 31; quick: 2)"
     )
@@ -84,6 +86,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         paint_delay,
         probes,
         scale,
+        static_page,
         training,
         training_load,
     )  # fmt: skip
@@ -108,6 +111,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "page": lambda: page.measure(repetitions, log),
         "paint": lambda: paint_delay.measure(repetitions, log),
         "visit": lambda: first_visit.measure(repetitions, log),
+        "static": lambda: static_page.measure(options.repetitions or (2 if quick else 200), log),
         "live": lambda: live.measure(
             options.visitors or (5 if quick else 30), options.seconds or (6.0 if quick else 30.0), log
         ),

@@ -455,6 +455,42 @@ def _stages(cases: Sequence[Result]) -> list[str]:
     ]
 
 
+def static_page(result: Result) -> str:
+    """Render the static page: equal translations, maps and times by model and search."""
+    head = [
+        "model, search",
+        "as exact Python",
+        "as the server",
+        "largest difference of a weight",
+        "s",
+        "server's s",
+        "ratio",
+    ]
+    rows = [
+        [
+            f"{model}, {search}",
+            *(f"{row['equal'][name]} of {row['sentences']}" for name in ("exact", "server")),
+            f"{row['difference']:.1e}",
+            *(f"{row[name]:.3f}" for name in ("seconds", "server_seconds")),
+            f"{row['ratio']:.1f}",
+        ]
+        for model, searches in result["rows"].items()
+        for search, row in searches.items()
+    ]
+    sizes = ", ".join(f"{model} {size / 1e6:.1f} MB" for model, size in result["bytes"].items())
+    return "\n".join(
+        [
+            "## The static page\n",
+            "`headlight static` in headless Chromium, with a plain file server on this machine and every other host "
+            "blocked; medians. *Exact Python* uses the weights as they are; the server decodes a beam with weights "
+            "rounded to float16.\n",
+            table(head, rows),
+            f"Sizes: {sizes}; all else {result['shared_bytes'] / 1e6:.1f} MB. "
+            f"Methods of all requests: {', '.join(result['methods'])}.\n",
+        ]
+    )
+
+
 def first_visit(result: Result) -> str:
     """Render a first visit, compared with an empty Gradio page."""
     headlight, empty, ratio, line = result["ours"]["median"], result["empty"]["median"], result["ratio"], result["line"]
@@ -658,6 +694,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "page": render_page,
     "paint": painting,
     "visit": first_visit,
+    "static": static_page,
     "live": live,
     "class": classroom,
     "watched": render_training_load,

@@ -1,4 +1,4 @@
-"""Tests of a completed line. Each returns None, or what it measured and expected."""
+"""Tests of a completed line. Each returns None, or the measured and the expected value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VARIANCE_TOLERANCE = 0.25
 
 @dataclass(frozen=True)
 class Failure:
-    """What a test found: the phrase `build_test_WORD`, and its values."""
+    """The result of a failed test: the phrase `build_test_WORD` and its values."""
 
     word: str
     values: Mapping[str, str | int | float] = field(default_factory=dict)

@@ -65,12 +65,12 @@ CONSTANTS: Mapping[str, float] = MappingProxyType({"math.inf": math.inf, "torch.
 
 
 class LineError(Exception):
-    """A line outside the grammar: `reason` is "syntax", "name", "length" or "size", `given` the text it concerns."""
+    """A line outside the grammar: `reason` is "syntax", "name", "length" or "size", `text` the part of the line."""
 
-    def __init__(self, reason: str, given: str = "") -> None:
-        super().__init__(f"{reason}: {given}")
+    def __init__(self, reason: str, text: str = "") -> None:
+        super().__init__(f"{reason}: {text}")
         self.reason = reason
-        self.given = given
+        self.text = text
 
 
 def run_expression(text: str, names: Mapping[str, Value]) -> Value:

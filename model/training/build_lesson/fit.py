@@ -110,5 +110,5 @@ def _until_end(words: Sequence[str]) -> tuple[str, ...]:
 
 def right_share(parts: Parts, weights: Weights, pairs: Sequence[SentencePair]) -> float:
     """Return the share of pairs that one model translates correctly."""
-    written = translate(parts, weights, pairs)
-    return sum(words == (*pair.target, END) for words, pair in zip(written, pairs, strict=True)) / len(pairs)
+    outputs = translate(parts, weights, pairs)
+    return sum(words == (*pair.target, END) for words, pair in zip(outputs, pairs, strict=True)) / len(pairs)

@@ -1,4 +1,4 @@
-"""The file with the weights of the lesson's models and what they are worth: `assets/lesson/build.json`.
+"""The file with the weights and results of the lesson's models: `assets/lesson/build.json`.
 
 `python -m workshop.build_lesson` makes it again.
 """
@@ -16,7 +16,7 @@ import torch
 
 from headlight.model.training.build_lesson.model import Weights
 from headlight.model.training.build_lesson.parts import VARIANTS
-from headlight.model.training.build_lesson.results import VariantResult, WrittenSentence, measure
+from headlight.model.training.build_lesson.results import TranslatedSentence, VariantResult, measure
 from headlight.model.training.build_lesson.trained import TrainedVariant
 
 FILE = Path(__file__).resolve().parents[3] / "assets" / "lesson" / "build.json"
@@ -51,7 +51,7 @@ def _variant_json(variant: TrainedVariant) -> dict[str, Any]:
     return {
         "losses": _short(variant.losses),
         "right": _short(variant.right),
-        "shown": variant.shown,
+        "median_start": variant.median_start,
         "weights": _weights_json(variant.weights),
         "failing": variant.failing,
         "failing_weights": failing,
@@ -90,7 +90,7 @@ def _variant(entry: Mapping[str, Any]) -> TrainedVariant:
     return TrainedVariant(
         losses=tuple(entry["losses"]),
         right=tuple(entry["right"]),
-        shown=entry["shown"],
+        median_start=entry["median_start"],
         weights=_weights(entry["weights"]),
         failing=entry["failing"],
         failing_weights=None if failing is None else _weights(failing),
@@ -103,8 +103,8 @@ def _result(entry: Mapping[str, Any]) -> VariantResult:
     return VariantResult(**{**entry, "main": _sentence(entry["main"]), "failing": failing})
 
 
-def _sentence(entry: Mapping[str, Any]) -> WrittenSentence:
-    return WrittenSentence(entry["source"], tuple(entry["expected"]), tuple(entry["written"]))
+def _sentence(entry: Mapping[str, Any]) -> TranslatedSentence:
+    return TranslatedSentence(entry["source"], tuple(entry["expected"]), tuple(entry["output"]))
 
 
 def _weights(values: Mapping[str, list[list[float]]]) -> Weights:

@@ -84,7 +84,7 @@ def encode(parts: Parts, weights: Weights, ids: Tensor, is_word: Tensor, trace: 
 def decode(
     parts: Parts, weights: Weights, target: tuple[Tensor, Tensor], memory: tuple[Tensor, Tensor], trace: Trace
 ) -> None:
-    """Add the decoder's results to the trace. `target`: ids and which are words; `memory`: states and the same."""
+    """Add the decoder's results to the trace. `target`: ids, and which are words; `memory`: states, and the same."""
     ids, is_word = target
     y = trace["decoder.x"] = embed(parts, weights["target_table"], ids)
     received = self_attention(parts, weights, "decoder", y, is_word, trace)
@@ -120,7 +120,7 @@ def norm(parts: Parts, x: Tensor) -> Tensor:
 
 
 def add_and_norm(parts: Parts, x: Tensor, received: Tensor, trace: Trace, name: str) -> Tensor:
-    """Add what a sublayer returned, then norm. Without residual it replaces the word."""
+    """Add the result of a sublayer, then norm. Without residual the result replaces the word."""
     trace[name.replace("added", "received")] = received
     total = trace[name] = x + received if parts.residual else received
     return norm(parts, total)
@@ -136,7 +136,7 @@ def network(parts: Parts, weights: Weights, side: str, x: Tensor, trace: Trace) 
 
 
 def self_attention(parts: Parts, weights: Weights, side: str, x: Tensor, is_word: Tensor, trace: Trace) -> Tensor:
-    """Return what every word receives from the words of its own side."""
+    """Return the vector that every word receives from the words of its side."""
     if not parts.attention:
         return average(x, is_word).expand_as(x)
     allowed = is_word[:, None, None, :]  # [pairs, heads, queries, keys]
@@ -163,10 +163,10 @@ def attend(
     *,
     mask_later: bool = False,
 ) -> Tensor:
-    """Return multi-head attention. The first of `states` asks, the second is asked: [models, pairs, words, width]."""
-    asking, asked = states
-    query = _project(parts, asking, weights[f"{place}.query"])
-    key, value = (_project(parts, asked, weights[f"{place}.{name}"]) for name in ("key", "value"))
+    """Return multi-head attention. Queries come from the first of `states`, keys and values from the second."""
+    query_states, key_states = states
+    query = _project(parts, query_states, weights[f"{place}.query"])
+    key, value = (_project(parts, key_states, weights[f"{place}.{name}"]) for name in ("key", "value"))
     scores = query @ key.transpose(-1, -2) / _divisor(parts)
     shares = scores.masked_fill(~allowed, -torch.inf).softmax(-2 if parts.mistake == "columns" else -1)
     if parts.mistake in ("columns", "mask_turned"):
@@ -175,14 +175,15 @@ def attend(
         shares = shares.tril()
     mixed = shares @ value
     joined = mixed.transpose(-2, -3).flatten(-2)
-    found = {"query": query, "key": key, "value": value, "scores": scores, "shares": shares, "mixed": mixed}
-    trace |= {f"{place}.{name}": tensor for name, tensor in (found | {"joined": joined}).items()}
+    tensors = {"query": query, "key": key, "value": value, "scores": scores, "shares": shares, "mixed": mixed}
+    trace |= {f"{place}.{name}": tensor for name, tensor in (tensors | {"joined": joined}).items()}
     return torch.einsum("mptj,mjw->mptw", joined, weights[f"{place}.joined"])
 
 
 def _project(parts: Parts, x: Tensor, matrix: Tensor) -> Tensor:
     """Return x·W in heads: [models, pairs, heads, words, head width]."""
-    return torch.einsum("mptw,mwj->mptj", x, matrix).unflatten(-1, (parts.heads, HEAD_WIDTH)).transpose(-2, -3)
+    projected = torch.einsum("mptw,mwj->mptj", x, matrix)
+    return projected.reshape(*projected.shape[:-1], parts.heads, HEAD_WIDTH).transpose(-2, -3)
 
 
 def _divisor(parts: Parts) -> float:

@@ -12,7 +12,7 @@ Mistake = Literal["", "mask_after", "mask_turned", "columns", "cross_self", "div
 
 @dataclass(frozen=True)
 class Parts:
-    """What a model contains. Without attention, each word receives the average of all words."""
+    """The parts in a model. Without attention, each word receives the average of all words."""
 
     attention: bool = False
     scale: bool = False
@@ -43,7 +43,7 @@ def parts_until(name: str) -> Parts:
 
 def _variants() -> dict[str, Parts]:
     stages = {"average": Parts()} | {name: parts_until(name) for name in BUILD_ORDER}
-    without = {f"without_{name}": replace(ALL_PARTS, **{name: False}) for name in BUILD_ORDER}
+    without = {f"without_{name}": replace(ALL_PARTS, **{name: False}) for name in BUILD_ORDER}  # type: ignore[arg-type]
     mistakes: tuple[Mistake, ...] = (
         "mask_after",
         "mask_turned",

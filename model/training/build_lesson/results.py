@@ -1,4 +1,4 @@
-"""What a trained variant is worth, computed from its weights: loss, translations, a sentence that it gets wrong."""
+"""Results of a trained variant, computed from its weights: loss, translations, a wrong sentence."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from headlight.model.training.build_lesson.trained import TrainedVariant
 
 
 @dataclass(frozen=True)
-class WrittenSentence:
-    """A sentence, its right translation, and what a model wrote. A model that never ended has no `END`."""
+class TranslatedSentence:
+    """A sentence, its right translation, and the words of a model, without `END` if the model never ended."""
 
     source: str
     expected: tuple[str, ...]
-    written: tuple[str, ...]
+    output: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class VariantResult:
 
     loss: float  # of the training pairs
     right: int  # of all pairs
-    main: WrittenSentence
-    failing: WrittenSentence | None  # of this start, else of a start that fails
-    failing_is_shown: bool  # whether the start with the median loss wrote `failing`
+    main: TranslatedSentence
+    failing: TranslatedSentence | None  # of this start, else of a start that fails
+    failing_is_shown: bool  # whether the start with the median loss translated `failing`
     starts: int
     perfect_starts: int
     lowest_loss: float
@@ -40,9 +40,9 @@ class VariantResult:
 @torch.no_grad()
 def measure(parts: Parts, variant: TrainedVariant) -> VariantResult:
     """Compute the results of a variant from its weights."""
-    sentences = written_sentences(parts, variant.weights)
+    sentences = translated_sentences(parts, variant.weights)
     wrong = [sentence for sentence in sentences if not is_right(sentence)]
-    others = [] if variant.failing_weights is None else written_sentences(parts, variant.failing_weights)
+    others = [] if variant.failing_weights is None else translated_sentences(parts, variant.failing_weights)
     failing = [*wrong, *(sentence for sentence in others if not is_right(sentence))]
     return VariantResult(
         loss=float(losses(parts, variant.weights, make_batch(TRAINING_PAIRS))[0]),
@@ -57,13 +57,13 @@ def measure(parts: Parts, variant: TrainedVariant) -> VariantResult:
     )
 
 
-def written_sentences(parts: Parts, weights: Weights) -> list[WrittenSentence]:
+def translated_sentences(parts: Parts, weights: Weights) -> list[TranslatedSentence]:
     """Translate all pairs with one model; the main sentence comes first, then long ones."""
     pairs = sorted(PAIRS, key=lambda pair: (pair != MAIN_PAIR, -len(pair.source)))
-    written = translate(parts, weights, pairs)
-    return [WrittenSentence(pair.text, pair.target, words) for pair, words in zip(pairs, written, strict=True)]
+    outputs = translate(parts, weights, pairs)
+    return [TranslatedSentence(pair.text, pair.target, words) for pair, words in zip(pairs, outputs, strict=True)]
 
 
-def is_right(sentence: WrittenSentence) -> bool:
+def is_right(sentence: TranslatedSentence) -> bool:
     """Return whether the model wrote the right words and then ended."""
-    return sentence.written == (*sentence.expected, END)
+    return sentence.output == (*sentence.expected, END)

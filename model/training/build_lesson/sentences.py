@@ -12,7 +12,7 @@ from torch import Tensor
 PERSONS = {"我": "I", "你": "you", "他们": "they"}
 VERBS = {"喜欢": "like", "读": "read"}  # each has one form for all persons, in the present and in the past
 OBJECTS = {"书": "book", "诗": "poem"}
-START, END, IGNORED = "start", "end", -1  # IGNORED: a padded position has no word to predict
+START, END, IGNORED = "start", "end", -1  # IGNORED: nothing to predict at a padded position
 MAIN = "我喜欢你读的书"
 HELD_OUT = (
     "他们读我喜欢的诗",

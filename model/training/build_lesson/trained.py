@@ -25,15 +25,15 @@ ALIGNED = {"我": "I", "喜欢": "like", "书": "book", "读": "read", "你": "y
 
 @dataclass(frozen=True)
 class TrainedVariant:
-    """A variant trained from several starts. The start with the median loss is shown."""
+    """A variant trained from several starts. The page shows the start with the median loss."""
 
     losses: tuple[float, ...]  # of each start, on the training pairs
     right: tuple[float, ...]  # of each start, the share of all pairs that it translates correctly
-    shown: int
-    weights: Weights  # of the start that is shown
-    failing: int | None  # a start that fails, if the shown one translates everything
+    median_start: int
+    weights: Weights  # of the start with the median loss
+    failing: int | None  # a start that fails, if the median one translates everything
     failing_weights: Weights | None
-    curve: tuple[tuple[int, float], ...]  # step and loss of the start that is shown
+    curve: tuple[tuple[int, float], ...]  # step and loss of the start with the median loss
 
 
 def train_variant(parts: Parts) -> TrainedVariant:
@@ -42,18 +42,18 @@ def train_variant(parts: Parts) -> TrainedVariant:
     with torch.no_grad():
         loss = losses(parts, weights, make_batch(TRAINING_PAIRS)).tolist()
     right = [right_share(parts, one_model(weights, index), PAIRS) for index in range(STARTS)]
-    shown = sorted(range(STARTS), key=loss.__getitem__)[(STARTS - 1) // 2]
+    median = sorted(range(STARTS), key=loss.__getitem__)[(STARTS - 1) // 2]
     worst = min(range(STARTS), key=right.__getitem__)
-    failing = worst if right[shown] == 1 and right[worst] < 1 else None
+    failing = worst if right[median] == 1 and right[worst] < 1 else None
     steps = range(0, STEPS, STEPS // CURVE_POINTS)
     return TrainedVariant(
         losses=tuple(loss),
         right=tuple(right),
-        shown=shown,
-        weights=one_model(weights, shown),
+        median_start=median,
+        weights=one_model(weights, median),
         failing=failing,
         failing_weights=None if failing is None else one_model(weights, failing),
-        curve=tuple((step, curve[step][shown]) for step in steps),
+        curve=tuple((step, curve[step][median]) for step in steps),
     )
 
 
@@ -82,9 +82,9 @@ def alignment(weights: Weights) -> float:
 
 def _aligned_shares(weights: Weights, pair: SentencePair) -> list[float]:
     weights_by_head = forward(ALL_PARTS, weights, make_batch([pair]))["cross.shares"][0, 0]  # [heads, written, Chinese]
-    found = []
+    values = []
     for row, word in enumerate(pair.target):
         keys = [key for key, source in enumerate(pair.source) if ALIGNED.get(source) == word]
         if keys:
-            found.append(float(weights_by_head[:, row, keys].sum(-1).max()))
-    return found
+            values.append(float(weights_by_head[:, row, keys].sum(-1).max()))
+    return values

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 
 import headlight
 from headlight.errors import RecordingError
@@ -73,6 +74,25 @@ def test_submodels_get_their_own_implementation_back() -> None:
     parts = (model.config, model.config.text_config, model.config.vision_config)
     assert [part._attn_implementation for part in parts] == ["sdpa", "eager", "sdpa"]
     model.set_attn_implementation("eager")  # the model is shared between tests
+
+
+def test_layers_with_a_copied_configuration_are_switched() -> None:
+    """`EncoderDecoderModel` replaces the configurations of its parts, but not those of their layers."""
+    sizes: dict[str, Any] = {"hidden_size": 15, "num_hidden_layers": 2, "num_attention_heads": 3, **families.SIZES}
+    torch.manual_seed(7)
+    encoder = transformers.BertModel(transformers.BertConfig(intermediate_size=7, **sizes)).eval()
+    config = transformers.GPT2Config(
+        n_embd=15, n_layer=2, n_head=3, n_positions=32, is_decoder=True, add_cross_attention=True, **families.SIZES
+    )
+    model = transformers.EncoderDecoderModel(encoder=encoder, decoder=transformers.GPT2LMHeadModel(config)).eval()
+    layer = model.encoder.encoder.layer[0].attention.self
+    assert layer.config is not model.encoder.config
+    model.config.decoder_start_token_id = 2
+    recording = headlight.record(model, families.tokenizer(), TEXT, target="a dog")
+    assert recording.kinds == ("encoder", "decoder", "cross")
+    assert layer.config._attn_implementation == model.encoder.config._attn_implementation == "sdpa"
+    ids = families.tokenizer()(TEXT, return_tensors="pt")["input_ids"]
+    assert_maps(recording, "encoder", plain_call(encoder, input_ids=ids).attentions)
 
 
 def test_hybrid_layers_keep_their_numbers() -> None:

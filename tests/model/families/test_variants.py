@@ -81,7 +81,7 @@ def test_every_variant_matches_transformers(variant: str, tmp_path: Path) -> Non
         assert_close(torch.tensor(result.attention.of(kind)), maps, within=1e-4, of=kind)  # type: ignore[arg-type]
 
 
-# The first folder, which `transformers` loads, and what its `save_pretrained` makes of it.
+# Folders that `transformers` loads and saves again with `save_pretrained`.
 UNTIED_T5 = {"untied": True, "feed_forward_proj": "gated-gelu", "tasks": False}
 SAVED_AGAIN: dict[str, tuple[Maker, dict[str, Any]]] = {
     "marian": (marian, {}),
@@ -99,9 +99,7 @@ SAVED_AGAIN: dict[str, tuple[Maker, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("change", ["more entries", "shards"])
 @pytest.mark.parametrize("variant", SAVED_AGAIN)
-def test_a_folder_that_was_loaded_and_saved_again_has_the_numbers_of_the_model(
-    variant: str, change: str, tmp_path: Path
-) -> None:
+def test_resaved_folder_matches_transformers(variant: str, change: str, tmp_path: Path) -> None:
     """The reference is the saved model itself: `transformers` loses untied tables that it resized."""
     make, fields = SAVED_AGAIN[variant]
     folder = make(tmp_path / "model", **fields)
@@ -161,7 +159,7 @@ def test_contradictory_activation_raises(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [None, {"tokenizer_class": "PreTrainedTokenizerFast"}, {}])
-def test_codet5_is_known_by_its_files_if_no_class_says_so(settings: dict[str, str] | None, tmp_path: Path) -> None:
+def test_codet5_is_detected_by_files_without_tokenizer_class(settings: dict[str, str] | None, tmp_path: Path) -> None:
     folder = t5(tmp_path / "model", of_code=True, tasks=False)
     expected = translator(folder).translate("def f(x)", max_length=3)
     (folder / "tokenizer_config.json").unlink()

@@ -158,9 +158,9 @@ def test_inconsistent_sizes_raise() -> None:
         recording_from_arrays({"self": softmax((1, 1, 2, 5))})
     with pytest.raises(RecordingError, match="for models with one sequence"):
         recording_from_arrays({"self": softmax((1, 1, 2, 2)), "cross": softmax((1, 1, 2, 2))})
-    with pytest.raises(RecordingError, match="batch=2 is not there"):
+    with pytest.raises(RecordingError, match="batch=2 does not exist"):
         recording_from_arrays({"self": [softmax((2, 1, 2, 2))]}, batch=2)
-    with pytest.raises(RecordingError, match=r"numbered from 0 to 1, .* names one that is not there"):
+    with pytest.raises(RecordingError, match=r"numbered from 0 to 1, .* names one that does not exist"):
         recording_from_arrays({"self": softmax((2, 1, 2, 2))}, layers=[2])
     with pytest.raises(RecordingError, match="layers must be a list of numbers such as"):
         recording_from_arrays({"self": softmax((2, 1, 2, 2))}, layers=1)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The lesson "Build it yourself": numbers by plain loops, stored results from the weights, its lines by tests."""
+"""The lesson "Build it yourself": numbers by plain loops, stored results from the weights, lines by tests."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ class PlainModel:
         rows = [self.weights[table][index] for index in ids]
         return add(rows, [self.place(position) for position in range(len(ids))])
 
-    def attend(self, place: str, asking: Rows, asked: Rows, *, causal: bool = False) -> tuple[Rows, list[Rows]]:
+    def attend(self, place: str, query_rows: Rows, key_rows: Rows, *, causal: bool = False) -> tuple[Rows, list[Rows]]:
         query, key, value = (
             times(rows, self.weights[f"{place}.{name}"])
-            for rows, name in ((asking, "query"), (asked, "key"), (asked, "value"))
+            for rows, name in ((query_rows, "query"), (key_rows, "key"), (key_rows, "value"))
         )
-        joined: Rows = [[] for _ in asking]
+        joined: Rows = [[] for _ in query_rows]
         shares = []
         for head in range(2):
             columns = range(2 * head, 2 * head + 2)
@@ -166,7 +166,7 @@ def test_whole_models_stored_results_equal_plain_loops(lesson: LessonFile) -> No
     plain = PlainModel(variant.weights)
     assert plain.loss(TRAINING_PAIRS) == pytest.approx(result.loss, abs=2e-4)
     assert sum(plain.translate(pair) == (*pair.target, END) for pair in PAIRS) == result.right
-    assert plain.translate(MAIN_PAIR) == result.main.written
+    assert plain.translate(MAIN_PAIR) == result.main.output
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -176,8 +176,8 @@ def test_stored_results_follow_from_the_weights(name: str, lesson: LessonFile) -
     assert again.loss == pytest.approx(result.loss, abs=1e-3)
     assert (again.right, again.main, again.failing) == (result.right, result.main, result.failing)
     assert len(variant.losses) == result.starts == 8
-    assert variant.losses[variant.shown] == sorted(variant.losses)[3]  # the median
-    assert variant.losses[variant.shown] == pytest.approx(result.loss, abs=2e-3)
+    assert variant.losses[variant.median_start] == sorted(variant.losses)[3]  # the median
+    assert variant.losses[variant.median_start] == pytest.approx(result.loss, abs=2e-3)
     assert result.perfect_starts == sum(share == 1 for share in variant.right)
     if result.failing is not None:
         assert not is_right(result.failing)
@@ -228,9 +228,9 @@ def test_build_order_adds_one_part_at_a_time() -> None:
 
 
 def test_training_lowers_the_loss_and_is_deterministic() -> None:
-    first, curve = train(ALL_PARTS, 2, 5, steps=30, rate=0.02, decay=1e-3)
-    second, _ = train(ALL_PARTS, 2, 5, steps=30, rate=0.02, decay=1e-3)
-    assert all(late < early - 0.3 for early, late in zip(curve[0], curve[-1], strict=True))
+    first, curve = train(ALL_PARTS, 2, 5, steps=12, rate=0.02, decay=1e-3)
+    second, _ = train(ALL_PARTS, 2, 5, steps=12, rate=0.02, decay=1e-3)
+    assert all(late < early - 0.05 for early, late in zip(curve[0], curve[-1], strict=True))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
@@ -298,7 +298,7 @@ def test_no_part_has_its_right_line_at_the_same_place_as_all_others() -> None:
     assert places == {0, 1, 2}
 
 
-@pytest.mark.parametrize("sides", product("ym", repeat=3))
+@pytest.mark.parametrize("sides", list(product("ym", repeat=3)))
 def test_only_english_asking_chinese_passes(sides: tuple[str, ...]) -> None:
     verdict = run_sides(dict(zip("qkv", sides, strict=True)))
     assert verdict.passes == (sides == ("y", "m", "m"))

@@ -185,3 +185,21 @@ def test_mistake_has_its_stated_effect_on_training(name: str, learns: bool) -> N
     else:
         assert loss < 0.12
     assert set(LEARNS_DESPITE_MISTAKE) | {"swapped"} == set(MISTAKES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", ["toy_zh", "order_zh"])
+def test_chinese_toy_reads_words_and_learns_its_sentences(corpus: str) -> None:
+    run = LiveRun(LiveRunSettings(corpus=corpus))
+    header = run.beginning
+    assert all(len(labels) > 2 for labels in header.sources)  # words, not the whole sentence as one token
+    *_, last = run.snapshots()
+    assert [sentence.translation for sentence in last.sentences] == [pair.target for pair in run.pairs]
+
+
+def test_chinese_held_out_sentence_consists_of_known_characters() -> None:
+    run = LiveRun(LiveRunSettings(corpus="mini_zh"))
+    unseen = run.pairs[-1]
+    assert unseen.source == "女 人 在 喝 牛 奶 。"
+    assert unseen not in run.trained
+    assert set(unseen.source) <= {character for pair in run.trained for character in pair.source}

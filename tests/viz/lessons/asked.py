@@ -43,7 +43,7 @@ class Asked:
     def encoder(self, name: str, layer: int = 0) -> FloatArray:
         return self.tensor(f"encoder.layers.{layer}.self_attention.{name}")
 
-    def result(self, lesson: str, step: str, **values: Any) -> ExperimentResult:
+    def run_experiment(self, lesson: str, step: str, **values: Any) -> ExperimentResult:
         """The result of a step's experiment for these control values."""
         experiment = STEPS[lesson, step]
         return experiment.run(experiment.make_input(values, self.service.check(self.request), self.service))
@@ -57,8 +57,10 @@ def step_phrase(lesson: str, step: str, part: str, result: ExperimentResult, lan
 
 def step_variant(lesson: str, step: str, result: ExperimentResult) -> Step | FormulaVariant:
     """The formula of a step for a result, and the same with numbers."""
-    shown_step = next(each for one in LESSONS if one.name == lesson for each in one.steps if each.name == step)
-    return next((each for each in shown_step.formula_variants if set(each.conditions) <= set(result.facts)), shown_step)
+    step_record = next(each for one in LESSONS if one.name == lesson for each in one.steps if each.name == step)
+    return next(
+        (each for each in step_record.formula_variants if set(each.conditions) <= set(result.facts)), step_record
+    )
 
 
 def pictures(result: ExperimentResult) -> list[ResultFigure]:

@@ -6,7 +6,6 @@ import ast
 import asyncio
 import builtins
 import json
-import os
 import re
 from collections.abc import Mapping
 from html import unescape
@@ -31,6 +30,7 @@ from headlight.viz.lessons.tensors import model_values
 from headlight.viz.lessons.wording import fill_formula, find_phrase, formula_parts, model_numbers, variants
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
+from tests.jupyter import isolate_kernel
 from tests.viz.lessons.asked import SENTENCES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -99,12 +99,7 @@ def test_every_notebook_cell_runs(
 # ZeroMQ's sockets and the kernel process end with the client's event loop; Python notices it later.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_walkthrough_notebook_runs_in_kernel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
+    isolate_kernel(monkeypatch, tmp_path)
     import nbformat  # imported here, as above
     from nbclient import NotebookClient
 

@@ -31,7 +31,7 @@ from tests.viz.local_translator import local_translator
 SCRIPT = Path(__file__).resolve().parents[2] / "javascript" / "walkthrough.js"
 
 
-class Walked:
+class WalkthroughTexts:
     """The page's texts of all steps for one sentence, and the sentence."""
 
     def __init__(self, answer: dict[str, Any], translation: Translation, heads: int, results: dict[str, Any]) -> None:
@@ -51,13 +51,13 @@ class Walked:
 
 
 def run(inputs: dict[str, Any], folder: Path) -> Any:
-    file = folder / "given.json"
+    file = folder / "inputs.json"
     file.write_text(json.dumps(inputs), encoding="utf-8")
     flags = ["--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", str(SCRIPT), str(file)]
-    ran = node(flags, return_completed_process=True, capture_output=True, encoding="utf-8")
-    assert isinstance(ran, subprocess.CompletedProcess)
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+    completed = node(flags, return_completed_process=True, capture_output=True, encoding="utf-8")
+    assert isinstance(completed, subprocess.CompletedProcess)
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,9 @@ def service() -> Service:
 
 
 @pytest.fixture(scope="module", params=SENTENCES)
-def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: pytest.TempPathFactory) -> Walked:
+def walked(
+    request: pytest.FixtureRequest, service: Service, tmp_path_factory: pytest.TempPathFactory
+) -> WalkthroughTexts:
     asked = {"text": SENTENCES[request.param], "model": request.param}
     translation = service.translate(service.check(asked))
     all_tables = tables()
@@ -89,10 +91,10 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
         part = tensors_function(service)({"request": asked, "names": names[start : start + MAX_NAMES]})
         answer |= {**part, "tensors": answer["tensors"] | part["tensors"]}
     texts = run({**inputs, **answer}, folder)
-    return Walked(texts, translation, model["heads"], inputs["found"])
+    return WalkthroughTexts(texts, translation, model["heads"], inputs["found"])
 
 
-def test_phrases_and_formulas_have_all_values(walked: Walked) -> None:
+def test_phrases_and_formulas_have_all_values(walked: WalkthroughTexts) -> None:
     assert {each["language"] for each in walked.texts} == set(LANGUAGES)
     for each in walked.texts:
         for text in each["phrases"]:
@@ -104,12 +106,12 @@ def test_phrases_and_formulas_have_all_values(walked: Walked) -> None:
             assert "undefined" not in text, (each["step"], text)
 
 
-def test_both_languages_have_same_numbers(walked: Walked) -> None:
+def test_both_languages_have_same_numbers(walked: WalkthroughTexts) -> None:
     english, chinese = ([each["numbers"] for each in walked.texts if each["language"] == code] for code in ("en", "zh"))
     assert english == chinese
 
 
-def test_manual_softmax_row_matches_model(walked: Walked) -> None:
+def test_manual_softmax_row_matches_model(walked: WalkthroughTexts) -> None:
     layer, head, token = walked.look["encoder"]["layer"], walked.look["encoder"]["head"], walked.look["token"]
     weights = walked.translation.attention.encoder[layer, head, token]
     scores = walked.matrix("softmax", "scores")[token].astype(np.float64)
@@ -123,7 +125,7 @@ def test_manual_softmax_row_matches_model(walked: Walked) -> None:
         assert walked.number("softmax", "row_sum", part) == 1.0
 
 
-def test_products_scores_and_mixtures_match_model(walked: Walked) -> None:
+def test_products_scores_and_mixtures_match_model(walked: WalkthroughTexts) -> None:
     layer, head, token = walked.look["encoder"]["layer"], walked.look["encoder"]["head"], walked.look["token"]
     raw, scaled = walked.matrix("scale", "raw"), walked.matrix("scale", "scaled")
     np.testing.assert_allclose(walked.matrix("scores", "products").sum(), raw[token, walked.look["key"]], rtol=1e-3)
@@ -136,7 +138,7 @@ def test_products_scores_and_mixtures_match_model(walked: Walked) -> None:
     np.testing.assert_allclose(joined[token, head * width : (head + 1) * width], mixture[0], atol=1e-4)
 
 
-def test_stacked_tensors_add_up(walked: Walked) -> None:
+def test_stacked_tensors_add_up(walked: WalkthroughTexts) -> None:
     word, place, both = (walked.matrix("positions", name) for name in ("word", "position", "word_and_position"))
     np.testing.assert_allclose(word + place, both, atol=1e-5)
     there, head_part, total = (walked.matrix("add", name) for name in ("carried", "found", "sum"))
@@ -146,7 +148,7 @@ def test_stacked_tensors_add_up(walked: Walked) -> None:
     assert a + b == pytest.approx(c, abs=2e-3)
 
 
-def test_opened_products_add_up_to_the_cell(walked: Walked) -> None:
+def test_opened_products_add_up_to_the_cell(walked: WalkthroughTexts) -> None:
     head, token, dimension = walked.look["encoder"]["head"], walked.look["token"], walked.look["dimension"]
     for step, tensors in {
         "qkv": ("queries", "keys", "values"),
@@ -168,14 +170,14 @@ def test_opened_products_add_up_to_the_cell(walked: Walked) -> None:
     assert logit["column"] == walked.translation.target_tokens[walked.look["written"]].id
 
 
-def test_norm_step_has_the_numbers_of_its_formula(walked: Walked) -> None:
+def test_norm_step_has_the_numbers_of_its_formula(walked: WalkthroughTexts) -> None:
     a, mean, spread, gamma, beta, b = (
         walked.number("norm", name) for name in ("a", "mean_a", "spread_a", "c", "d", "b")
     )
     assert (a - mean) / spread * gamma + beta == pytest.approx(b, abs=2e-3)
 
 
-def test_masked_weights_are_zero_only_because_of_mask(walked: Walked) -> None:
+def test_masked_weights_are_zero_only_because_of_mask(walked: WalkthroughTexts) -> None:
     masked = walked.matrix("mask", "weights")
     open_ = walked.step("mask", 1)["matrices"]["weights"]
     without = np.array(open_["numbers"]).reshape(masked.shape)
@@ -186,7 +188,7 @@ def test_masked_weights_are_zero_only_because_of_mask(walked: Walked) -> None:
     np.testing.assert_allclose(masked, walked.translation.attention.decoder[layer, head], atol=1e-5)
 
 
-def test_correct_answers_match_numbers(walked: Walked) -> None:
+def test_correct_answers_match_numbers(walked: WalkthroughTexts) -> None:
     count = walked.step("tokens")["question"]
     assert count["options"][count["right"]] == str(len(walked.translation.source_tokens))
     assert walked.step("softmax")["question"]["right"] == 1  # the residual stream does not change
@@ -213,7 +215,7 @@ def test_correct_answers_match_numbers(walked: Walked) -> None:
         assert chances[0] - chances[1] >= 0.0999
 
 
-def test_wrong_answers_have_reasons(walked: Walked) -> None:
+def test_wrong_answers_have_reasons(walked: WalkthroughTexts) -> None:
     for each in walked.texts:
         question = each["question"]
         if question is None:
@@ -226,7 +228,7 @@ def test_wrong_answers_have_reasons(walked: Walked) -> None:
                 assert "{" not in reason, reason
 
 
-def test_decoder_rows_and_queries_are_named_by_the_token_before(walked: Walked) -> None:
+def test_decoder_rows_and_queries_are_named_by_the_token_before(walked: WalkthroughTexts) -> None:
     row = walked.look["written"]
     tokens = walked.translation.decoder_tokens
     read, written = tokens[row].text.strip(), walked.translation.target_tokens[row].text.strip()
@@ -237,7 +239,7 @@ def test_decoder_rows_and_queries_are_named_by_the_token_before(walked: Walked) 
             assert f"{read} → {written}" in said["phrases"][-1]
 
 
-def test_notebook_questions_match_page(walked: Walked, service: Service) -> None:
+def test_notebook_questions_match_page(walked: WalkthroughTexts, service: Service) -> None:
     """Python and JavaScript implement the rules of questions separately."""
     table, asked = phrases("en"), 0
     for lesson in LESSONS:
@@ -262,7 +264,7 @@ def spoken(question: QuestionOptions | None) -> dict[str, Any] | None:
     return None if question is None else {"options": list(question.options), "right": question.correct}
 
 
-def test_phrases_depend_on_model(walked: Walked, service: Service) -> None:
+def test_phrases_depend_on_model(walked: WalkthroughTexts, service: Service) -> None:
     model = walked.translation.request.model
     first = local_translator(service, model).model.config.norm_first
     note = walked.step("add")["phrases"][1]

@@ -46,10 +46,10 @@ def test_hub_rule_violations_are_reported_before_upload(tmp_path: Path, before: 
 @pytest.mark.parametrize(
     ("before", "after", "fault"),
     [
-        ("app_file: app.py", "app_file: main.py", "app_file is main.py, which the Space does not get"),
+        ("app_file: app.py", "app_file: main.py", "app_file is main.py, which is not among the Space's files"),
         ("license_link: LICENSES.md", "license_link: TERMS.md", "license_link is TERMS.md"),
         ("sdk_version: ", "sdk_version: 5", "but requirements.txt pins gradio"),
-        ("title: Headlight", "titel: Headlight", "titel is no key"),
+        ("title: Headlight", "titel: Headlight", "titel is not a key"),
         ("title: Headlight", "titel: Headlight", "title is missing"),
         ('python_version: "3.12"', "python_version: 3.12", "python_version is 3.12, but must be text"),
         ('python_version: "3.12"', 'python_version: "three"', "must be 3.x or 3.x.x"),
@@ -99,7 +99,7 @@ def test_dry_run_lists_and_checks_without_token(
     assert len(lines) == len(space_files(ROOT)) + 2
     assert f"{(ROOT / 'app.py').stat().st_size:>11,}  git  app.py" in lines
     assert any(line.endswith("Xet  assets/models/de-en/model-00001-of-00002.safetensors") for line in lines)
-    assert lines[-1] == "The files keep the Hub's rules. Nothing was sent."
+    assert lines[-1] == "The files follow the Hub's rules. Nothing was sent."
 
 
 def test_dry_run_reports_rejected_files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,7 +93,7 @@ def test_interrupted_upload_resumes(hub: SpaceHub, files: dict[str, Path], way: 
     hub.breaks = ["/commit/"]
     error_info = refused(files)
     assert "The connection to 127.0.0.1 failed: Server disconnected" in error_info
-    assert "Run the same command again: it goes on where it stopped." in error_info
+    assert "Run the same command again to resume." in error_info
     stored = hub.stored
     assert stored > 0
     assert set(hub.spaces[NAME].files) == set(NEW)  # no partial upload
@@ -120,7 +120,7 @@ def test_missing_token_error_explains_how_to_get_one(
     assert "hf auth login" in error_info
     assert hub.requests == []
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
-    assert "does not know the token. Create a new one" in refused(files)
+    assert "does not accept the token. Create a new one" in refused(files)
 
 
 def test_read_only_token_is_reported(hub: SpaceHub, files: dict[str, Path]) -> None:
@@ -150,11 +150,11 @@ def test_network_errors_are_one_sentence(
     hub: SpaceHub, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.statuses = {"/api/spaces/": 503}
-    assert "127.0.0.1 is busy (status 503). Wait a little. Run the same command again" in refused(files)
+    assert "127.0.0.1 is busy (status 503). Wait a minute. Run the same command again" in refused(files)
     hub.statuses = {"/commit/": 412}
     assert "ada/headlight was changed meanwhile. Run the same command again" in refused(files)
     hub.statuses = {"/commit/": 413}
-    assert "refused the files (status 413)" in refused(files)
+    assert "rejected the files (status 413)" in refused(files)
     hub.statuses = {}
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert "The connection to 127.0.0.1 failed: " in refused(files)

@@ -1,4 +1,4 @@
-// What a reader has done in the lesson. Parts that are in the model are remembered by the browser.
+// Progress of a reader in the lesson. The browser remembers the parts that are in the model.
 
 const KEY = 'headlight-build';
 
@@ -77,7 +77,7 @@ export class BuildState {
 /** The number of parts that are in the model. */
 export const countBuilt = () => readStored(null).length;
 
-let visit = null; // what is built, if the browser stores nothing
+let visit = null; // the parts in the model, if the browser stores nothing
 
 function readStored(names) {
   try {

@@ -12,7 +12,7 @@ import { formatNumber, isRight, readSum } from './sums.js';
 
 /** The fields of the part on display. */
 export class Fields {
-  /** `state`: what the reader typed; `onChange(key)`: a field was filled. */
+  /** `state`: the typed texts; `onChange(key)`: a field was filled. */
   constructor(state, onChange) {
     this.state = state;
     this.onChange = onChange;

@@ -1,4 +1,4 @@
-// A part's operation in the visitor's model, as rows of numbers: what is multiplied or divided, and what comes out.
+// A part's operation in the visitor's model, as rows of numbers: the inputs and the result.
 
 import { resolveSelection } from '../lessons/lesson-link.js';
 import { StepScene } from '../lessons/step-scene.js';
@@ -39,15 +39,15 @@ export function largeCell(part, scene) {
 
 const indices = (count) => Array.from({ length: count }, (_, index) => String(index + 1));
 const keyLabels = (scene) => scene.columns.map(({ label }) => label);
-const numbersOf = (scene, name, row) => Array.from(rowNumbers(scene.tensorByName(name), row));
+const readRow = (scene, name, row) => Array.from(rowNumbers(scene.tensorByName(name), row));
 
 const CELLS = {
   qkv: (scene) => {
-    const rows = ['queries', 'keys', 'values'].map((name) => [name[0], numbersOf(scene, name, scene.row)]);
+    const rows = ['queries', 'keys', 'values'].map((name) => [name[0], readRow(scene, name, scene.row)]);
     return { columns: indices(rows[0][1].length), rows, result: null };
   },
   scores: (scene) => {
-    const [query, key] = [numbersOf(scene, 'queries', scene.row), numbersOf(scene, 'keys', scene.key)];
+    const [query, key] = [readRow(scene, 'queries', scene.row), readRow(scene, 'keys', scene.key)];
     const products = query.map((number, index) => number * key[index]);
     return {
       columns: indices(query.length),
@@ -60,7 +60,7 @@ const CELLS = {
     };
   },
   scale: (scene) => {
-    const raw = numbersOf(scene, 'raw', scene.row);
+    const raw = readRow(scene, 'raw', scene.row);
     const divisor = scene.number('divisor');
     const rows = [
       ['q · k', raw],
@@ -69,7 +69,7 @@ const CELLS = {
     return { columns: keyLabels(scene), rows, result: null, divisor };
   },
   softmax: (scene) => {
-    const scores = numbersOf(scene, 'scores', scene.row);
+    const scores = readRow(scene, 'scores', scene.row);
     const weights = softmax(scores, scene.allowed(scene.row));
     return {
       columns: keyLabels(scene),
@@ -82,8 +82,8 @@ const CELLS = {
     };
   },
   mix: (scene) => {
-    const weights = softmax(numbersOf(scene, 'scores', scene.row), scene.allowed(scene.row));
-    const values = weights.map((_, key) => numbersOf(scene, 'values', key)[VALUE_COLUMN]);
+    const weights = softmax(readRow(scene, 'scores', scene.row), scene.allowed(scene.row));
+    const values = weights.map((_, key) => readRow(scene, 'values', key)[VALUE_COLUMN]);
     const products = weights.map((weight, index) => weight * values[index]);
     return {
       columns: keyLabels(scene),
@@ -96,7 +96,7 @@ const CELLS = {
     };
   },
   cross: (scene) => {
-    const weights = softmax(numbersOf(scene, 'scores', scene.row), scene.allowed(scene.row));
+    const weights = softmax(readRow(scene, 'scores', scene.row), scene.allowed(scene.row));
     return { columns: keyLabels(scene), rows: [['softmax', weights]], result: null };
   },
   next: (scene) => {

@@ -17,7 +17,7 @@ export class LargeModel {
     this.row = make('select', { onchange: (event) => this.choose(event.target) });
     this.key = make('select', { onchange: (event) => this.choose(event.target) });
     this.table = make('div', { class: 'large-table', tabindex: '0', role: 'group' });
-    this.text = make('p', { class: 'note', role: 'status' });
+    this.text = make('p', { class: 'large-note', role: 'status' });
     this.step = make('button', { type: 'button', class: 'link', onclick: () => callbacks.openStep(this.part.large) });
     this.pickers = make('div', { class: 'large-pickers' }, this.row, this.key);
     this.element = make('section', { class: 'build-large', hidden: true }, this.title, this.pickers, this.table, this.text, this.step);
@@ -67,7 +67,7 @@ export class LargeModel {
     this.turn = turn;
     const { tensors } = this.callbacks;
     try {
-      const needed = largeScene(this.part.name, translation, tensors.get(translation), this.chosen).needs();
+      const needed = largeScene(this.part.name, translation, tensors.get(translation), this.chosen).requiredPaths();
       await tensors.load(translation, needed);
     } catch (error) {
       this.text.textContent = faultText(error);

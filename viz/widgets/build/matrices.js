@@ -13,31 +13,31 @@ export const dot = (a, b) => a.reduce((total, number, index) => total + number *
 /** The columns of one head of width 2. */
 export const headColumns = (matrix, head) => matrix.map((row) => row.slice(2 * head, 2 * head + 2));
 
-export const columnOf = (matrix, column) => matrix.map((row) => row[column]);
+export const pickColumn = (matrix, column) => matrix.map((row) => row[column]);
 
-export const sumOf = (numbers) => numbers.reduce((total, number) => total + number, 0);
+export const addUp = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-export const meanOf = (numbers) => sumOf(numbers) / numbers.length;
+export const averageNumbers = (numbers) => addUp(numbers) / numbers.length;
 
 /** The standard deviation over all numbers, as in layer norm. */
-export function spreadOf(numbers) {
-  const mean = meanOf(numbers);
-  return Math.sqrt(meanOf(numbers.map((number) => (number - mean) ** 2)));
+export function measureSpread(numbers) {
+  const mean = averageNumbers(numbers);
+  return Math.sqrt(averageNumbers(numbers.map((number) => (number - mean) ** 2)));
 }
 
-export const powersOf = (numbers) => numbers.map((number) => Math.exp(number));
+export const exponentiate = (numbers) => numbers.map((number) => Math.exp(number));
 
-export function softmaxOf(numbers) {
+export function applySoftmax(numbers) {
   const largest = Math.max(...numbers);
-  const powers = powersOf(numbers.map((number) => number - largest));
-  return powers.map((power) => power / sumOf(powers));
+  const powers = exponentiate(numbers.map((number) => number - largest));
+  return powers.map((power) => power / addUp(powers));
 }
 
-/** The share of two rows that lies in both: the sum of the smaller of each pair. */
-export const overlapOf = (a, b) => sumOf(a.map((number, index) => Math.min(number, b[index])));
+/** The overlap of two rows: the sum of the smaller number of each pair. */
+export const measureOverlap = (a, b) => addUp(a.map((number, index) => Math.min(number, b[index])));
 
 /** The numbers scaled to a sum of 1; equal ones if all are 0. */
-export function sharesOf(numbers) {
-  const total = sumOf(numbers);
+export function scaleToShares(numbers) {
+  const total = addUp(numbers);
   return numbers.map((number) => (total ? number / total : 1 / numbers.length));
 }

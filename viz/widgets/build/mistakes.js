@@ -1,7 +1,7 @@
 // Why a typed number is wrong: each function compares it with the results of known mistakes and returns a phrase key
 // with its values, or null if none fits.
 
-import { columnOf, meanOf, multiply } from './matrices.js';
+import { pickColumn, averageNumbers, multiply } from './matrices.js';
 import { isNear } from './sums.js';
 
 /** @typedef {[string, Record<string, string | number>?]} Reason */
@@ -77,7 +77,7 @@ export function wrongShare(value, scores, index) {
 
 export const wrongMixture = (value, values, row, column) =>
   firstNear(value, [
-    [meanOf(columnOf(values, column)), ['build_wrong_average']],
+    [averageNumbers(pickColumn(values, column)), ['build_wrong_average']],
     [values[row][column], ['build_wrong_own_value']],
   ]);
 
@@ -88,7 +88,7 @@ export const wrongAddition = (value, a, b) =>
     [a * b, ['build_wrong_multiplied']],
   ]);
 
-export const wrongMean = (value, numbers) => firstNear(value, [[meanOf(numbers) * numbers.length, ['build_wrong_is_sum']]]);
+export const wrongMean = (value, numbers) => firstNear(value, [[averageNumbers(numbers) * numbers.length, ['build_wrong_is_sum']]]);
 
 export const wrongSpread = (value, spread, count) =>
   firstNear(value, [
@@ -108,8 +108,7 @@ export const wrongHidden = (value, product) => (product < 0 && isNear(value, pro
 export const wrongProbability = (value, logit) => firstNear(value, [[logit, ['build_wrong_logit']]]);
 
 /**
- * What a drawn mask says: `shown` cells that give the answer away, `early` ones that may be seen, `own` ones of the word
- * just read. A row reads word `row` and writes word `row + 1`.
+ * Mistakes of a drawn mask: `shown` cells give the answer away, `early` and `own` masked cells may be seen. A row reads word `row` and writes word `row + 1`.
  */
 export function maskMistakes(count, isMasked) {
   const cells = Array.from({ length: count * count }, (_, index) => [Math.floor(index / count), index % count]);

@@ -1,4 +1,4 @@
-// The task of a part and the line below its numbers: a hint, what a typed number says, or a button.
+// The task of a part and the line below its numbers: a hint, the reason of a wrong number, or a button.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -6,7 +6,7 @@ import { maskReason } from './mistakes.js';
 import { rowText, sidesAreRight } from './part-decoder.js';
 import { withSubscripts } from './product-scheme.js';
 
-/** Draw what the reader has to do in a part, with the words that it is about in bold. */
+/** Draw the task of a part, with its words in bold. */
 export function drawTask({ data, state, operation, task }) {
   const [key, values] = state.part === 'cross' ? crossTask(state, operation) : [`build_task_${state.part}`, { word: data.word }];
   if (state.part === 'next') values.row = rowText(data.readWords[data.answer.written_row], '?');

@@ -2,7 +2,7 @@
 
 import { make, isNarrow } from '../core/dom.js';
 import { t } from '../core/i18n.js';
-import { columnOf, multiply, transpose } from './matrices.js';
+import { pickColumn, multiply, transpose } from './matrices.js';
 import { wrongHidden, wrongMixture, wrongProduct, wrongScore, wrongWord } from './mistakes.js';
 import { lightCell, matrixName, productScheme } from './product-scheme.js';
 import { formatNumber, formatProducts, formatTerm } from './sums.js';
@@ -24,7 +24,6 @@ export function words({ data, fields }) {
     field: (row, column) =>
       row === data.row && column < 2
         ? fields.input(`${column}`, data.embedded[row][column], t('build_field', { word: data.word, number: column + 1 }), {
-            digits: 1,
             digits: 1,
             mistake: (value) => wrongWord(value, table, names, data.word, column),
           })
@@ -98,7 +97,7 @@ export function mix({ data, fields }) {
             mistake: (value) => wrongMixture(value, values, row, column),
           })
         : null,
-    sum: (row, column, isHidden) => largestTerms(weights[row], columnOf(values, column), isHidden),
+    sum: (row, column, isHidden) => largestTerms(weights[row], pickColumn(values, column), isHidden),
   });
 }
 
@@ -147,7 +146,7 @@ export function network({ data, fields }) {
           })
         : null,
     sum: (row, column, isHidden) => {
-      const sum = formatProducts(x[row].map(rounded), columnOf(matrix, column));
+      const sum = formatProducts(x[row].map(rounded), pickColumn(matrix, column));
       return [`max(0, ${sum}) = `, result(hidden[row][column], isHidden)];
     },
   });
@@ -176,7 +175,7 @@ function product(data, { sum, ...scheme }) {
       sum
         ? sum(row, column, isHidden)
         : [
-            `${formatProducts(scheme.left[row].map(rounded), columnOf(scheme.top, column).map(rounded))} = `,
+            `${formatProducts(scheme.left[row].map(rounded), pickColumn(scheme.top, column).map(rounded))} = `,
             result(result_[row][column], isHidden),
           ],
     isLong: scheme.left[0].length > 3,

@@ -2,7 +2,7 @@
 
 import { make, isNarrow } from '../core/dom.js';
 import { t } from '../core/i18n.js';
-import { meanOf, powersOf, softmaxOf, spreadOf, sumOf } from './matrices.js';
+import { averageNumbers, exponentiate, applySoftmax, measureSpread, addUp } from './matrices.js';
 import {
   wrongAddition,
   wrongMean,
@@ -28,7 +28,7 @@ export function scale({ data, fields }) {
   const before = data.rawScores[data.row];
   const after = data.ofHead('encoder.scores')[data.row];
   const typed = columnsToType(before);
-  const [weightsBefore, weightsAfter] = [before, after].map(softmaxOf);
+  const [weightsBefore, weightsAfter] = [before, after].map(applySoftmax);
   const rows = data.words.map((word, index) => [
     word,
     formatNumber(before[index]),
@@ -48,9 +48,9 @@ export function scale({ data, fields }) {
 /** One row of softmax by hand. */
 export function softmax({ data, fields }) {
   const scores = data.ofHead('encoder.scores')[data.row];
-  const powers = powersOf(scores);
-  const total = sumOf(powers);
-  const weights = softmaxOf(scores);
+  const powers = exponentiate(scores);
+  const total = addUp(powers);
+  const weights = applySoftmax(scores);
   const typed = columnsToType(scores);
   const power = (index, word) =>
     typed.slice(0, 2).includes(index)
@@ -76,8 +76,8 @@ export function softmax({ data, fields }) {
   return {
     ...numberTable(['', t('build_score'), 'eˢ', t('build_weight'), ''], rows, [t('build_sum'), '', totalField, '1.00', '']),
     sum: ([row]) => {
-      const shown = (key, text) => (fields.isSolved(key) ? text : '?');
-      const [powerText, totalText] = [shown(`power${row}`, formatNumber(powers[row])), shown('total', formatNumber(total))];
+      const show = (key, text) => (fields.isSolved(key) ? text : '?');
+      const [powerText, totalText] = [show(`power${row}`, formatNumber(powers[row])), show('total', formatNumber(total))];
       return [
         'e',
         make('sup', {}, formatNumber(scores[row])),
@@ -91,7 +91,7 @@ export function softmax({ data, fields }) {
 /** Mean, standard deviation and two normed numbers of one word. */
 export function norm({ data, fields }) {
   const x = data.trace('encoder.added')[data.row];
-  const [mean, spread] = [meanOf(x), spreadOf(x)];
+  const [mean, spread] = [averageNumbers(x), measureSpread(x)];
   const meanField = fields.input('mean', mean, t('build_mean'), { mistake: (value) => wrongMean(value, x) });
   const spreadField = fields.input('spread', spread, t('build_spread'), {
     mistake: (value) => wrongSpread(value, spread, x.length),
@@ -109,9 +109,9 @@ export function norm({ data, fields }) {
   return {
     ...numberTable(['', 'x', 'x − μ', '÷ σ'], rows, ['μ', meanField, 'σ', spreadField]),
     sum: ([row]) => {
-      const shown = (key, value) => (fields.isSolved(key) ? formatTerm(Number(value.toFixed(2))) : '?');
+      const show = (key, value) => (fields.isSolved(key) ? formatTerm(Number(value.toFixed(2))) : '?');
       return [
-        `(${formatNumber(x[row])} − ${shown('mean', mean)}) ÷ ${shown('spread', spread)} = `,
+        `(${formatNumber(x[row])} − ${show('mean', mean)}) ÷ ${show('spread', spread)} = `,
         result((x[row] - mean) / spread, !fields.isSolved(`${row}`)),
       ];
     },
@@ -121,8 +121,8 @@ export function norm({ data, fields }) {
 /** The probabilities of the next word. */
 export function next({ data, fields }) {
   const logits = data.trace('logits')[data.answer.written_row];
-  const probabilities = softmaxOf(logits);
-  const total = sumOf(powersOf(logits));
+  const probabilities = applySoftmax(logits);
+  const total = addUp(exponentiate(logits));
   const names = data.answer.target_words;
   const best = [...logits.keys()].sort((a, b) => logits[b] - logits[a]).slice(0, CANDIDATES);
   const rows = best.map((id, index) => [

@@ -2,7 +2,7 @@
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
-import { overlapOf, sharesOf } from './matrices.js';
+import { measureOverlap, scaleToShares } from './matrices.js';
 import { formatNumber } from './sums.js';
 
 const KEY_STEP = 0.05;
@@ -25,14 +25,14 @@ export class RowDrawing {
 
   /** The bars scaled to a sum of 1. */
   get shares() {
-    return sharesOf(this.state.bars);
+    return scaleToShares(this.state.bars);
   }
 
   /** The score of the drawing and of equal bars, in percent. */
   get scores() {
     const { weights } = this.row;
     const equal = weights.map(() => 1 / weights.length);
-    return [this.shares, equal].map((bars) => Math.round(100 * overlapOf(bars, weights)));
+    return [this.shares, equal].map((bars) => Math.round(100 * measureOverlap(bars, weights)));
   }
 
   column(word, index) {

@@ -9,8 +9,8 @@ const KINDS = /** @type {const} */ (['cross', 'decoder', 'encoder']);
 
 /** Every kind, then every layer, then every head. */
 export function allParts(config) {
-  const layersOf = (kind) => (kind === 'encoder' ? config.encoder_layers : config.decoder_layers);
-  const layers = KINDS.flatMap((kind) => Array.from({ length: layersOf(kind) }, (_, layer) => ({ kind, layer, head: null })));
+  const layerCount = (kind) => (kind === 'encoder' ? config.encoder_layers : config.decoder_layers);
+  const layers = KINDS.flatMap((kind) => Array.from({ length: layerCount(kind) }, (_, layer) => ({ kind, layer, head: null })));
   const heads = layers.flatMap((part) => Array.from({ length: config.heads }, (_, head) => ({ ...part, head })));
   return /** @type {AttentionPart[]} */ ([...KINDS.map((kind) => ({ kind, layer: null, head: null })), ...layers, ...heads]);
 }

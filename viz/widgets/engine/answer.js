@@ -2,7 +2,7 @@
 
 import { tokenLabels } from './labels.js';
 import { measureValues } from './measures.js';
-import { lateHeads, openingOf } from './opening.js';
+import { lateHeads, chooseOpening } from './opening.js';
 import { requestValues } from './requests.js';
 import { headRoles } from './roles.js';
 import { encodeWeights } from './weight-encoding.js';
@@ -44,7 +44,7 @@ function encodeMaps(layers, { heads, rows, columns, causal }) {
  * @param {(id: number) => string} label
  * @returns {import('messages').Answer}
  */
-export function answerOf(translation, model, label) {
+export function makeAnswer(translation, model, label) {
   const { source, target, maps, heads, request } = translation;
   const [read, written] = [source.length, target.length];
   const roles = Object.fromEntries(KINDS.map((kind) => [kind, headRoles(translation, kind)]));
@@ -66,7 +66,7 @@ export function answerOf(translation, model, label) {
     },
     roles: /** @type {any} */ (Object.fromEntries(KINDS.map((kind) => [kind, roles[kind].map((layer) => layer.map(roleValues))]))),
     measures: /** @type {any} */ (Object.fromEntries(KINDS.map((kind) => [kind, measureValues(translation, kind)]))),
-    opening: openingOf(translation, roles.cross, model.cross_heads, model.languages),
+    opening: chooseOpening(translation, roles.cross, model.cross_heads, model.languages),
     late: lateHeads(roles.cross, model.cross_heads),
     hypotheses: translation.hypotheses,
     tree: translation.tree.map((node) => [

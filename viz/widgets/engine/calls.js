@@ -109,7 +109,7 @@ async function findChange(engine, { request: values, order, first = 1 }, control
 }
 
 /** The weights of one row, from the products of its query and the keys. */
-async function explainRowOf(engine, values, control) {
+async function answerRow(engine, values, control) {
   const { entry, request } = engine.check(values.request);
   const translation = await engine.translate(entry, request, control);
   return translation && explainRow(await engine.loader.load(entry.name), translation, values);
@@ -129,6 +129,6 @@ export const ANSWERS = {
   measure_importance: (engine, values, control) => measureBatch(engine, values, allParts, control),
   measure_interactions: (engine, values, control) => measureBatch(engine, values, allHeads, control),
   find_change: findChange,
-  explain_row: explainRowOf,
+  explain_row: answerRow,
   draw_search: drawSearch,
 };

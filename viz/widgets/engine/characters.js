@@ -24,7 +24,7 @@ export function category(character) {
 /** Whether a code point is in one of the ranges, whose ends are included. */
 export const isInRanges = (code, ranges) => ranges.some(([low, high]) => low <= code && code <= high);
 
-const codeOf = (character) => character.codePointAt(0) ?? 0;
+const codePoint = (character) => character.codePointAt(0) ?? 0;
 
 export const isSpace = (character) => SPACE.test(character);
 
@@ -34,14 +34,14 @@ export const isBlankText = (text) => text !== '' && Array.from(text).every(isSpa
 /** Whether a text has a letter or a digit. */
 export const hasLetterOrDigit = (text) => LETTER_OR_DIGIT.test(text);
 
-export const isDigit = (character) => isInRanges(codeOf(character), tables.digits);
+export const isDigit = (character) => isInRanges(codePoint(character), tables.digits);
 
 export const isMark = (character) => ['Mn', 'Mc', 'Me'].includes(category(character));
 
-export const isEastAsian = (character) => isInRanges(codeOf(character), tables.squares);
+export const isEastAsian = (character) => isInRanges(codePoint(character), tables.squares);
 
 /** Whether a character takes two columns of a terminal. */
-export const isWide = (character) => isInRanges(codeOf(character), tables.wide);
+export const isWide = (character) => isInRanges(codePoint(character), tables.wide);
 
 /** Removes white space at both ends, as `str.strip` does. */
 export function strip(text) {

@@ -1,6 +1,6 @@
 // The engine: checks requests, loads models, and keeps the latest translations.
 
-import { answerOf } from './answer.js';
+import { makeAnswer } from './answer.js';
 import { Fault } from './fault.js';
 import { checkRequest, flatten } from './requests.js';
 import { translate } from './translator.js';
@@ -25,9 +25,9 @@ export class Engine {
 
   /** The entry of a model by name; without a name the first. */
   entry(name) {
-    const found = this.models[name || Object.keys(this.models)[0]];
-    if (!found) throw new Fault('model', 'unknown_model', { given: name, choices: Object.keys(this.models).join(', ') });
-    return found;
+    const entry = this.models[name || Object.keys(this.models)[0]];
+    if (!entry) throw new Fault('model', 'unknown_model', { given: name, choices: Object.keys(this.models).join(', ') });
+    return entry;
   }
 
   /**
@@ -51,8 +51,8 @@ export class Engine {
    */
   async translate(entry, request, control = {}) {
     const key = JSON.stringify([entry.name, request]);
-    const kept = this.translations.get(key);
-    if (kept) return { ...kept, cached: true };
+    const known = this.translations.get(key);
+    if (known) return { ...known, cached: true };
     const translation = await translate(await this.loader.load(entry.name), request, this.limits, control);
     if (!translation) return null;
     this.translations.set(key, translation);
@@ -64,7 +64,7 @@ export class Engine {
   /** The answer of a translation. */
   async answer(entry, translation) {
     const { targetTokenizer } = await this.loader.load(entry.name);
-    const answer = answerOf(translation, entry, (id) => targetTokenizer.label(id));
+    const answer = makeAnswer(translation, entry, (id) => targetTokenizer.label(id));
     return { ...answer, cached: Boolean(translation.cached) };
   }
 

@@ -9,15 +9,15 @@ const isTag = (character) => character >= '\u{e0020}' && character < '\u{e0080}'
 const isFlagLetter = (character) => character >= '\u{1f1e6}' && character <= '\u{1f1ff}';
 const isJoining = (character) => tables.labels.joining.includes(character);
 /** Whether a character has a combining class, as accents do. */
-const isCombining = (character) => isInRanges(codeOf(character), tables.labels.combining);
-const codeOf = (character) => /** @type {number} */ (character.codePointAt(0));
+const isCombining = (character) => isInRanges(codePoint(character), tables.labels.combining);
+const codePoint = (character) => /** @type {number} */ (character.codePointAt(0));
 
 function sign(character) {
   const { signs } = tables.labels;
   if (character in signs) return signs[character];
   const name = category(character);
   if (name === 'Zs') return signs[' '];
-  return HIDDEN.includes(name) ? `[U+${codeOf(character).toString(16).toUpperCase().padStart(4, '0')}]` : character;
+  return HIDDEN.includes(name) ? `[U+${codePoint(character).toString(16).toUpperCase().padStart(4, '0')}]` : character;
 }
 
 /** Replaces invisible characters with symbols; spaces between words remain. */

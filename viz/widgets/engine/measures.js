@@ -11,7 +11,7 @@ function measureFunctions(geometry) {
   const { rows, columns, allowed, several, offset } = geometry;
   const count = columns.length;
   const near = tables.max_diagonal_distance;
-  const rowOf = (map, row) => map.subarray(row * count, (row + 1) * count);
+  const rowAt = (map, row) => map.subarray(row * count, (row + 1) * count);
   const overRow = (row, use) => {
     let total = 0;
     for (let at = row * count; at < (row + 1) * count; at++) total += use(at);
@@ -31,9 +31,9 @@ function measureFunctions(geometry) {
   };
   const isPunctuation = punctuationKeys(columns);
   return {
-    entropy: (map) => meanOverRows(several, (row) => rowEntropy(rowOf(map, row))),
-    relative_entropy: (map) => meanOverRows(several, (row) => rowEntropy(rowOf(map, row)) / Math.log2(Math.max(2, allowedCount[row]))),
-    peak: (map) => meanOverRows(several, (row) => rowOf(map, row).reduce((largest, weight) => Math.max(largest, weight), 0)),
+    entropy: (map) => meanOverRows(several, (row) => rowEntropy(rowAt(map, row))),
+    relative_entropy: (map) => meanOverRows(several, (row) => rowEntropy(rowAt(map, row)) / Math.log2(Math.max(2, allowedCount[row]))),
+    peak: (map) => meanOverRows(several, (row) => rowAt(map, row).reduce((largest, weight) => Math.max(largest, weight), 0)),
     distance: (map) => meanOverRows(several, (row) => meanDistance(map, row)),
     diagonality: (map) =>
       meanOverRows(

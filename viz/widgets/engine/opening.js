@@ -11,7 +11,7 @@ import { tables } from './tables.js';
  * @typedef {{ name: string, share: number }} Role
  */
 
-const shiftOf = ({ aligning }, layer, head) => aligning.find((measured) => measured[0] === layer && measured[1] === head)?.[2];
+const rowShift = ({ aligning }, layer, head) => aligning.find((measured) => measured[0] === layer && measured[1] === head)?.[2];
 
 /**
  * Heads whose row aligns the token just read.
@@ -23,7 +23,7 @@ export function lateHeads(roles, measured) {
   const late = [];
   roles.slice(0, -1).forEach((layer, index) => {
     layer.slice(0, -1).forEach((role, head) => {
-      const shift = shiftOf(measured, index, head);
+      const shift = rowShift(measured, index, head);
       if (shift === undefined ? role.name === 'behind' : shift > 0) late.push([index, head]);
     });
   });
@@ -111,7 +111,7 @@ function mostInformative(translation) {
  * @param {{ source: string, target: string }} languages two letters
  * @returns {import('messages').OpeningValues | null}
  */
-export function openingOf(translation, roles, measured, languages) {
+export function chooseOpening(translation, roles, measured, languages) {
   const { source, target, text, sourceText, maps, heads } = translation;
   if (!source.length || !target.length) return maps.cross.length ? { layer: 0, head: 0, row: null } : null;
   const late = new Set(lateHeads(roles, measured).map(String));
@@ -121,8 +121,8 @@ export function openingOf(translation, roles, measured, languages) {
   const agrees = agreeingCells(translation, measured);
   const content = [contentTokens(target, text, languages.target), contentTokens(source, sourceText, languages.source)];
   const clear = findLooks(translation, aligning, content[0], content[1], agrees).filter(({ weight }) => weight >= tables.clear);
-  const lossOf = ({ layer, head }) => measured.losses.find((loss) => loss[0] === layer && loss[1] === head)?.[2] ?? -Infinity;
-  const importance = (look) => (measured.losses.length ? lossOf(look) : roles[look.layer][look.head].share);
+  const headLoss = ({ layer, head }) => measured.losses.find((loss) => loss[0] === layer && loss[1] === head)?.[2] ?? -Infinity;
+  const importance = (look) => (measured.losses.length ? headLoss(look) : roles[look.layer][look.head].share);
   if (clear.length) {
     const { layer, head, row } = firstBest(clear, (look) => [importance(look), look.weight]);
     return { layer, head, row };

@@ -145,7 +145,7 @@ function applyInputChanges(text, interventions) {
     }
     if (change.start < end) throw new Fault('interventions', 'words_overlap', { start: change.start, end: change.end });
     const unchanged = old.slice(position, change.start);
-    const replacement = Array.from(replacementOf(change, old));
+    const replacement = Array.from(replacementText(change, old));
     position = end = change.end;
     if (!replacement.length && !hasLetterOrDigit(old[end] ?? '')) {
       if (unchanged.at(-1) === ' ') unchanged.pop();
@@ -160,7 +160,7 @@ function applyInputChanges(text, interventions) {
   return { text: changed, hidden };
 }
 
-function replacementOf({ action, start, end, text = '' }, old) {
+function replacementText({ action, start, end, text = '' }, old) {
   if (action === 'mask') return old.slice(start, end).join('');
   return action === 'erase' || isBlank(text) ? '' : cleanText(text);
 }

@@ -93,10 +93,10 @@ function possibleRoles(translation, geometry) {
   const rowsWithSeveral = several.filter(Boolean).length;
   return tables.roles.names[kind].flatMap((name) => {
     const possible = Uint8Array.from(allowed, (cell, at) => (cell && isCell[name](Math.floor(at / count), at % count, offset[at]) ? 1 : 0));
-    const sumOf = (cells, row) => cells.subarray(row * count, (row + 1) * count).reduce((sum, cell) => sum + cell, 0);
-    const eligible = Array.from({ length: rows }, (_, row) => row).filter((row) => several[row] && sumOf(possible, row) > 0);
+    const rowSum = (cells, row) => cells.subarray(row * count, (row + 1) * count).reduce((sum, cell) => sum + cell, 0);
+    const eligible = Array.from({ length: rows }, (_, row) => row).filter((row) => several[row] && rowSum(possible, row) > 0);
     if (!eligible.length || eligible.length * 2 < rowsWithSeveral) return [];
-    const chance = eligible.reduce((sum, row) => sum + sumOf(possible, row) / sumOf(allowed, row), 0) / eligible.length;
+    const chance = eligible.reduce((sum, row) => sum + rowSum(possible, row) / rowSum(allowed, row), 0) / eligible.length;
     return [{ name, chance: Math.fround(chance), possible, eligible }];
   });
 }

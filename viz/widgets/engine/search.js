@@ -117,9 +117,9 @@ export class SingleSearch {
     ids.push(token);
     this.best.gains.push(logProbabilities[token]);
     this.best.logProbability += logProbabilities[token];
-    const ended = token === this.plan.endId;
-    if (ended || ids.length >= this.plan.limit) {
-      this.results = [{ ids, score: this.best.logProbability / ids.length, logProbability: this.best.logProbability, ended }];
+    const isEnd = token === this.plan.endId;
+    if (isEnd || ids.length >= this.plan.limit) {
+      this.results = [{ ids, score: this.best.logProbability / ids.length, logProbability: this.best.logProbability, ended: isEnd }];
     }
     return true;
   }
@@ -180,12 +180,12 @@ export class BeamSearch {
       const parent = this.rows[origin];
       const ids = [...parent.ids, token];
       const score = logProbability / ids.length ** this.lengthPenalty;
-      const ended = token === endId;
-      const isComplete = ended || ids.length >= limit;
+      const isEnd = token === endId;
+      const isComplete = isEnd || ids.length >= limit;
       const isDropped = (isComplete && rank >= this.width) || survivors.length === this.width;
       const outcome = isDropped ? 'dropped' : isComplete ? 'finished' : 'kept';
       this.tree.push({ parent: parent.node, step: parent.ids.length, id: token, logProbability, score, outcome });
-      if (outcome === 'finished') this.results.push({ ids, score, logProbability, ended });
+      if (outcome === 'finished') this.results.push({ ids, score, logProbability, ended: isEnd });
       if (outcome !== 'kept') return;
       const gains = [...parent.gains, logProbability - parent.logProbability];
       survivors.push({ row: { ids, logProbability, gains, node: this.tree.length - 1, caches: parent.caches }, origin });

@@ -16,12 +16,12 @@ async function store(request, response) {
 
 /** Files never change; the page itself comes from the network if there is one. */
 async function respond(request) {
-  const kept = await caches.match(request, { ignoreSearch: request.mode === 'navigate' });
-  if (kept && isVersioned(request.url)) return kept;
+  const stored = await caches.match(request, { ignoreSearch: request.mode === 'navigate' });
+  if (stored && isVersioned(request.url)) return stored;
   try {
     return await store(request, await fetch(request));
   } catch (error) {
-    const page = kept ?? (request.mode === 'navigate' ? await caches.match('index.html') : undefined);
+    const page = stored ?? (request.mode === 'navigate' ? await caches.match('index.html') : undefined);
     if (page) return page;
     throw error;
   }

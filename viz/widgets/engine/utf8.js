@@ -12,7 +12,7 @@ const SECOND_BYTES = new Map([
   [0xf4, [0x80, 0x8f]],
 ]);
 
-function lengthOf(lead) {
+function byteCount(lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead <= 0xdf) return 2;
   if (lead >= 0xe0 && lead <= 0xef) return 3;
@@ -28,7 +28,7 @@ export function decodeCharacters(bytes) {
   const results = [];
   for (let at = 0; at < bytes.length; ) {
     const lead = bytes[at];
-    const length = lengthOf(lead);
+    const length = byteCount(lead);
     let code = length === 1 ? lead : lead & (0x7f >> length);
     let size = 1;
     while (size < length) {

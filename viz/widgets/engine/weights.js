@@ -40,7 +40,7 @@ export function readHeader(data, file) {
   );
 }
 
-const countOf = (shape) => shape.reduce((product, side) => product * side, 1);
+const countNumbers = (shape) => shape.reduce((product, side) => product * side, 1);
 
 /** Half-precision numbers as float32. */
 function fromHalf(bits) {
@@ -71,7 +71,10 @@ export class Weights {
   constructor(files, scratch) {
     /** @type {Map<string, StoredTensor>} */
     this.stored = new Map(files.flatMap(({ name, data }) => readHeader(data, name)));
-    const total = [...this.stored.values()].reduce((sum, { shape }) => sum + padToTile(shape[0] ?? 1) * countOf(shape.slice(1)) + 4, 0);
+    const total = [...this.stored.values()].reduce(
+      (sum, { shape }) => sum + padToTile(shape[0] ?? 1) * countNumbers(shape.slice(1)) + 4,
+      0,
+    );
     this.kernels = new Kernels(total + scratch);
     /** @type {Map<string, import('./kernels.js').Matrix>} shared matrices */
     this.matrices = new Map();

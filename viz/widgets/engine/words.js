@@ -9,7 +9,7 @@ const SPACELESS_CATEGORIES = ['Lo', 'Lm', 'Nl', 'So'];
 /** @typedef {'alphabet' | 'spaceless' | 'katakana' | 'punctuation' | 'picture' | 'flag' | 'attached' | 'other'} CharacterKind */
 
 /** @returns {CharacterKind} */
-function kindOf(character) {
+function characterKind(character) {
   const name = category(character);
   const code = character.codePointAt(0);
   const { katakana, spaceless, flags, skin_tones: skinTones } = tables.scripts;
@@ -27,7 +27,7 @@ function joins(before, character, after) {
   if (!before || !after) return false;
   const { number, word } = tables.joiners;
   if (number.includes(character) && isDigit(before) && isDigit(after)) return true;
-  return word.includes(character) && kindOf(before) === 'alphabet' && kindOf(after) === 'alphabet';
+  return word.includes(character) && characterKind(before) === 'alphabet' && characterKind(after) === 'alphabet';
 }
 
 /** Whether each character continues the word of the one before it. */
@@ -37,7 +37,7 @@ function continuesWord(characters) {
   /** @type {CharacterKind} */
   let previousKind = 'other';
   characters.forEach((character, index) => {
-    let kind = kindOf(character);
+    let kind = characterKind(character);
     if (kind === 'attached') {
       flags.push(index > 0);
       return;

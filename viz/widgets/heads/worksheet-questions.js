@@ -34,7 +34,8 @@ export function clearRows({ rows, columns, weights }, late = false) {
   return exercises.filter(Boolean).slice(0, QUESTIONS_PER_MAP);
 }
 
-const printedRow = ({ weights, columns }, row) => [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
+const printedRow = ({ weights, columns }, row) =>
+  [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
 
 /** All exercises of a map: reading it, and calculating with the numbers of one row. @returns {Exercise[]} */
 export function exercisesFor(map, late) {
@@ -56,7 +57,13 @@ function calculations(map) {
 
 function rowExercises({ columns }, { item, best: [first, second] }) {
   const [a, b] = [first.weight, second.weight].map(rounded);
-  const values = { row: rowText(item), first: columns[first.column].label, second: columns[second.column].label, a: twoDecimals(a), b: twoDecimals(b) };
+  const values = {
+    row: rowText(item),
+    first: columns[first.column].label,
+    second: columns[second.column].label,
+    a: twoDecimals(a),
+    b: twoDecimals(b),
+  };
   return [
     { kind: 'asks_rest', values, answer: twoDecimals(1 - a - b), room: true },
     { kind: 'asks_scores', values, answer: twoDecimals(Math.log(a / b)), room: true },

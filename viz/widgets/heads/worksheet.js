@@ -45,9 +45,7 @@ function buildWorksheet() {
   const sentence = (text, lang) => make('p', { class: 'said', lang, dir: 'auto' }, text);
   const sentences = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];
   const parts = maps.map((map, index) => worksheetPart(map, numbered[index]));
-  const answers = numbered
-    .flat()
-    .map(({ number, answer }) => make('li', { value: number }, make('bdi', {}, answer)));
+  const answers = numbered.flat().map(({ number, answer }) => make('li', { value: number }, make('bdi', {}, answer)));
   const last = make('section', { class: 'answers' }, make('h2', {}, t('sheet_answers')), make('ol', {}, ...answers));
   return make('article', { class: 'headlight class-sheet' }, name, ...sentences, make('p', {}, t('sheet_says')), ...parts, last);
 }

@@ -10,6 +10,7 @@ import { maxAbs, rowNumbers } from './tensor-cache.js';
 
 const SHOWN_AROUND = 12; // tokens around the selected token in a truncated sentence
 const SHOW_ALL_UP_TO = 16; // tokens of a sentence that is not truncated
+const MAX_STRETCH = 3; // of a legend: its end as a multiple of the number with the last colour
 const MATRICES = ['heat', 'stack', 'pair']; // figures with one row per token; only these are truncated
 
 /** Title of a figure: its name and the tensor's shape with named axes. */
@@ -93,8 +94,11 @@ export function shapeText(show, scene, matrix) {
  * Colour legend of a scale. `limit`: the number with the last colour; `end`: the largest number, where the legend ends.
  */
 export function legend(scale, limit, end = limit) {
-  const [low, high] = legendEnds(scale, end);
-  return make('div', { class: 'lesson-legend' }, colourRamp(scale === 'signed' ? 'difference' : 'headlight', low, high, end / limit));
+  const isCut = end > MAX_STRETCH * limit; // a few outliers: the legend of all numbers would have two colours
+  const [low, high] = legendEnds(scale, isCut ? limit : end);
+  const ends = isCut ? [low === '0' ? low : `≤ ${low}`, `≥ ${high}`] : [low, high];
+  const stretch = isCut ? 1 : end / limit;
+  return make('div', { class: 'lesson-legend' }, colourRamp(scale === 'signed' ? 'difference' : 'headlight', ends[0], ends[1], stretch));
 }
 
 /** The numbers at the ends of a legend. */

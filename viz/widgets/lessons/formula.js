@@ -85,7 +85,7 @@ function parsePart(tokens) {
   const [kind, text] = tokens.shift() ?? ['sign', ''];
   if (kind === 'grouping') return text === '{' ? row(tokens, true) : element('mo', text);
   if (kind === 'number' || kind === 'unknown') return element('mn', text);
-  if (kind === 'letter') return element('mi', text);
+  if (kind === 'letter') return letter(text);
   if (kind === 'text') return element('mtext', text);
   if (kind === 'sign') return element('mo', text === '-' ? '−' : text);
   return command(text, tokens);
@@ -98,7 +98,18 @@ function command(name, tokens) {
   if (name === 'left' || name === 'right') return element('mo', tokens.shift()[1]);
   if (name === '{' || name === '}') return element('mo', name);
   if (!(name in SIGNS)) throw new Error(`unknown command \\${name} in a formula`);
-  return element(NAMES.has(name) || LETTERS.has(name) ? 'mi' : 'mo', SIGNS[name]);
+  if (LETTERS.has(name)) return letter(SIGNS[name]);
+  return element(NAMES.has(name) ? 'mi' : 'mo', SIGNS[name]);
+}
+
+/**
+ * A variable. Without `mathvariant`, browsers replace its letter by one of the mathematical alphabets, which many systems
+ * have no font for; CSS makes it italic.
+ */
+function letter(text) {
+  const node = element('mi', text);
+  node.setAttribute('mathvariant', 'normal');
+  return node;
 }
 
 function spaced(width) {

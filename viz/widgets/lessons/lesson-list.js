@@ -53,7 +53,8 @@ export class LessonList {
     this.first.textContent = t('lesson_first_steps');
     this.saved.textContent = t('saved_views');
     const openPlan = (plan) => dispatchEvent(new CustomEvent('headlight-deck', { detail: planViews(lessons, plan) }));
-    const planButton = (plan) => make('button', { type: 'button', class: 'link', onclick: () => openPlan(plan) }, t('lesson_plan', { minutes: plan }));
+    const planButton = (plan) =>
+      make('button', { type: 'button', class: 'link', onclick: () => openPlan(plan) }, t('lesson_plan', { minutes: plan }));
     replace(this.plans, ...Object.keys(PLANS).map(planButton));
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);

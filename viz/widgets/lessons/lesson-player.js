@@ -243,7 +243,7 @@ class LessonPlayer {
         if (turn !== this.turn) return;
         if (names.length) await this.tensors.load(translation, names);
         if (this.order.learn(translation, cached.model)) return this.show();
-        await this.tensors.load(translation, sceneAt(stepIndex).needs()); // products need the model's sizes
+        await this.tensors.load(translation, sceneAt(stepIndex).requiredPaths()); // products need the model's sizes
         if (experiment && !(await this.experiments.fetch(translation, lesson.name, name, set))) return;
       } catch (error) {
         if (turn !== this.turn) return;

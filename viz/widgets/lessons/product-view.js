@@ -27,7 +27,9 @@ function drawProduct(scene, product, width) {
   const matrixName = t(`lesson_product_${product.name}`);
   const names = [
     t('lesson_product_row', { token: rowLabel(scene, product) }),
-    t('lesson_product_column', { matrix: matrixName, column }),
+    product.column === 'written'
+      ? t('lesson_product_vector', { token: scene.rowItems[scene.row].label })
+      : t('lesson_product_column', { matrix: matrixName, column }),
     t('lesson_product_terms'),
   ];
   const strips = [row, weights, terms].map((numbers, index) => {
@@ -76,7 +78,7 @@ const rowLabel = (scene, { row }) =>
 const bracketed = (number) => (number < 0 ? `(${formatNumber(number)})` : formatNumber(number));
 
 /** The sum with its first terms, its bias and its result, as TeX. */
-export function sumFormula({ name }, { row, weights, bias, column, total, terms }) {
+export function sumFormula({ name }, { row, weights, bias, index: place, total, terms }) {
   const number = (value) => (value < 0 ? `\\text{(}${formatNumber(value, 3)}\\text{)}` : formatNumber(value, 3));
   const shown = Array.from(
     { length: Math.min(SHOWN_TERMS, row.length) },
@@ -85,7 +87,7 @@ export function sumFormula({ name }, { row, weights, bias, column, total, terms 
   const letter = /^[qkv]$/.test(name) ? name : name === 'e' ? '\\text{logit}' : name === 'o' ? 'a' : 'h';
   const rest = terms.length > SHOWN_TERMS ? ' + \\ldots' : '';
   const added = bias === null ? '' : ` + ${number(bias)}`;
-  return `${name === '2' ? 'y' : letter}_{${column}} = ${shown.join(' + ')}${rest}${added} = ${formatNumber(total)}`;
+  return `${name === '2' ? 'y' : letter}_{${place}} = ${shown.join(' + ')}${rest}${added} = ${formatNumber(total)}`;
 }
 
 /** What happens to the sum before the figure shows it: the activation, or the rotation by position. */

@@ -92,6 +92,7 @@ function ofShows(scene) {
       [`spread_${letter}`]: formatNumber(standardDeviation(row)),
       [`rms_${letter}`]: formatNumber(vectorNorm(row) / Math.sqrt(row.length)),
       [`${letter}_term`]: inBrackets(scene.value(tensor), 4),
+      [`hat_${letter}`]: formatNumber((scene.value(tensor) - mean(row)) / (standardDeviation(row) || 1)),
     });
   }
   return numbers;

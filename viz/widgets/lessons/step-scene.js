@@ -143,7 +143,7 @@ export class StepScene {
 
   /** Path of a product's linear layer. */
   weightPath({ weight }) {
-    return weight.startsWith('decoder.') ? weight : `${PLACES[this.kind][0].replace('{layer}', String(this.layer))}.${weight}`;
+    return weight.startsWith('decoder.') ? weight : `${PROBE_PATHS[this.kind][0].replace('{layer}', String(this.layer))}.${weight}`;
   }
 
   /** Index of the column of W: of the selected dimension, in the selected head, or of the written token. */
@@ -178,7 +178,8 @@ export class StepScene {
     const bias = this.hasBias(product) ? this.sentenceTensors.tensors.get(`${path}.bias[${column}]`).numbers[0] : null;
     const output = product.output ? this.tensorByName(product.output) : null;
     const cell = output && valueAt(output, this.row, Math.min(column % output.columns, output.columns - 1));
-    return { row, weights, terms, bias, column, total: sum(terms) + (bias ?? 0), cell };
+    const index = OF_HEADS.includes(product.output) ? column % this.model.head_width : column; // in the figure
+    return { row, weights, terms, bias, column, index, total: sum(terms) + (bias ?? 0), cell };
   }
 
   // ---------------------------------------------------------------- figures

@@ -155,9 +155,7 @@ export class StepView {
     this.training.leave();
     for (const element of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(element);
     this.question.element.hidden = true;
-    this.long.hidden = true;
-    this.more.hidden = true;
-    this.see.hidden = true;
+    for (const element of [this.long, this.more, this.see]) element.hidden = true;
   }
 
   // ---------------------------------------------------------------- content from tensors
@@ -192,8 +190,7 @@ export class StepView {
     this.see.onclick = () => set({ lesson: step.see });
     this.question.draw(base, question, { ...options, asksPerSetting: step.ask?.ask_per_setting }, values);
     this.question.element.classList.toggle('first', hidesAnswer);
-    const trains = Boolean(scene.result?.figures.some(({ form }) => form === 'trains'));
-    replace(this.source, sourceBox(step.code, scene.variants(), trains));
+    replace(this.source, sourceBox(step.code, scene.variants(), trainsModels(scene)));
     const count = truncatedFrom(scene);
     this.long.hidden = !count || hidesAnswer;
     if (!this.long.hidden) {
@@ -205,8 +202,7 @@ export class StepView {
       replace(this.long, whole ? '' : t('lesson_some_of', { count }), ' ', button);
     }
     this.element.lang = '';
-    this.element.dataset.step = step.name;
-    this.element.dataset.of = translation.source_text;
+    Object.assign(this.element.dataset, { step: step.name, of: translation.source_text });
   }
 
   drawWords(base, values, scene, hides) {
@@ -263,7 +259,7 @@ export class StepView {
   /** Draw the figures. Figures that reveal the answer are omitted until the visitor answers. */
   drawFigure(scene, { whole, hides }) {
     this.figure.classList.toggle('hides', hides);
-    const trains = !hides && Boolean(scene.result?.figures.some(({ form }) => form === 'trains'));
+    const trains = !hides && trainsModels(scene);
     this.element.classList.toggle('trains', trains);
     if (!trains) this.training.leave();
     if (hides) {
@@ -297,5 +293,7 @@ export class StepView {
     for (const line of [general, ...filled]) updateScrollable(line, 'Width');
   }
 }
+
+const trainsModels = ({ result }) => Boolean(result?.figures.some(({ form }) => form === 'trains'));
 
 const numbersOnly = (values) => Object.fromEntries(Object.entries(values).filter(([name]) => !BOLD_VALUES.includes(name)));

@@ -53,6 +53,10 @@ function drawHeat(figure, { scene, width, pick, all }) {
     most: maxValue,
     height: THICK,
     row: selectedRow,
+    column:
+      scene.step.picks.includes('dimension') && !figure.heads && selectedRow !== null
+        ? Math.min(scene.look.dimension, matrix.columns - 1)
+        : null,
     name: t(`lesson_tensor_${tensor.name}`),
     pick: clickToPick(pick, scene, false),
   };

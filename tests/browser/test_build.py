@@ -1,0 +1,158 @@
+"""Learn, the lesson "Build it yourself": numbers are checked, lines are run, rows are drawn, parts go in and out."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from headlight.viz.figure_phrases import phrases
+from headlight.viz.lessons.build import read_build
+from tests.browser.acting import open_tab, switch_language
+from tests.browser.axe import barriers
+from tests.browser.conftest import Visit
+
+FIELD = ".build [data-field]"
+PUT = ".build-actions .go"
+
+
+def visit_part(visit: Visit, part: str, **options: Any) -> Page:
+    return visit(f"#tab=learn&lesson=build.{part}", drawn=".build[data-part]", **options)
+
+
+def wait_for_part(page: Page, part: str) -> None:
+    page.wait_for_selector(f".build[data-part={part}]")
+
+
+@pytest.mark.journey
+def test_a_reader_builds_the_first_parts_and_the_last_ones(visit: Visit) -> None:
+    words, answer = phrases("en"), read_build({})
+    page = visit()
+    open_tab(page, "learn")
+    page.click(".lesson-row[data-lesson=build]")
+    wait_for_part(page, "words")
+    expect(page.locator(PUT)).to_be_disabled()
+
+    # The first number is that of another word, then right; a sum counts, too.
+    fields = page.locator(FIELD)
+    expect(fields).to_have_count(2)
+    table, row = answer["weights"]["source_table"], answer["source_words"].index(answer["source"][1])
+    other = next(index for index in range(8) if abs(table[index][0] - table[row][0]) > 0.1)
+    fields.nth(0).fill(str(table[other][0]))
+    page.keyboard.press("Enter")
+    note = page.locator(".build-operation .note")
+    expect(note).to_contain_text(words["build_wrong_row_of"].split("{")[0].strip())
+    for index in range(2):
+        fields.nth(index).fill(f"{table[row][index]} + 0*3")
+        page.keyboard.press("Enter")
+    expect(page.locator(".build .number-field.right")).to_have_count(2)
+
+    # A wrong line fails with PyTorch's words, an own line that is no code says so, the right one passes.
+    page.get_by_role("button", name="ids @ E", exact=True).click()
+    expect(page.locator(".line-verdict")).to_contain_text("RuntimeError: mat1 and mat2 shapes cannot be multiplied")
+    page.fill(".build .own-line", "import os")
+    page.keyboard.press("Enter")
+    expect(page.locator(".line-verdict")).to_contain_text("import os")
+    expect(page.locator(PUT)).to_be_disabled()
+    page.get_by_role("button", name="E[ids]", exact=True).click()
+    expect(page.locator(".line-verdict")).to_contain_text(words["build_passes_words"])
+    page.click(PUT)
+    expect(page.locator(".model-picture .socket.empty[data-socket^=words]")).to_have_count(0)
+    page.click(PUT)
+    wait_for_part(page, "qkv")
+    expect(page).to_have_url(re.compile("lesson=build[.]qkv"))
+
+    # Hovering a cell lights its row and its column and shows the sum.
+    page.hover(".product [data-cell='3,1']")
+    expect(page.locator(".product [data-left='3'].lit")).to_have_count(4)
+    expect(page.locator(".product [data-top='1'].lit")).to_have_count(4)
+    expect(page.locator(".build .sum")).to_contain_text("×")
+
+    # The mask is drawn by clicks, and by keys.
+    page.evaluate("location.hash = '#tab=learn&lesson=build.mask'")
+    wait_for_part(page, "mask")
+    page.click(".build .sum button")
+    expect(note).to_contain_text("21")
+    for later in range(1, 7):
+        page.locator(f"[data-mask='0,{later}']").focus()
+        page.keyboard.press(" ")
+    page.click(".build .sum button")
+    expect(note).to_contain_text("15")
+
+    # Cross-attention: the wrong direction fails, the right one passes; a row is drawn by keys and compared.
+    page.evaluate("location.hash = '#tab=learn&lesson=build.cross'")
+    wait_for_part(page, "cross")
+    for side in ("qm", "ky", "vy"):
+        page.click(f"[data-side={side}]")
+    expect(page.locator(".line-verdict")).to_contain_text("must match the size of tensor")
+    for side in ("qy", "km", "vm"):
+        page.locator(f"[data-side={side}]").click()
+        if side != "vm":
+            expect(page.locator(f"[data-side={side}]")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".line-verdict")).to_contain_text(words["build_passes_cross"])
+    page.click("[data-view=draw]")
+    weights = answer["rows_to_draw"][0]["weights"]
+    best = weights.index(max(weights))
+    page.locator(f"[data-bar='{best}']").focus()
+    for _ in range(14):
+        page.keyboard.press("ArrowUp")
+    page.click(".build .sum button")
+    bars = [1.0 if index == best else 0.3 for index in range(len(weights))]
+    own = round(100 * sum(min(bar / sum(bars), weight) for bar, weight in zip(bars, weights, strict=True)))
+    expect(note).to_contain_text(f"{own}%")
+    expect(page.locator(PUT)).to_be_enabled()
+    assert not barriers(page, ".build")
+    switch_language(page, "zh")
+    expect(page.locator(".build h2")).to_have_text(phrases("zh")["build_idea_cross"])
+
+
+def build_everything(page: Page) -> None:
+    """Mark all parts as built, as a returning reader finds them."""
+    names = [part["name"] for part in read_build({})["parts"]]
+    page.evaluate("(names) => localStorage.setItem('headlight-build', JSON.stringify(names))", names)
+    page.reload()
+    page.wait_for_selector(".build[data-part]")
+
+
+def test_a_part_that_is_taken_out_shows_a_sentence_that_fails(visit: Visit) -> None:
+    page = visit_part(visit, "positions")
+    build_everything(page)
+    whole = page.locator(".build-results .translation").inner_text()
+    assert whole == "I like the book you read"
+    page.click(".build-actions .link")
+    without = read_build({})["variants"]["without_positions"]
+    expect(page.locator(".build-results .quiet").last).to_contain_text(without["failing"]["source"])
+    assert page.locator(".build-results .translation em").count() > 0
+    expect(page.locator(".model-picture .removed")).to_have_count(2)
+    page.click(".build-actions .link")
+    expect(page.locator(".build-results .translation")).to_have_text(whole)
+
+
+def test_the_large_model_shows_the_same_cell(visit: Visit) -> None:
+    page = visit_part(visit, "scores")
+    page.click(".large-button")
+    table = page.locator(".large-table table")
+    expect(table.locator("tbody tr")).to_have_count(3)
+    rows = [
+        [float(cell.replace("−", "-")) for cell in row.locator("td").all_text_contents()]
+        for row in table.locator("tbody tr").all()
+    ]
+    for query, key, product in zip(*rows, strict=True):
+        assert abs(query * key - product) < 0.05
+    total = float(page.locator(".build-large .large-note").inner_text().split()[-1].rstrip(".").replace("−", "-"))
+    assert abs(sum(rows[2]) - total) < 0.2
+    page.click(".build-large .link")
+    page.wait_for_selector(".lesson[data-step=scores]")
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_no_part_scrolls_sideways(visit: Visit, width: int) -> None:
+    page = visit_part(visit, "words", width=width, height=900)
+    for part in read_build({})["parts"]:
+        page.evaluate("(part) => { location.hash = `#tab=learn&lesson=build.${part}` }", part["name"])
+        wait_for_part(page, part["name"])
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), part["name"]
+        fits = "(element) => element.scrollWidth <= element.clientWidth"
+        assert page.eval_on_selector(".build .numbers", fits), part["name"]

@@ -1,0 +1,240 @@
+"""The page as a folder of files, behind a plain file server: everything is computed in the browser."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from headlight import Translator
+from headlight.model.phrases import phrases
+from headlight.model.records import KINDS
+from headlight.viz.settings import MODELS, Settings
+from headlight.viz.static_site.files import site_files, write_files
+from headlight.viz.static_site.page_content import PANELS, read_page
+from headlight.viz.tabs import panels_by_view
+from tests.browser.acting import page_weights, state, switch_language, translate, translation
+from tests.browser.conftest import PATIENCE, Watch
+from tests.browser.polling import wait_for_function
+
+TEXT = "Die Katze trinkt heute keine Milch."
+MAX_FIRST_REQUESTS = 15
+CALL_WORDS = ("/call/", "/stream/", "/queue/")  # parts of the URLs of calls to a server
+
+
+class Host(ThreadingHTTPServer):
+    """A file server that records its requests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.requests: list[tuple[str, str]] = []
+        host = self
+
+        class Handler(SimpleHTTPRequestHandler):
+            def log_request(self, code: Any = "-", size: Any = "-") -> None:
+                host.requests.append((self.command, self.path))
+
+            def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the name of the base class
+                pass
+
+        super().__init__(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
+        self.address = f"http://127.0.0.1:{self.server_port}/"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("static")
+    write_files(path, site_files(read_page(Settings(), ("de-en", "toy"))))
+    return path
+
+
+@pytest.fixture(scope="module")
+def host(folder: Path) -> Iterator[Host]:
+    server = Host(folder)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def exact() -> Translator:
+    """The model without rounded copies of its weights."""
+    return Translator.load(MODELS / "de-en", "cpu", step_weights="plain")
+
+
+@contextmanager
+def visit(browser: Browser, address: str, *, width: int = 1280, live: bool = False, **options: Any) -> Iterator[Page]:
+    """A new visitor's page. Errors and requests to other hosts fail the test."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, **{"locale": "en-US", **options})
+    context.set_default_timeout(PATIENCE)
+    context.add_init_script(f"localStorage.setItem('headlight-live', '{'on' if live else 'off'}')")
+    context.add_init_script("localStorage.setItem('headlight-start', 'done')")
+    page, faults = context.new_page(), list[str]()
+    Watch(address, faults).follow(page)
+    page.goto(address)
+    page.wait_for_selector(".explorer .plane")
+    try:
+        yield page
+    finally:
+        context.close()
+    assert not faults
+
+
+def open_panel(page: Page, name: str) -> None:
+    """Open a panel by its view, or from the model menu."""
+    views = panels_by_view(PANELS)
+    view = next(view for view, panels in views.items() if name in panels)
+    page.locator(".tabs [role=tab]").nth(list(views).index(view)).click()
+    if name == "own":
+        page.click(".models-picker .opens")
+        page.click(".menu-link[data-panel=own]")
+
+
+@pytest.mark.journey
+def test_translation_and_maps_are_those_of_python(browser: Browser, host: Host, exact: Translator) -> None:
+    with visit(browser, host.address) as page:
+        before = translation(page)
+        translate(page, TEXT)
+        expected = exact.translate(TEXT, beam_size=4, no_repeat=4)
+        assert before != translation(page) == expected.text
+        for kind in KINDS:
+            shown = page_weights(page, kind)
+            maps = expected.attention.of(kind)
+            cells = np.tri(*maps.shape[-2:], dtype=bool) if kind == "decoder" else np.ones(maps.shape[-2:], dtype=bool)
+            np.testing.assert_allclose(shown[..., cells], maps[..., cells], atol=1.5e-4)
+        probabilities = page.evaluate("headlight.translation.target.map((token) => token.probability)")
+        np.testing.assert_allclose(probabilities, [token.probability for token in expected.target_tokens], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_a_visit_is_a_few_downloads_and_no_calls(browser: Browser, host: Host) -> None:
+    host.requests.clear()
+    with visit(browser, host.address) as page:
+        first = {path for _, path in host.requests}
+        translate(page, TEXT)
+        open_panel(page, "whatif")
+        page.get_by_text(phrases("en")["whatif_pane_map"], exact=True).first.click()
+        downloads = list(host.requests)
+    assert not any("models/" in path for path in first)  # the first map needs no model
+    assert len({path for _, path in downloads}) <= MAX_FIRST_REQUESTS
+    assert {method for method, _ in downloads} == {"GET"}
+    assert not [path for _, path in downloads if any(word in path for word in CALL_WORDS)]
+
+
+@pytest.mark.journey
+def test_heads_are_switched_off_in_the_browser(browser: Browser, host: Host, exact: Translator) -> None:
+    off = [{"kind": "cross", "layer": 0, "head": 0, "action": "remove"}]
+    with visit(browser, host.address) as page:
+        translate(page, TEXT)
+        open_panel(page, "whatif")
+        page.locator("#panel-whatif .wall-grid .thumb").first.click()
+        wait_for_function(page, "() => document.querySelector('#panel-whatif .chips').childElementCount > 0")
+        original = exact.translate(TEXT, beam_size=4, no_repeat=4)
+        ids = tuple(token.id for token in original.target_tokens)
+        changed = exact.translate(TEXT, target=ids, interventions=off)
+        loss = changed.log_probability - original.log_probability
+        assert state(page, "kind") == "cross"
+        expect(page.locator("#panel-whatif .ask")).to_contain_text(f"{abs(loss):.2f} nats")
+
+
+@pytest.mark.slow
+def test_rows_and_search_are_explained_in_the_browser(browser: Browser, host: Host) -> None:
+    with visit(browser, host.address) as page:
+        translate(page, TEXT)
+        page.locator(".ask .weight-computed button, .ask .weight-computed summary").first.click()
+        expect(page.locator(".weight-computed table td").first).to_be_visible()
+        open_panel(page, "decoding")
+        expect(page.locator("#panel-decoding")).to_contain_text(translation_words(page))
+
+
+def translation_words(page: Page) -> str:
+    """The displayed translation, also on tabs that fold the form."""
+    return str(page.evaluate("headlight.translation.text"))
+
+
+@pytest.mark.slow
+def test_typing_translates_at_once(browser: Browser, host: Host) -> None:
+    with visit(browser, host.address, live=True) as page:
+        page.fill("#sentence", "")
+        page.locator("#sentence").press_sequentially("Das Haus ist alt.", delay=60)
+        state(page, "busy")  # exposes the state
+        wait_for_function(page, "() => window.headlight.translation.request.text === 'Das Haus ist alt.'")
+        assert state(page, "translation")["live"] is True
+
+
+@pytest.mark.slow
+def test_a_second_visit_needs_no_network(browser: Browser, folder: Path) -> None:
+    host = Host(folder)
+    with visit(browser, host.address) as page:
+        page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+        page.wait_for_load_state("networkidle")
+        page.reload()  # from here the service worker answers
+        page.wait_for_selector(".explorer .plane")
+        first = translate(page, TEXT)
+        wait_for_function(
+            page,
+            """async () => {
+              const cache = await caches.open((await caches.keys())[0]);
+              return (await cache.keys()).some((file) => /safetensors/.test(file.url));
+            }""",
+        )
+        page.wait_for_load_state("networkidle")
+        host.close()
+        page.reload()
+        page.wait_for_selector(".explorer .plane")
+        assert translate(page, TEXT) == first
+        assert translate(page, "Der Hund schläft.") != first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["missing", "damaged"])
+def test_bad_files_give_one_sentence(browser: Browser, folder: Path, tmp_path: Path, fault: str) -> None:
+    copy = tmp_path / "site"
+    shutil.copytree(folder, copy)
+    (file, *_) = copy.glob("models/de-en/*/tokenizer.json.deflate")
+    if fault == "missing":
+        file.unlink()
+    else:
+        file.write_bytes(bytes(file.stat().st_size))
+    host = Host(copy)
+    context = browser.new_context(locale="en-US")
+    page = context.new_page()
+    page.goto(host.address)
+    page.wait_for_selector(".explorer .plane")
+    shown = translation(page)
+    page.fill("#sentence", TEXT)
+    page.press("#sentence", "Enter")
+    name = file.relative_to(copy).as_posix()
+    expect(page.get_by_text(phrases("en")[f"error_file_{fault}"].format(file=name, given="de-en"))).to_be_visible()
+    assert translation(page) == shown
+    context.close()
+    host.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_only_what_is_computed_here_is_offered(browser: Browser, host: Host, language: str) -> None:
+    with visit(browser, host.address, width=390, has_touch=True) as page:
+        if language == "zh":
+            switch_language(page, "zh")
+        words = phrases(language)
+        views = panels_by_view(PANELS)
+        expect(page.locator(".top .tabs [role=tab]")).to_have_text([words[f"view_{view}"] for view in views])
+        expect(page.get_by_text(words["footer_in_browser"])).to_be_visible()
+        for panel in PANELS:
+            open_panel(page, panel)
+            expect(page.locator(f"#panel-{panel}")).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        expect(page.locator(".findings, .predicted-heads, .patching").filter(visible=True)).to_have_count(0)
