@@ -11,7 +11,7 @@ import pytest
 
 from headlight.model.errors import CommandError
 from headlight.model.training.live_run_settings import CORPUS_BY_NAME
-from headlight.viz.space.files import CODE, CORPORA, MODELS, PICTURE, find_root, space_files
+from headlight.viz.space.files import CODE, CORPORA, MODELS, PICTURE, READMES, find_root, space_files
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -33,9 +33,9 @@ def test_space_gets_code_without_tests_docs_and_benchmarks() -> None:
         "model",
         "viz", "assets", "docs",
     }  # fmt: skip
-    assert {name for name in names if name.startswith("docs/")} == set(
+    assert {name for name in names if name.startswith("docs/")} == {
         picture for name in READMES for picture in PICTURE.findall((ROOT / name).read_text(encoding="utf-8"))
-    )
+    }
     assert all((ROOT / name).is_file() for name in names)
     assert names <= tracked()
 
