@@ -31,8 +31,6 @@ export class CallError extends Error {
   }
 }
 
-/** @typedef {Transport} Transport */
-
 /** @implements {Transport} */
 export class HttpTransport {
   /** The server offers every call. */
