@@ -55,7 +55,9 @@ def test_first_occurrence_of_each_term_is_explained_but_not_user_text(page: Page
             assert inside.count() == 0, tab
     assert page.locator(".translate :is(.text, .field, bdi) .term").count() == 0
     open_tab(page, "learn")
-    expect(page.locator(".all-terms dt")).to_have_count(len([key for key in phrases() if key.endswith("_in")]))
+    expect(page.locator(".all-terms dt")).to_have_count(
+        len([key for key in phrases() if key.startswith("term_") and key.endswith("_in")])
+    )
 
 
 def test_term_card_opens_by_hover_focus_and_key_and_closes_by_escape(page: Page) -> None:
