@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -309,7 +310,7 @@ def test_unreachable_server_is_reported(
     browser: Browser, address: str, silent: Event, answered: Answered, locale: str, says: str
 ) -> None:
     with newcomer(browser, address, locale=locale) as page:  # no error recorder: the server is missing
-        page.goto(address)
+        page.goto(f"{address}#{urlencode({'text': FIRST, 'model': 'de-en'})}")  # a Chinese page begins in Chinese
         page.wait_for_selector(".explorer .plot .main-svg")
         assert_server_error(page, silent, answered, says)
 

@@ -110,10 +110,10 @@ def test_translation_and_maps_are_those_of_python(browser: Browser, host: Host, 
         expected = exact.translate(TEXT, beam_size=4, no_repeat=4)
         assert before != translation(page) == expected.text
         for kind in KINDS:
-            shown = page_weights(page, kind)
+            visible = page_weights(page, kind)
             maps = expected.attention.of(kind)
             cells = np.tri(*maps.shape[-2:], dtype=bool) if kind == "decoder" else np.ones(maps.shape[-2:], dtype=bool)
-            np.testing.assert_allclose(shown[..., cells], maps[..., cells], atol=1.5e-4)
+            np.testing.assert_allclose(visible[..., cells], maps[..., cells], atol=1.5e-4)
         probabilities = page.evaluate("headlight.translation.target.map((token) => token.probability)")
         np.testing.assert_allclose(probabilities, [token.probability for token in expected.target_tokens], atol=1e-4)
 
@@ -213,12 +213,12 @@ def test_bad_files_give_one_sentence(browser: Browser, folder: Path, tmp_path: P
     page = context.new_page()
     page.goto(host.address)
     page.wait_for_selector(".explorer .plane")
-    shown = translation(page)
+    visible = translation(page)
     page.fill("#sentence", TEXT)
     page.press("#sentence", "Enter")
     name = file.relative_to(copy).as_posix()
     expect(page.get_by_text(phrases("en")[f"error_file_{fault}"].format(file=name, given="de-en"))).to_be_visible()
-    assert translation(page) == shown
+    assert translation(page) == visible
     context.close()
     host.close()
 

@@ -18,7 +18,7 @@ TABS = ("heads", "whatif", "learn", "word", "why", "sentiment")
 def explained_terms(page: Page, tab: str, language: str) -> list[str]:
     """Open a view in a language and return its explained terms."""
     forms = {term.removesuffix("_in"): text for term, text in phrases(language).items() if term.endswith("_in")}
-    terms_handle = wait_for_function(
+    names: list[str] = wait_for_function(
         page,
         """([tab, forms]) => {
           const terms = [...document.querySelectorAll(`#panel-${tab} .term`)].filter((term) => term.checkVisibility());
@@ -30,7 +30,6 @@ def explained_terms(page: Page, tab: str, language: str) -> list[str]:
         }""",
         arg=[tab, forms],
     )
-    names: list[str] = terms_handle.json_value()  # the terms for which the condition was true
     return names
 
 

@@ -48,7 +48,7 @@ test('changes, losses, rows and search trees are those of the server', async () 
   order.splice(64, 48, ...Array.from({ length: 24 }, (_, index) => ({ kind: 'cross', layer: Math.floor(index / 8), head: index % 8 })));
   order.push(...Array.from({ length: 24 }, (_, index) => ({ kind: 'decoder', layer: Math.floor(index / 8), head: index % 8 })));
   const cell = { request: REQUEST, layer: 1, head: 2, row: 3, column: 1, every: true };
-  const asked = [
+  const calls = [
     ...[CROSS_OFF, HEAD_OFF, SWAP].map((interventions) => ['changed_translation', { request: REQUEST, interventions }]),
     ['measure_importance', { request: REQUEST, first: 0 }],
     ['measure_importance', { request: REQUEST, first: 20 }],
@@ -58,16 +58,16 @@ test('changes, losses, rows and search trees are those of the server', async () 
     ['draw_search', { request: { ...REQUEST, beam_size: 3, max_length: 4 } }],
     ['find_change', { request: REQUEST, order, first: 1 }],
   ];
-  const expected = python(SERVER, asked);
+  const expected = python(SERVER, calls);
   const engine = newEngine();
   const own = [];
-  for (const [name, values] of asked) {
+  for (const [name, values] of calls) {
     let answer = await ANSWERS[name](engine, values, {});
     while (name === 'find_change' && answer.found === null && answer.next <= answer.all)
       answer = await ANSWERS[name](engine, { ...values, first: answer.next }, {});
     own.push(JSON.parse(JSON.stringify(answer)));
   }
-  for (const [index, [name]] of asked.entries()) COMPARE[name](own[index], expected[index]);
+  for (const [index, [name]] of calls.entries()) COMPARE[name](own[index], expected[index]);
 });
 
 const COMPARE = {

@@ -62,9 +62,9 @@ test('formulas become MathML with numbers inserted', () => {
 
 test('letters are not replaced by those of the mathematical alphabets', () => {
   const letters = (node) => (node.name === 'mi' ? [node] : node.children.filter((child) => child.children).flatMap(letters));
-  const found = letters(formula('\\frac{x - \\mu}{\\sigma} + \\sin x'));
+  const names = letters(formula('\\frac{x - \\mu}{\\sigma} + \\sin x'));
   assert.deepEqual(
-    found.map((node) => [node.textContent, node.attributes.mathvariant]),
+    names.map((node) => [node.textContent, node.attributes.mathvariant]),
     [
       ['x', 'normal'],
       ['μ', 'normal'],

@@ -48,13 +48,13 @@ def test_parts_that_do_not_run_keep_their_rows(tmp_path: Path) -> None:
 def test_command_fails_if_a_bound_does_not_hold(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], checks: list[Check], code: int
 ) -> None:
-    written: list[Any] = []
+    writes: list[Any] = []
     monkeypatch.setattr(command, "PARTS", {"fuzz": lambda options, log: iter(checks)})
-    monkeypatch.setattr(command, "write_block", lambda *arguments: written.append(arguments))
+    monkeypatch.setattr(command, "write_block", lambda *arguments: writes.append(arguments))
     assert command.main(["--quick"]) == code
-    assert written == []
+    assert writes == []
     assert command.main(["--soak", "0.1", "--date", "2026-01-01"]) == code  # a full run of all parts
-    ((rows, runs),) = written
+    ((rows, runs),) = writes
     assert rows == checks
     assert runs["fuzz"].startswith("2026-01-01, seed 39, 0.0 minutes")
     assert ("59 of 60" in capsys.readouterr().err) == bool(code)
@@ -185,10 +185,10 @@ def test_fuzz_of_javascript_fails_for_errors_and_frozen_tabs(
 
 
 def test_kill_waits_for_the_beginning_and_ends_the_process(tmp_path: Path) -> None:
-    begun = tmp_path / "begun"
-    code = f"import pathlib, time; pathlib.Path({str(begun)!r}).touch(); time.sleep(600)"
-    assert chaos.run_and_kill([chaos.sys.executable, "-c", code], begun.exists, 0.0)
-    assert begun.exists()
+    started_parts = tmp_path / "begun"
+    code = f"import pathlib, time; pathlib.Path({str(started_parts)!r}).touch(); time.sleep(600)"
+    assert chaos.run_and_kill([chaos.sys.executable, "-c", code], started_parts.exists, 0.0)
+    assert started_parts.exists()
     assert not chaos.run_and_kill([chaos.sys.executable, "-c", ""], lambda: False, 0.0)  # it ended before
 
 

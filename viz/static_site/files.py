@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from headlight.model.errors import CommandError
+from headlight.model.files import write_file
 from headlight.viz.export.standalone import global_script
 from headlight.viz.server.bundle import bundle, required_modules
 from headlight.viz.server.sharing import tags
@@ -134,5 +135,5 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> int:
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        write_file(path, data)
     return sum(map(len, files.values()))

@@ -102,7 +102,7 @@ def _compare(page: Any, model: str, sentences: int, log: Log) -> dict[str, Any]:
 
 
 def _largest_difference(maps: Mapping[str, Any], translation: Translation) -> float:
-    """The largest difference of a weight; the letters of the answer round to 2.5e-5."""
+    """The largest difference of a weight; the letters of the answer round to 5e-5."""
     differences = []
     for kind in KINDS:
         levels = np.frombuffer(base64.b64decode(maps[kind]["numbers"]), dtype="<u2").reshape(maps[kind]["shape"])

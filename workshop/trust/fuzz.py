@@ -301,7 +301,9 @@ def schemathesis(url: str, options: Options, log: Log) -> Check:
         "60",
         "--no-color",
     ]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "120"})
+    with tempfile.TemporaryDirectory() as folder:  # it stores failures in the current folder
+        environment = os.environ | {"COLUMNS": "120"}
+        result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
     match = re.search(r"(\d+) generated", result.stdout)
     log(result.stdout[-1500:])
     if match is None:

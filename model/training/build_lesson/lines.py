@@ -18,7 +18,7 @@ from headlight.model.training.build_lesson import checks
 from headlight.model.training.build_lesson.checks import Failure
 from headlight.model.training.build_lesson.expressions import LineError, run_expression
 from headlight.model.training.build_lesson.lesson_file import read_file
-from headlight.model.training.build_lesson.model import POSITIONS, forward
+from headlight.model.training.build_lesson.model import HEAD_WIDTH, POSITIONS, forward
 from headlight.model.training.build_lesson.parts import ALL_PARTS
 from headlight.model.training.build_lesson.sentences import MAIN_PAIR, make_batch
 
@@ -79,7 +79,7 @@ def matrices() -> dict[str, Tensor]:
 
 def head_matrix(name: str, head: int = HEAD) -> Tensor:
     """Return one head's columns of a matrix: [4, 2]."""
-    return matrices()[name].reshape(4, -1, 2)[:, head]
+    return matrices()[name][:, HEAD_WIDTH * head : HEAD_WIDTH * (head + 1)]
 
 
 def _words() -> Names:
@@ -273,7 +273,7 @@ def run_sides(sides: Mapping[str, str]) -> Verdict:
     text = ", ".join(f"{name} = {SIDES[sides[name]]} @ W_{name}" for name in "qkv")
     names: dict[str, Any] = {"y": trace()["decoder.normed"], "memory": trace()["memory"]}
     names |= {f"W_{name[0]}": head_matrix(f"cross.{name}") for name in ("query", "key", "value")}
-    names["W_o"] = matrices()["cross.joined"].reshape(-1, 2, 4)[HEAD]
+    names["W_o"] = matrices()["cross.joined"][HEAD_WIDTH * HEAD : HEAD_WIDTH * (HEAD + 1)]
     try:
         result = _run_cross(sides, names)
         elsewhere = _run_cross(sides, {**names, "memory": names["memory"].roll(1, 0) + 1})

@@ -182,8 +182,8 @@ def attend(
 
 def _project(parts: Parts, x: Tensor, matrix: Tensor) -> Tensor:
     """Return x·W in heads: [models, pairs, heads, words, head width]."""
-    joined = torch.einsum("mptw,mwj->mptj", x, matrix)
-    return joined.reshape(*joined.shape[:-1], parts.heads, HEAD_WIDTH).transpose(-2, -3)
+    projected = torch.einsum("mptw,mwj->mptj", x, matrix)
+    return projected.reshape(*projected.shape[:-1], parts.heads, HEAD_WIDTH).transpose(-2, -3)
 
 
 def _divisor(parts: Parts) -> float:

@@ -20,20 +20,20 @@ TEXT = "the cat sat on the cat"
 TARGET = "a dog ran"
 
 
-def ids_of(text: str) -> torch.Tensor:
+def token_ids(text: str) -> torch.Tensor:
     ids: torch.Tensor = families.tokenizer()(text, return_tensors="pt")["input_ids"]
     return ids
 
 
 def plain_loss(model: Any, *, target: bool = False) -> float:
     """The mean of −log p, token by token, of the model as it is."""
-    ids = ids_of(TARGET if target else TEXT)[0].tolist()
+    ids = token_ids(TARGET if target else TEXT)[0].tolist()
     if target:
         start = model.generation_config.decoder_start_token_id
-        inputs = {"input_ids": ids_of(TEXT), "decoder_input_ids": torch.tensor([[start, *ids[:-1]]])}
+        inputs = {"input_ids": token_ids(TEXT), "decoder_input_ids": torch.tensor([[start, *ids[:-1]]])}
         predicted = list(enumerate(ids))
     else:
-        inputs = {"input_ids": ids_of(TEXT)}
+        inputs = {"input_ids": token_ids(TEXT)}
         predicted = [(place - 1, ids[place]) for place in range(1, len(ids))]
     with torch.no_grad():
         logits = model(**inputs).logits[0].double()
@@ -134,10 +134,10 @@ def test_labels_give_the_loss_of_a_classifier() -> None:
     model = transformers.BertForSequenceClassification(config).eval()
     change = headlight.remove_heads(model, families.tokenizer(), TEXT, [(1, 2)], labels=[2])
     with torch.no_grad():
-        logits = model(ids_of(TEXT)).logits
+        logits = model(token_ids(TEXT)).logits
         assert change.before == pytest.approx(float(F.cross_entropy(logits, torch.tensor([2]))), abs=1e-5)
         model.bert.encoder.layer[1].attention.output.dense.weight.data[:, 10:] = 0
-        logits = model(ids_of(TEXT)).logits
+        logits = model(token_ids(TEXT)).logits
     assert change.after == pytest.approx(float(F.cross_entropy(logits, torch.tensor([2]))), abs=1e-5)
 
 
@@ -158,11 +158,11 @@ def test_attributions_are_slopes_of_the_log_probability(family: str) -> None:
     assert result.predicted == ("ran" if is_pair else "cat")
     reader = model.get_encoder() if is_pair else model
     table = reader.get_input_embeddings()
-    inputs: dict[str, torch.Tensor] = {"input_ids": ids_of(TEXT)}
+    inputs: dict[str, torch.Tensor] = {"input_ids": token_ids(TEXT)}
     if is_pair:
         start = model.generation_config.decoder_start_token_id
-        inputs["decoder_input_ids"] = torch.tensor([[start, *ids_of(TARGET)[0, :-1].tolist()]])
-    token, row = int(ids_of(TARGET if is_pair else TEXT)[0, -1]), 2 if is_pair else 4
+        inputs["decoder_input_ids"] = torch.tensor([[start, *token_ids(TARGET)[0, :-1].tolist()]])
+    token, row = int(token_ids(TARGET if is_pair else TEXT)[0, -1]), 2 if is_pair else 4
 
     def log_probability(place: int, factor: float) -> float:
         def scale(_: Any, __: Any, output: torch.Tensor) -> torch.Tensor | None:

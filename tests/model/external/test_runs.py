@@ -141,18 +141,18 @@ def test_encoder_decoder_writes_or_reads_a_text(family: str) -> None:
     expected = plain_call(model, **inputs)
     for kind in recording.kinds:
         assert_maps(recording, kind, expected[f"{kind}_attentions"])
-    written = headlight.record(model, tokenizer, TEXT, generate={"max_new_tokens": 4, "num_beams": 2})
-    assert written.of("cross").shape[2] <= 4
-    assert "beam" in remarks(written)
+    tokens = headlight.record(model, tokenizer, TEXT, generate={"max_new_tokens": 4, "num_beams": 2})
+    assert tokens.of("cross").shape[2] <= 4
+    assert "beam" in remarks(tokens)
 
 
 def test_decoder_only_model_writes_on_request() -> None:
     model, tokenizer = families.fused_gpt2(), families.tokenizer()
     recording = headlight.record(model, tokenizer, TEXT, generate=3)
     ids = tokenizer(TEXT, return_tensors="pt")["input_ids"]
-    written = model.generate(ids, max_new_tokens=3, attention_mask=torch.ones_like(ids))
-    assert [token.id for token in recording.source] == written[0, :-1].tolist()
-    assert_maps(recording, "self", plain_call(model, input_ids=written[:, :-1]).attentions)
+    tokens = model.generate(ids, max_new_tokens=3, attention_mask=torch.ones_like(ids))
+    assert [token.id for token in recording.source] == tokens[0, :-1].tolist()
+    assert_maps(recording, "self", plain_call(model, input_ids=tokens[:, :-1]).attentions)
 
 
 def test_pairs_lists_and_prepared_inputs_are_read() -> None:
@@ -202,8 +202,8 @@ def test_other_families_run(family: str) -> None:
         recording = headlight.record(families.whisper(), tokenizer, input_features=torch.rand(1, 4, 22), generate=4)
         assert names(recording.source)[:2] == ["0.00", "0.02"]
     else:
-        given = {"image": pixels[0]} if family == "vit" else {"text": TEXT, "tokenizer": tokenizer}
-        recording = headlight.record(getattr(families, family)(), **given)
+        inputs_by_name = {"image": pixels[0]} if family == "vit" else {"text": TEXT, "tokenizer": tokenizer}
+        recording = headlight.record(getattr(families, family)(), **inputs_by_name)
         assert names(recording.source)[:2] == (["[CLS]", "1·1"] if family == "vit" else WORDS[:2])
 
 

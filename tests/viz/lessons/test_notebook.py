@@ -121,10 +121,10 @@ def test_masked_map_has_the_columns_that_are_read(service: Service, monkeypatch:
     first, *cells = texts(lesson_notebook(service, "walk"), "code")
     known: dict[str, Any] = {"display": repr}
     computed(first, known)
-    lesson, shown = known["lesson"], computed(next(code for code in cells if "causal=True" in code), known)
-    assert list(shown.frame.columns) == lesson.decoder_tokens == ["<s>", *lesson.written[:-1]]
-    assert list(shown.frame.index) == lesson.row_names
-    assert shown.frame.iloc[0, 0] == 1.0  # the first row attends to the start token, the only one that it has read
+    lesson, table = known["lesson"], computed(next(code for code in cells if "causal=True" in code), known)
+    assert list(table.frame.columns) == lesson.decoder_tokens == ["<s>", *lesson.written[:-1]]
+    assert list(table.frame.index) == lesson.row_names
+    assert table.frame.iloc[0, 0] == 1.0  # the first row attends to the start token, the only one that it has read
     assert lesson.row_names[1] == f"{lesson.written[0]} → {lesson.written[1]}"
 
 
@@ -315,7 +315,8 @@ def test_formulas_and_phrases_match_model(activation: str, service: Service) -> 
     assert fill_formula("@its_hidden + @d_model", model_numbers(model)).endswith(f"+ {model['d_model']}")
     assert fill_formula("@nobody", {}) == r"\text{?}"
     holding = variants(model, ("found",))
-    assert holding[:2] == ["found", "post"]
+    assert holding[0] == "found"
+    assert "post" in holding
     table = {"a": "plain", "a_post": "after the sum"}
     assert find_phrase(table, "a", holding) == "after the sum"
     assert find_phrase(table, "b", holding) == ""

@@ -161,8 +161,8 @@ def test_opened_products_add_up_to_the_cell(walked: WalkthroughTexts) -> None:
             cell = walked.matrix(step, name)[token, dimension]
             total = sum(a * b for a, b in zip(product["row"], product["weights"], strict=True)) + product["bias"]
             assert total == pytest.approx(product["total"], abs=1e-4)
-            shown = max(0.0, total) if name == "hidden" else total  # ReLU
-            assert shown == pytest.approx(cell, abs=1e-4)
+            expected_cell = max(0.0, total) if name == "hidden" else total  # ReLU
+            assert expected_cell == pytest.approx(cell, abs=1e-4)
             assert product["cell"] == pytest.approx(cell, abs=1e-6)
             width = len(walked.matrix(step, name)[0])
             assert product["column"] == (head * width + dimension if step == "qkv" else dimension)
@@ -231,12 +231,12 @@ def test_wrong_answers_have_reasons(walked: WalkthroughTexts) -> None:
 def test_decoder_rows_and_queries_are_named_by_the_token_before(walked: WalkthroughTexts) -> None:
     row = walked.look["written"]
     tokens = walked.translation.decoder_tokens
-    read, written = tokens[row].text.strip(), walked.translation.target_tokens[row].text.strip()
+    read, written_token = tokens[row].text.strip(), walked.translation.target_tokens[row].text.strip()
     for language in LANGUAGES:
-        said = next(each for each in walked.texts if each["step"] == "cross" and each["language"] == language)
-        assert f" {read}" in said["phrases"][0]  # "the query comes from the state at the token before"
-        if said["question"]:
-            assert f"{read} → {written}" in said["phrases"][-1]
+        texts = next(each for each in walked.texts if each["step"] == "cross" and each["language"] == language)
+        assert f" {read}" in texts["phrases"][0]  # "the query comes from the state at the token before"
+        if texts["question"]:
+            assert f"{read} → {written_token}" in texts["phrases"][-1]
 
 
 def test_notebook_questions_match_page(walked: WalkthroughTexts, service: Service) -> None:

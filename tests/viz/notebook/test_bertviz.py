@@ -207,11 +207,11 @@ def test_returned_html_is_an_offline_page(attention: Any, tokens: list[str], tmp
 
 
 def test_view_is_displayed_in_a_notebook(attention: Any, tokens: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Any] = []
-    display = SimpleNamespace(display=shown.append)
+    views: list[Any] = []
+    display = SimpleNamespace(display=views.append)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=object, display=display))
     assert head_view(attention, tokens) is None
-    assert [recording(view).kinds for view in shown] == [("self",)]
+    assert [recording(view).kinds for view in views] == [("self",)]
 
 
 def test_names_keep_their_spelling_on_request(attention: Any) -> None:

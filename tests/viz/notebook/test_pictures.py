@@ -43,11 +43,11 @@ def test_a_head_has_a_cell_for_each_weight(tmp_path: Path) -> None:
     view.export(tmp_path / "head.svg", "head")
     cells = [shape for shape in shapes(tmp_path / "head.svg", "rect") if shape.get("width") == "14"]
     left, top = min(float(cell["x"]) for cell in cells), min(float(cell["y"]) for cell in cells)
-    drawn = np.zeros((7, 7), dtype=int)
+    picture = np.zeros((7, 7), dtype=int)
     for cell in cells:
         row, column = (round((float(cell[axis]) - start) / 14) for axis, start in (("y", top), ("x", left)))
-        drawn[row, column] = COLOURS.index(cell["fill"])
-    np.testing.assert_array_equal(drawn, np.rint(CAUSAL[1, 2] * 254))
+        picture[row, column] = COLOURS.index(cell["fill"])
+    np.testing.assert_array_equal(picture, np.rint(CAUSAL[1, 2] * 254))
     words = [text["words"] for text in shapes(tmp_path / "head.svg", "text")]
     assert words[:14] == NAMES * 2
     assert "layer 2, head 3" in " ".join(words[14:])

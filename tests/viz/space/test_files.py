@@ -11,7 +11,7 @@ import pytest
 
 from headlight.model.errors import CommandError
 from headlight.model.training.live_run_settings import CORPUS_BY_NAME
-from headlight.viz.space.files import CODE, CORPORA, MODELS, PICTURE, find_root, space_files
+from headlight.viz.space.files import CODE, CORPORA, MODELS, PICTURE, READMES, find_root, space_files
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -28,13 +28,14 @@ def test_space_gets_code_without_tests_docs_and_benchmarks() -> None:
     assert {name for name in names if name.startswith(("model/", "viz/"))} == tracked("model", "viz")
     assert {Path(name).suffix for name in tracked("model", "viz")} == set(CODE)
     assert {name.split("/")[0] for name in names} == {
-        "README.md", "requirements.txt", "app.py", "bertviz.py", "errors.py", "headlight.py", "LICENSE", "LICENSES.md",
+        "README.md", "README.zh.md", "requirements.txt", "app.py", "bertviz.py", "errors.py", "headlight.py",
+        "LICENSE", "LICENSES.md",
         "model",
         "viz", "assets", "docs",
     }  # fmt: skip
-    assert {name for name in names if name.startswith("docs/")} == set(
-        PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    )
+    assert {name for name in names if name.startswith("docs/")} == {
+        picture for name in READMES for picture in PICTURE.findall((ROOT / name).read_text(encoding="utf-8"))
+    }
     assert all((ROOT / name).is_file() for name in names)
     assert names <= tracked()
 

@@ -144,8 +144,8 @@ def test_command_writes_a_folder_and_removes_files_of_the_last_one(
     output = capsys.readouterr().out
     assert f"{len(files)} files" in output
     assert f"python -m http.server --directory {folder}" in output
-    written = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    assert written == dict(files)
+    on_disk = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert on_disk == dict(files)
     assert not (folder / "files" / "old").exists()
 
 

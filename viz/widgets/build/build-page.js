@@ -1,8 +1,9 @@
 // The lesson "Build it yourself": the model at the left, the operation as numbers, its code, and the results of the part.
 
-import { isTextField, make, replace } from '../core/dom.js';
+import { make, replace } from '../core/dom.js';
 import { faultText, t } from '../core/i18n.js';
 import { BuildState } from './build-state.js';
+import { onArrow, onPoint, pointCell, startCell } from './cell-pointer.js';
 import { CodeListing } from './code-listing.js';
 import { Fields } from './fields.js';
 import { LargeModel } from './large-model.js';
@@ -48,8 +49,8 @@ export class BuildPage {
     });
     this.large = new LargeModel(callbacks);
     this.element = make('div', { class: 'build', hidden: true }, this.picture.element, this.work());
-    for (const event of ['pointerover', 'focusin', 'click']) this.numbers.addEventListener(event, (each) => this.onPoint(each));
-    this.numbers.addEventListener('keydown', (event) => this.onArrow(event));
+    for (const event of ['pointerover', 'focusin', 'click']) this.numbers.addEventListener(event, (each) => onPoint(this, each));
+    this.numbers.addEventListener('keydown', (event) => onArrow(this, event));
   }
 
   work() {
@@ -137,17 +138,8 @@ export class BuildPage {
     });
     this.numbers.dataset.part = state.part;
     replace(this.numbers, this.operation.element);
-    this.point(state.point ?? this.startPoint());
+    pointCell(this, state.point ?? startCell(this));
     drawNote(this, this.lastField);
-  }
-
-  /** The cell that is lit when a part opens: the first field that is not filled. */
-  startPoint() {
-    if (this.operation.start) return this.operation.start;
-    const field = this.fields.next;
-    const cell = field === undefined ? null : this.numbers.querySelector(`[data-field="${field}"]`)?.closest('[data-cell]');
-    if (cell) return parseCell(cell);
-    return this.operation.sum ? [this.operation.keyAt ? 0 : this.data.row, 0] : null;
   }
 
   drawViews() {
@@ -175,36 +167,6 @@ export class BuildPage {
     const sentence = data.variant(shownVariant(data, state)).main;
     const text = sentenceText(sentence).split(' ');
     return `${text.slice(0, DONE_WRITTEN_WORDS).map(wordName).join(' ')}${text.length > DONE_WRITTEN_WORDS ? ' …' : ''}`;
-  }
-
-  // ---------------------------------------------------------------- pointing
-
-  onPoint({ target }) {
-    const cell = target.closest?.('[data-cell]');
-    if (cell && this.operation.light) this.point(parseCell(cell));
-  }
-
-  point(at) {
-    this.state.point = at;
-    if (!this.operation.light) return;
-    this.operation.light(at);
-    if (!at) return replace(this.sum);
-    const field = this.numbers.querySelector(`[data-cell="${at.join()}"] [data-field]`)?.dataset.field;
-    const isHidden = field !== undefined && !this.fields.isSolved(field);
-    this.sum.classList.toggle('long', Boolean(this.operation.isLong));
-    replace(this.sum, ...(this.operation.sum?.(at, isHidden) ?? []));
-  }
-
-  onArrow(event) {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    const cell = event.target.closest('[data-cell], [data-mask]');
-    if (!step || !cell || isTextField(event.target)) return;
-    const name = cell.dataset.mask ? 'mask' : 'cell';
-    const [row, column] = cell.dataset[name].split(',').map(Number);
-    const other = this.numbers.querySelector(`[data-${name}="${row + step[0]},${column + step[1]}"]`);
-    if (!other) return;
-    event.preventDefault();
-    (other.querySelector('input') ?? other).focus();
   }
 
   focusedField() {
@@ -313,8 +275,6 @@ export class BuildPage {
     this.draw();
   }
 }
-
-const parseCell = (cell) => cell.dataset.cell.split(',').map(Number);
 
 function solveMask(state, count) {
   state.masked = new Set();

@@ -142,8 +142,8 @@ export function additionScheme({ a, b, sum, rows, askingRow, names, field, cellN
     style: `grid-template-columns: max-content repeat(${width}, var(--cell)) 18px repeat(${width}, var(--cell)) 18px repeat(${width}, var(--cell))`,
   });
   const heads = names.flatMap((name, index) => [
-    make('span', { class: index ? 'sign' : '' }),
-    make('span', { class: 'matrix-name', style: `grid-column: span ${width}` }, name),
+    make('span', { class: index ? 'sign head' : 'head' }),
+    make('span', { class: 'matrix-name head', style: `grid-column: span ${width}` }, name),
   ]);
   element.append(...heads);
   rows.forEach((row, index) => {
@@ -158,9 +158,9 @@ export function additionScheme({ a, b, sum, rows, askingRow, names, field, cellN
     element.append(
       make('span', { class: `row-word ${index === askingRow ? 'asking' : ''}` }, ...row),
       ...numbers(a, 'a'),
-      make('span', { class: 'sign' }, '+'),
+      make('span', { class: 'sign', data: { name: names[1] } }, '+'),
       ...numbers(b, 'b'),
-      make('span', { class: 'sign' }, '='),
+      make('span', { class: 'sign', data: { name: names[2] } }, '='),
       ...sums,
     );
   });

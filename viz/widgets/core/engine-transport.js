@@ -3,7 +3,7 @@
 import { queueStatus } from './boot.js';
 
 /**
- * @typedef {import('./server.js').Transport} Transport
+ * @typedef {import('./http-transport.js').Transport} Transport
  * @typedef {{ script: string, calls: string[], stored: Record<string, Record<string, string>>, models: Record<string, any> }} Site
  *   `script`: URL of the engine; `calls` it answers; `stored`: URLs of stored answers by call and model
  * @typedef {{ handle: (message: any) => void, resolve: (value: any) => void }} Pending

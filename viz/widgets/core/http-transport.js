@@ -3,7 +3,16 @@
 import { asset } from './boot.js';
 import { hasPhrase } from './i18n.js';
 
-/** @typedef {{ word: string, values: Record<string, any> }} Fault key of a phrase, and its values */
+/**
+ * @typedef {{ word: string, values: Record<string, any> }} Fault key of a phrase, and its values
+ *
+ * @typedef {object} Transport
+ * @property {(name: string) => boolean} offers
+ * @property {(name: string, values: object, ticket?: string, options?: RequestInit) => Promise<any>} call `ticket`: the place in
+ *   the queue of a call that has already waited; resolves to a JSON value or an error message
+ * @property {(name: string, values: object, handle: (message: any) => void, signal?: AbortSignal) => Promise<void>} stream
+ * @property {() => boolean | Promise<boolean>} isReachable
+ */
 
 const DATA_PREFIX = 'data: ';
 const TIMEOUT_MS = 10_000; // milliseconds until a ping fails
@@ -21,8 +30,6 @@ export class CallError extends Error {
     this.fault = fault;
   }
 }
-
-/** @typedef {import('./server.js').Transport} Transport */
 
 /** @implements {Transport} */
 export class HttpTransport {

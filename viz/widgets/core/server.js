@@ -9,12 +9,7 @@ import { CallError, HttpTransport, readMessages } from './http-transport.js';
  * @typedef {import('messages').Server} Server
  * @typedef {import('./http-transport.js').Fault} Fault
  *
- * @typedef {object} Transport
- * @property {(name: string) => boolean} offers
- * @property {(name: string, values: object, ticket?: string, options?: RequestInit) => Promise<any>} call `ticket`: the place in
- *   the queue of a call that has already waited; resolves to a JSON value or an error message
- * @property {(name: string, values: object, handle: (message: any) => void, signal?: AbortSignal) => Promise<void>} stream
- * @property {() => boolean | Promise<boolean>} isReachable
+ * @typedef {import('./http-transport.js').Transport} Transport
  *
  * @typedef {object} Mounted argument of a widget's `mount` function (`viz/server/widget.py`)
  * @property {HTMLElement} element

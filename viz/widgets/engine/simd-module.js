@@ -1,5 +1,5 @@
 // The matrix product as a WebAssembly module with SIMD instructions, assembled here: 300 bytes, so no compiler is needed.
-// https://webassembly.github.io/spec/core/binary/
+// WebAssembly specification, chapter "Binary format"
 
 const [BLOCK, LOOP, BR_IF, END, EMPTY] = [0x02, 0x03, 0x0d, 0x0b, 0x40];
 const [LOCAL_GET, LOCAL_SET, I32_CONST, I32_ADD, I32_MUL, I32_SHL, I32_LT] = [0x20, 0x21, 0x41, 0x6a, 0x6c, 0x74, 0x49];

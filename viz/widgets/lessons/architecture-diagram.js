@@ -128,8 +128,8 @@ const isNorm = (part) => part.includes('norm') || part.endsWith('final');
 export function smallDiagram({ steps, now, normFirst, go, titles, width }) {
   const highlighted = steps[now].node;
   const names = allParts(ARRANGEMENTS[normFirst ? 'pre' : 'post']).map(([part]) => part);
-  const shown = names.filter((part) => part === 'e.norm' || !isNorm(part));
-  const [encoder, decoder] = ['e.', 'd.'].map((side) => shown.filter((part) => part.startsWith(side)));
+  const visible = names.filter((part) => part === 'e.norm' || !isNorm(part));
+  const [encoder, decoder] = ['e.', 'd.'].map((side) => visible.filter((part) => part.startsWith(side)));
   const cell = width / encoder.length;
   const diagram = svg('svg', { viewBox: `0 0 ${width} 58`, role: 'group', 'aria-label': t('lesson_drawing') });
   const start = width - cell * decoder.length;

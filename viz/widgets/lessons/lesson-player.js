@@ -223,8 +223,8 @@ class LessonPlayer {
     const part = Math.min(this.choice.part, Math.max(0, lesson.steps[stepIndex].parts.length - 1));
     const sceneAt = (index) => this.getScene(lesson, index, look, index === stepIndex ? part : 0);
     const [playing, normFirst] = [Boolean(this.timer), this.order.isNormFirst(translation)];
-    const asked = { asks: this.choice.asks, ...this.answers.get(this.question()) };
-    const options = { lesson, stepIndex, part, look, playing, normFirst, whole: this.showsAllTokens, ...asked };
+    const question = { asks: this.choice.asks, ...this.answers.get(this.question()) };
+    const options = { lesson, stepIndex, part, look, playing, normFirst, whole: this.showsAllTokens, ...question };
     this.view.frame(options, translation);
     this.kit.draw(lesson, { ...this.choice, step: lesson.steps[stepIndex].name, part });
     const { experiment, name } = lesson.steps[stepIndex];

@@ -80,14 +80,14 @@ const bracketed = (number) => (number < 0 ? `(${formatNumber(number)})` : format
 /** The sum with its first terms, its bias and its result, as TeX. */
 export function sumFormula({ name }, { row, weights, bias, index: place, total, terms }) {
   const number = (value) => (value < 0 ? `\\text{(}${formatNumber(value, 3)}\\text{)}` : formatNumber(value, 3));
-  const shown = Array.from(
+  const products = Array.from(
     { length: Math.min(SHOWN_TERMS, row.length) },
     (_, index) => `${number(row[index])} \\cdot ${number(weights[index])}`,
   );
   const letter = /^[qkv]$/.test(name) ? name : name === 'e' ? '\\text{logit}' : name === 'o' ? 'a' : 'h';
   const rest = terms.length > SHOWN_TERMS ? ' + \\ldots' : '';
   const added = bias === null ? '' : ` + ${number(bias)}`;
-  return `${name === '2' ? 'y' : letter}_{${place}} = ${shown.join(' + ')}${rest}${added} = ${formatNumber(total)}`;
+  return `${name === '2' ? 'y' : letter}_{${place}} = ${products.join(' + ')}${rest}${added} = ${formatNumber(total)}`;
 }
 
 /** What happens to the sum before the figure shows it: the activation, or the rotation by position. */

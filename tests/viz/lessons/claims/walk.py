@@ -55,7 +55,7 @@ def norm_by_hand(asked: Asked) -> None:
     np.testing.assert_allclose(asked.tensor(f"{place}.normed"), by_hand, atol=1e-4)
 
 
-def column_of(asked: Asked, layer: str, x: FloatArray, column: int) -> FloatArray:
+def cell_column(asked: Asked, layer: str, x: FloatArray, column: int) -> FloatArray:
     """x times one column of a linear layer, plus its bias, as the page adds it up."""
     weights = asked.tensor(f"{layer}.weight[{column}]")
     bias = asked.tensor(f"{layer}.bias[{column}]")[0] if f"{layer}.bias" in parameters(asked) else 0.0
@@ -75,27 +75,27 @@ def queries_by_hand(asked: Asked) -> None:
     head, dimension, width = 1, 3, asked.config.resolved_head_width
     for name, layer in (("queries", "query"), ("keys", "key"), ("values", "value")):
         path = f"encoder.layers.0.self_attention.{layer}"
-        by_hand = column_of(asked, path, attention_input(asked), head * width + dimension)
+        by_hand = cell_column(asked, path, attention_input(asked), head * width + dimension)
         np.testing.assert_allclose(asked.encoder(name)[head, :, dimension], by_hand, atol=1e-4)
     if asked.config.norm_first:  # without the norm, the numbers are others
-        without = column_of(asked, path, asked.tensor("encoder.embedding.stream"), head * width + dimension)
+        without = cell_column(asked, path, asked.tensor("encoder.embedding.stream"), head * width + dimension)
         assert np.abs(without - by_hand).max() > 0.1
 
 
 def joined_heads_by_hand(asked: Asked) -> None:
     mixed = asked.encoder("mixed")
     joined = mixed.swapaxes(0, 1).reshape(mixed.shape[1], -1)
-    by_hand = column_of(asked, "encoder.layers.0.self_attention.output", joined, 5)
+    by_hand = cell_column(asked, "encoder.layers.0.self_attention.output", joined, 5)
     np.testing.assert_allclose(asked.encoder("attended")[:, 5], by_hand, atol=1e-4)
 
 
 def feed_forward_by_hand(asked: Asked) -> None:
     path = "encoder.layers.0.feed_forward"
     hidden = asked.tensor(f"{path}.hidden")
-    by_hand = np.maximum(0, column_of(asked, f"{path}.wide", attention_input(asked, "feed_forward"), 7))
+    by_hand = np.maximum(0, cell_column(asked, f"{path}.wide", attention_input(asked, "feed_forward"), 7))
     np.testing.assert_allclose(hidden[:, 7], by_hand, atol=1e-4)
     np.testing.assert_allclose(
-        asked.tensor(f"{path}.output")[:, 2], column_of(asked, f"{path}.narrow", hidden, 2), atol=1e-4
+        asked.tensor(f"{path}.output")[:, 2], cell_column(asked, f"{path}.narrow", hidden, 2), atol=1e-4
     )
 
 
@@ -103,7 +103,7 @@ def logits_by_hand(asked: Asked) -> None:
     final = asked.tensor("decoder.final")
     for row, summary in enumerate(asked.answer(LOGITS)["logits"]):
         _, token, logit = summary["best"][0]
-        assert column_of(asked, "decoder.output.words", final[row : row + 1], token)[0] == pytest.approx(
+        assert cell_column(asked, "decoder.output.words", final[row : row + 1], token)[0] == pytest.approx(
             logit, abs=1e-3
         )
 

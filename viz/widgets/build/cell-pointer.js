@@ -1,0 +1,46 @@
+// Pointing at a cell by mouse, by focus or with the arrow keys: its row, its column and its sum.
+
+import { isTextField, replace } from '../core/dom.js';
+
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+const parseCell = (cell) => cell.dataset.cell.split(',').map(Number);
+
+/** The cell that is lit when a part opens: the first field that is not filled. */
+export function startCell({ operation, fields, numbers, data }) {
+  if (operation.start) return operation.start;
+  const field = fields.next;
+  const cell = field === undefined ? null : numbers.querySelector(`[data-field="${field}"]`)?.closest('[data-cell]');
+  if (cell) return parseCell(cell);
+  return operation.sum ? [operation.keyAt ? 0 : data.row, 0] : null;
+}
+
+/** Light a cell and write its sum; the result is hidden until the reader has calculated it. */
+export function pointCell({ state, operation, fields, numbers, sum }, at) {
+  state.point = at;
+  if (!operation.light) return;
+  operation.light(at);
+  if (!at) return replace(sum);
+  const field = numbers.querySelector(`[data-cell="${at.join()}"] [data-field]`)?.dataset.field;
+  const isHidden = field !== undefined && !fields.isSolved(field);
+  sum.classList.toggle('long', Boolean(operation.isLong));
+  replace(sum, ...(operation.sum?.(at, isHidden) ?? []));
+}
+
+export function onPoint(page, { target }) {
+  const cell = target.closest?.('[data-cell]');
+  if (cell && page.operation?.light) pointCell(page, parseCell(cell));
+}
+
+/** Move the focus to the next cell. */
+export function onArrow({ numbers }, event) {
+  const step = STEPS[event.key];
+  const cell = event.target.closest('[data-cell], [data-mask]');
+  if (!step || !cell || isTextField(event.target)) return;
+  const name = cell.dataset.mask ? 'mask' : 'cell';
+  const [row, column] = cell.dataset[name].split(',').map(Number);
+  const other = numbers.querySelector(`[data-${name}="${row + step[0]},${column + step[1]}"]`);
+  if (!other) return;
+  event.preventDefault();
+  (other.querySelector('input') ?? other).focus();
+}
