@@ -1,17 +1,16 @@
-# The page for everybody else: docker build -t headlight . && docker run -p 7860:7860 headlight
+# The page as an image: docker build -t headlight . && docker run -p 7860:7860 headlight
 FROM python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
 
 RUN useradd --create-home --uid 1000 headlight
 WORKDIR /home/headlight/app
 
-# Packages first: they change seldom, and a change of code then builds in seconds.
-# The lock names every one of them with its hash, so that the same image comes of the same files. Its torch is the one
-# build of the package registry for Linux: it holds CUDA, which makes the image some gigabytes large, and in return
-# one image runs on a GPU (`docker run --gpus all`) and on any CPU.
+# Packages first: they rarely change, so a change of code builds in seconds.
+# The lock file lists every package with its hash, so that builds are reproducible. Its torch is the registry's build for
+# Linux, which contains CUDA: the image is several gigabytes large, and runs on a GPU (`docker run --gpus all`) or a CPU.
 COPY requirements.lock .
 RUN pip install --no-cache-dir --require-hashes -r requirements.lock
 
-# `--build-arg CLUSTER=yes`: also what several machines need (docs/scale.md). KubeRay asks after a pod's health with wget.
+# `--build-arg CLUSTER=yes`: also the packages of a cluster (docs/scale.md). KubeRay checks a pod's health with wget.
 ARG CLUSTER=""
 COPY docs/cluster/requirements.lock cluster.lock
 RUN if [ -n "$CLUSTER" ]; then \

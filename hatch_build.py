@@ -1,8 +1,8 @@
-"""What the package's page on PyPI shows: the README without a Space's front matter, and the project's addresses.
+"""Metadata for PyPI: the README without a Space's front matter, and the project's URLs.
 
 Pictures and links of the README are paths in the repository, which PyPI cannot follow. `repository-code` of
-CITATION.cff is the one place that names the repository's address. Where it does, they become addresses of the released
-version, and the page links to the repository. Where it does not, pictures are left out, and links are plain text.
+CITATION.cff is the only place with the repository's URL. If it is set, paths become URLs of the released version, and
+the page links to the repository. Otherwise pictures are removed, and links become plain text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n+", re.DOTALL)
 PICTURE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)")
 TABLE_OF_PICTURES = re.compile(r"^\| \| \|\n\| --- \| --- \|\n(?:\| !\[.*\n)+\n?", re.MULTILINE)
-CHECKOUT = (  # what holds in a checkout alone → what holds for the package
+CHECKOUT = (  # text for a checkout → text for the package
     (re.compile(r"^<!-- in a checkout -->\n.*?^<!-- anywhere -->\n", re.DOTALL | re.MULTILINE), ""),
     (re.compile(r"\bpip install \.(?=\s)"), "pip install {name}"),
     (re.compile(r", in this folder:"), ":"),
@@ -26,7 +26,7 @@ LINE_OF_PICTURE = re.compile(r"^!\[.*\)\n\n?", re.MULTILINE)
 
 
 def description(readme: str, name: str, version: str, repository: str | None) -> str:
-    """The README as PyPI can show it, where nobody has a checkout."""
+    """Return the README for PyPI, whose readers have no checkout."""
     text = FRONT_MATTER.sub("", readme)
     for pattern, instead in CHECKOUT:
         text = pattern.sub(instead.format(name=name), text)
@@ -36,14 +36,14 @@ def description(readme: str, name: str, version: str, repository: str | None) ->
     return LINK.sub(rf"[\1]({repository}/blob/v{version}/\2)", text)
 
 
-def repository_of(citation: str) -> str | None:
-    """The repository's address, if CITATION.cff names one."""
+def find_repository(citation: str) -> str | None:
+    """Return the repository's URL, or None if CITATION.cff has none."""
     match = re.search(r"^repository-code: *[\"']?(https://[^\s\"']+?)/?[\"']?$", citation, re.MULTILINE)
     return match[1] if match else None
 
 
 def project_urls(repository: str | None, version: str) -> dict[str, str]:
-    """The links beside the page's text."""
+    """Return the links of the page."""
     if repository is None:
         return {}
     changes = f"{repository}/blob/v{version}/CHANGELOG.md"
@@ -51,17 +51,17 @@ def project_urls(repository: str | None, version: str) -> dict[str, str]:
 
 
 class CustomMetadataHook(MetadataHookInterface):
-    """Called by hatchling, under this name."""
+    """The hook; hatchling requires this name."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Set the fields that pyproject.toml calls dynamic."""
+        """Set the dynamic fields of pyproject.toml."""
         root = Path(self.root)
         version = re.search(
             r'^__version__ = "(.+)"$', (root / "headlight.py").read_text(encoding="utf-8"), re.MULTILINE
         )
         if version is None:
             raise ValueError("headlight.py has no __version__.")
-        repository = repository_of((root / "CITATION.cff").read_text(encoding="utf-8"))
+        repository = find_repository((root / "CITATION.cff").read_text(encoding="utf-8"))
         text = description((root / "README.md").read_text(encoding="utf-8"), metadata["name"], version[1], repository)
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
         metadata["urls"] = project_urls(repository, version[1])

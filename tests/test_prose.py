@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = ("model", "viz", "workshop", "tests")
+CODE = ("model", "viz", "workshop", "tests", "assets")
 DOCUMENTS = (
     "README.md",
     "CONTRIBUTING.md",
