@@ -1,4 +1,4 @@
-# The page as an image: docker build -t headlight . && docker run -p 7860:7860 headlight
+# An image with the page. Build and run it: docker build -t headlight . && docker run -p 7860:7860 headlight
 FROM python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
 
 RUN useradd --create-home --uid 1000 headlight

@@ -441,6 +441,24 @@ def _result() -> dict[str, Any]:
             "bytes": 1.8e6,
             "about": machine,
         },
+        "static": {
+            "rows": {
+                "de-en": {
+                    "greedy": {
+                        "equal": {"exact": 200, "server": 199},
+                        "sentences": 200,
+                        "difference": 5e-5,
+                        "seconds": 0.9,
+                        "server_seconds": 0.6,
+                        "ratio": 1.5,
+                    }
+                }
+            },
+            "bytes": {"de-en": 11_500_000},
+            "shared_bytes": 7_100_000,
+            "methods": ["GET"],
+            "about": machine,
+        },
         "live": {
             "typists": 30,
             "keys": 4,
@@ -565,7 +583,7 @@ def test_machine_is_named_once_or_per_section_if_different() -> None:
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 14
+    assert report.render(results).count("2031-02-03") == 15
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 
