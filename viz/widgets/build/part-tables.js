@@ -16,7 +16,7 @@ import {
 } from './mistakes.js';
 import { columnsToType, result } from './part-products.js';
 import { additionScheme, lightAddends } from './product-scheme.js';
-import { formatLarge, formatNumber, formatTerm } from './sums.js';
+import { decimals, formatLarge, formatNumber, formatTerm } from './sums.js';
 
 const SHARE_TOLERANCE = 0.0101;
 const SUM_TOLERANCE = 0.06; // of six rounded numbers
@@ -198,6 +198,7 @@ function addition(data, fields, a, b, sum, names) {
     field: (row, column) =>
       row === rowIndex && column < ADDED_FIELDS
         ? fields.input(`${column}`, total[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+            digits: decimals(total[row][column]),
             mistake: (value) => wrongAddition(value, left[row][column], right[row][column]),
           })
         : null,
