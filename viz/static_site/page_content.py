@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import zlib
@@ -88,8 +89,7 @@ def choose_models(settings: Settings, names: str) -> tuple[str, ...]:
 
 def read_page(settings: Settings, names: Sequence[str]) -> PageContent:
     """Build the page with these models and collect its content."""
-    settings = replace(settings, model=names[0])
-    page = build_page(settings, {name: TABS[name] for name in PANELS})
+    page = asyncio.run(_build_page(replace(settings, model=names[0])))
     files: list[SiteFile] = []
     models = {name: _model_data(page.service, name, files) for name in names}
     return PageContent(
@@ -99,6 +99,11 @@ def read_page(settings: Settings, names: Sequence[str]) -> PageContent:
         limits={"characters": settings.max_characters, "tokens": settings.max_tokens},
         files=files,
     )
+
+
+async def _build_page(settings: Settings) -> Page:
+    """Build the page in an event loop: outside, Gradio opens some that it never closes."""
+    return build_page(settings, {name: TABS[name] for name in PANELS})
 
 
 # ------------------------------------------------------------ models

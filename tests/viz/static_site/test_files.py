@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +28,7 @@ MAX_SHARED_BYTES = 15_000_000  # of all files besides the models
 
 @pytest.fixture(scope="module")
 def page() -> PageContent:
-    return in_loop(read_page, Settings(), ("toy",))
-
-
-def in_loop(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that builds a page inside an event loop: outside, Gradio leaves some open."""
-
-    async def call() -> Any:
-        return function(*arguments)
-
-    return asyncio.run(call())
+    return read_page(Settings(), ("toy",))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +73,7 @@ def test_names_have_the_versions_that_the_script_asks_for(files: Mapping[str, by
 
 @pytest.mark.slow
 def test_sizes_stay_within_the_limits() -> None:
-    page = in_loop(read_page, Settings(), ("de-en", "zh-en"))
+    page = read_page(Settings(), ("de-en", "zh-en"))
     files = site_files(page)
     models = {
         name: sum(len(files[path]) for path in files if path.startswith(f"models/{name}/")) for name in page.models
@@ -140,7 +130,7 @@ def test_command_writes_a_folder_and_removes_files_of_the_last_one(
 ) -> None:
     folder = tmp_path / "site"
     write_files(folder, {**files, "files/old/page.css": b"old"})
-    assert in_loop(main, ["static", str(folder), "--models", "toy"]) == 0
+    assert main(["static", str(folder), "--models", "toy"]) == 0
     output = capsys.readouterr().out
     assert f"{len(files)} files" in output
     assert f"python -m http.server --directory {folder}" in output
