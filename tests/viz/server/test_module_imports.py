@@ -17,9 +17,8 @@ MOUNT = "function mount("
 BELOW = ["core", "parts", "headview", "recording"]
 # The page as a file, and the frame in a notebook: they put widgets together, as `viz/page.py` does on the server.
 TOGETHER = ("offline.js", "notebook/")
-LEARN = {"lessons", "build"}  # one widget in two folders
-# The engine is a worker without elements, and Build it yourself belongs to the lessons.
-OTHER = {"", "core", "parts", "recording", "notebook", "engine", "build"}
+ON_LESSONS = ("build",)  # Build it yourself is a lesson
+OTHER = {"", "core", "parts", "recording", "notebook", "engine"}  # the engine is a worker without elements
 FOLDERS = sorted({posixpath.dirname(module) for module in MODULES} - OTHER)
 LONGEST = 300  # lines; a longer one has more than one thing to do
 
@@ -35,7 +34,7 @@ def may_use(module: str) -> set[str]:
     folder = posixpath.dirname(module)
     if folder in BELOW:
         return {*BELOW[: BELOW.index(folder)], folder}
-    return {*BELOW, *LEARN} if folder in LEARN else {*BELOW, folder}
+    return {*BELOW, "lessons", folder} if folder in ON_LESSONS else {*BELOW, folder}
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -1,4 +1,5 @@
-// The lesson "Build it yourself" among the lessons: its row in the list and its page in the player.
+// The lesson "Build it yourself" among the lessons: its row in the list and its page in the player. The Learn tab hands it to
+// the player, which does not import it.
 
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -10,7 +11,7 @@ const PARTS = 14;
 const MINUTES = 45;
 
 /** The page, wired to the player. `calls`: the server calls of the lesson. */
-export function makeBuildPage(player, calls) {
+export function mount(player, calls) {
   const go = (lesson, step) => player.go({ lesson, step, part: 0, chosen: {} });
   return new BuildPage({
     ...calls,

@@ -1,7 +1,6 @@
 // The list of lessons. Each item has a picture of the current sentence's tensors, a description, a duration and
 // the progress.
 
-import { buildRow } from '../build/build-lesson.js';
 import { icon, make, replace } from '../core/dom.js';
 import { set } from '../core/state.js';
 import { cssColour } from '../core/theme.js';
@@ -16,8 +15,10 @@ const TICK = 'M2.5 6.5L5 9l4.500-6';
 const PICTURE = { rows: 7, columns: 16 };
 
 export class LessonList {
-  constructor(open) {
+  /** `firstRow(open)` returns the row at the top. */
+  constructor(open, firstRow) {
     this.open = open;
+    this.firstRow = firstRow;
     this.title = make('h2', { class: 'view-title' });
     this.description = make('p', { class: 'lead' });
     this.progress = make('p', { class: 'quiet numeric' });
@@ -59,7 +60,7 @@ export class LessonList {
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);
     this.glossary.draw();
-    replace(this.rows, buildRow(this.open), ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
+    replace(this.rows, this.firstRow(this.open), ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
   }
 
   row(lesson, matrix) {

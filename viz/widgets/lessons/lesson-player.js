@@ -1,6 +1,5 @@
 // The Learn tab: the list of lessons, or one lesson at a step.
 
-import { BUILD, makeBuildPage } from '../build/build-lesson.js';
 import { make, onWidthChange } from '../core/dom.js';
 import { parsePermalink } from '../core/permalink.js';
 import { on, set, state } from '../core/state.js';
@@ -23,14 +22,15 @@ import { TensorCache } from './tensor-cache.js';
 const DEBOUNCE_MS = 120; // of an experiment's controls
 const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // milliseconds during playback
 
-/** @param {import('../core/server.js').Server} server */
-export async function mount(root, server) {
+/** `buildLesson`: the module of the lesson that has a page of its own. @param {import('../core/server.js').Server} server */
+export async function mount(root, server, buildLesson) {
   const { lessons, tensors, experiments, ...asks } = await lessonCalls(root, server);
-  new LessonPlayer(root, lessons, { tensors: new TensorCache(tensors), experiments: new ExperimentCache(experiments), ...asks });
+  const calls = { tensors: new TensorCache(tensors), experiments: new ExperimentCache(experiments), ...asks };
+  new LessonPlayer(root, lessons, calls, buildLesson);
 }
 
 class LessonPlayer {
-  constructor(root, lessons, { tensors, experiments, training, notebook, build }) {
+  constructor(root, lessons, { tensors, experiments, training, notebook, build }, buildLesson) {
     this.root = root;
     this.lessons = lessons;
     this.tensors = tensors;
@@ -40,7 +40,7 @@ class LessonPlayer {
     this.showsAllTokens = false; // show all tokens of a long sentence
     this.timer = 0;
     this.turn = 0;
-    this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }));
+    this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }), buildLesson.buildRow);
     const callbacks = {
       back: () => this.leave(),
       step: (index) => this.toStep(index),
@@ -59,7 +59,8 @@ class LessonPlayer {
     this.view = new StepView(callbacks, training);
     this.kit = new ClassKit(notebook);
     this.view.element.append(this.kit.element);
-    this.build = makeBuildPage(this, build);
+    this.buildName = buildLesson.BUILD;
+    this.build = buildLesson.mount(this, build);
     this.notice = make('p', { class: 'quiet' });
     root.append(this.notice, this.list.element, this.view.element, this.build.element);
     on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
@@ -204,7 +205,7 @@ class LessonPlayer {
     if (state.tab !== 'learn') return this.pauseHidden();
     const { translation } = state;
     const { lesson } = this;
-    const isBuild = this.choice.lesson === BUILD; // it has its own page and its own sentence
+    const isBuild = this.choice.lesson === this.buildName; // it has its own page and its own sentence
     this.build.element.hidden = !isBuild;
     this.notice.textContent = translation || isBuild ? '' : t('lesson_no_sentence');
     this.list.element.hidden = Boolean(lesson) || isBuild || !translation;
