@@ -5,7 +5,7 @@ A limit is a number or the name of a setting.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -218,6 +218,12 @@ def check_int(name: str, value: Any, *, low: int, high: int) -> int:
     if isinstance(value, bool) or not is_integer or not low <= value <= high:
         raise PageError(name, "not_whole", {"name": name, "low": low, "high": high, "given": repr_short(value)})
     return int(value)
+
+
+def check_head(values: Mapping[str, Any], layers: int, heads: int) -> tuple[int, int]:
+    """Validate the layer and the head of a call."""
+    layer = check_int("layer", values.get("layer"), low=0, high=layers - 1)
+    return layer, check_int("head", values.get("head"), low=0, high=heads - 1)
 
 
 def check_choice(name: str, value: Any, *, choices: tuple[str, ...]) -> str:

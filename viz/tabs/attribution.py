@@ -29,12 +29,13 @@ from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Translation
 from headlight.viz.errors import PageError, repr_short
-from headlight.viz.field_values import check_choice, check_int
+from headlight.viz.field_values import check_choice, check_head, check_int
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.service import Service
 from headlight.viz.service.stored_reports import FAITHFULNESS, stored_report
+from headlight.viz.service.word_query import parse_word
 from headlight.viz.token_labels import make_visible, truncate
 
 MAX_SECONDS = 3.0  # time limit of integrated gradients, because other requests wait meanwhile
@@ -160,10 +161,7 @@ def account_keys_function(service: Service) -> Callable[[Mapping[str, Any]], dic
     def account_keys(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, position, rival = _parse_account(service, values)
         layers, heads = translation.attention.cross.shape[:2]
-        layer, head = (
-            check_int(name, values.get(name), low=0, high=count - 1)
-            for name, count in (("layer", layers), ("head", heads))
-        )
+        layer, head = check_head(values, layers, heads)
         keys: Float64Array = service.run_on_translator(
             translation.request.model, account_by_key, translation, position, rival, layer, head
         )
@@ -174,12 +172,8 @@ def account_keys_function(service: Service) -> Callable[[Mapping[str, Any]], dic
 
 def _parse_account(service: Service, values: Mapping[str, Any]) -> tuple[Translation, int, int]:
     """Parse the word of an account and its rival, by default the likeliest one."""
-    translation = service.translate(service.check(values.get("request")))
-    position = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
-    last = service.model_info(translation.request.model).model.config.target_vocabulary - 1
-    default = likeliest_rival(translation, position)
-    rival = check_int("rival", default if values.get("rival") is None else values["rival"], low=0, high=last)
-    return translation, position, rival
+    translation, position, rival = parse_word(service, values)
+    return translation, position, likeliest_rival(translation, position) if rival is None else rival
 
 
 def logit_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -234,10 +228,7 @@ def parse_word_query(service: Service, translation: Translation, values: Mapping
     layers, heads = translation.attention.cross.shape[:2]
     head = None
     if values.get("head") is not None:
-        head = (
-            check_int("layer", values.get("layer"), low=0, high=layers - 1),
-            check_int("head", values.get("head"), low=0, high=heads - 1),
-        )
+        head = check_head(values, layers, heads)
     best_head = model_json(service, translation)["best_head"]
     aligning = None
     if best_head and best_head["layer"] < layers and best_head["head"] < heads:

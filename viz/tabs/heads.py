@@ -24,17 +24,18 @@ from headlight.model.experiments.effects import (
 from headlight.model.experiments.importance import AttentionPart
 from headlight.model.measures.alignment import AlignmentCounts, parse_links
 from headlight.model.measures.trace_records import Float64Array
-from headlight.model.records import KINDS, Translation
+from headlight.model.records import KINDS
 from headlight.model.text.gold_links import AlignedPair, parse_segmented
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.export.files import Exporter
-from headlight.viz.field_values import check_choice, check_int
+from headlight.viz.field_values import check_choice, check_head
 from headlight.viz.request_fields import parse_selection
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.head_roles import roles_function
 from headlight.viz.service.service import Service
 from headlight.viz.service.stored_reports import atlas_function
+from headlight.viz.service.word_query import parse_word
 
 MAX_LISTED = 5  # heads of "Which heads wrote this word?"
 PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get a turn
@@ -70,7 +71,7 @@ def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
     """Call: the predicted effect of every head on a word, or on its lead over a rival; the largest are measured."""
 
     def strongest_effects(values: Mapping[str, Any]) -> dict[str, Any]:
-        translation, position, rival = _parse_word(service, values)
+        translation, position, rival = parse_word(service, values)
         summary: EffectSummary = service.run_on_translator(
             translation.request.model, summarise_effects, translation, position, MAX_LISTED, rival
         )
@@ -84,13 +85,10 @@ def measured_effect_function(service: Service) -> Callable[[Mapping[str, Any]], 
     """Call: the effect of one head, measured by a run without it."""
 
     def measured_effect(values: Mapping[str, Any]) -> dict[str, Any]:
-        translation, position, rival = _parse_word(service, values)
+        translation, position, rival = parse_word(service, values)
         kind = parse_selection({"kind": values.get("kind")}, service.settings).kind
         layers, heads = translation.attention.of(kind).shape[:2]
-        layer, head = (
-            check_int(name, values.get(name), low=0, high=count - 1)
-            for name, count in (("layer", layers), ("head", heads))
-        )
+        layer, head = check_head(values, layers, heads)
         part = AttentionPart(kind, layer, head)
         (effect,) = service.run_on_translator(
             translation.request.model, measured_effects, translation, position, [(part,)], rival
@@ -98,15 +96,6 @@ def measured_effect_function(service: Service) -> Callable[[Mapping[str, Any]], 
         return {"measured": round(effect, 6)}
 
     return measured_effect
-
-
-def _parse_word(service: Service, values: Mapping[str, Any]) -> tuple[Translation, int, int | None]:
-    """Validate the requested word of a translation and its rival, a token ID or None."""
-    translation = service.translate(service.check(values.get("request")))
-    position = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
-    last = service.model_info(translation.request.model).model.config.target_vocabulary - 1
-    rival = None if values.get("rival") is None else check_int("rival", values["rival"], low=0, high=last)
-    return translation, position, rival
 
 
 def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

@@ -315,8 +315,7 @@ def test_formulas_and_phrases_match_model(activation: str, service: Service) -> 
     assert fill_formula("@its_hidden + @d_model", model_numbers(model)).endswith(f"+ {model['d_model']}")
     assert fill_formula("@nobody", {}) == r"\text{?}"
     holding = variants(model, ("found",))
-    assert holding[0] == "found"
-    assert "post" in holding
+    assert holding[:3] == ["found", "layer", "post"]
     table = {"a": "plain", "a_post": "after the sum"}
     assert find_phrase(table, "a", holding) == "after the sum"
     assert find_phrase(table, "b", holding) == ""
