@@ -19,7 +19,7 @@ from headlight.model.external.attention_sites import record_sites
 from headlight.model.external.losses import LossInputs, loss_inputs
 from headlight.model.external.switches import evaluation_mode
 from headlight.model.recordings.recording import RecordingError, require_index
-from headlight.model.recordings.transformers_outputs import FIELDS, get_field
+from headlight.model.recordings.transformers_outputs import get_field
 from headlight.model.records import FloatArray, MapKind
 
 KINDS_BY_FIELD: dict[str, MapKind] = {
@@ -138,11 +138,11 @@ def _places(model: Any, inputs: LossInputs) -> tuple[list[Place], torch.Tensor]:
     if not weights:
         raise unsupported(model)
     numbers: dict[int, tuple[MapKind, int]] = {}
-    for field in FIELDS:
+    for field, kind in KINDS_BY_FIELD.items():
         layers = get_field(outputs[-1], field) or ()
         positions = sites.positions(layers)
         for index, layer in enumerate(layers):
-            numbers[id(layer)] = (KINDS_BY_FIELD[field], index if positions is None else positions[0][index])
+            numbers[id(layer)] = (kind, index if positions is None else positions[0][index])
     if not all(id(part) in numbers for part in weights):
         raise unsupported(model)
     return [Place(*numbers[id(part)], part.shape[1]) for part in weights], loss

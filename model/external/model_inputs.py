@@ -72,6 +72,11 @@ def start_token(model: Any) -> int:
     )
 
 
+def text_config(model: Any) -> Any:
+    """Return the part of a model's configuration that describes its text."""
+    return model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
+
+
 def accepted_names(model: Any, tensors: Mapping[str, Any]) -> set[str]:
     """Return the names of inputs that the model's `forward` reads."""
     parameters = signature(model.forward).parameters
@@ -121,7 +126,7 @@ def _require_image(processor: Any, image: Any) -> None:
 
 def _require_length(model: Any, tensors: ModelTensors) -> None:
     """Raise a `RecordingError` if a text is longer than the positions of the model."""
-    config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
+    config = text_config(model)
     limit = next((value for name in POSITION_LIMITS if (value := getattr(config, name, None))), None)
     count = tensors["input_ids"].shape[-1] if "input_ids" in tensors else 0
     if isinstance(limit, int) and 0 < limit < count:

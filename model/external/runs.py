@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from headlight.model.external.attention_sites import SiteRecorder, record_sites
-from headlight.model.external.model_inputs import Example, ModelTensors, decoder_ids, prepare_inputs
+from headlight.model.external.model_inputs import Example, ModelTensors, decoder_ids, prepare_inputs, text_config
 from headlight.model.external.switches import attention_implementation, evaluation_mode
 from headlight.model.recordings.generate_steps import is_stepwise
 from headlight.model.recordings.recording import Recording, RecordingError, Remark, did_you_mean
@@ -191,7 +191,7 @@ def _sliding_remarks(model: Any, outputs: Mapping[str, Any]) -> list[Remark]:
     """Name the layers with a sliding window, if the text is longer than the window."""
     if model is None or not outputs.get("attentions"):
         return []
-    config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
+    config = text_config(model)
     types = getattr(config, "layer_types", None) or ()
     layers = [number for number, name in enumerate(types) if name == "sliding_attention"]
     window = getattr(config, "sliding_window", None)
