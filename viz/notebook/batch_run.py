@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-PYTHON_MESSAGE_ID = re.compile(r"[^_]+_[^_]+_\d+_\d+")  # jupyter_client: two halves of a session, process, number
+PYTHON_MESSAGE_ID = re.compile(r"[0-9a-f-]+_\d+_\d+")  # jupyter_client: session, process, number; others: a UUID
 
 
 def is_batch_run() -> bool:
