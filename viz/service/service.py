@@ -206,7 +206,7 @@ class Service:
         self._record_metrics(request, purpose, translation, cached=not computed)
         return translation, not computed
 
-    def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
+    def stream(self, request: TranslationRequest, stop: Event, purpose: Purpose = "page") -> Generator[Progress]:
         """Yield progress after each word. The last record contains the translation; a cached answer is one record.
 
         Setting `stop` or closing the iterator ends the work within one step, without a last record.
@@ -214,16 +214,18 @@ class Service:
         with _as_page_errors():
             result = self.answer_cache.get_or_lead(self.cache_key(request), stop)
             if result is None:
-                self.tallies.count_unfinished(request.model or self.default, "page", "stopped")
+                self.tallies.count_unfinished(request.model or self.default, purpose, "stopped")
                 return
             if isinstance(result, Translation):
-                self._record_metrics(request, "page", result, cached=True)
+                self._record_metrics(request, purpose, result, cached=True)
                 yield last_progress(result, CachedResult)
                 return
             with result as lead:
-                yield from self._steps(request, lead, stop)
+                yield from self._steps(request, lead, stop, purpose)
 
-    def _steps(self, request: TranslationRequest, lead: Leader[Translation], stop: Event) -> Generator[Progress]:
+    def _steps(
+        self, request: TranslationRequest, lead: Leader[Translation], stop: Event, purpose: Purpose
+    ) -> Generator[Progress]:
         """Compute a request as the leader and yield its progress."""
         translation: Translation | None = None
         cached = failed = False
@@ -245,9 +247,9 @@ class Service:
             raise
         finally:
             if translation is not None:
-                self._record_metrics(request, "page", translation, cached=cached)
+                self._record_metrics(request, purpose, translation, cached=cached)
             else:
-                self.tallies.count_unfinished(request.model or self.default, "page", "failed" if failed else "stopped")
+                self.tallies.count_unfinished(request.model or self.default, purpose, "failed" if failed else "stopped")
 
     def _rerank(self, translation: Translation, slot: SharedSlot) -> Translation:
         """Rerank with the reverse model if the request enables it and the model is installed.
