@@ -340,7 +340,8 @@ def test_invalid_argument_is_named_without_running_model(
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("the model ran")
 
-    monkeypatch.setattr(Translator, "translate", never)
+    for method in ("translate", "stream", "hypotheses_of_lines"):
+        monkeypatch.setattr(Translator, method, never)
     answer = server.call(name, *data)
     assert message in answer.error
     assert_clean(answer.text)
@@ -367,7 +368,7 @@ def test_invalid_argument_is_named_without_running_model(
         ("run/translate", {"data": []}, 422, "missing"),
         ("run/translate", {"data": ["a"] * 11}, 422, "too_many_values"),
         ("run/translate", {"data": [""]}, 422, "blank_text"),
-        ("api/translate", {"data": ["a", "none"]}, 422, "no_model"),
+        ("api/translate", {"data": ["a", "none"]}, 422, "unknown_model"),
         ("run/inside", {"data": ["a", "b"]}, 404, "unknown_endpoint"),
         ("run/nothing", {"data": ["a"]}, 404, "unknown_endpoint"),
         ("run/at_once", {"data": []}, 422, "too_few_values"),
@@ -447,8 +448,8 @@ def test_internal_error_hides_details(
     def fail(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("/home/secret/model.py")
 
-    monkeypatch.setattr(Translator, "translate", fail)
-    answer = server.call("translate", "ein cola bitte")
+    monkeypatch.setattr(Translator, "stream", fail)
+    answer = server.call("translate", "ein cola bitte und")
     assert "our side" in answer.error
     assert_clean(answer.text)
     assert "/home/secret" in caplog.text
