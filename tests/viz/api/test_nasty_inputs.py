@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from headlight.model.records import KINDS, Translation
+from headlight.model.records import KINDS, Progress, Translation
 from headlight.model.text.adaptation import remove_emoji
 from headlight.model.text.cleaning import clean_text
 from headlight.model.translate.translator import Translator
@@ -65,13 +66,18 @@ def service() -> Service:
 def model_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which texts the model was run on."""
     texts: list[str] = []
-    translate = Translator.translate
+    translate, stream = Translator.translate, Translator.stream
 
     def counted(self: Translator, text: Any, **named: Any) -> Translation:
         texts.append(text.text)
         return translate(self, text, **named)
 
+    def counted_stream(self: Translator, text: Any, **named: Any) -> Iterator[Progress]:
+        texts.append(text.text)
+        return stream(self, text, **named)
+
     monkeypatch.setattr(Translator, "translate", counted)
+    monkeypatch.setattr(Translator, "stream", counted_stream)
     return texts
 
 
