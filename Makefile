@@ -78,7 +78,7 @@ check: $(VENV)/.dev $(VENV)/.javascript ## check style, types and imports
 	$(BIN)/python -m workshop.message_types
 	$(NODE) $(MODULES)/typescript/bin/tsc --project $(SCRIPTS)/tsconfig.json
 	$(NODE) $(MODULES)/typescript/bin/tsc --project $(SCRIPTS)/tsconfig.strict.json
-	PYTHON=$(BIN)/python $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test '$(SCRIPTS)/*.test.js'
+	PYTHON=$(BIN)/python $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-concurrency=2 '$(SCRIPTS)/*.test.js'
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
 format: $(VENV)/.dev $(VENV)/.javascript ## format Python, JavaScript and CSS
