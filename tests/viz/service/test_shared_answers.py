@@ -19,10 +19,12 @@ import pytest
 import valkey
 
 from headlight import __version__, model
+from headlight.model.core.config import TransformerConfig
 from headlight.model.intervention_records import CopyHead, Intervention, SetWeight
 from headlight.model.records import KINDS, Translation
+from headlight.viz.service import record_codec as codec_module
 from headlight.viz.service import shared_cache as shared_module
-from headlight.viz.service.record_codec import DecodeError, decode_translation, encode, encode_translation
+from headlight.viz.service.record_codec import CLASSES, DecodeError, decode_translation, encode, encode_translation
 from headlight.viz.service.service import CachedResult, Service
 from headlight.viz.service.shared_cache import SharedCache
 from headlight.viz.service.translation_cache import CacheKey
@@ -305,6 +307,12 @@ def cache_entry(services: tuple[Service, Service], **options: Any) -> tuple[Any,
     name = one.shared.name(one.cache_key(request))
     one.translate(request)
     return one.shared._client, name, one.shared._client.get(name), request
+
+
+def test_only_records_of_their_own_modules_are_decoded() -> None:
+    assert {each.__module__ for each in CLASSES.values()} <= {module.__name__ for module in codec_module._MODULES}
+    assert codec_module.is_record(TransformerConfig)  # imported by modules of records
+    assert TransformerConfig.__name__ not in CLASSES
 
 
 def test_larger_answers_than_allowed_are_not_stored(
