@@ -19,7 +19,8 @@ LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)")
 TABLE_OF_PICTURES = re.compile(r"^\| \| \|\n\| --- \| --- \|\n(?:\| !\[.*\n)+\n?", re.MULTILINE)
 CHECKOUT = (  # text for a checkout → text for the package
     (re.compile(r"^<!-- in a checkout -->\n.*?^<!-- anywhere -->\n", re.DOTALL | re.MULTILINE), ""),
-    (re.compile(r"\bpip install \.(?=\s)"), "pip install {name}"),
+    (re.compile(r'\bpip install "\.\[app\]" \./assets(?=\s)'), 'pip install "{name}[app]"'),
+    (re.compile(r"\bpip install \.(?=[\s`])"), "pip install {name}"),
     (re.compile(r", in this folder:"), ":"),
 )
 LINE_OF_PICTURE = re.compile(r"^!\[.*\)\n\n?", re.MULTILINE)

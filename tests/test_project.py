@@ -208,7 +208,7 @@ def test_messages_and_documents_name_the_distribution() -> None:
             assert not re.search(r"(?<![\w.#-])headlight\[[a-z, ]+\](?!\.)", text), path
             assert not re.search(r"pip (un)?install (-\S+ )*'?headlight\b(?!-)", text), path
             extras |= set(",".join(re.findall(r"headlight-attention\[([a-z,]+)\]", text)).split(","))
-    assert {"notebook", "survey", "cluster", "metrics"} <= extras - {""} <= set(PROJECT["optional-dependencies"])
+    assert {"app", "survey", "cluster", "metrics"} <= extras - {""} <= set(PROJECT["optional-dependencies"])
 
 
 def test_version_is_consistent() -> None:

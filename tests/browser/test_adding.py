@@ -84,7 +84,7 @@ def test_tab_needs_two_files_and_one_line(folder: Path, browser: Browser) -> Non
     changed(tabs, '    "models": build_models,\n', '    "models": build_models,\n    "novelty": build_novelty,\n')
     changed(tabs, '"positions", "sentiment"),', '"positions", "sentiment", "novelty"),')
     changed(
-        folder / "viz/server/static_files.py",
+        folder / "viz/browser_files/static_files.py",
         '    "compare/beside",\n',
         '    "compare/beside",\n    "novelty/novelty",\n',
     )

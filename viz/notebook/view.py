@@ -114,9 +114,9 @@ class View:
 
     @cached_property
     def widget(self) -> Any:
-        """The anywidget of this view, with `observe`. Requires `headlight-attention[notebook]`."""
+        """The anywidget of this view, with `observe`."""
         if importlib.util.find_spec("anywidget") is None:
-            raise RecordingError("Widgets need anywidget: pip install 'headlight-attention[notebook]'.")
+            raise RecordingError("Widgets need anywidget: pip install anywidget.")
         from headlight.viz.notebook.widget import HeadlightWidget
 
         recordings = [source for source in self.sources if isinstance(source, Recording)]
@@ -141,7 +141,7 @@ class View:
         if self.too_large:
             raise RecordingError(
                 f"The attention is too large for a page ({_size(self.sources)}). Select layers, "
-                "such as layers=[0, 1], or display a widget (pip install 'headlight-attention[notebook]')."
+                "such as layers=[0, 1], or display the view in a notebook with widgets, which loads heads on demand."
             )
         recordings = [source for source in self.sources if isinstance(source, Recording)]
         maps = {name: base64.b64encode(content).decode() for name, content in embedded_maps(recordings).items()}

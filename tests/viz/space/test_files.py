@@ -28,7 +28,7 @@ def test_space_gets_code_without_tests_docs_and_benchmarks() -> None:
     assert {name for name in names if name.startswith(("model/", "viz/"))} == tracked("model", "viz")
     assert {Path(name).suffix for name in tracked("model", "viz")} == set(CODE)
     assert {name.split("/")[0] for name in names} == {
-        "README.md", "README.zh.md", "requirements.txt", "app.py", "bertviz.py", "errors.py", "headlight.py",
+        "README.md", "README.zh.md", "requirements.txt", "app.py", "headlight.py",
         "LICENSE", "LICENSES.md",
         "model",
         "viz", "assets", "docs",

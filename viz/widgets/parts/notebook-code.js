@@ -5,7 +5,7 @@ import { t } from '../core/i18n.js';
 import { copyText } from './save.js';
 
 const CODE = [
-  "%pip install 'headlight-attention[notebook]'",
+  '%pip install headlight-attention',
   'import headlight',
   'headlight.show(outputs, tokenizer=tokenizer, **inputs)',
 ].join('\n');
