@@ -59,9 +59,8 @@ def needed_distributions(requirements: Iterable[str]) -> dict[str, Distribution]
         assert requirement.specifier.contains(needed[name].version), requirement
         for text in needed[name].requires or ():
             other = Requirement(text)
-            if any(
-                other.marker is None or other.marker.evaluate({"extra": extra}) for extra in requirement.extras | {""}
-            ):
+            extras = requirement.extras | {""}
+            if other.marker is None or any(other.marker.evaluate({"extra": extra}) for extra in extras):
                 waiting.append(other)
     return needed
 

@@ -58,4 +58,4 @@ def run() -> dict[str, Any]:
 
 if __name__ == "__main__":
     sys.meta_path.insert(0, BlockedPackages(sys.argv[1:]))
-    print(json.dumps(run()))
+    sys.stdout.write(json.dumps(run()))
