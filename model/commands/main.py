@@ -58,10 +58,11 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name in words[:1]:
             file = "importing" if name == "import" else name  # a module cannot be called `import`
-            path = extra_commands[name][1] if name in extra_commands else f"headlight.model.commands.{file}"
             try:
                 with exit_on_interrupt(), require_packages("the command"):
-                    module = importlib.import_module(path)
+                    module = importlib.import_module(
+                        extra_commands[name][1] if name in extra_commands else f"headlight.model.commands.{file}"
+                    )
             except MissingPackageError as error:
                 print(f"{parser.prog} {name}: {error}", file=sys.stderr)
                 return 2
