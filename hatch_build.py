@@ -2,7 +2,8 @@
 
 Pictures and links of the README are paths in the repository, which PyPI cannot follow. `repository-code` of
 CITATION.cff is the only place with the repository's URL. If it is set, paths become URLs of the released version, and
-the page links to the repository. Otherwise pictures are removed, and links become plain text.
+the page links to the repository. Otherwise pictures and lines with nothing but a link are removed, and other links
+become plain text.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ CHECKOUT = (  # text for a checkout → text for the package
     (re.compile(r"\bpip install \.(?=[\s`])"), "pip install {name}"),
     (re.compile(r", in this folder:"), ":"),
 )
-LINE_OF_PICTURE = re.compile(r"^!\[.*\)\n\n?", re.MULTILINE)
+LINE_OF_LINK = re.compile(r"^!?\[[^\]]*\]\((?!https?:)[^)\s]+\)\n\n?", re.MULTILINE)  # or of a picture
 
 
 def description(readme: str, name: str, version: str, repository: str | None) -> str:
@@ -32,7 +33,7 @@ def description(readme: str, name: str, version: str, repository: str | None) ->
     for pattern, instead in CHECKOUT:
         text = pattern.sub(instead.format(name=name), text)
     if repository is None:
-        return LINK.sub(r"\1", LINE_OF_PICTURE.sub("", TABLE_OF_PICTURES.sub("", text)))
+        return LINK.sub(r"\1", LINE_OF_LINK.sub("", TABLE_OF_PICTURES.sub("", text)))
     text = PICTURE.sub(rf"![\1]({repository}/raw/v{version}/\2)", text)
     return LINK.sub(rf"[\1]({repository}/blob/v{version}/\2)", text)
 

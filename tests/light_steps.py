@@ -1,6 +1,6 @@
 """What an installation without the app can do; `tests/test_light.py` runs it without the packages of the app.
 
-    python light_steps.py [BLOCKED_PACKAGE …]
+    python -m tests.light_steps [BLOCKED_PACKAGE …]
 
 It writes into the current folder, imports no other test, and prints a line of JSON.
 """

@@ -189,6 +189,12 @@ def test_rooms_import_only_listed_packages(path: str) -> None:
     assert disallowed_imports(path, (ROOT / path).read_text(encoding="utf-8")) == []
 
 
+def test_files_without_a_page_need_no_server() -> None:
+    for path, imported in import_graph(sources()).items():
+        if path.startswith(("viz/notebook/", "viz/export/", "viz/public/", "viz/browser_files/")):
+            assert not {other for other in imported if other.startswith(("viz/server/", "viz/api/"))}, path
+
+
 def test_imports_have_no_cycles() -> None:
     graph = import_graph(sources())
     assert "model/core/masks.py" in graph["model/core/attention.py"]

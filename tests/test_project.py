@@ -155,10 +155,12 @@ def test_workflow_commands_exist() -> None:
             case Command(words=["make", target, *more]):
                 assert target in targets
                 assert all((ROOT / word.removeprefix("TESTS=")).exists() for word in more if word.startswith("TESTS"))
+            case Command(words=["python", "-m", "pip", "install", ".", *pins]) if pins:
+                assert pins == [re.sub(r">=([\d.]+).*", r"==\1", line) for line in PROJECT["dependencies"]]
             case Command(words=["python", "-m", "pip", "install", *words]):
                 installable(words)
             case Command(words=["python" | "python3", "-m", module, *_]):
-                assert module in ("pip", "pytest", "workshop.trust.smoke")
+                assert module in ("pip", "pytest", "tests.light_steps", "workshop.trust.smoke")
             case Command(words=["docker", *words]):
                 assert words[0] in ("build", "run")
                 assert "-p" not in words or "7860:7860" in words
