@@ -15,6 +15,7 @@ from typing import Any, cast
 from headlight.model.checkpoints import formats
 from headlight.model.checkpoints.alignment_heads import cross_heads
 from headlight.model.checkpoints.shipped import find_folder
+from headlight.model.errors import require_packages
 from headlight.model.files import write_file
 from headlight.model.recordings.files import to_json, to_npz
 from headlight.model.recordings.recording import Recording, RecordingError, require_index
@@ -238,8 +239,9 @@ def _view_values(source: Translation | Recording) -> Answer | dict[str, Any]:
 def _model_entry(translation: Translation) -> AnswerModel:
     """Return the entry of the translation's model, with placeholder values if the model card is unreadable."""
     # Imported here because it loads PyTorch, which views of arrays do not need.
-    from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
-    from headlight.viz.service.model_json import card_json
+    with require_packages("A view of a Translation"):
+        from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
+        from headlight.viz.service.model_json import card_json
 
     request = translation.request
     folder = find_folder(request.model)
