@@ -198,6 +198,17 @@ def test_train_extra_matches_requirements_train_txt() -> None:
     assert all((pins[name] + ".").startswith(ranges[name] + ".") for name in pins)
 
 
+def test_editable_installation_runs_the_checkout(tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "empty")
+    environment.install(build(tmp_path, "editable"))
+    code = "import headlight as h, headlight.bertviz as b, headlight.viz.theme as t\n"
+    code += "print(h.__file__, b.__file__, t.__file__)"
+    assert [Path(path) for path in environment.run("python", "-c", code).split()] == [
+        ROOT / "headlight.py", ROOT / "viz" / "public" / "bertviz.py", ROOT / "viz" / "theme.py",
+    ]  # fmt: skip
+    assert environment.run("headlight", "--version").strip() == f"headlight {headlight.__version__}"
+
+
 def test_package_is_imported_from_environment(environment: Environment) -> None:
     code = "import headlight, headlight.viz.page, headlight.viz.settings as s; print(headlight.__file__, s.MODELS)"
     package, models = environment.run("python", "-c", code).split()
