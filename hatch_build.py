@@ -1,9 +1,9 @@
 """The build: files that move in the wheel, and metadata for PyPI.
 
-The description is the README without a Space's front matter. Pictures and links of the README are paths in the repository, which PyPI cannot follow. `repository-code` of
-CITATION.cff is the only place with the repository's URL. If it is set, paths become URLs of the released version, and
-the page links to the repository. Otherwise pictures and lines with nothing but a link are removed, and other links
-become plain text.
+The description is the README without a Space's front matter. Its pictures and links are paths in the repository, which
+PyPI cannot follow. `repository-code` of CITATION.cff is the only place with the repository's URL. If it is set, paths
+become URLs of the released version, and the page links to the repository. Otherwise pictures and lines with nothing but
+a link are removed, and other links become plain text.
 """
 
 from __future__ import annotations
