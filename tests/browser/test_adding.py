@@ -35,7 +35,6 @@ import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
-from tests.browser.polling import wait_for_function
 
 export async function mount({ element, server }) {
   await ready;
