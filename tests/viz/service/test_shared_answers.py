@@ -307,6 +307,19 @@ def cache_entry(services: tuple[Service, Service], **options: Any) -> tuple[Any,
     return one.shared._client, name, one.shared._client.get(name), request
 
 
+def test_larger_answers_than_allowed_are_not_stored(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, name, entry, _ = cache_entry(services)
+    shared, translation = services[0].shared, decode_translation(entry, None)
+    assert shared is not None
+    for limit in (len(entry), len(entry) - 1):
+        client.delete(name)
+        monkeypatch.setattr(shared_module, "MAX_ANSWER_BYTES", limit)
+        shared.store(name, translation)
+        assert (client.get(name) is not None) == (limit == len(entry))
+
+
 def test_entry_of_wrong_type_is_replaced(services: tuple[Service, Service]) -> None:
     client, name, entry, request = cache_entry(services)
     other = services[1]
@@ -337,6 +350,7 @@ def test_key_of_another_type_does_not_disable_sharing(services: tuple[Service, S
     assert client.type(name) == b"string"
 
 
+@pytest.mark.timeout(120)  # without the expiry, the request waits for ever
 def test_lock_without_expiry_expires(services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch) -> None:
     client, name, _, request = cache_entry(services)
     other = services[1]
