@@ -13,6 +13,7 @@ import pytest
 
 from headlight.model.experiments.effects import LIKELIEST, effect_maps
 from headlight.model.records import KINDS, Kind, Translation
+from headlight.viz.browser_files.static_files import WIDGETS
 from headlight.viz.errors import PageError
 from headlight.viz.export.effects import effect_map
 from headlight.viz.export.files import Exporter, comparison_csv, map_csv, selected_map, to_data_frame
@@ -21,7 +22,6 @@ from headlight.viz.figure_phrases import phrase
 from headlight.viz.figures.cells import STRONG_EFFECT
 from headlight.viz.figures.titles import header_height
 from headlight.viz.request_fields import Selection
-from headlight.viz.server.static_files import WIDGETS
 from headlight.viz.service.messages import ANSWER_VERSION
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings

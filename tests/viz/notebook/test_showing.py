@@ -21,12 +21,12 @@ import headlight
 from headlight import Intervention, Translation, Translator
 from headlight.model.recordings.recording import RecordingError
 from headlight.model.translate.judge import Judge
+from headlight.viz.browser_files.static_files import WIDGETS, module
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.figures import FIGURES
 from headlight.viz.notebook.iframe import HOST_MODULE, bundle_code, frame_page, used_phrases, widget_module
 from headlight.viz.notebook.recording_json import THUMBNAIL_CELLS, HeadServer, downsample
 from headlight.viz.notebook.thumbnail import encode_png, wall_pixels
-from headlight.viz.server.static_files import WIDGETS, module
 from headlight.viz.service.weight_encoding import LEVELS, compress_weights, level_codes
 from tests.model.recordings import families
 from tests.model.recordings.test_outputs import batch
@@ -86,7 +86,7 @@ def test_too_large_view_loads_heads_on_demand() -> None:
     view = headlight.show(np.broadcast_to(row, (48, 48, 512, 512)), language="zh")
     html = view._repr_html_()
     assert len(html) < 1000
-    assert "headlight-attention[notebook]" in html
+    assert "anywidget" in html
     with pytest.raises(RecordingError, match="layers="):
         view.page()
     heads = HeadServer(view.sources[0])
