@@ -5,7 +5,6 @@ The static page has no reverse model, so it neither reranks nor grades.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
