@@ -36,9 +36,9 @@ TYPES = {
     ".css": "text/css",
     ".png": "image/png",
 }
-LAZY_MODULES = ("lessons/", "build/", "deck/")  # loaded on demand
+LAZY_MODULES = ("lessons/", "build/", "quiz/", "deck/")  # loaded on demand
 OTHER_MODULES = ("notebook/", "engine/")  # not part of the page: of notebooks, and of the worker of a static page
-LAZY_PHRASES = ("lesson_", "build_", "deck_")
+LAZY_PHRASES = ("lesson_", "build_", "quiz_", "deck_")
 CACHE_SECONDS = 31_536_000
 # Below Gradio's API path: with server-side rendering, Gradio's Node proxy forwards that path and few others, and
 # returns the page for the rest (gradio-app/gradio#9417).
@@ -79,6 +79,8 @@ LAZY_SHEETS = (
     "lessons/training",
     "build/build",
     "build/numbers",
+    "quiz/quiz",
+    "quiz/results",
     "deck/deck",
 )
 

@@ -1,0 +1,83 @@
+// One question: its text, its numbers, and the answer. Nothing is marked here.
+
+import { make, replace } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { answerControl } from './answer-controls.js';
+import { isComplete, unreadable } from './marking.js';
+import { questionText, tables } from './question-parts.js';
+
+export class QuestionView {
+  /** @param {{ answer: (given: any) => void, back: () => void }} callbacks */
+  constructor(callbacks) {
+    this.callbacks = callbacks;
+    this.item = '';
+    this.stage = '';
+    /** @type {any} */
+    this.question = null;
+    this.back = make('button', { type: 'button', class: 'link', onclick: () => callbacks.back() });
+    this.where = make('span', { class: 'numeric' });
+    this.dots = make('span', { class: 'quiz-dots', 'aria-hidden': 'true' });
+    this.text = make('h2', { tabindex: '-1' });
+    this.hint = make('p', { class: 'quiet' });
+    this.material = make('div', { class: 'quiz-material' });
+    this.answer = make('div', { class: 'quiz-answer' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.next = make('button', { type: 'button', class: 'go', onclick: () => this.send() });
+    this.unknown = make('button', { type: 'button', class: 'link', onclick: () => callbacks.answer(null) });
+    this.note = make('p', { class: 'quiet', role: 'status' });
+    const buttons = make('div', { class: 'quiz-buttons' }, this.next, this.unknown);
+    this.element = make(
+      'section',
+      { class: 'quiz-question' },
+      make('p', { class: 'quiz-where' }, this.back, this.where, this.dots),
+      make('div', { class: 'quiz-ask' }, this.text, this.hint),
+      this.material,
+      make('div', { class: 'quiz-reply' }, this.answer, this.error, buttons, this.note),
+    );
+  }
+
+  /** @param {{ item: string, question: any, stage: string, number: number, all: number, glosses: any, note: string }} options */
+  draw({ item, question, stage, number, all, glosses, note }) {
+    const isNew = this.item !== item || this.stage !== stage;
+    if (isNew) {
+      Object.assign(this, { item, stage, question });
+      this.control = answerControl(
+        question,
+        glosses,
+        () => this.update(),
+        () => this.send(),
+      );
+    }
+    this.element.dataset.item = item;
+    this.element.dataset.kind = question.kind;
+    this.back.textContent = t('quiz_back');
+    this.where.textContent = t('quiz_where', { stage: t(`quiz_stage_${stage}`), number, all });
+    replace(this.dots, ...Array.from({ length: all }, (_, index) => make('i', { class: dotClass(index + 1, number) })));
+    replace(this.text, ...questionText(item, question));
+    this.hint.textContent = t(`quiz_hint_${question.kind}`);
+    const inMaterial = this.control.place === 'material';
+    replace(this.material, ...(inMaterial ? [this.control.element] : tables(question, glosses)));
+    replace(this.answer, ...(inMaterial ? [] : [this.control.element]));
+    this.element.classList.toggle('plain', !this.material.children.length);
+    this.next.textContent = t(number === all ? 'quiz_finish' : 'quiz_next');
+    this.unknown.textContent = t('quiz_unknown');
+    this.note.textContent = note;
+    this.update();
+    if (isNew) this.text.focus({ preventScroll: true });
+  }
+
+  update() {
+    this.error.textContent = '';
+    this.next.disabled = !isComplete(this.question, this.control.value);
+  }
+
+  send() {
+    const given = this.control.value;
+    if (!isComplete(this.question, given)) return;
+    const wrong = unreadable(this.question, given);
+    if (wrong === undefined) this.callbacks.answer(given);
+    else this.error.textContent = t('quiz_not_number', { given: wrong });
+  }
+}
+
+const dotClass = (number, current) => (number < current ? 'done' : number === current ? 'current' : '');
