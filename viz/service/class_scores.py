@@ -74,20 +74,30 @@ class ClassScores:
 
     def counts(self, code: object, secret: object) -> dict[str, int]:
         """Return the number of answers of each kind, for the owner of the secret."""
-        values = self._find(code, secret)
+        values = self._find_with_secret(code, secret)
         return {name: int(count) for name, count in values.items() if name not in (SECRET, TOTAL)}
 
     def delete(self, code: object, secret: object) -> None:
         """Delete a class, for the owner of the secret."""
-        self._find(code, secret)
+        self._find_with_secret(code, secret)
         self._store.delete(str(code).upper())
 
-    def _find(self, code: object, secret: object = None) -> Mapping[str, str | int]:
+    def _find(self, code: object) -> Mapping[str, str | int]:
         is_code = isinstance(code, str) and len(code) == CODE_LENGTH and set(code.upper()) <= set(LETTERS)
         values = self._store.read(str(code).upper()) if is_code else None
-        if values is None or not (secret is None or hmac.compare_digest(_digest(secret), str(values[SECRET]))):
-            raise PageError("code", "class_gone", {"given": repr_short(code), "hours": LIFE_SECONDS // 3600})
+        if values is None:
+            raise _gone(code)
         return values
+
+    def _find_with_secret(self, code: object, secret: object) -> Mapping[str, str | int]:
+        values = self._find(code)
+        if not hmac.compare_digest(_digest(secret), str(values[SECRET])):
+            raise _gone(code)
+        return values
+
+
+def _gone(code: object) -> PageError:
+    return PageError("code", "class_gone", {"given": repr_short(code), "hours": LIFE_SECONDS // 3600})
 
 
 def _digest(secret: object) -> str:

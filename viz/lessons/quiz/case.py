@@ -14,6 +14,7 @@ from headlight.viz.lessons.quiz.question import Question, is_clear
 
 MAX_DRAWS = 500
 HEADS = 2
+CLEAR_PAIRS = tuple(pair for pair in PAIRS if len(set(pair.source)) == len(pair.source))  # a word names one position
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Item:
     def question(self, seed: str | int) -> Question:
         """Return the question of a seed: the first clear one of its random cases."""
         random = Random(f"{self.name} {seed}")  # noqa: S311 - for numbers of an exercise
-        pairs = [pair for pair in PAIRS if self.words in (0, len(pair.source))]
+        pairs = [pair for pair in CLEAR_PAIRS if self.words in (0, len(pair.source))]
         for _ in range(MAX_DRAWS):
             question = self.make(Case(random.choice(pairs), random.randrange(HEADS), random))
             if question is not None and is_clear(question):

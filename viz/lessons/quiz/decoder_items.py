@@ -38,12 +38,10 @@ def cells(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Cells:
     return frozenset((int(row), int(column)) for row, column in np.argwhere(mask))
 
 
-def shift(case: Case) -> Question | None:
+def shift(case: Case) -> Question:
     """Return the word that each row of the decoder must write in training, to click."""
     written = [label(word) for word in case.written[:SHIFT_ROWS]]
     columns = (label(case.read[0]), *written)
-    if len(set(columns)) < len(columns):
-        return None
     predicted = [label(word) for word in next_words(case.pair)[:SHIFT_ROWS]]
     return Question(
         "cells",
@@ -102,8 +100,6 @@ def query(case: Case) -> Question | None:
 
 def order(case: Case) -> Question | None:
     """Return a map to draw: for each written word the Chinese word that decides it."""
-    if len(set(case.pair.source)) < len(case.pair.source):
-        return None
     links = deciding_words(case.pair)
     rows = sorted(links)
     content = [key for key, word in enumerate(case.pair.source) if word in ALIGNED]

@@ -6,6 +6,7 @@ import { t } from '../core/i18n.js';
 import { hasCell } from './marking.js';
 import { grid, labelElement, labelText } from './question-parts.js';
 
+const SHORT = 3; // characters of options that share a line
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /** @param {any} question @param {Record<string, string>} glosses @param {() => void} onChange @param {() => void} onEnter */
@@ -50,7 +51,8 @@ class Options {
       const input = make('input', { type: 'radio', name: 'quiz-option', value: option, onchange: () => choose(option) });
       return make('label', { class: 'quiz-option' }, input, labelElement(option, glosses));
     });
-    this.element = make('div', { class: 'quiz-options', role: 'radiogroup' }, ...options);
+    const isShort = question.options.every((option) => labelText(option).length < SHORT);
+    this.element = make('div', { class: `quiz-options${isShort ? ' short' : ''}`, role: 'radiogroup' }, ...options);
   }
 }
 

@@ -31,6 +31,7 @@ export class QuizPage {
     this.live = new ClassView(callbacks);
     this.views = { overview: this.overview, question: this.question, results: this.results, live: this.live };
     const elements = Object.values(this.views).map(({ element }) => element);
+    for (const element of elements) element.hidden = true; // until the questions are loaded
     this.element = make('div', { class: 'quiz', hidden: true }, this.error, ...elements);
     on(['language'], () => this.bank && !this.element.hidden && this.draw());
   }
