@@ -1,7 +1,7 @@
 """Estimates what a lesson adds to the score of the quiz: `python -m workshop.learning_analysis FILE.csv …`.
 
-Each file has one row for each participant with the columns `group`, `before` and `after`, such as the files that the quiz
-saves. The score after the lessons is compared between the two groups, adjusted for the score before (ANCOVA): the least
+Each file has one row for each participant with the columns `group`, `before` and `after`, such as the files that the
+quiz saves. The score after the lessons is compared between the two groups, adjusted for the score before (ANCOVA): the least
 squares fit of `after = a + b·before + effect·(group is the second)`. `docs/teaching.md` has the protocol.
 """
 
@@ -153,7 +153,8 @@ def report(rows: Participants, control: str = "") -> str:
             f"{rows.incomplete} left out without both scores.",
             f"Difference after the lessons, adjusted for the score before: {effect.difference:+.2f} questions "
             f"(95% interval {effect.low:+.2f} to {effect.high:+.2f}), p = {effect.p:.3f}.",
-            f"d = {effect.d:+.2f} ({effect.d_low:+.2f} to {effect.d_high:+.2f}), in standard deviations of the score before.",
+            f"d = {effect.d:+.2f} ({effect.d_low:+.2f} to {effect.d_high:+.2f}), in standard deviations of the score "
+            "before.",
         ]
     )
 

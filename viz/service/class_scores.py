@@ -183,9 +183,11 @@ class SharedClasses:
         return values if SECRET in values else None
 
     def add(self, code: str, name: str) -> None:
-        """See `ClassStore.add`. A class that was deleted in the meantime stays deleted after its expiry."""
+        """See `ClassStore.add`. A class that was deleted in the meantime stays deleted."""
         for each in (name, TOTAL):
             self._command("hincrby", _key(code), each, 1)
+        if not self._command("hexists", _key(code), SECRET):
+            self._command("delete", _key(code))
 
     def delete(self, code: str) -> None:
         """See `ClassStore.delete`."""

@@ -24,7 +24,7 @@ from headlight.model.records import KINDS, Translation
 from headlight.viz.errors import PageError
 from headlight.viz.service import class_scores as class_module
 from headlight.viz.service import shared_cache as shared_module
-from headlight.viz.service.class_scores import LIFE_SECONDS
+from headlight.viz.service.class_scores import LIFE_SECONDS, SharedClasses
 from headlight.viz.service.record_codec import DecodeError, decode_translation, encode, encode_translation
 from headlight.viz.service.service import CachedResult, Service
 from headlight.viz.service.shared_cache import SharedCache
@@ -460,6 +460,8 @@ def test_two_processes_count_for_one_class(services: tuple[Service, Service]) ->
     second.delete(code, secret)
     with pytest.raises(PageError, match="no class"):
         first.add(code, "before.A.dot.right")
+    SharedClasses(shared).add(code, "before.A.dot.right")  # as if it had been deleted while the answer came in
+    assert shared.command("keys", f"headlight:class:{code}") == []
 
 
 def test_classes_of_an_address_and_answers_are_limited_in_the_cache(

@@ -3,6 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
+import { lessonUrl } from '../lessons/class-kit.js';
 import { copyText, saveBytes } from '../parts/save.js';
 import { answerElement, outcomeReason } from './results-view.js';
 import { questionText, tables } from './question-parts.js';
@@ -63,7 +64,10 @@ export class ClassView {
     replace(
       this.ways,
       button(t('quiz_class_export'), () => saveBytes(`headlight-class-${this.code}.csv`, [countsCsv(this.counts)], 'text/csv')),
-      button(t('quiz_class_link'), () => this.copyLink()),
+      button(t('quiz_class_invite'), () =>
+        this.copyLink(lessonUrl({ lesson: 'quiz', step: `join-${this.code}`, part: 0, chosen: {} }), 'quiz_class_invite_copied'),
+      ),
+      button(t('quiz_class_link'), () => this.copyLink(location.href, 'quiz_class_link_copied')),
       button(t(this.isSure ? 'quiz_class_delete_sure' : 'quiz_class_delete'), () => this.remove()),
     );
   }
@@ -186,10 +190,10 @@ export class ClassView {
     return state.tab === 'learn' && !this.element.hidden && !this.element.parentElement?.hidden;
   }
 
-  async copyLink() {
+  async copyLink(link, copied) {
     try {
-      await copyText(location.href);
-      this.status.textContent = t('quiz_class_link_copied');
+      await copyText(link);
+      this.status.textContent = t(copied);
     } catch (error) {
       console.warn(error);
       this.status.textContent = t('not_saved');

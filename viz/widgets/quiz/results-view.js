@@ -45,7 +45,7 @@ function stageResult(stage, item, question, { outcome, given }, glosses) {
   const isRight = outcome === 'right';
   const name = make('b', {}, t(`quiz_stage_${stage}`));
   const verdict = isRight ? 'right' : given === null ? 'unknown' : 'wrong';
-  const line = make('span', { class: `verdict ${isRight ? 'right' : ''}` }, t(`quiz_mark_${verdict}`));
+  const line = make('span', { class: `verdict ${verdict}` }, t(`quiz_mark_${verdict}`));
   const reason = outcomeReason(item, outcome, question);
   const summary = make('summary', {}, name, line, make('span', { class: 'reason' }, isRight ? '' : reason));
   const text = make('p', {}, ...questionText(item, question));
