@@ -1,8 +1,8 @@
 """Estimates what a lesson adds to the score of the quiz: `python -m workshop.learning_analysis FILE.csv …`.
 
 Each file has one row for each participant with the columns `group`, `before` and `after`, such as the files that the
-quiz saves. The score after the lessons is compared between the two groups, adjusted for the score before (ANCOVA): the least
-squares fit of `after = a + b·before + effect·(group is the second)`. `docs/teaching.md` has the protocol.
+quiz saves. The score after the lessons is compared between the two groups, adjusted for the score before (ANCOVA): the
+least squares fit of `after = a + b·before + effect·(group is the second)`. `docs/teaching.md` has the protocol.
 """
 
 from __future__ import annotations

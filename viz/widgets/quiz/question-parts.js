@@ -1,6 +1,6 @@
 // The parts of a question that are also shown in the results and to a class: its text, tables and words.
 
-import { fillElements, make } from '../core/dom.js';
+import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { formatNumber } from '../build/sums.js';
 
@@ -14,8 +14,9 @@ export const valueTexts = ({ values }) => Object.fromEntries(Object.entries(valu
 
 /** The question's text with its words and numbers in bold. */
 export function questionText(item, question) {
-  const parts = Object.entries(valueTexts(question)).map(([name, text]) => [name, make('b', {}, text)]);
-  return fillElements(t(`quiz_ask_${item}`), Object.fromEntries(parts));
+  const texts = valueTexts(question);
+  const pieces = t(`quiz_ask_${item}`).split(/\{(\w+)\}/); // texts and names take turns; a name may occur twice
+  return pieces.map((piece, index) => (index % 2 ? make('b', {}, texts[piece]) : piece));
 }
 
 /** A label, below a Chinese word its translation. */
