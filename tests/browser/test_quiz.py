@@ -45,10 +45,10 @@ def answers(form: str, outcome: int) -> dict[str, Any]:
     result = {}
     for name in NAMES:
         each = BANK["forms"][form][name]["outcomes"][outcome]
-        given = each["answer"]
+        entry = each["answer"]
         if BANK["forms"][form][name]["kind"] == "numbers":
-            given = [f"{number:.2f}" for number in given]
-        result[name] = {"outcome": each["name"], "given": given}
+            entry = [f"{number:.2f}" for number in entry]
+        result[name] = {"outcome": each["name"], "entry": entry}
     return result
 
 
@@ -255,4 +255,4 @@ def test_questions_fit_a_phone(visit: Visit) -> None:
         )
         assert right <= 360.5, name
         assert not barriers(page, ".quiz"), name
-        earlier[name] = {"outcome": "unknown", "given": None}
+        earlier[name] = {"outcome": "unknown", "entry": None}

@@ -1,4 +1,4 @@
-"""The analysis of quiz scores: finds a planted effect, and no effect where there is none."""
+"""The analysis of quiz scores finds a planted effect, and rarely one without it."""
 
 from __future__ import annotations
 

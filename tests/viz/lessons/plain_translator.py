@@ -55,7 +55,7 @@ def head_scores(place: str, head: int, asking: Rows, asked: Rows) -> list[list[f
 
 
 def head_weights(place: str, head: int, asking: Rows, asked: Rows, allowed: Any) -> list[list[float]]:
-    """The weights; `allowed(row, column)` says which cells are not masked."""
+    """The weights. Cells for which `allowed(row, column)` is false are masked."""
     result = []
     for row, scores in enumerate(head_scores(place, head, asking, asked)):
         seen = [column for column in range(len(asked)) if allowed(row, column)]

@@ -79,7 +79,7 @@ def swapped(question: Question, case: Case) -> Any:
 
 def softmax(question: Question, case: Case) -> Any:
     (row,) = places(case, question.values["asking"])
-    by_hand = plain.softmax(list(question.tables[0].cells[0]))  # of the numbers as they are shown
+    by_hand = plain.softmax(list(question.tables[0].cells[0]))  # of the numbers with two decimals
     assert by_hand == pytest.approx(question.key, abs=TOLERANCE / 2)
     return plain.softmax(list(scaled(case)[row]))
 
@@ -87,10 +87,10 @@ def softmax(question: Question, case: Case) -> Any:
 def padding(question: Question, case: Case) -> Any:
     row, column = places(case, question.values["asking"], question.values["other"])
     count = len(case.pair.source)
-    shown = question.tables[0].cells[0]
-    assert len(shown) == 6
-    assert list(shown[:count]) == pytest.approx(scaled(case)[row], abs=ROUNDING + 1e-6)
-    assert plain.softmax(list(shown[:count]))[column] == pytest.approx(question.key[0], abs=TOLERANCE / 2)  # type: ignore[misc]
+    printed = question.tables[0].cells[0]
+    assert len(printed) == 6
+    assert list(printed[:count]) == pytest.approx(scaled(case)[row], abs=ROUNDING + 1e-6)
+    assert plain.softmax(list(printed[:count]))[column] == pytest.approx(question.key[0], abs=TOLERANCE / 2)  # type: ignore[misc]
     return [plain.softmax(list(scaled(case)[row]))[column]]
 
 
@@ -100,8 +100,8 @@ def scale(question: Question, case: Case) -> Any:
     ratio = weights[first] / weights[second]
     numbers = sorted(float(option) for option in question.options)
     assert np.diff(numbers).min() >= MIN_GAP
-    shown = question.tables[0].cells[0]
-    by_hand = math.exp((shown[0] - shown[1]) / math.sqrt(2))
+    printed = question.tables[0].cells[0]
+    by_hand = math.exp((printed[0] - printed[1]) / math.sqrt(2))
     assert min(numbers, key=lambda number: abs(number - by_hand)) == min(
         numbers, key=lambda number: abs(number - ratio)
     )
@@ -109,12 +109,12 @@ def scale(question: Question, case: Case) -> Any:
 
 
 def bug(question: Question, case: Case) -> Any:
-    shown = np.array(question.tables[0].cells)
+    printed = np.array(question.tables[0].cells)
     right = []
     for line in question.options:
         weights = np.array(LINES[line](scaled(case)))
         sums = np.stack([weights.sum(1), weights.sum(0)], axis=1)
-        is_same = np.abs(sums - shown).max() <= ROUNDING + 1e-4
+        is_same = np.abs(sums - printed).max() <= ROUNDING + 1e-4
         if is_same:
             assert weights.min() == pytest.approx(question.values["smallest"], abs=1e-4)
             assert weights.min() < 0 or np.abs(sums[:, 0] - 1).max() > TOLERANCE  # the test fails
@@ -123,15 +123,15 @@ def bug(question: Question, case: Case) -> Any:
 
 
 def explains(question: Question, case: Case) -> Any:
-    shown = np.array(question.tables[0].cells)
+    printed = np.array(question.tables[0].cells)
     read = ("start", *case.pair.target)
     for row, word in enumerate(case.pair.target):  # the row is not named: find it by its numbers
-        without = [plain.probabilities(case.pair.source, read, key)[row][word] for key in range(len(shown))]
-        if np.abs(shown[:, 1] - without).max() <= ROUNDING + 1e-4:
+        without = [plain.probabilities(case.pair.source, read, key)[row][word] for key in range(len(printed))]
+        if np.abs(printed[:, 1] - without).max() <= ROUNDING + 1e-4:
             assert plain.probabilities(case.pair.source, read)[row][word] == pytest.approx(
                 question.values["probability"], abs=1e-4
             )
-            assert int(shown[:, 0].argmax()) != int(np.argmin(without))
+            assert int(printed[:, 0].argmax()) != int(np.argmin(without))
             ordered = sorted(without)
             assert ordered[1] - ordered[0] > 0.1
             return ["abcdef"[int(np.argmin(without))]]
@@ -167,19 +167,19 @@ def mask(question: Question, case: Case) -> Any:
 
 def shift(question: Question, case: Case) -> Any:
     rows = plain.probabilities(case.pair.source, ("start", *case.pair.target))[: len(question.rows)]
-    written = [plain.likeliest(row) for row in rows]
-    assert written == list(case.pair.target[: len(written)])
+    outputs = [plain.likeliest(row) for row in rows]
+    assert outputs == list(case.pair.target[: len(outputs)])
     columns = [column.removeprefix("@") for column in question.columns]
     assert len(set(columns)) == len(columns)
-    return {(row, columns.index(word)) for row, word in enumerate(written)}
+    return {(row, columns.index(word)) for row, word in enumerate(outputs)}
 
 
 def order(question: Question, case: Case) -> Any:
-    written = [row.split(" → ")[1].removeprefix("@") for row in question.rows]
-    assert sorted(written) == sorted(DICTIONARY[word] for word in case.pair.source if word in DICTIONARY)
+    outputs = [row.split(" → ")[1].removeprefix("@") for row in question.rows]
+    assert sorted(outputs) == sorted(DICTIONARY[word] for word in case.pair.source if word in DICTIONARY)
     return {
         (row, column)
-        for row, word in enumerate(written)
+        for row, word in enumerate(outputs)
         for column, source in enumerate(question.columns)
         if DICTIONARY.get(source) == word
     }
@@ -222,8 +222,8 @@ def test_the_plain_translator_has_the_same_weights_and_translations() -> None:
         read = ("start", *pair.target)
         shares = plain.head_weights("cross", 1, plain.decoder_states(read), plain.encode(pair.source), plain.everything)
         assert trace["cross.shares"][1] == pytest.approx(np.array(shares), abs=1e-4)
-        written = [plain.likeliest(row) for row in plain.probabilities(pair.source, read)]
-        assert written == [*pair.target, "end"]
+        outputs = [plain.likeliest(row) for row in plain.probabilities(pair.source, read)]
+        assert outputs == [*pair.target, "end"]
 
 
 def test_forms_ask_the_same_with_other_numbers() -> None:
@@ -234,8 +234,10 @@ def test_forms_ask_the_same_with_other_numbers() -> None:
     for item in ITEMS:
         asked = [forms[form][item.name] for form in FORMS]
         assert len({question["kind"] for question in asked}) == 1
-        shown = [(question["values"], question["tables"], question["options"], question["rows"]) for question in asked]
-        assert len({json.dumps(each) for each in shown}) == len(FORMS), item.name
+        printed = [
+            (question["values"], question["tables"], question["options"], question["rows"]) for question in asked
+        ]
+        assert len({json.dumps(each) for each in printed}) == len(FORMS), item.name
     assert {item.misconception for item in ITEMS} == MISCONCEPTIONS
     assert all(len(set(pair.source)) == len(pair.source) for pair in CLEAR_PAIRS)
 

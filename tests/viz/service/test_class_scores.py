@@ -50,26 +50,26 @@ def word(call: Callable[[], object]) -> str:
 
 
 def test_a_class_counts_answers_and_shows_them_to_the_owner_of_the_secret(calls: Calls) -> None:
-    made = calls["make_class"]({})
-    assert len(made["code"]) == CODE_LENGTH
-    assert set(made["code"]) <= set(LETTERS)
-    assert calls["join_class"]({"code": made["code"].lower()}) == {"code": made["code"]}
+    group = calls["make_class"]({})
+    assert len(group["code"]) == CODE_LENGTH
+    assert set(group["code"]) <= set(LETTERS)
+    assert calls["join_class"]({"code": group["code"].lower()}) == {"code": group["code"]}
     for outcome in ("turned", "right", "turned", "unknown"):
-        assert calls["add_class_answer"](made | ANSWER | {"outcome": outcome}) == {}
+        assert calls["add_class_answer"](group | ANSWER | {"outcome": outcome}) == {}
     expected = {"before.A.dot.turned": 2, "before.A.dot.right": 1, "before.A.dot.unknown": 1}
-    assert calls["read_class"](made) == {"counts": expected}
-    assert calls["delete_class"](made) == {}
-    assert word(lambda: calls["read_class"](made)) == "class_gone"
-    assert word(lambda: calls["add_class_answer"](made | ANSWER)) == "class_gone"
+    assert calls["read_class"](group) == {"counts": expected}
+    assert calls["delete_class"](group) == {}
+    assert word(lambda: calls["read_class"](group)) == "class_gone"
+    assert word(lambda: calls["add_class_answer"](group | ANSWER)) == "class_gone"
 
 
 @pytest.mark.parametrize("secret", [None, "", "wrong", 5, ["x"]])
 def test_without_the_secret_counts_are_neither_shown_nor_deleted(calls: Calls, secret: object) -> None:
-    made = calls["make_class"]({})
+    group = calls["make_class"]({})
     for name in ("read_class", "delete_class"):
-        values = {"code": made["code"]} | ({} if secret is None else {"secret": secret})
+        values = {"code": group["code"]} | ({} if secret is None else {"secret": secret})
         assert word(lambda name=name, values=values: calls[name](values)) == "class_gone"  # type: ignore[misc]
-    assert calls["read_class"](made) == {"counts": {}}
+    assert calls["read_class"](group) == {"counts": {}}
 
 
 @pytest.mark.parametrize("code", [None, "", "AAAAA", "BBBBB", "BBBB", 7, ["B"] * 5, "x" * 999, "\ud800BBBB"])
@@ -81,11 +81,11 @@ def test_unknown_codes_say_so(calls: Calls, code: object) -> None:
 @pytest.mark.parametrize("name", ANSWER)
 @pytest.mark.parametrize("value", [None, "", "no such", 3, ["dot"], "a" * 999])
 def test_only_known_answers_are_counted(calls: Calls, name: str, value: object) -> None:
-    made = calls["make_class"]({})
+    group = calls["make_class"]({})
     with pytest.raises(PageError) as caught:
-        calls["add_class_answer"](made | ANSWER | {name: value})
+        calls["add_class_answer"](group | ANSWER | {name: value})
     assert caught.value.field == name
-    assert calls["read_class"](made) == {"counts": {}}
+    assert calls["read_class"](group) == {"counts": {}}
 
 
 def test_the_number_of_different_counts_is_bounded() -> None:
@@ -102,11 +102,11 @@ def test_the_number_of_different_counts_is_bounded() -> None:
 
 
 def test_a_class_ends_by_itself(calls: Calls, clock: Clock) -> None:
-    made = calls["make_class"]({})
+    group = calls["make_class"]({})
     clock.now += LIFE_SECONDS - 1
-    assert calls["add_class_answer"](made | ANSWER) == {}
+    assert calls["add_class_answer"](group | ANSWER) == {}
     clock.now += 1
-    assert word(lambda: calls["read_class"](made)) == "class_gone"
+    assert word(lambda: calls["read_class"](group)) == "class_gone"
 
 
 def test_classes_and_answers_are_limited(
@@ -115,7 +115,7 @@ def test_classes_and_answers_are_limited(
     monkeypatch.setattr(module, "MAX_CLASSES", 5)
     monkeypatch.setattr(module, "MAX_CLASSES_PER_ADDRESS", 2)
     monkeypatch.setattr(module, "MAX_ANSWERS", 3)
-    made = calls["make_class"]({})
+    group = calls["make_class"]({})
     calls["make_class"]({})
     assert word(lambda: calls["make_class"]({})) == "classes_full"  # of this address
     VISITOR.set(Visitor("other"))
@@ -123,25 +123,25 @@ def test_classes_and_answers_are_limited(
         scores.create(address)
     assert word(lambda: calls["make_class"]({})) == "classes_full"  # of all
     for _ in range(3):
-        calls["add_class_answer"](made | ANSWER)
-    assert word(lambda: calls["add_class_answer"](made | ANSWER)) == "class_full"
+        calls["add_class_answer"](group | ANSWER)
+    assert word(lambda: calls["add_class_answer"](group | ANSWER)) == "class_full"
     clock.now += LIFE_SECONDS
     assert calls["make_class"]({})["code"]
 
 
 def test_answers_of_many_students_at_once_are_all_counted(calls: Calls) -> None:
-    made = calls["make_class"]({})
+    group = calls["make_class"]({})
 
     def answer() -> None:
         for _ in range(200):
-            calls["add_class_answer"](made | ANSWER)
+            calls["add_class_answer"](group | ANSWER)
 
     threads = [Thread(target=answer) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert calls["read_class"](made)["counts"] == {"before.A.dot.turned": 1600}
+    assert calls["read_class"](group)["counts"] == {"before.A.dot.turned": 1600}
 
 
 class SilentCache:

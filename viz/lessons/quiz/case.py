@@ -35,12 +35,12 @@ class Case:
         return self.trace[name][self.head]
 
     @property
-    def read(self) -> tuple[str, ...]:
+    def inputs(self) -> tuple[str, ...]:
         """Return the words that the decoder's rows read."""
         return (START, *self.pair.target)
 
     @property
-    def written(self) -> tuple[str, ...]:
+    def outputs(self) -> tuple[str, ...]:
         """Return the words that the decoder's rows must write."""
         return (*self.pair.target, END)
 

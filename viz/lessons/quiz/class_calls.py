@@ -41,14 +41,14 @@ def class_calls(scores: ClassScores) -> tuple[Sequence[ClassCall], Sequence[Clas
 
 def answer_name(values: Mapping[str, Any]) -> str:
     """Return the name of an answer's count: "before.A.dot.turned". Raise a `PageError` for unknown parts."""
-    form = _one_of("form", values, FORMS)
-    item = _one_of("item", values, [item.name for item in ITEMS])
+    form = _choice("form", values, FORMS)
+    item = _choice("item", values, [item.name for item in ITEMS])
     known = [outcome["name"] for outcome in read_quiz({})["forms"][form][item]["outcomes"]]
-    outcome = _one_of("outcome", values, [*known, *OPEN_OUTCOMES])
-    return f"{_one_of('stage', values, STAGES)}.{form}.{item}.{outcome}"
+    outcome = _choice("outcome", values, [*known, *OPEN_OUTCOMES])
+    return f"{_choice('stage', values, STAGES)}.{form}.{item}.{outcome}"
 
 
-def _one_of(name: str, values: Mapping[str, Any], choices: Sequence[str] | Mapping[str, int]) -> str:
+def _choice(name: str, values: Mapping[str, Any], choices: Sequence[str] | Mapping[str, int]) -> str:
     value = values.get(name)
     if not isinstance(value, str) or value not in choices:
         raise PageError(name, "unknown_name", {"given": repr_short(value), "choices": ", ".join(choices)})

@@ -16,7 +16,7 @@ Cells = frozenset[tuple[int, int]]
 
 def mask(case: Case) -> Question:
     """Return a mask to draw: the cells that training hides from each row."""
-    words = [label(word) for word in case.read[:MASK_ROWS]]
+    words = [label(word) for word in case.inputs[:MASK_ROWS]]
     hidden = case.head_values("decoder.shares")[:MASK_ROWS, :MASK_ROWS] == 0
     square = np.ones(hidden.shape, dtype=bool)
     return Question(
@@ -40,8 +40,8 @@ def cells(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Cells:
 
 def shift(case: Case) -> Question:
     """Return the word that each row of the decoder must write in training, to click."""
-    written = [label(word) for word in case.written[:SHIFT_ROWS]]
-    columns = (label(case.read[0]), *written)
+    outputs = [label(word) for word in case.outputs[:SHIFT_ROWS]]
+    columns = (label(case.inputs[0]), *outputs)
     predicted = [label(word) for word in next_words(case.pair)[:SHIFT_ROWS]]
     return Question(
         "cells",
@@ -51,7 +51,7 @@ def shift(case: Case) -> Question:
             before=frozenset((row, max(0, row - 1)) for row in range(SHIFT_ROWS)),
         ),
         values={"source": case.pair.text, "words": " ".join(case.pair.target)},
-        rows=tuple(label(word) for word in case.read[:SHIFT_ROWS]),
+        rows=tuple(label(word) for word in case.inputs[:SHIFT_ROWS]),
         columns=columns,
         one_per_row=True,
     )
@@ -59,7 +59,7 @@ def shift(case: Case) -> Question:
 
 def sides(case: Case) -> Question | None:
     """Return the size of a table of weights in cross-attention, to choose."""
-    count = case.random.randrange(2, len(case.read))
+    count = case.random.randrange(2, len(case.inputs))
     weights = case.head_values("cross.shares")[:count]  # [words read, Chinese words]
     rows, columns = weights.shape
     if columns in (rows, rows - 1):
@@ -75,7 +75,7 @@ def sides(case: Case) -> Question | None:
     return Question(
         "choice",
         outcomes(**sizes),
-        values={"source": case.pair.text, "count": columns, "words": " ".join(case.read[1:count])},
+        values={"source": case.pair.text, "count": columns, "words": " ".join(case.inputs[1:count])},
         options=case.shuffle(tuple(sizes.values())),
     )
 
@@ -83,17 +83,17 @@ def sides(case: Case) -> Question | None:
 def query(case: Case) -> Question | None:
     """Return the words of which one has the query, at the step that writes the next word."""
     row = case.random.randrange(1, len(case.pair.target))
-    write = case.written[row]
+    write = case.outputs[row]
     looked = case.pair.source[int(case.trace["cross.shares"][:, row].mean(0).argmax())]
     translated = next((word for word in case.pair.source if ALIGNED.get(word) == write), looked)
-    words = {"right": case.read[row], "written": write, "source": translated, "first": case.read[0]}
+    words = {"right": case.inputs[row], "written": write, "source": translated, "first": case.inputs[0]}
     if len(set(words.values())) < len(words) or write not in ALIGNED.values():
         return None
     answers = {name: label(word) for name, word in words.items()}
     return Question(
         "choice",
         outcomes(**answers),
-        values={"source": case.pair.text, "words": " ".join(case.read[1 : row + 1]), "word": write},
+        values={"source": case.pair.text, "words": " ".join(case.inputs[1 : row + 1]), "word": write},
         options=case.shuffle(tuple(answers.values())),
     )
 
@@ -113,7 +113,7 @@ def order(case: Case) -> Question | None:
             read=frozenset((index, links.get(row - 1, 0)) for index, row in enumerate(rows)),
         ),
         values={"source": case.pair.text, "words": " ".join(case.pair.target)},
-        rows=tuple(f"{label(case.read[row])} → {label(case.written[row])}" for row in rows),
+        rows=tuple(f"{label(case.inputs[row])} → {label(case.outputs[row])}" for row in rows),
         columns=case.pair.source,
         one_per_row=True,
     )

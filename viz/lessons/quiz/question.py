@@ -72,8 +72,8 @@ def _answer_json(answer: Answer) -> Any:
 
 def table(rows: Sequence[str], columns: Sequence[str], cells: Iterable[Iterable[float]]) -> Table:
     """Return a table with numbers as the page shows them."""
-    shown = tuple(tuple(round(float(cell), SHOWN_DECIMALS) for cell in row) for row in cells)
-    return Table(tuple(rows), tuple(columns), shown)
+    rounded = tuple(tuple(round(float(cell), SHOWN_DECIMALS) for cell in row) for row in cells)
+    return Table(tuple(rows), tuple(columns), rounded)
 
 
 def outcomes(**answers: Answer | Iterable[float] | float | None) -> tuple[Outcome, ...]:

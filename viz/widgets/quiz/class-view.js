@@ -22,7 +22,7 @@ export class ClassView {
     this.code = '';
     this.secret = '';
     this.counts = {};
-    this.choice = { stage: 'before', form: 'A', item: '', shown: false };
+    this.choice = { stage: 'before', form: 'A', item: '', showsAnswer: false };
     this.back = make('button', { type: 'button', class: 'link', onclick: () => callbacks.go() });
     this.title = make('h2', {});
     this.enter = make('p', { class: 'quiz-enter' });
@@ -93,7 +93,7 @@ export class ClassView {
   }
 
   choose(changes) {
-    Object.assign(this.choice, changes, 'item' in changes ? { shown: false } : {});
+    Object.assign(this.choice, changes, 'item' in changes ? { showsAnswer: false } : {});
     this.drawCounts();
   }
 
@@ -109,24 +109,24 @@ export class ClassView {
 
   /** The chosen question with a bar for each kind of answer. Which is right is hidden at first. */
   drawDetail(segment) {
-    const { stage, item, shown } = this.choice;
+    const { stage, item, showsAnswer } = this.choice;
     const form = stage === 'again' ? 'C' : this.choice.form === 'C' ? 'A' : this.choice.form;
     const question = this.bank.forms[form][item];
     const forms =
       stage === 'again' ? [] : ['A', 'B'].map((name) => segment(`form-${name}`, t('quiz_class_form', { form: name }), { form: name }));
     const outcomes = outcomeCounts(this.counts, stage, form, item, question);
     const all = outcomes.reduce((total, { count }) => total + count, 0);
-    const bars = outcomes.map((outcome) => this.outcome({ ...outcome, all, item, question, shown }));
+    const bars = outcomes.map((outcome) => this.outcome({ ...outcome, all, item, question, showsAnswer }));
     const toggle = make(
       'button',
       {
         type: 'button',
         class: 'outlined',
-        'aria-pressed': String(shown),
+        'aria-pressed': String(showsAnswer),
         data: { key: 'answer' },
-        onclick: () => this.choose({ shown: !shown }),
+        onclick: () => this.choose({ showsAnswer: !showsAnswer }),
       },
-      t(shown ? 'quiz_class_hide' : 'quiz_class_show'),
+      t(showsAnswer ? 'quiz_class_hide' : 'quiz_class_show'),
     );
     replace(
       this.detail,
@@ -141,18 +141,18 @@ export class ClassView {
         'div',
         { class: 'quiz-detail-material' },
         ...tables(question, this.bank.glosses),
-        shown ? answerElement(question, question.outcomes[0].answer, 'quiz_key', this.bank.glosses) : null,
+        showsAnswer ? answerElement(question, question.outcomes[0].answer, 'quiz_key', this.bank.glosses) : null,
       ),
       toggle,
       make('div', { class: 'quiz-outcomes' }, ...bars),
     );
   }
 
-  /** The bar of a kind of answer. With the answer shown, it has the reason. */
-  outcome({ name, label, count, all, item, question, shown }) {
+  /** The bar of a kind of answer. If the answer is visible, it has the reason. */
+  outcome({ name, label, count, all, item, question, showsAnswer }) {
     const bar = make('span', { class: 'bar', 'aria-hidden': 'true' }, make('i', { style: `width: ${all ? (100 * count) / all : 0}%` }));
-    const reason = shown ? outcomeReason(item, name, question) : '';
-    const classes = shown && name === 'right' ? 'right' : '';
+    const reason = showsAnswer ? outcomeReason(item, name, question) : '';
+    const classes = showsAnswer && name === 'right' ? 'right' : '';
     return make(
       'div',
       { class: classes, data: { outcome: name } },

@@ -68,7 +68,7 @@ export class Overview {
   /** The button of a stage, its score, or when it opens. Scores are shown after the second form. */
   action(stage) {
     const { progress, bank } = this;
-    const all = progress.items(stage, bank.items).length;
+    const all = progress.count(stage, bank.items);
     if (progress.isDone(stage)) {
       const text = progress.isDone('after') ? t('quiz_score', { right: progress.countRight(stage), all }) : t('quiz_answered', { all });
       return make('span', { class: 'numeric' }, text);

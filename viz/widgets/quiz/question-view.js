@@ -1,13 +1,13 @@
 // One question: its text, its numbers, and the answer. Nothing is marked here.
 
-import { make, replace } from '../core/dom.js';
+import { make, replace, updateScrollable } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { answerControl } from './answer-controls.js';
 import { isComplete, unreadable } from './marking.js';
 import { questionText, tables } from './question-parts.js';
 
 export class QuestionView {
-  /** @param {{ answer: (given: any) => void, back: () => void }} callbacks */
+  /** @param {{ answer: (entry: any) => void, back: () => void }} callbacks */
   constructor(callbacks) {
     this.callbacks = callbacks;
     this.item = '';
@@ -19,7 +19,8 @@ export class QuestionView {
     this.dots = make('span', { class: 'quiz-dots', 'aria-hidden': 'true' });
     this.text = make('h2', { tabindex: '-1' });
     this.hint = make('p', { class: 'quiet' });
-    this.material = make('div', { class: 'quiz-material' });
+    this.material = make('div', { class: 'quiz-material', role: 'group' });
+    this.updateScrollable = updateScrollable(this.material, 'Width');
     this.answer = make('div', { class: 'quiz-answer' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.next = make('button', { type: 'button', class: 'go', onclick: () => this.send() });
@@ -63,6 +64,7 @@ export class QuestionView {
     this.unknown.textContent = t('quiz_unknown');
     this.note.textContent = note;
     this.update();
+    this.updateScrollable();
     if (isNew) this.text.focus({ preventScroll: true });
   }
 
@@ -72,10 +74,10 @@ export class QuestionView {
   }
 
   send() {
-    const given = this.control.value;
-    if (!isComplete(this.question, given)) return;
-    const wrong = unreadable(this.question, given);
-    if (wrong === undefined) this.callbacks.answer(given);
+    const entry = this.control.value;
+    if (!isComplete(this.question, entry)) return;
+    const wrong = unreadable(this.question, entry);
+    if (wrong === undefined) this.callbacks.answer(entry);
     else this.error.textContent = t('quiz_not_number', { given: wrong });
   }
 }

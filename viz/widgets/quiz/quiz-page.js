@@ -26,7 +26,7 @@ export class QuizPage {
     this.note = '';
     this.error = make('p', { class: 'error', role: 'alert' });
     this.overview = new Overview(this.progress, callbacks, () => this.draw());
-    this.question = new QuestionView({ answer: (given) => this.answer(given), back: () => callbacks.go() });
+    this.question = new QuestionView({ answer: (entry) => this.answer(entry), back: () => callbacks.go() });
     this.results = new ResultsView(() => callbacks.go());
     this.live = new ClassView(callbacks);
     this.views = { overview: this.overview, question: this.question, results: this.results, live: this.live };
@@ -88,10 +88,10 @@ export class QuizPage {
   }
 
   /** Store the answer, count it for the class, and go on. */
-  answer(given) {
+  answer(entry) {
     const { bank, progress, current } = this;
-    const outcome = mark(bank.forms[current.form][current.item], given);
-    progress.record(current.stage, current.item, { outcome, given }, bank.items);
+    const outcome = mark(bank.forms[current.form][current.item], entry);
+    progress.record(current.stage, current.item, { outcome, entry }, bank.items);
     this.note = '';
     this.count({ ...current, outcome });
     if (progress.isDone(current.stage)) this.callbacks.go(current.stage === 'before' ? '' : RESULTS);

@@ -34,6 +34,11 @@ export class QuizProgress {
     return stage === 'again' ? LAST_FORM : this.values.forms[stage === 'before' ? 0 : 1];
   }
 
+  /** The number of questions of a stage. */
+  count(stage, all) {
+    return stage === 'again' ? AGAIN_COUNT : all.length;
+  }
+
   /** Names of the questions of a stage. The last ones are a random choice, made once. */
   items(stage, all) {
     if (stage !== 'again') return all;
@@ -58,7 +63,7 @@ export class QuizProgress {
     return time <= this.now() ? 0 : time;
   }
 
-  /** Record an answer; a later one does not count. `answer`: `{ outcome, given }`. */
+  /** Record an answer; a later one does not count. `answer`: `{ outcome, entry }`. */
   record(stage, item, answer, all) {
     const answers = this.answers(stage);
     if (item in answers) return;

@@ -41,20 +41,20 @@ function itemResult(item, bank, progress) {
   return make('section', { data: { item } }, make('h3', {}, t(`quiz_name_${item}`)), ...answers);
 }
 
-function stageResult(stage, item, question, { outcome, given }, glosses) {
+function stageResult(stage, item, question, { outcome, entry }, glosses) {
   const isRight = outcome === 'right';
   const name = make('b', {}, t(`quiz_stage_${stage}`));
-  const verdict = isRight ? 'right' : given === null ? 'unknown' : 'wrong';
+  const verdict = isRight ? 'right' : entry === null ? 'unknown' : 'wrong';
   const line = make('span', { class: `verdict ${verdict}` }, t(`quiz_mark_${verdict}`));
   const reason = outcomeReason(item, outcome, question);
   const summary = make('summary', {}, name, line, make('span', { class: 'reason' }, isRight ? '' : reason));
   const text = make('p', {}, ...questionText(item, question));
-  const own = given === null ? null : answerElement(question, given, 'quiz_your_answer', glosses);
+  const own = entry === null ? null : answerElement(question, entry, 'quiz_your_answer', glosses);
   const key = question.outcomes[0].answer;
   const right = answerElement(question, key, 'quiz_key', glosses);
   const why = make('p', { class: 'reason' }, outcomeReason(item, 'right', question));
-  const shown = make('div', { class: 'quiz-both' }, isRight ? null : own, right);
-  return make('details', {}, summary, text, ...tables(question, glosses), shown, why);
+  const pair = make('div', { class: 'quiz-both' }, isRight ? null : own, right);
+  return make('details', {}, summary, text, ...tables(question, glosses), pair, why);
 }
 
 /** Why an answer is right or wrong; empty for one of no known mistake. */
