@@ -16,8 +16,8 @@ export function countAnswers(counts, stage, item) {
 /** Each kind of answer with its label and count. The order does not show which one is right. */
 export function outcomeCounts(counts, stage, form, item, question) {
   const count = (name) => counts[`${stage}.${form}.${item}.${name}`] ?? 0;
-  const known = sortOutcomes(question).map(({ name, answer }, index) => ({ name, label: outcomeLabel(question, answer, index) }));
-  const open = ['other', 'unknown'].map((name) => ({ name, label: t(`quiz_outcome_${name}`) }));
+  const known = sortOutcomes(question).map(({ name, answer }, index) => ({ name, answer, label: outcomeLabel(question, answer, index) }));
+  const open = ['other', 'unknown'].map((name) => ({ name, answer: null, label: t(`quiz_outcome_${name}`) }));
   return [...known, ...open].map((outcome) => ({ ...outcome, count: count(outcome.name) }));
 }
 

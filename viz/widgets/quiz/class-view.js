@@ -5,8 +5,8 @@ import { state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
 import { lessonUrl } from '../lessons/class-kit.js';
 import { copyText, saveBytes } from '../parts/save.js';
-import { answerElement, outcomeReason } from './results-view.js';
-import { questionText, tables } from './question-parts.js';
+import { outcomeReason } from './results-view.js';
+import { filledGrid, questionText, smallGrid, tables } from './question-parts.js';
 import { countAnswers, outcomeCounts } from './class-counts.js';
 import { countsCsv } from './quiz-csv.js';
 import { STAGES } from './quiz-progress.js';
@@ -135,28 +135,28 @@ export class ClassView {
         { class: 'quiz-detail-top' },
         make('span', { class: 'segments', role: 'group' }, ...forms),
         make('span', { class: 'quiet numeric' }, all ? t('quiz_class_count', { count: all }) : t('quiz_class_none')),
+        toggle,
       ),
       make('h3', {}, ...questionText(item, question)),
       make(
         'div',
         { class: 'quiz-detail-material' },
         ...tables(question, this.bank.glosses),
-        showsAnswer ? answerElement(question, question.outcomes[0].answer, 'quiz_key', this.bank.glosses) : null,
+        question.kind === 'cells' ? filledGrid(question, showsAnswer ? question.outcomes[0].answer : [], this.bank.glosses) : null,
       ),
-      toggle,
       make('div', { class: 'quiz-outcomes' }, ...bars),
     );
   }
 
   /** The bar of a kind of answer. If the answer is visible, it has the reason. */
-  outcome({ name, label, count, all, item, question, showsAnswer }) {
+  outcome({ name, label, answer, count, all, item, question, showsAnswer }) {
     const bar = make('span', { class: 'bar', 'aria-hidden': 'true' }, make('i', { style: `width: ${all ? (100 * count) / all : 0}%` }));
     const reason = showsAnswer ? outcomeReason(item, name, question) : '';
     const classes = showsAnswer && name === 'right' ? 'right' : '';
     return make(
       'div',
       { class: classes, data: { outcome: name } },
-      make('span', { class: 'name' }, label),
+      make('span', { class: 'name' }, answer && question.kind === 'cells' ? smallGrid(question, answer, label) : label),
       bar,
       make('span', { class: 'numeric' }, String(count)),
       reason ? make('p', { class: 'reason' }, reason) : null,

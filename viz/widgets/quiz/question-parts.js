@@ -3,6 +3,7 @@
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { formatNumber } from '../build/sums.js';
+import { hasCell } from './marking.js';
 
 /** A label with the words that begin with @ in the page's language. */
 export const labelText = (label) => label.replace(/@(\w+)/g, (_, name) => t(`quiz_word_${name}`));
@@ -44,6 +45,17 @@ export function grid({ rows, columns }, glosses, cell) {
     return make('tr', {}, make('th', { scope: 'row' }, labelElement(label, glosses)), ...cells);
   });
   return make('table', { class: 'quiz-grid' }, make('thead', {}, make('tr', {}, make('td', {}), ...head)), make('tbody', {}, ...body));
+}
+
+/** The grid of a question with these cells marked. */
+export const filledGrid = (question, cells, glosses) =>
+  grid(question, glosses, (row, column) => make('i', { class: hasCell(cells, row, column) ? 'on' : '' }));
+
+/** The same as a small picture. */
+export function smallGrid({ rows, columns }, cells, label) {
+  const marks = rows.flatMap((_, row) => columns.map((__, column) => make('i', { class: hasCell(cells, row, column) ? 'on' : '' })));
+  const style = `grid-template-columns: repeat(${columns.length}, 11px)`;
+  return make('span', { class: 'quiz-small-grid', role: 'img', 'aria-label': label, style }, ...marks);
 }
 
 /** The tables of a question. */

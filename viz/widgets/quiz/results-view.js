@@ -3,8 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { formatNumber } from '../build/sums.js';
-import { hasCell } from './marking.js';
-import { grid, labelText, questionText, tables, valueTexts } from './question-parts.js';
+import { filledGrid, labelText, questionText, tables, valueTexts } from './question-parts.js';
 import { STAGES } from './quiz-progress.js';
 
 export class ResultsView {
@@ -41,7 +40,7 @@ function itemResult(item, bank, progress) {
   return make('section', { data: { item } }, make('h3', {}, t(`quiz_name_${item}`)), ...answers);
 }
 
-function stageResult(stage, item, question, { outcome, entry }, glosses) {
+function stageResult(stage, item, question, { outcome, entry = null }, glosses) {
   const isRight = outcome === 'right';
   const name = make('b', {}, t(`quiz_stage_${stage}`));
   const verdict = isRight ? 'right' : entry === null ? 'unknown' : 'wrong';
@@ -64,11 +63,10 @@ export function outcomeReason(item, outcome, question) {
 }
 
 /** An answer with its caption; cells as a grid. */
-export function answerElement(question, answer, caption, glosses) {
+function answerElement(question, answer, caption, glosses) {
   const name = make('small', {}, t(caption));
   if (question.kind !== 'cells') return make('p', { class: 'quiz-given' }, name, make('span', {}, answerText(question, answer)));
-  const cell = (row, column) => make('i', { class: hasCell(answer, row, column) ? 'on' : '' });
-  return make('div', { class: 'quiz-given' }, name, grid(question, glosses, cell));
+  return make('div', { class: 'quiz-given' }, name, filledGrid(question, answer, glosses));
 }
 
 /** An answer in one line. */
