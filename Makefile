@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Without bytecode files, each test that starts Python would spend eight seconds on compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured lock space tag dist sbom audit trust clean
+.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured lock space tag dist sbom audit trust space-static clean
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -78,7 +78,7 @@ check: $(VENV)/.dev $(VENV)/.javascript ## check style, types and imports
 	$(BIN)/python -m workshop.message_types
 	$(NODE) $(MODULES)/typescript/bin/tsc --project $(SCRIPTS)/tsconfig.json
 	$(NODE) $(MODULES)/typescript/bin/tsc --project $(SCRIPTS)/tsconfig.strict.json
-	PYTHON=$(BIN)/python $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test '$(SCRIPTS)/*.test.js'
+	PYTHON=$(BIN)/python $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-concurrency=2 '$(SCRIPTS)/*.test.js'
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
 format: $(VENV)/.dev $(VENV)/.javascript ## format Python, JavaScript and CSS
@@ -134,6 +134,9 @@ $(VENV)/.space: requirements.txt | $(BIN)/python
 
 space: $(VENV)/.space ## create or update a Space on Hugging Face: make space SPACE=user/name
 	@$(BIN)/python -m headlight space $(OPTIONS) -- "$$SPACE"
+
+space-static: $(VENV)/.app ## create or update a static Space: make space-static SPACE=user/name
+	@$(BIN)/python -m headlight static $(OPTIONS) --space "$$SPACE" -- dist/static
 
 # Release tools are in a separate environment, so that they cannot change the packages of the tests.
 $(VENV)/dist/.tools: requirements-dist.txt | $(BIN)/python

@@ -87,8 +87,9 @@ def test_links_rank_heads_and_head_is_explained(visit: Visit) -> None:
     assert rates == sorted(rates)
     assert rates[0] == 0
     finder.locator("tbody button").last.click()
-    assert re.fullmatch(r"L\d+·H\d+", finder.locator("tr.chosen th").first.inner_text())
-    page.click(f"{TAB} .explain summary")
+    name = finder.locator("tr.chosen th").first.inner_text()
+    assert re.fullmatch(r"L\d+·H\d+", name)
+    finder.get_by_role("button", name=f"Explain {name}").click()
     expect(page.locator(f"{TAB} .explained").first).to_contain_text("In this sentence")
     wait_until_idle(page)  # what the server knows of it over a corpus comes later
     examples = page.locator(f"{TAB} .examples button")

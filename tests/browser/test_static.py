@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +20,8 @@ from playwright.sync_api import Browser, Page, expect
 from headlight import Translator
 from headlight.model.phrases import phrases
 from headlight.model.records import KINDS
-from headlight.viz.settings import MODELS, Settings
-from headlight.viz.static_site.files import site_files, write_files
-from headlight.viz.static_site.page_content import PANELS, read_page
+from headlight.viz.settings import MODELS
+from headlight.viz.static_site.page_content import PANELS
 from headlight.viz.tabs import panels_by_view
 from tests.browser.acting import page_weights, state, switch_language, translate, translation
 from tests.browser.conftest import PATIENCE, Watch
@@ -57,7 +58,8 @@ class Host(ThreadingHTTPServer):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("static")
-    write_files(path, site_files(read_page(Settings(), ("de-en", "toy"))))
+    command = [sys.executable, "-m", "headlight", "static", str(path), "--models", "de-en,toy"]
+    subprocess.run(command, check=True)  # Playwright's event loop runs in this process
     return path
 
 

@@ -215,6 +215,7 @@ def test_every_model_folder_has_card_with_its_numbers(page: Page) -> None:
         page.get_by_role("button", name=f"Card of {name}").click()
     for name, folder in folders.items():
         card = page.locator(f".headlight-models article[data-model={name}]")
+        expect(card.locator("dl > dd").first).to_be_visible()  # the cards are loaded when they open
         facts = dict(zip(*(card.locator(f"dl > {tag}").all_inner_texts() for tag in ("dt", "dd")), strict=True))
         assert facts["Parameters"] == f"{parameters(folder):,}"
         number, unit = facts["On disk"].split()

@@ -340,6 +340,7 @@ def test_key_of_another_type_does_not_disable_sharing(services: tuple[Service, S
     assert client.type(name) == b"string"
 
 
+@pytest.mark.timeout(120)  # without the expiry, the request waits for ever
 def test_lock_without_expiry_expires(services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch) -> None:
     client, name, _, request = cache_entry(services)
     other = services[1]

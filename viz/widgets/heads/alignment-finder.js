@@ -15,10 +15,10 @@ const MAX_LISTED = 12;
 
 export class AlignmentFinder {
   /**
-   * `view`: the head view that shows a selected head.
+   * `view`: the head view that shows a selected head; `explain` opens the explanation of the selected head.
    * @param {import('../core/server.js').Server} server
    */
-  constructor(server, view) {
+  constructor(server, view, explain) {
     this.view = view;
     this.file = new GoldFile(server, (head) => this.show(head));
     this.by = 'words';
@@ -45,6 +45,7 @@ export class AlignmentFinder {
       this.all = !this.all;
       this.drawTable();
     });
+    this.explain = button(explain);
     const field = make('label', { class: 'pharaoh' }, this.name, this.field);
     const buttons = make('div', { class: 'link-buttons' }, this.take, this.copy, this.empty, this.status);
     this.body = make(
@@ -57,7 +58,7 @@ export class AlignmentFinder {
       this.error,
       buttons,
       this.table,
-      this.more,
+      make('div', { class: 'link-buttons' }, this.more, this.explain),
       this.file.element,
     );
     this.element = make('details', { class: 'head-table finder' }, this.summary, this.body);
@@ -218,6 +219,7 @@ export class AlignmentFinder {
   drawTable() {
     const isEmpty = !this.gold.size;
     this.table.hidden = this.more.hidden = isEmpty;
+    this.explain.hidden = isEmpty || state.kind !== 'cross';
     if (isEmpty) return;
     const ranked = rankHeads(state.translation, this.sources, this.targets, this.gold);
     const names = ['head', 'reading', 'rate', 'precision', 'recall', 'weight'];
@@ -249,6 +251,7 @@ export class AlignmentFinder {
       make('thead', {}, head),
       make('tbody', {}, ...visibleHeads.map(row)),
     );
+    this.explain.textContent = t('finder_explain', { head: shortName(this.view.updateSelection()) });
     this.more.textContent = t(this.all ? 'finder_less' : 'finder_all', { count: ranked.length });
   }
 

@@ -69,6 +69,11 @@ export class HeadExplanation {
     });
   }
 
+  open() {
+    set({ explain: true });
+    this.element.scrollIntoView({ block: 'nearest' });
+  }
+
   draw() {
     this.summary.textContent = t('explain');
     this.element.open = state.explain;

@@ -96,8 +96,8 @@ export async function mount({ element, server }) {
     server?.explain_row && new WeightComputed(server, view),
   ].filter(Boolean);
   const table = new HeadTable(view);
-  const finder = server?.count_links && new AlignmentFinder(server, view);
   const explain = server?.corpus_roles && new HeadExplanation(server, view);
+  const finder = server?.count_links && new AlignmentFinder(server, view, () => explain.open());
   if (effects) view.maps.element.before(effects.element);
   const parts = [colouring, links, ...questions, chips, explain, table, finder].filter(Boolean);
   // A saved page contains the measures, but the other parts need a server.
