@@ -232,6 +232,26 @@ def test_a_class_sees_its_answers_come_in(visit: Visit, tmp_path: Path) -> None:
     student.close()
 
 
+def test_an_entry_survives_a_change_of_language(visit: Visit) -> None:
+    page = visit_quiz(visit)
+    earlier = {name: {"outcome": "unknown", "entry": None} for name in NAMES if name not in ("mask", "softmax")}
+    store(page, {"forms": "AB", "stages": {"before": {"answers": earlier}}})
+    page.click("[data-stage=before] .go")
+    for number in range(3):
+        page.locator(".quiz-fields input").nth(number).fill(f"0.{number}")
+    switch_language(page, "zh")
+    expect(page.locator(f"{QUESTION} h2")).to_contain_text("√d")
+    expect(page.locator(NEXT)).to_have_text(phrases("zh")["quiz_next"])
+    for number in range(3):
+        expect(page.locator(".quiz-fields input").nth(number)).to_have_value(f"0.{number}")
+    page.click(NEXT)
+    page.wait_for_selector(f"{QUESTION}[data-item=mask]")
+    page.click(".quiz-grid [data-cell='0,1']")
+    switch_language(page, "en")
+    expect(page.locator(".quiz-grid [data-cell='0,1']")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".quiz-grid tbody th").first).to_have_text(WORDS["quiz_word_start"])
+
+
 def test_without_consent_no_answer_is_sent(visit: Visit) -> None:
     page = visit_quiz(visit, "before")
     calls: list[str] = []

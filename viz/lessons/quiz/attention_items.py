@@ -143,7 +143,8 @@ def padding(case: Case) -> Question:
 def shares(scores: FloatArray) -> FloatArray:
     """Return the softmax of a row."""
     powers = np.exp(scores)
-    return powers / powers.sum()
+    result: FloatArray = powers / powers.sum()
+    return result
 
 
 def bug(case: Case) -> Question | None:

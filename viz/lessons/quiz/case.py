@@ -32,7 +32,8 @@ class Case:
 
     def head_values(self, name: str) -> FloatArray:
         """Return a traced tensor of the head: [words, 2] or [queries, keys]."""
-        return self.trace[name][self.head]
+        values: FloatArray = self.trace[name][self.head]
+        return values
 
     @property
     def inputs(self) -> tuple[str, ...]:

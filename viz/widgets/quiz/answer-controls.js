@@ -6,18 +6,20 @@ import { t } from '../core/i18n.js';
 import { hasCell } from './marking.js';
 import { grid, labelElement, labelText } from './question-parts.js';
 
+export const QUESTION_ID = 'quiz-question-text'; // of the heading that names the controls
 const SHORT = 3; // characters of options that share a line
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-/** @param {any} question @param {Record<string, string>} glosses @param {() => void} onChange @param {() => void} onEnter */
-export function answerControl(question, glosses, onChange, onEnter) {
-  return new CONTROLS[question.kind](question, glosses, onChange, onEnter);
+/** `value`: what was entered before, or null.
+ * @param {any} question @param {Record<string, string>} glosses @param {any} value @param {() => void} onChange @param {() => void} onEnter */
+export function answerControl(question, glosses, value, onChange, onEnter) {
+  return new CONTROLS[question.kind](question, glosses, value, onChange, onEnter);
 }
 
 class NumberFields {
-  constructor(question, glosses, onChange, onEnter) {
+  constructor(question, glosses, value, onChange, onEnter) {
     this.place = 'answer';
-    this.inputs = question.labels.map((label) =>
+    this.inputs = question.labels.map((label, index) =>
       make('input', {
         class: 'number-field',
         'aria-label': labelText(label),
@@ -26,6 +28,7 @@ class NumberFields {
         autocapitalize: 'off',
         spellcheck: 'false',
         placeholder: '?',
+        value: value?.[index],
         oninput: onChange,
         onkeydown: (event) => event.key === 'Enter' && onEnter(),
       }),
@@ -40,29 +43,39 @@ class NumberFields {
 }
 
 class Options {
-  constructor(question, glosses, onChange) {
+  constructor(question, glosses, value, onChange) {
     this.place = 'answer';
-    this.value = null;
+    this.value = value;
     const choose = (option) => {
       this.value = option;
       onChange();
     };
     const options = question.options.map((option) => {
-      const input = make('input', { type: 'radio', name: 'quiz-option', value: option, onchange: () => choose(option) });
+      const input = make('input', {
+        type: 'radio',
+        name: 'quiz-option',
+        value: option,
+        checked: option === value,
+        onchange: () => choose(option),
+      });
       return make('label', { class: 'quiz-option' }, input, labelElement(option, glosses));
     });
     const isShort = question.options.every((option) => labelText(option).length < SHORT);
-    this.element = make('div', { class: `quiz-options${isShort ? ' short' : ''}`, role: 'radiogroup' }, ...options);
+    this.element = make(
+      'div',
+      { class: `quiz-options${isShort ? ' short' : ''}`, role: 'radiogroup', 'aria-labelledby': QUESTION_ID },
+      ...options,
+    );
   }
 }
 
 class CellGrid {
-  constructor(question, glosses, onChange) {
+  constructor(question, glosses, value, onChange) {
     this.place = 'material';
     this.question = question;
     this.onChange = onChange;
     /** @type {number[][]} */
-    this.value = [];
+    this.value = value ?? [];
     this.current = '0,0';
     this.element = grid(question, glosses, (row, column) => this.button(row, column));
     this.element.addEventListener('keydown', (event) => this.onKey(event));

@@ -1,8 +1,9 @@
 // One question: its text, its numbers, and the answer. Nothing is marked here.
 
 import { make, replace, updateScrollable } from '../core/dom.js';
+import { state } from '../core/state.js';
 import { t } from '../core/i18n.js';
-import { answerControl } from './answer-controls.js';
+import { answerControl, QUESTION_ID } from './answer-controls.js';
 import { isComplete, unreadable } from './marking.js';
 import { questionText, tables } from './question-parts.js';
 
@@ -12,12 +13,15 @@ export class QuestionView {
     this.callbacks = callbacks;
     this.item = '';
     this.stage = '';
+    this.language = '';
+    /** @type {any} */
+    this.control = null;
     /** @type {any} */
     this.question = null;
     this.back = make('button', { type: 'button', class: 'link', onclick: () => callbacks.back() });
     this.where = make('span', { class: 'numeric' });
     this.dots = make('span', { class: 'quiz-dots', 'aria-hidden': 'true' });
-    this.text = make('h2', { tabindex: '-1' });
+    this.text = make('h2', { id: QUESTION_ID, tabindex: '-1' });
     this.hint = make('p', { class: 'quiet' });
     this.material = make('div', { class: 'quiz-material', role: 'group' });
     this.updateScrollable = updateScrollable(this.material, 'Width');
@@ -40,11 +44,12 @@ export class QuestionView {
   /** @param {{ item: string, question: any, stage: string, number: number, all: number, glosses: any, note: string }} options */
   draw({ item, question, stage, number, all, glosses, note }) {
     const isNew = this.item !== item || this.stage !== stage;
-    if (isNew) {
-      Object.assign(this, { item, stage, question });
+    if (isNew || this.language !== state.language) {
+      Object.assign(this, { item, stage, question, language: state.language });
       this.control = answerControl(
         question,
         glosses,
+        isNew ? null : this.control.value,
         () => this.update(),
         () => this.send(),
       );
