@@ -1,8 +1,8 @@
 """Answers of a class, counted without names: for each question and kind of answer one number.
 
-A class has a code, which students type, and a secret, which shows and deletes the counts. Neither addresses nor times
-of answers are stored. The counts are in this process, or in the shared cache if there is one. Numbers of classes and of
-answers are limited, and a class ends after `LIFE_SECONDS`.
+A class has a code, which students type, and a secret, which shows and deletes the counts. No address or time of an
+answer is stored; the address that made a class is in memory until the class ends. The counts are in this process, or in
+the shared cache if there is one. Numbers of classes and of answers are limited, and a class ends after `LIFE_SECONDS`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Protocol
+from typing import Any, Protocol
 
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.service.record_codec import DecodeError
@@ -50,7 +50,7 @@ class ClassScores:
     """All classes. Thread-safe."""
 
     def __init__(self, shared: SharedCache | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store: ClassStore = MemoryClasses(clock) if shared is None else SharedClasses(shared)
+        self._store: ClassStore = MemoryClasses(clock) if shared is None else SharedClasses(shared, clock)
 
     def create(self, address: str) -> tuple[str, str]:
         """Return the code and the secret of a new class. Raise a `PageError` if there are too many."""
@@ -160,21 +160,27 @@ class MemoryClasses:
 
 
 class SharedClasses:
-    """Classes in the shared cache, for all page processes. Its server limits the memory; an expiry ends each class."""
+    """Classes in the shared cache, for all page processes. An expiry ends each of them.
 
-    def __init__(self, shared: SharedCache) -> None:
+    Each process limits the classes that it creates, so the cache contains no addresses.
+    """
+
+    def __init__(self, shared: SharedCache, clock: Callable[[], float]) -> None:
         self._shared = shared
+        self._created = MemoryClasses(clock)
 
     def create(self, code: str, digest: str, address: str) -> bool:
-        """See `ClassStore.create`. The number of an address's classes of one day is in a key with a digest of it."""
-        owner = f"headlight:classes:{_digest(address)[:16]}"
-        count = self._command("incr", owner)
-        self._command("expire", owner, LIFE_SECONDS)
-        if count > MAX_CLASSES_PER_ADDRESS:
-            raise PageError("code", "classes_full", {"limit": MAX_CLASSES_PER_ADDRESS})
-        is_new = bool(self._command("hsetnx", _key(code), SECRET, digest))
-        if is_new:
-            self._command("expire", _key(code), LIFE_SECONDS)
+        """See `ClassStore.create`."""
+        if not self._created.create(code, digest, address):
+            return False
+        is_new = False
+        try:
+            is_new = bool(self._command("hsetnx", _key(code), SECRET, digest))
+            if is_new:
+                self._command("expire", _key(code), LIFE_SECONDS)
+        finally:
+            if not is_new:
+                self._created.delete(code)
         return is_new
 
     def read(self, code: str) -> Mapping[str, str | int] | None:
@@ -192,8 +198,9 @@ class SharedClasses:
     def delete(self, code: str) -> None:
         """See `ClassStore.delete`."""
         self._command("delete", _key(code))
+        self._created.delete(code)
 
-    def _command(self, command: str, *arguments: str | int) -> object | None:
+    def _command(self, command: str, *arguments: str | int) -> Any:
         try:
             result = self._shared.command(command, *arguments)
         except DecodeError:
