@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
@@ -11,10 +12,13 @@ import pytest
 from headlight.viz.errors import PageError
 from headlight.viz.lessons.quiz.class_calls import STAGES, answer_name, class_calls
 from headlight.viz.lessons.quiz.forms import FORMS, ITEMS, read_quiz
+from headlight.viz.page import Page, build_page
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service import class_scores as module
 from headlight.viz.service.class_scores import CODE_LENGTH, LETTERS, LIFE_SECONDS, ClassScores
 from headlight.viz.service.request_queue import Visitor
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.learn import build
 
 ANSWER = {"stage": "before", "form": "A", "item": "dot", "outcome": "turned"}
 Calls = dict[str, Callable[[dict[str, Any]], dict[str, Any]]]
@@ -156,3 +160,13 @@ def test_a_cache_that_does_not_answer_is_named() -> None:
     for _ in range(module.MAX_CLASSES_PER_ADDRESS + 1):  # a failure does not count
         assert word(lambda: scores.create("a")) == "class_unreachable"
     assert word(lambda: scores.add("BBBBB", "name")) == "class_unreachable"
+
+
+def test_calls_that_write_wait_in_the_request_queue_with_its_limits_for_each_address() -> None:
+    async def build_blocks() -> Page:  # in a loop: outside, Gradio leaves some open
+        return build_page(Settings(model="toy"), {"learn": build})
+
+    calls = asyncio.run(build_blocks()).calls.calls
+    waiting = {name for name, call in calls.items() if "class" in name and call.computes}
+    assert waiting == {"make_class", "join_class", "add_class_answer"}
+    assert not any(calls[name].computes for name in ("read_quiz", "read_class", "delete_class"))
