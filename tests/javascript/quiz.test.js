@@ -124,6 +124,17 @@ test('the first answer to a question counts, and lessons keep their progress', (
   assert.deepEqual(JSON.parse(stored.get('headlight-learn')).quiz, {});
 });
 
+test('what an earlier version or another program stored does not break the page', () => {
+  const progress = freshProgress();
+  stored.set('headlight-learn', JSON.stringify({ quiz: { again: ['gone', 'dot'] } }));
+  assert.deepEqual(progress.items('again', bank.items), ['dot']);
+  for (const text of ['{"quiz":null}', '{"quiz":"x"}', 'no JSON', '[]']) {
+    stored.set('headlight-learn', text);
+    assert.deepEqual(progress.answers('before'), {}, text);
+    assert.equal(progress.items('again', bank.items).length, 3, text);
+  }
+});
+
 test('the file has one row with scores of finished stages and every outcome', () => {
   const progress = freshProgress(() => 0.9);
   progress.begin();

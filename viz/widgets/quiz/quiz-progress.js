@@ -17,7 +17,7 @@ export class QuizProgress {
 
   /** @returns {any} */
   get values() {
-    const { forms = '', stages = {}, again = [], code = '' } = readQuiz();
+    const { forms = '', stages = {}, again = [], code = '' } = readQuiz() ?? {};
     return { forms, stages, again, code };
   }
 
@@ -42,7 +42,9 @@ export class QuizProgress {
   /** Names of the questions of a stage. The last ones are a random choice, made once. */
   items(stage, all) {
     if (stage !== 'again') return all;
-    if (!this.values.again.length) this.change({ again: pickSome(all, AGAIN_COUNT, this.random) });
+    const chosen = this.values.again.filter((name) => all.includes(name)); // an earlier version may have had others
+    if (chosen.length) return chosen;
+    this.change({ again: pickSome(all, AGAIN_COUNT, this.random) });
     return this.values.again;
   }
 
