@@ -148,9 +148,10 @@ tag: | $(BIN)/python ## compare a tag with the version: make tag TAG=v0.2.0
 	@$(BIN)/python -c 'import os, sys, headlight as h; tag = os.environ.get("TAG", ""); \
 	  sys.exit(tag != f"v{h.__version__}" and f"The tag is {tag!r}, but headlight.py has version {h.__version__}.")'
 
-dist: $(VENV)/dist/.tools ## build the wheel and the source archive into dist/, and check them for PyPI
+dist: $(VENV)/dist/.tools ## build the package and its models into dist/, and check them for PyPI
 	rm -rf dist
 	$(VENV)/dist/bin/python -m build --quiet .
+	$(VENV)/dist/bin/python -m build --quiet --wheel --outdir dist assets
 	$(VENV)/dist/bin/python -m twine check --strict dist/*
 
 # Schemathesis is in a separate environment, because it is also a pytest plugin, which the tests must not load.

@@ -333,7 +333,7 @@ from headlight.viz.lessons.experiment_server import experiment_function
 from headlight.viz.lessons.tensors import tensors_function
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
-from headlight.viz.server.static_files import content
+from headlight.viz.browser_files.static_files import content
 first = read_lessons({})[0]
 assert first["name"] == "greeting" and first["steps"][0]["code"]["file"] == "model/core/masks.py"
 (lit,) = first["steps"][0]["code"]["lit"]

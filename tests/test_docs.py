@@ -186,14 +186,15 @@ def run_headlight(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def installable(words: list[str]) -> None:
-    """Check arguments of `pip install`: this folder, one of its extras, an existing list, or an address."""
+    """Check arguments of `pip install`: this folder, its models, an existing list, the package, or an address."""
     extras = tomllib.loads(read_text(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
     if words[:1] == ["-r"]:
         assert (ROOT / words[1]).is_file()
-    elif match := re.fullmatch(r"\.(?:\[(\w+)\])?", words[-1]):
-        assert match[1] is None or match[1] in extras
     elif words[0] == "torch":
         assert words[1:] == ["--index-url", CPU_INDEX]
+    elif match := re.fullmatch(r"(?:\.|headlight-attention)(?:\[([\w,]+)\])?", words[0]):
+        assert set((match[1] or "app").split(",")) <= set(extras)
+        assert words[1:] == (["./assets"] if words[0].startswith(".[") else [])  # the models that `app` needs
     else:
         assert words[-1].startswith("git+")
 

@@ -35,7 +35,7 @@ def killed_replica(options: Options, log: Log) -> Iterator[Check]:
     with real_cluster("tests.viz.backends.slow_replicas") as cluster:
         settings = replace(here.settings, backend="ray", ray_address=cluster.address, cache_mb=0)
         page = Service(settings, choose_backend)
-        begun = threading.Event()
+        computing = threading.Event()
 
         def visit(visitor: int) -> int:
             """Return the number of right answers."""
@@ -45,7 +45,7 @@ def killed_replica(options: Options, log: Log) -> Iterator[Check]:
                 request = page.check({"text": "ich mochte ein bier", "seed": 7, "max_length": 20 + number})
                 answer = None
                 for progress in page.stream(request, threading.Event()):
-                    begun.set()
+                    computing.set()
                     answer = progress.translation
                 right += answer is not None and answer.text == here.translate(request).text
             log(f"visitor {visitor}: {right} of {requests}")
@@ -53,7 +53,7 @@ def killed_replica(options: Options, log: Log) -> Iterator[Check]:
 
         with ThreadPoolExecutor(VISITORS) as pool:
             visits = [pool.submit(visit, visitor) for visitor in range(VISITORS)]
-            begun.wait()
+            computing.wait()
             worker = next(int(path.name) for path in cluster.notes.iterdir() if path.name.isdecimal())
             os.kill(worker, signal.SIGKILL)
             right = sum(each.result() for each in visits)

@@ -19,13 +19,15 @@ import pytest
 import valkey
 
 from headlight import __version__, model
+from headlight.model.core.config import TransformerConfig
 from headlight.model.intervention_records import CopyHead, Intervention, SetWeight
 from headlight.model.records import KINDS, Translation
 from headlight.viz.errors import PageError
 from headlight.viz.service import class_scores as class_module
+from headlight.viz.service import record_codec as codec_module
 from headlight.viz.service import shared_cache as shared_module
 from headlight.viz.service.class_scores import LIFE_SECONDS, SharedClasses
-from headlight.viz.service.record_codec import DecodeError, decode_translation, encode, encode_translation
+from headlight.viz.service.record_codec import CLASSES, DecodeError, decode_translation, encode, encode_translation
 from headlight.viz.service.service import CachedResult, Service
 from headlight.viz.service.shared_cache import SharedCache
 from headlight.viz.service.translation_cache import CacheKey
@@ -308,6 +310,25 @@ def cache_entry(services: tuple[Service, Service], **options: Any) -> tuple[Any,
     name = one.shared.name(one.cache_key(request))
     one.translate(request)
     return one.shared._client, name, one.shared._client.get(name), request
+
+
+def test_only_records_of_their_own_modules_are_decoded() -> None:
+    assert {each.__module__ for each in CLASSES.values()} <= {module.__name__ for module in codec_module._MODULES}
+    assert codec_module.is_record(TransformerConfig)  # imported by modules of records
+    assert TransformerConfig.__name__ not in CLASSES
+
+
+def test_larger_answers_than_allowed_are_not_stored(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, name, entry, _ = cache_entry(services)
+    shared, translation = services[0].shared, decode_translation(entry, None)
+    assert shared is not None
+    for limit in (len(entry), len(entry) - 1):
+        client.delete(name)
+        monkeypatch.setattr(shared_module, "MAX_ANSWER_BYTES", limit)
+        shared.store(name, translation)
+        assert (client.get(name) is not None) == (limit == len(entry))
 
 
 def test_entry_of_wrong_type_is_replaced(services: tuple[Service, Service]) -> None:
