@@ -21,7 +21,7 @@ from headlight.viz.errors import PageError, repr_short
 from headlight.viz.service.record_codec import DecodeError
 from headlight.viz.service.shared_cache import SharedCache
 
-LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels, so that a code is no word
+LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # without vowels, so that codes are not words
 CODE_LENGTH = 5
 MAX_CLASSES = 200
 MAX_CLASSES_PER_ADDRESS = 20
@@ -37,7 +37,7 @@ class ClassStore(Protocol):
         """Store an empty class. Return False if the code is taken."""
 
     def read(self, code: str) -> Mapping[str, str | int] | None:
-        """Return the digest of the secret as `SECRET`, and the counts. None: there is no such class."""
+        """Return the digest of the secret as `SECRET`, and the counts. None: the class does not exist."""
 
     def add(self, code: str, name: str) -> None:
         """Count an answer."""
@@ -61,7 +61,7 @@ class ClassScores:
                 return code, secret
 
     def check(self, code: object) -> str:
-        """Return the code of a class as it is stored. Raise a `PageError` if there is no such class."""
+        """Return the code of a class as it is stored. Raise a `PageError` if it does not exist."""
         self._find(code)
         return str(code).upper()
 

@@ -27,6 +27,6 @@ export function isComplete(question, entry) {
   return question.one_per_row ? question.rows.every((_, row) => entry.some((cell) => cell[0] === row)) : entry.length > 0;
 }
 
-/** The first typed text that is no number, or undefined. */
+/** The first typed text that is not a number, or undefined. */
 export const unreadable = (question, entry) =>
   question.kind === 'numbers' ? entry.find((text) => Number.isNaN(readSum(text))) : undefined;
