@@ -18,7 +18,7 @@ RUN if [ -n "$CLUSTER" ]; then \
       pip install --no-cache-dir --require-hashes -r cluster.lock; \
     fi
 
-COPY --chown=headlight app.py bertviz.py errors.py headlight.py ./
+COPY --chown=headlight app.py headlight.py ./
 COPY --chown=headlight model model
 COPY --chown=headlight viz viz
 COPY --chown=headlight assets assets

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Without bytecode files, each test that starts Python would spend eight seconds on compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured notebooks lock space tag dist sbom audit trust clean
+.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured notebooks lock space tag dist sbom audit trust space-static clean
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -78,7 +78,7 @@ check: $(VENV)/.dev $(VENV)/.javascript ## check style, types and imports
 	$(BIN)/python -m workshop.message_types
 	$(NODE) $(MODULES)/typescript/bin/tsc --project $(SCRIPTS)/tsconfig.json
 	$(NODE) $(MODULES)/typescript/bin/tsc --project $(SCRIPTS)/tsconfig.strict.json
-	PYTHON=$(BIN)/python $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test '$(SCRIPTS)/*.test.js'
+	PYTHON=$(BIN)/python $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-concurrency=2 '$(SCRIPTS)/*.test.js'
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
 format: $(VENV)/.dev $(VENV)/.javascript ## format Python, JavaScript and CSS
@@ -138,6 +138,9 @@ $(VENV)/.space: requirements.txt | $(BIN)/python
 space: $(VENV)/.space ## create or update a Space on Hugging Face: make space SPACE=user/name
 	@$(BIN)/python -m headlight space $(OPTIONS) -- "$$SPACE"
 
+space-static: $(VENV)/.app ## create or update a static Space: make space-static SPACE=user/name
+	@$(BIN)/python -m headlight static $(OPTIONS) --space "$$SPACE" -- dist/static
+
 # Release tools are in a separate environment, so that they cannot change the packages of the tests.
 $(VENV)/dist/.tools: requirements-dist.txt | $(BIN)/python
 	$(BIN)/python -m venv $(VENV)/dist
@@ -148,9 +151,10 @@ tag: | $(BIN)/python ## compare a tag with the version: make tag TAG=v0.2.0
 	@$(BIN)/python -c 'import os, sys, headlight as h; tag = os.environ.get("TAG", ""); \
 	  sys.exit(tag != f"v{h.__version__}" and f"The tag is {tag!r}, but headlight.py has version {h.__version__}.")'
 
-dist: $(VENV)/dist/.tools ## build the wheel and the source archive into dist/, and check them for PyPI
+dist: $(VENV)/dist/.tools ## build the package and its models into dist/, and check them for PyPI
 	rm -rf dist
 	$(VENV)/dist/bin/python -m build --quiet .
+	$(VENV)/dist/bin/python -m build --quiet --wheel --outdir dist assets
 	$(VENV)/dist/bin/python -m twine check --strict dist/*
 
 # Schemathesis is in a separate environment, because it is also a pytest plugin, which the tests must not load.

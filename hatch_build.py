@@ -1,8 +1,9 @@
-"""Metadata for PyPI: the README without a Space's front matter, and the project's URLs.
+"""The build: files that move in the wheel, and metadata for PyPI.
 
-Pictures and links of the README are paths in the repository, which PyPI cannot follow. `repository-code` of
-CITATION.cff is the only place with the repository's URL. If it is set, paths become URLs of the released version, and
-the page links to the repository. Otherwise pictures are removed, and links become plain text.
+The description is the README without a Space's front matter. Its pictures and links are paths in the repository, which
+PyPI cannot follow. `repository-code` of CITATION.cff is the only place with the repository's URL. If it is set, paths
+become URLs of the released version, and the page links to the repository. Otherwise pictures and lines with nothing but
+a link are removed, and other links become plain text.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n+", re.DOTALL)
@@ -19,10 +21,17 @@ LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)")
 TABLE_OF_PICTURES = re.compile(r"^\| \| \|\n\| --- \| --- \|\n(?:\| !\[.*\n)+\n?", re.MULTILINE)
 CHECKOUT = (  # text for a checkout → text for the package
     (re.compile(r"^<!-- in a checkout -->\n.*?^<!-- anywhere -->\n", re.DOTALL | re.MULTILINE), ""),
-    (re.compile(r"\bpip install \.(?=\s)"), "pip install {name}"),
+    (re.compile(r'\bpip install "\.\[app\]" \./assets(?=\s)'), 'pip install "{name}[app]"'),
+    (re.compile(r"\bpip install \.(?=[\s`])"), "pip install {name}"),
     (re.compile(r", in this folder:"), ":"),
 )
-LINE_OF_PICTURE = re.compile(r"^!\[.*\)\n\n?", re.MULTILINE)
+MOVED_FILES = {  # file of the checkout → file of the package
+    "headlight.py": "__init__.py",
+    "model/commands/__main__.py": "__main__.py",
+    "viz/public/bertviz.py": "bertviz.py",  # where type checkers look for `headlight.bertviz`
+    "viz/public/errors.py": "errors.py",
+}
+LINE_OF_LINK = re.compile(r"^!?\[[^\]]*\]\((?!https?:)[^)\s]+\)\n\n?", re.MULTILINE)  # or of a picture
 
 
 def description(readme: str, name: str, version: str, repository: str | None) -> str:
@@ -31,7 +40,7 @@ def description(readme: str, name: str, version: str, repository: str | None) ->
     for pattern, instead in CHECKOUT:
         text = pattern.sub(instead.format(name=name), text)
     if repository is None:
-        return LINK.sub(r"\1", LINE_OF_PICTURE.sub("", TABLE_OF_PICTURES.sub("", text)))
+        return LINK.sub(r"\1", LINE_OF_LINK.sub("", TABLE_OF_PICTURES.sub("", text)))
     text = PICTURE.sub(rf"![\1]({repository}/raw/v{version}/\2)", text)
     return LINK.sub(rf"[\1]({repository}/blob/v{version}/\2)", text)
 
@@ -50,8 +59,17 @@ def project_urls(repository: str | None, version: str) -> dict[str, str]:
     return {"Repository": repository, "Changes": changes, "Issues": f"{repository}/issues"}
 
 
+class CustomBuildHook(BuildHookInterface):
+    """The hook of the wheel; hatchling requires this name."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Move the files. An editable installation, which runs the checkout, would import copies of them."""
+        if version == "standard":
+            build_data["force_include"].update(MOVED_FILES)
+
+
 class CustomMetadataHook(MetadataHookInterface):
-    """The hook; hatchling requires this name."""
+    """The hook of the metadata; hatchling requires this name."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Set the dynamic fields of pyproject.toml."""

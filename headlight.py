@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
-__path__ = [str(Path(__file__).resolve().parent)]
+_FOLDER = Path(__file__).resolve().parent
+__path__ = [str(_FOLDER), str(_FOLDER / "viz" / "public")]  # the second: `headlight.bertviz` and `headlight.errors`
 
 if TYPE_CHECKING:
-    from headlight import bertviz, errors
     from headlight.model.core.config import TransformerConfig
     from headlight.model.core.probes import watch
     from headlight.model.core.transformer import Transformer
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from headlight.viz.notebook.display import compare, record, show
     from headlight.viz.notebook.head_measures import measure, roles
     from headlight.viz.notebook.plot import figure
+    from headlight.viz.public import bertviz, errors
 
 _MODULES = {
     "DecodingOptions": "headlight.model.records",
@@ -100,7 +101,10 @@ def __getattr__(name: str) -> Any:
         return import_module(f"headlight.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    from headlight.model.errors import require_packages
+
+    with require_packages(f"headlight.{name}"):
+        return getattr(import_module(_MODULES[name]), name)
 
 
 @contextmanager

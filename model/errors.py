@@ -10,13 +10,16 @@ model folders, training or the command line appear only in a terminal, in Englis
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
 from headlight.model.phrases import fill, phrases
 
 Value = str | int | float
+# The installation with the page, the commands and the trained models; the other one has only views of attention.
+INSTALL_APP = 'pip install "headlight-attention[app]"'
 
 
 class ModelError(Exception):
@@ -60,6 +63,10 @@ class ConfigError(ModelError):
 
 class CheckpointError(ModelError):
     """A model folder that cannot be loaded or written."""
+
+
+class MissingPackageError(ModelError, ModuleNotFoundError):
+    """A package of the app that is not installed."""
 
 
 class WriteError(ModelError):
@@ -112,6 +119,21 @@ def choice_error(name: str, value: object, choices: Iterable[str]) -> RequestErr
 def range_error(name: str, value: object, low: int, high: int) -> RequestError:
     """Return the error for a value that is not an integer or is out of range."""
     return RequestError("not_whole", field=name, name=name, given=repr_short(value), low=low, high=high)
+
+
+@contextmanager
+def require_packages(user: str) -> Iterator[None]:
+    """Raise a `MissingPackageError` if the block imports a package that is not installed, which `user` needs."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if isinstance(error, ModelError) or package in ("", "headlight"):  # a bug, or an error with its own advice
+            raise
+        raise MissingPackageError(
+            f"{user} needs {package}, which is not installed. Install the whole app: {INSTALL_APP} (in a checkout: "
+            "pip install -r requirements.txt)."
+        ) from error
 
 
 def repr_short(value: Any, longest: int = 40) -> str:

@@ -1,4 +1,4 @@
-"""Headlight as users install it: a wheel in an empty environment that uses the packages of this Python."""
+"""Headlight as users install it: wheels in an empty environment that uses packages of this Python."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import Any
 
 import httpx
 from gradio_client import Client
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
+MODELS_ROOT = ROOT / "assets"  # the project of the second wheel
 
 
 def outside(**more: str) -> dict[str, str]:
@@ -42,17 +46,43 @@ def build(folder: Path, form: str = "wheel", root: Path = ROOT) -> Path:
     return folder / quiet([sys.executable, "-c", code, folder], root).split()[-1]
 
 
-class Environment:
-    """A virtual environment that uses the packages of this Python through a `.pth` file."""
+def needed_distributions(requirements: Iterable[str]) -> dict[str, Distribution]:
+    """What pip would install for these requirements: they and all that they require, as this Python has them."""
+    needed: dict[str, Distribution] = {}
+    waiting = [Requirement(text) for text in requirements]
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if name in needed:
+            continue
+        needed[name] = distribution(name)
+        assert requirement.specifier.contains(needed[name].version), requirement
+        for text in needed[name].requires or ():
+            other = Requirement(text)
+            extras = requirement.extras | {""}
+            if other.marker is None or any(other.marker.evaluate({"extra": extra}) for extra in extras):
+                waiting.append(other)
+    return needed
 
-    def __init__(self, folder: Path) -> None:
+
+class Environment:
+    """A virtual environment with the packages of this Python, or with only those that `requirements` need."""
+
+    def __init__(self, folder: Path, requirements: Iterable[str] | None = None) -> None:
         quiet([sys.executable, "-m", "venv", "--without-pip", folder], folder.parent)
         self.folder = folder
         self.scripts = folder / ("Scripts" if os.name == "nt" else "bin")
         self.python = self.scripts / ("python.exe" if os.name == "nt" else "python")
         own = quiet([self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder).strip()
-        places = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
-        Path(own, "packages.pth").write_text("\n".join(places), encoding="utf-8")
+        self.packages = Path(own)
+        if requirements is None:
+            places = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+            (self.packages / "packages.pth").write_text("\n".join(places), encoding="utf-8")
+            return
+        for each in needed_distributions(requirements).values():
+            for name in {file.parts[0] for file in each.files or ()} - {"..", "__pycache__"}:
+                if not (self.packages / name).exists():
+                    (self.packages / name).symlink_to(Path(str(each.locate_file(name))))
 
     def install(self, what: str | Path) -> None:
         """Install with pip, offline and without dependencies."""

@@ -185,12 +185,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def create(self, body: bytes) -> dict[str, Any]:
         values, account = json.loads(body), self._account()
-        assert (values["type"], values["sdk"]) == ("space", "gradio")
+        assert values["type"] == "space"
+        assert values["sdk"] in ("gradio", "static")
         owner = values["organization"] or account.name
         name = f"{owner}/{values['name']}"
         if account.role == "read" or not owns(account, owner):
             raise RefusedError(403, f'You don\'t have the rights to create a space under the namespace "{owner}"')
-        if not account.pays and values.get("hardware") != "zero-a10g":
+        if values["sdk"] == "gradio" and not account.pays and values.get("hardware") != "zero-a10g":
             raise RefusedError(402, SUBSCRIBE)
         if name in self.server.spaces:
             raise RefusedError(409, "You already created this space repo", url=f"{self.server.address}/spaces/{name}")

@@ -22,13 +22,12 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the highest to the lowest layer: a room, and the third-party packages that it may import.
 ROOMS = {
     "headlight.py": "",
-    "bertviz.py": "",
-    "errors.py": "",
+    "viz/public/*": "",
     "viz/run_command.py": "",
     "viz/serve_command.py": "ray",
+    "viz/static_site/*": "gradio",
     "viz/space/*": "huggingface_hub httpx2 yaml",
     "viz/survey_command.py": "",
-    "viz/static_site/*": "gradio",
     "app.py": "spaces",
     "viz/single_tab.py": "",
     "viz/page.py": "gradio",
@@ -38,10 +37,11 @@ ROOMS = {
     "viz/api/*": "anyio fastapi gradio numpy starlette",
     "viz/notebook/*": "anywidget numpy plotly traitlets",
     "viz/export/*": "PIL numpy pandas plotly",
-    "viz/server/*": "anyio gradio plotly prometheus_client starlette",
+    "viz/server/*": "anyio gradio prometheus_client starlette",
     "viz/backends/*": "ray spaces starlette",
     "viz/service/*": "markdown_it numpy valkey",
     "viz/figures/*": "numpy plotly",
+    "viz/browser_files/*": "plotly",
     "viz/request_fields.py": "",
     "viz/field_values.py": "",
     "viz/settings.py": "",
@@ -75,7 +75,7 @@ READING_ORDER = ("masks", "positions", "attention", "blocks", "transformer", "cl
 
 def files() -> list[str]:
     """The path of every Python file of the app, relative to the root."""
-    roots = [ROOT / name for name in ("app.py", "bertviz.py", "errors.py", "headlight.py")]
+    roots = [ROOT / name for name in ("app.py", "headlight.py")]
     paths = [*roots, *(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]
     return sorted(path.relative_to(ROOT).as_posix() for path in paths)
 
@@ -187,6 +187,12 @@ def test_imports_run_downward_only() -> None:
 @pytest.mark.parametrize("path", files())
 def test_rooms_import_only_listed_packages(path: str) -> None:
     assert disallowed_imports(path, (ROOT / path).read_text(encoding="utf-8")) == []
+
+
+def test_files_without_a_page_need_no_server() -> None:
+    for path, imported in import_graph(sources()).items():
+        if path.startswith(("viz/notebook/", "viz/export/", "viz/public/", "viz/browser_files/")):
+            assert not {other for other in imported if other.startswith(("viz/server/", "viz/api/"))}, path
 
 
 def test_imports_have_no_cycles() -> None:

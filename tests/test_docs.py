@@ -24,6 +24,7 @@ from headlight.viz.settings import SETTINGS, read_settings
 from tests.hub_server import Repository, local_hub
 from tests.model.families.classifier_folders import distilbert
 from tests.model.families.folders import marian, nllb
+from tests.space_server import Account, running_space_hub
 from workshop.data.__main__ import main as workshop
 from workshop.install import CPU_INDEX
 
@@ -131,6 +132,13 @@ def run_or_check(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
             assert serve_command.parse_replicas(parser.parse_args(words).replicas)
         case ["headlight", "space", *words]:  # uploads nothing
             assert headlight.main(["space", "--dry-run", *words]) == 0
+        case ["headlight", "static", *words] if "--space" in words:
+            with running_space_hub() as hub, monkeypatch.context() as patch:
+                patch.setenv("HF_ENDPOINT", hub.address)
+                patch.setenv("HF_TOKEN", "hf_user")
+                hub.accounts["hf_user"] = Account("user")
+                assert headlight.main(["static", *words]) == 0
+                assert "sw.js" in hub.spaces["user/name"].files
         case ["headlight" | "python", *_] if "headlight" in command.words[:3]:
             run_headlight(command, monkeypatch)
         case ["python", "-m", "pip", "install", *words]:
@@ -178,14 +186,15 @@ def run_headlight(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def installable(words: list[str]) -> None:
-    """Check arguments of `pip install`: this folder, one of its extras, an existing list, or an address."""
+    """Check arguments of `pip install`: this folder, its models, an existing list, the package, or an address."""
     extras = tomllib.loads(read_text(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
     if words[:1] == ["-r"]:
         assert (ROOT / words[1]).is_file()
-    elif match := re.fullmatch(r"\.(?:\[(\w+)\])?", words[-1]):
-        assert match[1] is None or match[1] in extras
     elif words[0] == "torch":
         assert words[1:] == ["--index-url", CPU_INDEX]
+    elif match := re.fullmatch(r"(?:\.|headlight-attention)(?:\[([\w,]+)\])?", words[0]):
+        assert set((match[1] or "app").split(",")) <= set(extras)
+        assert words[1:] == (["./assets"] if words[0].startswith(".[") else [])  # the models that `app` needs
     else:
         assert words[-1].startswith("git+")
 

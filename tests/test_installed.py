@@ -16,11 +16,13 @@ import pytest
 from packaging.metadata import Metadata
 
 import headlight
-from tests.installed import ROOT, Environment, answers, build, quiet, served_at
+from tests.installed import MODELS_ROOT, ROOT, Environment, answers, build, quiet, served_at
 from tests.space_server import running_space_hub
 from tests.test_packages import plain, wanted
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+MODELS = "headlight-attention-models"
 STATION = "Where is the station?"  # the greedy translation, the API's default
 FLOORS = ("model/", "viz/", "assets/")
 
@@ -39,9 +41,22 @@ def read_metadata(archive: Path) -> Metadata:
 
 
 def shipped_files() -> set[str]:
-    """Files of the repository that are part of the wheel, including new ones."""
+    """Files of the repository that are part of one of the wheels, including new ones."""
     listed = quiet(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], ROOT).split("\0")
-    return {path for path in listed if path.startswith(FLOORS) and (ROOT / path).is_file()}
+    return {path for path in listed if path.startswith(FLOORS) and (ROOT / path).is_file()} - {"assets/pyproject.toml"}
+
+
+def model_files() -> set[str]:
+    """Trained models and training texts, which are in the second wheel."""
+    listed = {path for path in shipped_files() if path.startswith(("assets/models/", "assets/corpora/"))}
+    return listed - {"assets/models/hub.json"}
+
+
+def packaged_files(wheel: Path) -> tuple[set[str], set[str]]:
+    """The files of a wheel, and the names of its notes."""
+    with zipfile.ZipFile(wheel) as archive:
+        notes = {name for name in archive.namelist() if ".dist-info/" in name}
+        return set(archive.namelist()) - notes, {name.partition(".dist-info/")[2] for name in notes}
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +65,43 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def models_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("built"), root=MODELS_ROOT)
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, models_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     environment = Environment(tmp_path_factory.mktemp("environment") / "empty")
     environment.install(wheel)
+    environment.install(models_wheel)
     return environment
 
 
 def test_wheel_contains_exactly_shipped_files(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        packaged = {name for name in archive.namelist() if ".dist-info/" not in name}
-        notes = {Path(name).name for name in archive.namelist() if ".dist-info/" in name}
-    moved = "model/commands/__main__.py"  # becomes headlight/__main__.py
+    packaged, notes = packaged_files(wheel)
+    moved = {"model/commands/__main__.py", "viz/public/bertviz.py", "viz/public/errors.py"}  # to headlight/
     added = {f"headlight/{name}.py" for name in ("__init__", "__main__", "app", "bertviz", "errors")}
-    assert packaged == {f"headlight/{path}" for path in shipped_files() - {moved}} | added
-    assert {"LICENSE", "LICENSES.md", "METADATA", "entry_points.txt"} <= notes
+    assert packaged == {f"headlight/{path}" for path in shipped_files() - model_files() - moved} | added
+    assert {"licenses/LICENSE", "licenses/LICENSES.md", "METADATA", "entry_points.txt"} <= notes
+    assert wheel.stat().st_size <= 5_000_000
+
+
+def test_models_wheel_contains_exactly_models_and_corpora(models_wheel: Path) -> None:
+    packaged, notes = packaged_files(models_wheel)
+    assert packaged == {f"headlight/{path}" for path in model_files()} | {"headlight/assets/models/LICENSES.md"}
+    assert "entry_points.txt" not in notes
+    assert {"licenses/models/de-en/README.md", "licenses/corpora/README.md"} <= notes
+    assert models_wheel.stat().st_size < 95_000_000  # PyPI takes 100 MB
+
+
+def test_models_have_the_version_and_authors_of_the_package(wheel: Path, models_wheel: Path) -> None:
+    package, models = read_metadata(wheel), read_metadata(models_wheel)
+    assert (models.name, models.version, models.author) == (MODELS, package.version, package.author)
+    assert (package.license_expression, models.license_expression) == (
+        "Apache-2.0", "CC0-1.0 AND LicenseRef-Non-Commercial-Weights",
+    )  # fmt: skip
+    assert f"{MODELS}=={package.version}" in EXTRAS["app"]
+    assert (models.requires_python, models.requires_dist) == (package.requires_python, None)
 
 
 def test_pypi_description_has_no_front_matter_or_broken_links(wheel: Path) -> None:
@@ -71,14 +109,15 @@ def test_pypi_description_has_no_front_matter_or_broken_links(wheel: Path) -> No
     assert (about.name, str(about.version)) == ("headlight-attention", headlight.__version__)
     assert about.author == "The Headlight maintainers"
     text = about.description or ""
-    assert text.startswith("# Headlight\n")
+    assert text.startswith("# Headlight\n\nType a sentence")
     assert about.description_content_type == "text/markdown"
     for fragment in ("sdk: gradio", "pip install .", "in this folder", "make run", "<!--", "| | |", "docs/images"):
         assert fragment not in text
-    assert "pip install headlight-attention" in text
+    assert "pip install headlight-attention`" in text
+    assert 'pip install "headlight-attention[app]"\n' in text
+    assert "./assets" not in text
     assert [link for link in re.findall(r"\]\(([^)]*)\)", text) if not link.startswith("https://")] == []
     assert not about.project_urls  # CITATION.cff has no address of the repository
-    assert wheel.stat().st_size < 95_000_000  # PyPI takes 100 MB
 
 
 def test_pypi_links_use_repository_address(tmp_path: Path) -> None:
@@ -86,8 +125,8 @@ def test_pypi_links_use_repository_address(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     for name in (
         "app.py",
-        "bertviz.py",
-        "errors.py",
+        "viz/public/bertviz.py",
+        "viz/public/errors.py",
         "requirements.txt",
         "model/commands/__main__.py",
         "viz/figure_phrases.py",
@@ -118,8 +157,9 @@ def test_user_models_are_not_packaged(tmp_path: Path) -> None:
     user_model.mkdir()
     try:
         (user_model / "config.json").write_text("{}", encoding="utf-8")
-        with zipfile.ZipFile(build(tmp_path)) as archive:
-            assert not [name for name in archive.namelist() if user_model.name in name]
+        for root in (ROOT, MODELS_ROOT):
+            with zipfile.ZipFile(build(tmp_path, root=root)) as archive:
+                assert not [name for name in archive.namelist() if user_model.name in name]
         with tarfile.open(build(tmp_path, "sdist")) as archive:
             assert not [name for name in archive.getnames() if user_model.name in name]
     finally:
@@ -141,8 +181,8 @@ def test_source_archive_builds_identical_wheel(wheel: Path, tmp_path: Path) -> N
 
 
 def test_dependencies_match_requirements_txt() -> None:
-    ranges = {plain(re.split(r"[<>=\[]", line)[0]): line for line in PROJECT["dependencies"]}
-    assert set(ranges) == set(wanted())
+    ranges = {plain(re.split(r"[<>=\[]", line)[0]): line for line in EXTRAS["app"]}
+    assert set(ranges) - {MODELS} == set(wanted())
     for name, pinned in wanted().items():
         lowest = re.search(r">=([\d.]+)", ranges[name])
         assert lowest, name
@@ -152,10 +192,21 @@ def test_dependencies_match_requirements_txt() -> None:
 def test_train_extra_matches_requirements_train_txt() -> None:
     lines = (ROOT / "requirements-train.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split("==") for line in lines if "==" in line)
-    ranges = dict(line.split(">=") for line in PROJECT["optional-dependencies"]["train"])
+    ranges = dict(line.split(">=") for line in EXTRAS["train"])
     assert pins
     assert set(pins) == set(ranges)
     assert all((pins[name] + ".").startswith(ranges[name] + ".") for name in pins)
+
+
+def test_editable_installation_runs_the_checkout(tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "empty")
+    environment.install(build(tmp_path, "editable"))
+    code = "import headlight as h, headlight.bertviz as b, headlight.viz.theme as t\n"
+    code += "print(h.__file__, b.__file__, t.__file__)"
+    assert [Path(path) for path in environment.run("python", "-c", code).split()] == [
+        ROOT / "headlight.py", ROOT / "viz" / "public" / "bertviz.py", ROOT / "viz" / "theme.py",
+    ]  # fmt: skip
+    assert environment.run("headlight", "--version").strip() == f"headlight {headlight.__version__}"
 
 
 def test_package_is_imported_from_environment(environment: Environment) -> None:
@@ -220,6 +271,7 @@ def test_headlight_run_serves_page_and_scripts(environment: Environment) -> None
 def test_package_installs_from_git_address(tmp_path: Path) -> None:
     environment = Environment(tmp_path / "empty")
     environment.install(f"git+{ROOT.as_uri()}")
+    environment.install(f"git+{ROOT.as_uri()}#subdirectory=assets")
     assert environment.run("headlight", "translate", "Ich trinke ein Bier.", "--beam", "4").strip() == "I drink a beer."
 
 

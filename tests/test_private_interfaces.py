@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from headlight.model.training.ema import lerp_weights
-from headlight.viz.server import static_files
+from headlight.viz.browser_files import static_files
 from headlight.viz.server.gradio_queue import find_queue
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -155,10 +155,12 @@ def test_workflow_commands_exist() -> None:
             case Command(words=["make", target, *more]):
                 assert target in targets
                 assert all((ROOT / word.removeprefix("TESTS=")).exists() for word in more if word.startswith("TESTS"))
+            case Command(words=["python", "-m", "pip", "install", ".", *pins]) if pins:
+                assert pins == [re.sub(r">=([\d.]+).*", r"==\1", line) for line in PROJECT["dependencies"]]
             case Command(words=["python", "-m", "pip", "install", *words]):
                 installable(words)
             case Command(words=["python" | "python3", "-m", module, *_]):
-                assert module in ("pip", "pytest", "workshop.trust.smoke")
+                assert module in ("pip", "pytest", "tests.light_steps", "workshop.trust.smoke")
             case Command(words=["docker", *words]):
                 assert words[0] in ("build", "run")
                 assert "-p" not in words or "7860:7860" in words
@@ -208,7 +210,7 @@ def test_messages_and_documents_name_the_distribution() -> None:
             assert not re.search(r"(?<![\w.#-])headlight\[[a-z, ]+\](?!\.)", text), path
             assert not re.search(r"pip (un)?install (-\S+ )*'?headlight\b(?!-)", text), path
             extras |= set(",".join(re.findall(r"headlight-attention\[([a-z,]+)\]", text)).split(","))
-    assert {"notebook", "survey", "cluster", "metrics"} <= extras - {""} <= set(PROJECT["optional-dependencies"])
+    assert {"app", "survey", "cluster", "metrics"} <= extras - {""} <= set(PROJECT["optional-dependencies"])
 
 
 def test_version_is_consistent() -> None:

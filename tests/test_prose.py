@@ -20,8 +20,6 @@ DOCUMENTS = (
     "CHANGELOG.md",
     "SECURITY.md",
     "app.py",
-    "bertviz.py",
-    "errors.py",
     "headlight.py",
 )
 # Phrases that are correct now and then but read as translated if they are frequent.

@@ -15,6 +15,7 @@ from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.middleware import app_kwargs
 from headlight.viz.api.tools import serves_tools
 from headlight.viz.backends.choice import choose_backend
+from headlight.viz.browser_files.static_files import ICON, PICTURES, styles
 from headlight.viz.server.call_routes import call_routes
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.connection_limits import limit_connections
@@ -23,7 +24,7 @@ from headlight.viz.server.logs import write_json_logs
 from headlight.viz.server.metrics import serve_metrics
 from headlight.viz.server.preload import preload_middleware
 from headlight.viz.server.shutdown import collect_signals, serve_until_signal
-from headlight.viz.server.static_files import ICON, PICTURES, routes, styles
+from headlight.viz.server.static_routes import routes
 from headlight.viz.server.widget import widget
 from headlight.viz.service.garbage_collection import freeze_heap
 from headlight.viz.service.service import Service

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from headlight.model.errors import INSTALL_APP
+
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 MODELS = ASSETS / "models"
+SHIPPED_NAMES = ("de-en", "en-de", "zh-en", "en-zh", "sentiment", "toy")  # all are in the models' distribution
 
 
 def shipped_models() -> list[str]:
@@ -19,3 +22,10 @@ def find_folder(name: str | Path) -> Path:
     shipped = MODELS / folder
     # Only a plain name can be a shipped model; a longer path is always a path.
     return shipped if len(folder.parts) == 1 and not folder.exists() and shipped.is_dir() else folder
+
+
+def missing_model_advice(folder: Path) -> str:
+    """Return the advice for a model folder that does not exist."""
+    if folder.as_posix() in SHIPPED_NAMES:
+        return f"The trained models are part of the whole app: {INSTALL_APP}."
+    return "Check the path, or download the model."

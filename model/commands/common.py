@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headlight.model.checkpoints.shipped import MODELS, find_folder, shipped_models
-from headlight.model.errors import CheckpointError, CommandError
+from headlight.model.errors import INSTALL_APP, CheckpointError, CommandError
 from headlight.model.families import FAMILIES
 from headlight.model.text.languages import languages_from_name
 from headlight.model.translate.back_translation import BACK_TRANSLATION_OPTIONS
@@ -132,7 +132,7 @@ def model_folder(name: str) -> Path:
         return fetch_model(name)
     raise CheckpointError(
         f"There is no model {name!r}. Name a folder, an id on the Hub (owner/name), or one of assets/models: "
-        f"{', '.join(shipped_models()) or 'none'}."
+        f"{', '.join(shipped_models()) or f'none is installed ({INSTALL_APP})'}."
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from headlight import __version__, exit_on_interrupt
-from headlight.model.errors import ModelError
+from headlight.model.errors import MissingPackageError, ModelError, require_packages
 
 COMMANDS = {
     "translate": "translate a sentence, or every line of standard input",
@@ -58,17 +58,22 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name in words[:1]:
             file = "importing" if name == "import" else name  # a module cannot be called `import`
-            with exit_on_interrupt():
-                module = importlib.import_module(
-                    extra_commands[name][1] if name in extra_commands else f"headlight.model.commands.{file}"
-                )
+            try:
+                with exit_on_interrupt(), require_packages("the command"):
+                    module = importlib.import_module(
+                        extra_commands[name][1] if name in extra_commands else f"headlight.model.commands.{file}"
+                    )
+            except MissingPackageError as error:
+                print(f"{parser.prog} {name}: {error}", file=sys.stderr)
+                return 2
             module.add(command)
             command.set_defaults(run_command=module.run)
     parsed, unknown = parser.parse_known_args(words)
     if unknown:  # the command's own parser prints its usage, too
         commands.choices[parsed.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        return int(parsed.run_command(parsed) or 0)
+        with require_packages("the command"):
+            return int(parsed.run_command(parsed) or 0)
     except ModelError as error:
         print(f"{parser.prog} {parsed.command}: {error}", file=sys.stderr)
         return 2

@@ -27,6 +27,7 @@ from headlight.model.checkpoints.checkpoint import (
 )
 from headlight.model.checkpoints.checksums import CHECKSUMS_FILE, fingerprint, verify_checksums
 from headlight.model.checkpoints.reader import CONFIG, FolderReader
+from headlight.model.checkpoints.shipped import missing_model_advice
 from headlight.model.checkpoints.storage import MissingTensorError, Weights, all_finite, read_json
 from headlight.model.checkpoints.unsupported_formats import ADVICE_BY_FORMAT, unsupported_format
 from headlight.model.core.transformer import Transformer
@@ -77,7 +78,7 @@ def _read(
 ) -> Checkpoint[ModelType]:
     if not folder.is_dir():
         fault = "is a file, but a model folder is needed" if folder.exists() else "there is no such folder"
-        raise CheckpointError(f"{folder}: {fault}. Check the path, or download the model.")
+        raise CheckpointError(f"{folder}: {fault}. {missing_model_advice(folder)}")
     if not (folder / CONFIG).exists() and (form := unsupported_format(folder)):
         raise CheckpointError(f"{folder}: {form} {ADVICE_BY_FORMAT}")
     values = read_json(folder / CONFIG)

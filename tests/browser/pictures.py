@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser
 
+from headlight.viz.browser_files.static_files import ICON, ICON_SIDE, PICTURES, SHARE_PICTURE, SHARE_PICTURE_SIZE
 from headlight.viz.figure_phrases import phrases
-from headlight.viz.server.static_files import ICON, ICON_SIDE, PICTURES, SHARE_PICTURE, SHARE_PICTURE_SIZE
 from headlight.viz.theme import FONT, THEMES
 from tests.browser.polling import wait_for_function
 from tests.browser.screenshots import browsing

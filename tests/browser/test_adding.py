@@ -35,7 +35,6 @@ import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
-from tests.browser.polling import wait_for_function
 
 export async function mount({ element, server }) {
   await ready;
@@ -84,7 +83,7 @@ def test_tab_needs_two_files_and_one_line(folder: Path, browser: Browser) -> Non
     changed(tabs, '    "models": build_models,\n', '    "models": build_models,\n    "novelty": build_novelty,\n')
     changed(tabs, '"positions", "sentiment"),', '"positions", "sentiment", "novelty"),')
     changed(
-        folder / "viz/server/static_files.py",
+        folder / "viz/browser_files/static_files.py",
         '    "compare/beside",\n',
         '    "compare/beside",\n    "novelty/novelty",\n',
     )

@@ -19,9 +19,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Frame, Page
 
+from headlight.viz.browser_files.static_files import SHARE_PICTURE_SIZE
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.page import Page as HeadlightPage
-from headlight.viz.server.static_files import SHARE_PICTURE_SIZE
 from headlight.viz.tabs import TABS
 from tests.browser.acting import open_tab, translate
 from tests.browser.browsers import ARGUMENTS

@@ -44,9 +44,8 @@ const newEngine = () => new Engine({ models: { 'de-en': entry }, limits: LIMITS 
 const close = (one, other, most, what) => assert.ok(Math.abs(one - other) <= most, `${what}: ${one}, ${other}`);
 
 test('changes, losses, rows and search trees are those of the server', async () => {
-  const order = Array.from({ length: 112 }, (_, index) => ({ kind: 'encoder', layer: Math.floor(index / 8), head: index % 8 }));
-  order.splice(64, 48, ...Array.from({ length: 24 }, (_, index) => ({ kind: 'cross', layer: Math.floor(index / 8), head: index % 8 })));
-  order.push(...Array.from({ length: 24 }, (_, index) => ({ kind: 'decoder', layer: Math.floor(index / 8), head: index % 8 })));
+  const heads = (kind, count) => Array.from({ length: count }, (_, index) => ({ kind, layer: Math.floor(index / 8), head: index % 8 }));
+  const order = [...heads('cross', 24).reverse(), ...heads('encoder', 64), ...heads('decoder', 24)];
   const cell = { request: REQUEST, layer: 1, head: 2, row: 3, column: 1, every: true };
   const calls = [
     ...[CROSS_OFF, HEAD_OFF, SWAP].map((interventions) => ['changed_translation', { request: REQUEST, interventions }]),

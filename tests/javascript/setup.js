@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 
-const script = 'import json; from headlight.viz.server.static_files import tables; print(json.dumps(tables()))';
+const script = 'import json; from headlight.viz.browser_files.static_files import tables; print(json.dumps(tables()))';
 globalThis.headlightTables = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', script], { encoding: 'utf8' }));
 
 const { decodeWeights, LEVEL_OF_ONE } = await import('../../viz/widgets/core/weight-decoding.js');

@@ -29,13 +29,13 @@ from headlight.viz.api.hosts import MCP, VARYING, check_host
 from headlight.viz.api.openapi import OPENAPI_PATH, openapi_document
 from headlight.viz.api.routes import is_served, request_path
 from headlight.viz.api.streams import error_event, stream_job, stream_session
+from headlight.viz.browser_files.static_files import FOLDER
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.server.call_routes import MAX_SESSION_CHARACTERS
 from headlight.viz.server.content_policy import SCRIPT_HASHES, content_policy
 from headlight.viz.server.event_stream import EVENT_STREAM_TYPE
 from headlight.viz.server.gradio_queue import SubscriberQueue, find_queue
 from headlight.viz.server.page_config import PageFunction, page_functions
-from headlight.viz.server.static_files import FOLDER
 from headlight.viz.server.visitors import ADDRESS, PROGRAM, VISITOR, client_address
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.settings import Settings

@@ -8,9 +8,9 @@ import json
 from collections.abc import Sequence
 
 from headlight import __version__
+from headlight.viz.browser_files.static_files import main_bundle, plotly_file, styles
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.request_fields import Selection
-from headlight.viz.server.static_files import main_bundle, plotly_file, styles
 
 START = "modules['offline.js'].open(document.getElementById('headlight'));"
 

@@ -14,6 +14,7 @@ from html import escape
 from typing import Any
 
 from headlight import __version__
+from headlight.model.errors import INSTALL_APP
 from headlight.model.records import KINDS
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.field_values import check_choice, check_int
@@ -37,7 +38,6 @@ from headlight.viz.service.model_json import model_json
 from headlight.viz.service.service import Service
 from headlight.viz.token_labels import token_labels
 
-INSTALL_COMMAND = "pip install ."
 MARKDOWN_CHARACTERS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")  # special characters of Markdown
 
 
@@ -108,9 +108,7 @@ def notebook(
     """Return the notebook as JSON."""
     lesson, table = session.lesson, phrases(session.language)
     title = f"# {table[f'lesson_{lesson.name}_name']}\n\n{table[f'lesson_{lesson.name}_promise']}\n\n"
-    introduction = fill_phrase(
-        table["lesson_notebook_says"], {"install": f"`{INSTALL_COMMAND}`", "version": __version__}
-    )
+    introduction = fill_phrase(table["lesson_notebook_says"], {"install": f"`{INSTALL_APP}`", "version": __version__})
     cells = [_markdown(title + introduction), _code(_first_cells(session, request, selection))]
     writer = NotebookWriter(session, selection, service)
     for number, step in enumerate(ordered_steps(lesson.steps, variants(session.model_values())), start=1):

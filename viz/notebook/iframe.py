@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any
 
 from headlight import __version__
+from headlight.viz.browser_files.bundle import bundle, required_modules
+from headlight.viz.browser_files.static_files import WIDGETS, module, styles, tables
 from headlight.viz.export.standalone import data_script, html_page
 from headlight.viz.figure_phrases import LANGUAGES, phrase, phrases
-from headlight.viz.server.bundle import bundle, required_modules
-from headlight.viz.server.static_files import WIDGETS, module, styles, tables
 
 PAGE_MODULE, TRANSLATION_MODULE, HOST_MODULE = (
     "notebook/notebook-page.js",

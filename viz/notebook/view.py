@@ -15,6 +15,7 @@ from typing import Any, cast
 from headlight.model.checkpoints import formats
 from headlight.model.checkpoints.alignment_heads import cross_heads
 from headlight.model.checkpoints.shipped import find_folder
+from headlight.model.errors import require_packages
 from headlight.model.files import write_file
 from headlight.model.recordings.files import to_json, to_npz
 from headlight.model.recordings.recording import Maps, Recording, RecordingError, require_index
@@ -116,9 +117,9 @@ class View:
 
     @cached_property
     def widget(self) -> Any:
-        """The anywidget of this view, with `observe`. Requires `headlight-attention[notebook]`."""
+        """The anywidget of this view, with `observe`."""
         if importlib.util.find_spec("anywidget") is None:
-            raise RecordingError("Widgets need anywidget: pip install 'headlight-attention[notebook]'.")
+            raise RecordingError("Widgets need anywidget: pip install anywidget.")
         from headlight.viz.notebook.widget import HeadlightWidget
 
         recordings = [source for source in self.sources if isinstance(source, Recording)]
@@ -143,7 +144,7 @@ class View:
         if self.too_large:
             raise RecordingError(
                 f"The attention is too large for a page ({_size(self.sources)}). Select layers, "
-                "such as layers=[0, 1], or display a widget (pip install 'headlight-attention[notebook]')."
+                "such as layers=[0, 1], or display the view in a notebook with widgets, which loads heads on demand."
             )
         recordings = [source for source in self.sources if isinstance(source, Recording)]
         maps = {name: base64.b64encode(content).decode() for name, content in embedded_maps(recordings).items()}
@@ -249,8 +250,9 @@ def _view_values(source: Translation | Recording) -> Answer | dict[str, Any]:
 def _model_entry(translation: Translation) -> AnswerModel:
     """Return the entry of the translation's model, with placeholder values if the model card is unreadable."""
     # Imported here because it loads PyTorch, which views of arrays do not need.
-    from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
-    from headlight.viz.service.model_json import card_json
+    with require_packages("A view of a Translation"):
+        from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
+        from headlight.viz.service.model_json import card_json
 
     request = translation.request
     folder = find_folder(request.model)

@@ -19,10 +19,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from headlight.viz.browser_files.static_files import FOLDER
 from headlight.viz.errors import PageError
 from headlight.viz.server.calls import Call, CallTable, call_json, json_object
 from headlight.viz.server.event_stream import stream_response, watch_disconnect
-from headlight.viz.server.static_files import FOLDER
 from headlight.viz.server.visitors import ADDRESS, HAS_LEFT, VISITOR
 from headlight.viz.service.payload import error_json, queue_position_json
 from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor

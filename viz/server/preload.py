@@ -14,12 +14,12 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headlight.viz.browser_files.static_files import MODULES, file_url
 from headlight.viz.server.content_policy import SCRIPT_HASHES, inline_script_hashes
 from headlight.viz.server.gradio_files import frontend_files
 from headlight.viz.server.known_functions import known_functions_script
 from headlight.viz.server.page_config import component_types, theme_file
 from headlight.viz.server.sharing import BASE, RELATIVE_BASE, replace_meta_tags
-from headlight.viz.server.static_files import MODULES, file_url
 
 HTML_TYPE = b"text/html"
 MIN_COMPRESSED_BYTES = 1000  # smaller bodies are not worth compressing

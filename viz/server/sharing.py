@@ -10,9 +10,9 @@ import json
 import re
 from collections.abc import Callable
 
+from headlight.viz.browser_files.static_files import ICON, MANIFEST, SHARE_PICTURE, SHARE_PICTURE_SIZE, file_url
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.hub_status import status_script
-from headlight.viz.server.static_files import ICON, MANIFEST, SHARE_PICTURE, SHARE_PICTURE_SIZE, file_url
 
 NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff
 BASE = re.compile(rb"<base [^>]*>")  # our tags follow it, because their relative URLs resolve against it

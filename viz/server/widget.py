@@ -11,7 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.viz.server.static_files import MODULES, file_url
+from headlight.viz.browser_files.static_files import MODULES, file_url
 
 # Gradio compiles this code in a module of its own, so the path is resolved against the page's address.
 LOADER = (

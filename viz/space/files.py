@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from headlight.model.checkpoints.shipped import SHIPPED_NAMES
 from headlight.model.errors import CommandError, repr_short
 
 HOME = Path(__file__).resolve().parents[2]
@@ -15,14 +16,11 @@ ROOT_FILES = (
     *READMES,
     "requirements.txt",
     "app.py",
-    "bertviz.py",
-    "errors.py",
     "headlight.py",
     "LICENSE",
     "LICENSES.md",
 )
 CODE = (".py", ".js", ".css")  # excludes caches, backups and notes in the working tree
-MODELS = ("de-en", "en-de", "zh-en", "en-zh", "sentiment", "toy")  # bundled models
 CORPORA = ("guess", "mini", "order", "toy")  # used by lessons; the larger ones are only for training
 PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)([^)\s]+)\)")
 
@@ -34,7 +32,7 @@ def find_root(folders: Iterable[Path] | None = None) -> Path:
             return folder
     raise CommandError(
         "A Space is sent from a checkout: an installed package has no README.md and no requirements.txt for it. "
-        "Change into the folder of the checkout, or of the unpacked source archive, and run the command there."
+        "Change into the folder of the checkout and run the command there."
     )
 
 
@@ -50,7 +48,7 @@ def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Pa
     paths += [path for name in ("words", "faithfulness", "atlas", "lesson") for path in (assets / name).glob("*.json")]
     paths += (assets / "pictures").glob("*.png")
     paths += [assets / "corpora" / f"{name}.tsv" for name in CORPORA]
-    for name in dict.fromkeys((*MODELS, *extra_models)):
+    for name in dict.fromkeys((*SHIPPED_NAMES, *extra_models)):
         paths += _model_files(assets / "models", name)
         # A recipe contains the languages of its model.
         paths += [path for path in [assets / "recipes" / f"{name}.json"] if path.is_file()]

@@ -18,7 +18,7 @@ ZERO_GPU = "zero-a10g"
 ZERO_GPU_PYTHONS = ("3.10", "3.12")  # https://huggingface.co/docs/hub/spaces-zerogpu
 COLOURS = ("red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray")
 CHOICES = {
-    "sdk": ("gradio",),  # the Hub supports others, but this is a Gradio app
+    "sdk": ("gradio", "static"),  # the Hub supports others, too
     "colorFrom": COLOURS,
     "colorTo": COLOURS,
     "header": ("default", "mini"),
@@ -31,7 +31,7 @@ KINDS: Mapping[str, type] = {
     "datasets": list, "tags": list, "preload_from_hub": list, "custom_headers": dict,
 }  # fmt: skip
 NAMES = {str: "text", bool: "true or false", list: "a list", dict: "a table"}
-REQUIRED = ("title", "sdk", "sdk_version", "app_file")
+REQUIRED: Mapping[str, tuple[str, ...]] = {"gradio": ("title", "sdk", "sdk_version", "app_file"), "static": ("title",)}
 PATTERNS = {
     "python_version": (r"3\.\d+(\.\d+)?", "3.x or 3.x.x, in quotation marks"),
     "base_path": (r"/.*", "a path that begins with /"),
@@ -64,7 +64,8 @@ def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str
     if isinstance(card, str):
         yield card
         return
-    yield from (f"README.md: {key} is missing." for key in REQUIRED if key not in card)
+    required = REQUIRED.get(str(card.get("sdk")), REQUIRED["gradio"])
+    yield from (f"README.md: {key} is missing." for key in required if key not in card)
     for key, value in card.items():
         yield from (f"README.md: {key} {fault}." for fault in _value_faults(key, value))
     if isinstance(card.get("app_file"), str) and card["app_file"] not in names:

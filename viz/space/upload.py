@@ -22,7 +22,7 @@ PREFIX = re.compile(r"https?://[^/]+/spaces/")
 PART = r"[A-Za-z0-9]+(?:[._-]?[A-Za-z0-9_]+)*"
 MAX_NAME = 96  # characters; the limit of `huggingface_hub`
 AGAIN = "Run the same command again to resume"
-MARK = "headlight.py"  # a Space with this file was created by this command
+MARKS = {"gradio": "headlight.py", "static": "sw.js"}  # a Space with the file of its SDK was created by Headlight
 BEGINNING = {".gitattributes", "README.md"}  # initial files of a new repository
 PAID = 402  # "Payment Required": Gradio on the free CPU hardware needs a subscription
 
@@ -42,6 +42,7 @@ def upload(
     name: str,
     files: Mapping[str, Path],
     *,
+    sdk: str = "gradio",
     private: bool = False,
     hardware: str | None = None,
     replace: bool = False,
@@ -61,11 +62,11 @@ def upload(
         if contents is None:
             log(f"Creating the Space {name}.")
             api.create_repo(
-                name, repo_type="space", space_sdk="gradio", space_hardware=hardware, private=private, exist_ok=True
+                name, repo_type="space", space_sdk=sdk, space_hardware=hardware, private=private, exist_ok=True
             )
             contents = _contents(api, name) or (None, set())
         commit, names = contents
-        if MARK not in names and names - BEGINNING and not replace:
+        if MARKS[sdk] not in names and names - BEGINNING and not replace:
             raise CommandError(
                 f"{name} contains another app, whose files would be deleted. Choose another name, or add --replace."
             )

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from headlight.model.errors import CommandError
 from headlight.model.files import write_file
-from headlight.viz.export.standalone import global_script
-from headlight.viz.server.bundle import bundle, required_modules
-from headlight.viz.server.sharing import tags
-from headlight.viz.server.static_files import (
+from headlight.viz.browser_files.bundle import bundle, required_modules
+from headlight.viz.browser_files.static_files import (
     FILES,
     HEALTH_FILE,
     ICON,
@@ -29,6 +27,8 @@ from headlight.viz.server.static_files import (
     module,
     styles,
 )
+from headlight.viz.export.standalone import global_script
+from headlight.viz.server.sharing import tags
 from headlight.viz.static_site.engine_tables import engine_tables
 from headlight.viz.static_site.page_content import ENGINE_CALLS, PageContent
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.request import urlopen
 
-from headlight.viz.server.static_files import FOLDER
+from headlight.viz.browser_files.static_files import FOLDER
 from tests.browser.browsers import find_chromium
 from workshop.benchmarks.arithmetic import summary
 

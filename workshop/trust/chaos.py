@@ -23,6 +23,7 @@ from typing import Any
 
 from workshop.trust.checks import ROOT, Check, Log, Options
 from workshop.trust.page_process import PageProcess, free_port, running_page, start_page, wait_until_ready
+from workshop.trust.replicas import killed_replica
 
 TOY = {"HEADLIGHT_MODEL": "toy", "HEADLIGHT_MODELS": "none"}
 BEER = "ich mochte ein bier"
@@ -411,6 +412,7 @@ def check(options: Options, log: Log) -> Iterator[Check]:
     """Run all faults."""
     yield killed_page(options, log)
     yield killed_cache(options, log)
+    yield from killed_replica(options, log)
     yield killed_training(options, log)
     yield killed_survey(options, log)
     yield from downloads(options, log)

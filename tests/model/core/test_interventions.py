@@ -181,6 +181,16 @@ def test_interventions_combine_in_any_order(translator: Translator) -> None:
             np.testing.assert_allclose(repeated.attention.of(kind), expected.attention.of(kind), atol=1e-6)
 
 
+def test_patterns_and_a_set_weight_have_one_order(translator: Translator) -> None:
+    """On one head: `previous` replaces the equal weights, and a weight is set last, whatever the request's order."""
+    drag = SetWeight(kind="cross", layer=1, head=2, row=4, column=3, amount=0.25)
+    for order in itertools.permutations([change("cross", "uniform"), change("cross", "previous"), drag]):
+        changed = changed_by(translator, *order)
+        actual, expected = attention_rows(changed, "cross"), pointed_rows(changed, "cross", -1)
+        np.testing.assert_allclose(np.delete(actual, 4, axis=0), np.delete(expected, 4, axis=0), atol=1e-6)
+        assert actual[4, 3] == pytest.approx(0.25, abs=1e-6)
+
+
 def test_repeated_factor_applies_twice(translator: Translator) -> None:
     half = change("cross", "scale", amount=0.5)
     actual = changed_by(translator, half, half).attention.cross[1, 2]

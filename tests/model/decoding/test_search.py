@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from headlight.model.core.config import POSITION_NAMES
 from headlight.model.core.transformer import DecoderState, Transformer
+from headlight.model.decoding.generation_defaults import GenerationDefaults, Patience
 from headlight.model.decoding.search import BeamSearch, SearchInputs, SingleHypothesisSearch
 from headlight.model.decoding.step import ForcePrefix, NoRepeatNgrams, Sampler, choose_best, make_rules
 from headlight.model.records import DecodingOptions
@@ -32,7 +33,12 @@ class ReferenceResult(NamedTuple):
 
 
 def reference_beam_search(
-    following: Callable[[list[int]], list[float]], width: int, limit: int, end: int, penalty: float
+    following: Callable[[list[int]], list[float]],
+    width: int,
+    limit: int,
+    end: int,
+    penalty: float,
+    patience: str = "bound",
 ) -> list[ReferenceResult]:
     """A minimal beam search: `following` returns `log p` of each next token after a prefix."""
     beam: list[tuple[float, list[int]]] = [(0.0, [])]
@@ -53,7 +59,10 @@ def reference_beam_search(
             elif len(beam) < width:
                 beam.append((total, ids))
         results = sorted(results, key=lambda one: (not one.ended, -one.score))[:width]
-        if not beam or (len(results) == width and results[-1].score >= beam[0][0] / length**penalty):
+        if not beam:
+            break
+        bound = {"none": -math.inf, "bound": beam[0][0] / length**penalty, "longest": beam[0][0] / limit**penalty}
+        if len(results) == width and results[-1].score >= bound[patience]:
             break
     return results
 
@@ -209,6 +218,28 @@ def test_batched_beam_matches_reference_search(width: int) -> None:
 
             expected = reference_beam_search(following, width, limit, Toy.END, 0.7)
             assert [candidate.ids for candidate in search.results[sentence]] == [one.ids for one in expected]
+
+
+@torch.inference_mode()
+def test_patience_decides_when_a_full_list_of_results_ends_the_search() -> None:
+    widths, limit, penalty = (2, 3), 11, 2.0
+    results: dict[str, list[list[list[int]]]] = {}
+    for patience in get_args(Patience):
+        defaults = GenerationDefaults(patience=patience)
+        for seed, width in itertools.product(range(12), widths):
+            toy = Toy(5, seed)
+            search = BeamSearch(
+                toy.plan([limit]), width=width, length_penalty=penalty, keep_tree=False, defaults=defaults
+            )
+            ids = [candidate.ids for candidate in run_to_the_end(search).results[0]]
+
+            def following(ids: list[int], toy: Toy = toy) -> list[float]:
+                return toy.log_probabilities(0, ids)
+
+            expected = reference_beam_search(following, width, limit, Toy.END, penalty, patience)
+            assert ids == [one.ids for one in expected]
+            results.setdefault(patience, []).append(ids)
+    assert results["none"] != results["bound"] != results["longest"]
 
 
 # ---------------------------------------------------------------- full model at each step

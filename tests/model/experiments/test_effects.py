@@ -17,6 +17,7 @@ from headlight.model.experiments.effects import (
     measured_effects,
     sentence_effects,
     sentence_head_effects,
+    summarise_effects,
     word_effects,
 )
 from headlight.model.experiments.importance import AttentionPart, all_heads
@@ -163,6 +164,25 @@ def test_estimates_rank_heads_like_measured_effects() -> None:
     measured = measured_effects(translator, answer, place, [(part,) for part in heads])
     ranks = [np.argsort(np.argsort(each)) for each in (predicted, measured)]
     assert np.corrcoef(*ranks)[0, 1] > 0.9
+
+
+def test_summary_lists_heads_by_size_of_the_prediction_with_their_largest_cell(
+    translator: Translator, answer: Translation
+) -> None:
+    heads = all_heads(translator.model.config)
+    (effects,) = word_effects(translator, answer, [PLACE])
+    summary = summarise_effects(translator, answer, PLACE, len(heads))
+    sizes = [abs(head.predicted) for head in summary.strongest]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len({head.predicted > 0 for head in summary.strongest[: len(heads) // 2]}) == 2  # for the word, and against
+    negative = 0
+    for head in summary.strongest:
+        cells = effects.cells[head.kind][head.layer, head.head]
+        largest = max(cells.min(), cells.max(), key=abs)
+        assert head.cell == pytest.approx(largest, abs=1e-6)
+        assert cells[head.row, head.column] == largest
+        negative += largest < 0
+    assert 0 < negative < len(heads)
 
 
 def test_missing_word_rival_or_layer_raises(translator: Translator, answer: Translation) -> None:

@@ -113,9 +113,9 @@ def test_agreement_by_hand() -> None:
 
 
 def test_links_are_parsed_as_sure_or_possible() -> None:
-    gold = parse_links("2-1 0-0 4?3", 5, 4)
+    gold = parse_links("2-1 0-0 4?3 1-2p", 5, 4)
     assert gold.sure == {(2, 1), (0, 0)}
-    assert gold.possible == {(2, 1), (0, 0), (4, 3)}
+    assert gold.possible == {(2, 1), (0, 0), (4, 3), (1, 2)}
     assert gold.reversed() == (reverse_links(gold.sure), reverse_links(gold.possible))
     assert gold.reversed().sure == {(1, 2), (0, 0)}
     for invalid, message in (

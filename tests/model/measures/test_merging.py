@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -170,3 +172,10 @@ def test_groups_are_runs_of_adjacent_tokens() -> None:
     runs = group_tokens(SOURCE, lambda left, right: left.word is not None and left.word == right.word)
     assert runs == (range(3), range(3, 4), range(4, 5))
     assert group_tokens((), lambda left, right: True) == ()
+
+
+def test_special_tokens_side_by_side_stay_separate() -> None:
+    columns = (Token(">>en<<", 3, 0, 0, special=True), Token("<s>", 1, 0, 0, special=True), *SOURCE[:3])
+    merged = merge_words(replace(CROSS, columns=columns))
+    assert [token.text for token in merged.columns] == [">>en<<", "<s>", "Matratze"]
+    np.testing.assert_array_equal(merged.weights[1, :2], CROSS.weights[2, :2])

@@ -117,6 +117,14 @@ def test_leading_language_token_counts_as_start() -> None:
     assert head_roles(translation)["encoder"][0][0].name == "start"
 
 
+def test_sentence_of_special_tokens_alone_starts_and_does_not_end() -> None:
+    translation = translation_with_head("encoder", rows_with_share(cells_of_columns(0, 7), 0.9))
+    specials = tuple(replace(token, special=True) for token in translation.source_tokens)
+    shares = role_shares(replace(translation, source_tokens=specials), "encoder").shares[0, 0]
+    assert shares[ROLES["encoder"].index("start")] == pytest.approx(1)
+    assert np.isnan(shares[ROLES["encoder"].index("end")])
+
+
 # ---------------------------------------------------------------- cross-attention
 
 
@@ -156,6 +164,19 @@ def test_aligned_cells_cover_whole_words_without_special_tokens() -> None:
     expected[:2, 2:4] = True
     expected[2, 4:6] = True
     np.testing.assert_array_equal(aligned_cells(translation), expected)
+
+
+@pytest.mark.parametrize("words", [3, 4, 7])
+def test_role_needs_half_of_the_rows(words: int) -> None:
+    """Seven rows write `words` words; the others are special tokens, which no source word is aligned with."""
+    translation = translation_with_cross_heads(rows_with_share(ORDER))
+    tokens = tuple(
+        token if row < words else replace(token, special=True, word=None)
+        for row, token in enumerate([*translation.target_tokens[:6], translation.target_tokens[0]])
+    )
+    assert len(tokens) == translation.attention.cross.shape[2]
+    shares = role_shares(replace(translation, target_tokens=tokens), "cross").shares[0, 0]
+    assert np.isnan(shares[ROLES["cross"].index("aligns")]) == (words < 4)
 
 
 def test_translation_without_words_has_no_aligned_cells() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx
 
+from headlight.viz.browser_files.static_files import FOLDER
 from headlight.viz.page import Page, build_page, launch_page
-from headlight.viz.server.static_files import FOLDER
 from headlight.viz.settings import Settings
 
 JSON = {"content-type": "application/json"}

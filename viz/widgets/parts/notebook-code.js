@@ -4,11 +4,7 @@ import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { copyText } from './save.js';
 
-const CODE = [
-  "%pip install 'headlight-attention[notebook]'",
-  'import headlight',
-  'headlight.show(outputs, tokenizer=tokenizer, **inputs)',
-].join('\n');
+const CODE = ['%pip install headlight-attention', 'import headlight', 'headlight.show(outputs, tokenizer=tokenizer, **inputs)'].join('\n');
 const PICTURE = { tile: 34, gap: 3, columns: 8, rows: 3 };
 
 export class NotebookCode {

@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 
 import pytest
 
-from headlight.viz.server.static_files import WIDGETS
+from headlight.viz.browser_files.static_files import WIDGETS
 
 IMPORT = re.compile(r"(?:from |import\()'(\.[^']+)'")  # types come from `messages`, which is not a module
 MODULES = sorted(path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))

