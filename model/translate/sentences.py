@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from headlight.model.records import Hypothesis, TranslationRequest
 from headlight.model.translate.translator import Translator
@@ -16,7 +17,9 @@ def translate_sentences(translator: Translator, requests: Sequence[TranslationRe
     """
     first = requests[0]
     limits = [request.options.max_length for request in requests]
-    options = asdict(first.options) | {"max_length": None if None in limits else max(filter(None, limits))}
-    languages = {"source_language": first.source_language, "target_language": first.target_language}
-    beams = translator.hypotheses_of_lines([request.text for request in requests], **options, **languages)
+    options: dict[str, Any] = asdict(first.options) | {
+        "max_length": None if None in limits else max(filter(None, limits))
+    }
+    options |= {"source_language": first.source_language, "target_language": first.target_language}
+    beams = translator.hypotheses_of_lines([request.text for request in requests], **options)
     return [beam[0] for beam in beams]
