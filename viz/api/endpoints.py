@@ -66,7 +66,7 @@ ROWS_BY_KIND: dict[Kind, str] = {
     "cross": "Each row is the token about to be written; its columns are the tokens of the sentence it looks at.",
 }
 
-OnPartial = Callable[[dict[str, Any]], None]
+OnPartial = Callable[[dict[str, Any]], object]
 LOG = logging.getLogger(__name__)
 
 
@@ -103,14 +103,14 @@ class Endpoints:
             raise PageError("target", "missing", {"name": "target"})
         answer, _ = self.service.translate_with_source(self._request(values), "api")
         # Rules judge the translations that a model has written.
-        written = replace(answer, request=replace(answer.request, target=None))
+        unforced = replace(answer, request=replace(answer.request, target=None))
         return {
             "text": answer.text,
             "model": answer.request.model,
             "tokens": _token_values(answer),
             "log_probability": round(answer.log_probability, DECIMALS),
             "score": round(answer.score, DECIMALS),
-            "reliability": reliability_values(self.service.read_back(written)),
+            "reliability": reliability_values(self.service.read_back(unforced)),
             "hint": hint_for_programs(self.service, answer),
         }
 
