@@ -112,9 +112,9 @@ class Languages:
         field = f"{side}_language"
         if not choices:
             raise RequestError("no_languages", field=field, name=field, given=repr_short(code))
-        listed = ", ".join(language.code for language in choices[:MAX_LISTED])
+        codes = ", ".join(language.code for language in choices[:MAX_LISTED])
         remainder = f", … ({len(choices)} in all)" if len(choices) > MAX_LISTED else ""
-        raise RequestError("not_choice", field=field, name=field, choices=listed + remainder, given=repr_short(code))
+        raise RequestError("not_choice", field=field, name=field, choices=codes + remainder, given=repr_short(code))
 
     def to_json(self) -> str:
         """Return all fields as indented JSON."""

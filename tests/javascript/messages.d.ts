@@ -375,6 +375,7 @@ declare module 'messages' {
     begin_training: Call<any>;
     changed_translation: Call<any>;
     check_hub: Call<HubStatus>;
+    classify_review: Call<any>;
     corpus_roles: Call<any>;
     count_links: Call<any>;
     download_info: Call<DownloadPlan | DownloadedBefore>;
@@ -390,7 +391,6 @@ declare module 'messages' {
     find_change: Call<any>;
     head_atlas: Call<any>;
     hide_words: Call<any>;
-    judge: Call<any>;
     lesson_notebook: Call<any>;
     lesson_tensors: Call<any>;
     list_models: Call<TranslatorEntry[]>;

@@ -324,14 +324,14 @@ class Service:
         return self.classify_with_erasure(text, model)[0]
 
     def classify_with_erasure(
-        self, text: Any, model: str = "", *, most_tokens: int = 0, most_work: float = 0
+        self, text: Any, model: str = "", *, max_tokens: int = 0, max_work: float = 0
     ) -> tuple[Judgement, ErasureEffects]:
-        """Classify a text and measure the effect of erasing each word, within limits of tokens and cost."""
+        """Classify a text, and measure the effect of erasing each word if the text is within both limits."""
         text = check_text("text", text, limit=REVIEW_FACTOR * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
         results: tuple[Judgement, ErasureEffects] = self.run_on_classifier(
-            judge_with_erasure, text, most_tokens, most_work, name=model
+            judge_with_erasure, text, max_tokens, max_work, name=model
         )
         return results
 

@@ -32,7 +32,7 @@ from headlight.model.families.hub import (
     read_id,
 )
 from headlight.model.families.hub.cache import blob_file, repository_folder
-from headlight.model.families.hub.file_checks import find_fault
+from headlight.model.families.hub.file_checks import find_problem
 from headlight.model.families.hub.quota import MARK_FILE, claimed_sizes, make_room, mark_claimed, mark_used
 from headlight.model.phrases import phrases
 from tests.hub_server import Hub, Repository, digest, local_hub, marian_files, pieces, safetensors, torch_zip
@@ -391,7 +391,7 @@ def test_pickle_must_be_a_pytorch_file(hub: Hub, content: bytes) -> None:
 def test_files_of_older_pytorch_are_accepted(tmp_path: Path) -> None:
     content = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.and so on"
     (tmp_path / "x").write_bytes(content)
-    assert find_fault(tmp_path / "x", RemoteFile("pytorch_model.bin", len(content), digest(content))) == ""
+    assert find_problem(tmp_path / "x", RemoteFile("pytorch_model.bin", len(content), digest(content))) == ""
 
 
 @pytest.mark.parametrize(

@@ -416,7 +416,7 @@ def test_lines_match_single_translations_in_order(translator: Translator, option
 
 
 @pytest.mark.parametrize(
-    ("most_tokens", "batches"),
+    ("max_tokens", "batches"),
     [
         (0, [[1], [3], [2], [0], [5], [4]]),
         (9, [[1], [3], [2, 0], [5, 4]]),  # 2 × 4 ≤ 9 < 3 × 4
@@ -424,9 +424,9 @@ def test_lines_match_single_translations_in_order(translator: Translator, option
         (1000, [[1, 3, 2, 0, 5, 4]]),
     ],
 )
-def test_lines_are_batched_by_length_longest_first(most_tokens: int, batches: list[list[int]]) -> None:
+def test_lines_are_batched_by_length_longest_first(max_tokens: int, batches: list[list[int]]) -> None:
     lengths = {0: 3, 1: 9, 2: 4, 3: 9, 4: 1, 5: 2}
-    assert list(batches_by_length(lengths, most_tokens)) == batches
+    assert list(batches_by_length(lengths, max_tokens)) == batches
 
 
 def test_blank_lines_stay_blank(translator: Translator) -> None:

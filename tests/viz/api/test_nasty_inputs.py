@@ -75,7 +75,7 @@ def model_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def assert_sound(answer: Translation, text: str, most_tokens: int) -> None:
+def assert_sound(answer: Translation, text: str, max_tokens: int) -> None:
     """Everything that holds of every translation."""
     assert answer.request.text == text
     assert answer.source_text in (clean_text(text), remove_emoji(clean_text(text)))
@@ -93,7 +93,7 @@ def assert_sound(answer: Translation, text: str, most_tokens: int) -> None:
         assert np.allclose(maps.sum(axis=-1), 1, atol=1e-5)
         assert (maps[..., ~allowed] == 0).all()
     for tokens, full_text in ((answer.source_tokens, answer.source_text), (answer.target_tokens, answer.text)):
-        assert 0 < len(tokens) <= most_tokens
+        assert 0 < len(tokens) <= max_tokens
         for token in tokens:
             assert 0 <= token.start <= token.end <= len(full_text)
         assert [token.start for token in tokens] == sorted(token.start for token in tokens)

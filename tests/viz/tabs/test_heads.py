@@ -45,7 +45,7 @@ def test_gold_links_are_counted_for_every_head_and_shift(service: Service) -> No
 def test_gold_table_of_other_direction_is_reversed(service: Service) -> None:
     english = [PAIR[1], PAIR[0], "0-0 1-1 2-2 3?3"]
     count = links_function(service)
-    assert count({"model": "toy", "rows": [english], "turned": True}) == count({"model": "toy", "rows": [PAIR]})
+    assert count({"model": "toy", "rows": [english], "reversed": True}) == count({"model": "toy", "rows": [PAIR]})
 
 
 @pytest.mark.parametrize("rows", [None, [], [PAIR] * 5, [["a", "b"]], [["a", "b", 3]], [[*PAIR[:2], "0-9"]]])

@@ -12,7 +12,7 @@ const MINUTES = 45;
 
 /** The page, wired to the player. `calls`: the server calls of the lesson. */
 export function mount(player, calls) {
-  const go = (lesson, step) => player.go({ lesson, step, part: 0, chosen: {} });
+  const go = (lesson, step) => player.go({ lesson, step, part: 0, selection: {} });
   return new BuildPage({
     ...calls,
     tensors: player.tensors,

@@ -129,7 +129,7 @@ export class StageResults {
   removedText(data, variant) {
     const whole = data.variant('cross');
     const starts = t('build_starts', { perfect: variant.perfect_starts, starts: variant.starts, whole: whole.perfect_starts });
-    return variant.failing_is_shown || !variant.failing
+    return variant.fails_at_median || !variant.failing
       ? `${this.rightText(data, variant)} ${starts}`
       : `${t('build_other_start')} ${starts}`;
   }

@@ -229,16 +229,16 @@ export class AlignmentFinder {
       ...names.map((name, index) => make('th', { scope: 'col', class: index < 2 ? 'name' : null }, t(`finder_${name}`))),
     );
     const row = ({ layer, head: number, shift, rate, precision, recall, weight }) => {
-      const chosen = state.kind === 'cross' && state.layer === layer && state.head === number;
+      const isSelected = state.kind === 'cross' && state.layer === layer && state.head === number;
       const button = make(
         'button',
-        { type: 'button', data: { layer, head: number }, 'aria-pressed': String(chosen) },
+        { type: 'button', data: { layer, head: number }, 'aria-pressed': String(isSelected) },
         shortName({ layer, head: number }),
       );
       const values = [rate, precision, recall, weight].map((value) => make('td', { class: 'numeric' }, twoDecimals(value)));
       return make(
         'tr',
-        { class: chosen ? 'chosen' : null },
+        { class: isSelected ? 'chosen' : null },
         make('th', { scope: 'row' }, button),
         make('td', {}, t(shift ? 'finder_after' : 'finder_own')),
         ...values,

@@ -75,9 +75,9 @@ export class LinkHeads {
   }
 
   bar({ layer, head, weight }) {
-    const chosen = sameHead({ layer, head }, this.view.updateSelection());
+    const isSelected = sameHead({ layer, head }, this.view.updateSelection());
     const fill = make('i', { style: `width:${(100 * weight).toFixed(1)}%` });
-    const attributes = { type: 'button', 'aria-pressed': String(chosen), data: { layer, head } };
+    const attributes = { type: 'button', 'aria-pressed': String(isSelected), data: { layer, head } };
     const number = make('span', { class: 'numeric' }, threeDecimals(weight));
     return make('button', attributes, make('span', {}, shortName({ layer, head })), make('span', { class: 'track' }, fill), number);
   }

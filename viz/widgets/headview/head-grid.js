@@ -92,13 +92,13 @@ export class HeadGrid {
 
   /**
    * Marks the selected head; `pin`: the letter in a corner, A or B in a comparison.
-   * @param {any} chosen
+   * @param {any} selectedHead
    * @param {(here: any) => string} pin
    */
-  updateMarks(chosen, pin = () => '') {
+  updateMarks(selectedHead, pin = () => '') {
     for (const button of this.buttons()) {
       const buttonHead = getHead(button);
-      const [selected, letter] = [String(sameHead(buttonHead, chosen)), pin(buttonHead)];
+      const [selected, letter] = [String(sameHead(buttonHead, selectedHead)), pin(buttonHead)];
       if (button.getAttribute('aria-selected') !== selected) {
         button.setAttribute('aria-selected', selected);
         button.tabIndex = selected === 'true' ? 0 : -1;
