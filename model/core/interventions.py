@@ -304,7 +304,8 @@ class _HeadCopy:
 
     def edit(self, weights: Tensor, name: str) -> Tensor:
         changed = weights.clone()
-        changed[:, self.change.head] = weights[:, self.change.from_head] if self.source_weights is None else self.source_weights
+        source = weights[:, self.change.from_head] if self.source_weights is None else self.source_weights
+        changed[:, self.change.head] = source
         return changed
 
 

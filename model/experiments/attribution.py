@@ -42,7 +42,7 @@ from headlight.model.translate.translator import Translator
 class AttributionQuery:
     """A written word of a translation, and the settings of the methods."""
 
-    translator: Any  # a `Translator`; to create the query, an `Outline` is enough
+    translator: Any  # a `Translator`; to create the query, a `ModelInfo` is enough
     translation: Translation
     positions: tuple[int, ...]  # token indices of the written word
     head: tuple[int, int]  # layer and head that the method "head" reads

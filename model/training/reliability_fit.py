@@ -20,7 +20,7 @@ BINS = 10  # of the calibration table
 MIN_CHRF = 55.0  # an answer with at least this chrF counts as right
 MIN_CHRF_CHINESE = 25.0  # lower, because Chinese has few characters; a reader agrees on 86 of 120 answers
 L2_PENALTY = 20.0  # factor of half the squared weights; weights of uninformative features stay near zero
-STEPS = 50
+STEPS = 50  # of Newton's method
 # Maximum ratio of the threshold of the worst grade to that of the best one, so that a grade remains between them.
 MAX_GRADE_RATIO = 0.75
 MAX_FALSE_ALARM_RATE = 0.12  # share of right answers that may be flagged

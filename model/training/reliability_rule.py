@@ -31,7 +31,7 @@ from headlight.model.training.reliability_fit import (
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, collect_evidence
 from headlight.model.translate.reliability import FittedRule, ReliabilityWeights
 
-FOLDS = 5
+FOLDS = 5  # of the cross-validation
 MIN_REVIEWED_ANSWERS = 200  # minimum number of answers with a verdict; with fewer, verdicts are ignored
 MIN_TYPED_ANSWERS = 100  # minimum number of visitor-like answers for choosing the thresholds
 UNREVIEWED_WEIGHT = 0.05  # weight of an answer labelled by chrF; one with a verdict has weight 1

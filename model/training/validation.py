@@ -16,7 +16,7 @@ from headlight.model.training.loss import translation_losses
 from headlight.model.training.prepare import CorpusText, Tokenizers
 
 BLEU_SAMPLE = 200  # sentences translated for BLEU
-BATCH_TOKENS = 8000
+BATCH_TOKENS = 8000  # maximum tokens per batch and side, with padding
 
 
 @dataclass(frozen=True)

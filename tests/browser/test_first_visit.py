@@ -115,7 +115,7 @@ def test_canvas_map_is_usable_before_plotly_loads(browser: Browser, address: str
         first = pixels(page)
         page.locator(".wall-grid button[data-layer='2'][data-head='0']").click()
         assert page.locator(DRAWN).count() == 0
-        turned = pixels(page)
-        assert np.abs(first - turned).max() > 20
+        rotated_pixels = pixels(page)
+        assert np.abs(first - rotated_pixels).max() > 20
         release_plotly(page, pending_routes)
-        assert np.abs(pixels(page) - turned).max() <= 2
+        assert np.abs(pixels(page) - rotated_pixels).max() <= 2

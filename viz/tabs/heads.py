@@ -37,7 +37,7 @@ from headlight.viz.service.service import Service
 from headlight.viz.service.stored_reports import atlas_function
 from headlight.viz.service.word_query import parse_word
 
-MAX_LISTED = 5  # heads of "Which heads wrote this word?"
+MAX_LISTED_HEADS = 5  # heads of "Which heads wrote this word?"
 PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get a turn
 
 
@@ -73,7 +73,7 @@ def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
     def strongest_effects(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, position, rival = parse_word(service, values)
         summary: EffectSummary = service.run_on_translator(
-            translation.request.model, summarise_effects, translation, position, MAX_LISTED, rival
+            translation.request.model, summarise_effects, translation, position, MAX_LISTED_HEADS, rival
         )
         heads = {kind: effects.round(4).tolist() for kind, effects in summary.heads.items()}
         return {"heads": heads, "strongest": [asdict(head) for head in summary.strongest]}

@@ -16,7 +16,7 @@ from headlight.model.training.build_lesson.parts import Parts
 from headlight.model.training.build_lesson.sentences import SOURCE_WORDS, TARGET_WORDS, Batch
 
 WIDTH, HEAD_WIDTH, INNER_WIDTH = 4, 2, 8
-MAX_LENGTH = 16
+MAX_LENGTH = 16  # positions in the table; sentences are shorter
 WAVELENGTH_BASE = 100  # 10,000 in the paper: at this width two of the four numbers would never change
 NORM_EPSILON = 1e-5
 Weights = Mapping[str, Tensor]

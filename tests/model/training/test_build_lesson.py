@@ -372,16 +372,16 @@ def test_lines_outside_the_grammar_are_rejected(text: str, reason: str) -> None:
     if reason == "ok":
         assert run_expression(text, names).shape == (240, 6)
         return
-    with pytest.raises(LineError) as caught:
+    with pytest.raises(LineError) as error_info:
         run_expression(text, names)
-    assert caught.value.reason == reason
+    assert error_info.value.reason == reason
 
 
 def test_results_are_limited_in_size() -> None:
     wide, tall = torch.ones(1, 60, 1), torch.ones(70, 1, 1)
-    with pytest.raises(LineError) as caught:
+    with pytest.raises(LineError) as error_info:
         run_expression("a + b", {"a": wide, "b": tall})
-    assert caught.value.reason == "size"
+    assert error_info.value.reason == "size"
 
 
 def test_expressions_equal_python() -> None:

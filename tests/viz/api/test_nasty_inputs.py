@@ -25,7 +25,7 @@ from tests.viz.serving import GRADIO_WARNS, Answer, Server, assert_clean
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
 INPUTS = json.loads((Path(__file__).parents[2] / "data" / "nasty_inputs.json").read_text(encoding="utf-8"))["inputs"]
 SETTINGS = Settings()
-LONGEST = SETTINGS.max_request_kb * 1000
+MAX_BODY_BYTES = SETTINGS.max_request_kb * 1000
 
 
 def payload(case: dict[str, Any]) -> str:
@@ -137,7 +137,7 @@ def test_nasty_inputs_through_api(
     body = f'{{"data": [{payload(case)}, "{model}"]}}'.encode()
     answer: Answer = server.post("call/translate", content=body)
     assert answer.status in (200, 400, 413, 422)
-    assert (answer.status == 413) == (len(body) > LONGEST)
+    assert (answer.status == 413) == (len(body) > MAX_BODY_BYTES)
     if answer.error:
         assert may_be_refused(case, model)
         assert model_runs == []

@@ -136,9 +136,9 @@ def test_every_class_has_phrases_in_every_language(service: Service) -> None:
     ],
 )
 def test_browser_values_are_validated(service: Service, values: dict[str, Any], word: str) -> None:
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         parse_and_classify(service, values)
-    assert (caught.value.field, caught.value.word) == ("model" if "model" in values else "text", word)
+    assert (error_info.value.field, error_info.value.word) == ("model" if "model" in values else "text", word)
 
 
 def test_hostile_text_is_returned_as_text(service: Service) -> None:

@@ -11,7 +11,7 @@ import { shortName } from '../parts/head-names.js';
 import { GoldFile } from './gold-file.js';
 
 const UNITS = ['words', 'tokens'];
-const MAX_LISTED = 12;
+const MAX_LISTED_HEADS = 12; // heads, unless all are shown
 
 export class AlignmentFinder {
   /**
@@ -244,7 +244,7 @@ export class AlignmentFinder {
         ...values,
       );
     };
-    const visibleHeads = this.all ? ranked : ranked.slice(0, MAX_LISTED);
+    const visibleHeads = this.all ? ranked : ranked.slice(0, MAX_LISTED_HEADS);
     replace(
       this.table,
       make('caption', { class: 'hidden-text' }, t('finder')),

@@ -8,7 +8,7 @@ import { t } from '../core/i18n.js';
 import { Question } from './question.js';
 import { markedCell } from './marked-cell.js';
 
-const MAX_KEYS = 3;
+const MAX_KEYS = 3; // keys with a separate row
 
 export class WeightComputed extends Question {
   /** @param {import('../core/server.js').Server} server */

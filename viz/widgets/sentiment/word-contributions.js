@@ -12,7 +12,7 @@ import { tokenElements as spans } from '../headview/token-strips.js';
 import { className, isPair, directionName } from './class-bars.js';
 import { wordBars } from './word-bars.js';
 
-const MAX_LISTED = 6;
+const MAX_LISTED_WORDS = 6; // words for and words against the verdict, each
 const MAX_BARS = 60; // maximum number of words with bars; more bars would fill the screen
 const METHODS = ['erased', 'contributions'];
 const MIN_SHADE = 0.08; // tokens below this fraction of the largest value are not shaded
@@ -203,7 +203,7 @@ export class WordContributions {
 
   list(words, sign) {
     const best = words.filter(({ value }) => value * sign > 0).sort((a, b) => (b.value - a.value) * sign);
-    const rows = best.slice(0, MAX_LISTED).map(({ label, value }) => {
+    const rows = best.slice(0, MAX_LISTED_WORDS).map(({ label, value }) => {
       const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.maxValue).toFixed(1)}%` });
       return make(
         'div',
