@@ -76,17 +76,17 @@ def fit_logistic(
         names: Candidate features.
         counts: Weight of each answer in the fit; default 1.
     """
-    remaining = list(names)
+    candidates = list(names)
     while True:
-        weights = _fit(features, right, remaining, counts)
-        wrong = {
+        weights = _fit(features, right, candidates, counts)
+        wrong_signs = {
             name: abs(weight)
-            for name, weight in zip(remaining, weights.weights, strict=True)
+            for name, weight in zip(candidates, weights.weights, strict=True)
             if (weight > 0) != (name in POSITIVE_FEATURES)
         }
-        if not wrong:
+        if not wrong_signs:
             return weights
-        remaining.remove(max(wrong, key=lambda name: wrong[name]))
+        candidates.remove(max(wrong_signs, key=lambda name: wrong_signs[name]))
 
 
 def _fit(

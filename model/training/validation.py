@@ -72,7 +72,7 @@ def greedy_decode(
 def sample_translations(
     model: Transformer, held_out: HeldOut, tokenizers: Tokenizers, device: torch.device
 ) -> tuple[list[str], list[str]]:
-    """Translate evenly spaced sentences of the corpus greedily; return the translations and the references."""
+    """Translate evenly spaced sentences from the corpus greedily; return the translations and the references."""
     count = len(held_out.text.pairs)
     sample = list(range(0, count, max(1, count // BLEU_SAMPLE)))[:BLEU_SAMPLE]
     sample.sort(key=lambda row: int(held_out.sentences.source.lengths[row]))

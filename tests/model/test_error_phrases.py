@@ -1,4 +1,4 @@
-"""Every error of the page: its phrase, its values, and a request that causes it."""
+"""Every error on the page: its phrase, its values, and a request that causes it."""
 
 from __future__ import annotations
 

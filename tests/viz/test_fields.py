@@ -1,4 +1,4 @@
-"""Validation of every value of a browser request."""
+"""Validation of every value in a browser request."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Service:
     # ------------------------------------------------------------ models
 
     def models(self) -> tuple[ModelCard, ...]:
-        """Return all models: the local ones by name, then those of the Hub. One translator is marked as default."""
+        """Return all models: the local ones by name, then those on the Hub. One translator is marked as default."""
         return tuple(replace(card, default=card.name == self.default) for card in self.catalogue.cards())
 
     def download_info(self, name: str) -> DownloadPlan:
@@ -96,7 +96,7 @@ class Service:
     def fetch(
         self, name: str, on_progress: Callable[[DownloadProgress], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
-        """Download an allowed model of the Hub. Setting `stop` cancels the download."""
+        """Download an allowed model from the Hub. Setting `stop` cancels the download."""
         return self.catalogue.fetch(name, on_progress, stop)
 
     def run_on_translator(self, name: str, work: RemoteFunction, *arguments: Any) -> Any:
@@ -142,7 +142,7 @@ class Service:
     # ------------------------------------------------------------ translating
 
     def check(self, values: Any, *, model_defaults: bool = False, **overrides: Any) -> TranslationRequest:
-        """Validate a request of a browser or an API client, before the model runs.
+        """Validate a request from a browser or an API client, before the model runs.
 
         `model_defaults`: missing options get the model's defaults, not those of the API. `overrides`: fields that
         replace those of the request.

@@ -221,7 +221,7 @@ def megabytes(count: int) -> int:
 
 @contextmanager
 def hub_errors(model_id: ModelId) -> Iterator[None]:
-    """Convert errors of the library and the network to a `HubError` without URLs."""
+    """Convert errors from the library and the network to a `HubError` without URLs."""
     import httpx2
     from huggingface_hub import constants, errors
 

@@ -53,7 +53,7 @@ export class HeadGrid {
       const averaged = rows.flat().some(({ head }) => head === 'mean');
       this.element.className = source.layered ? `wall-grid${averaged ? ' averaged' : ''}` : 'wall-flow';
       replace(this.element, ...(source.layered ? this.layers(source, rows) : flowLayout(source, rows.flat())));
-      this.lost = focused;
+      this.needsFocus = focused;
     }
     this.drawnShape = shape;
     this.paint(source, kind, showing);
@@ -105,8 +105,8 @@ export class HeadGrid {
       }
       if (button.dataset.pin !== letter) button.dataset.pin = letter; // an equal value would still restyle the button
     }
-    if (this.lost) this.focus(); // the focused thumbnail was replaced
-    this.lost = false;
+    if (this.needsFocus) this.focus(); // the focused thumbnail was replaced
+    this.needsFocus = false;
   }
 
   buttons() {
