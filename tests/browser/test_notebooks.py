@@ -278,7 +278,7 @@ def test_cross_origin_frames_use_requested_theme(browser: Browser) -> None:
             # Colab: `theme` at the root of each output's page; the surface itself is transparent.
             frame = other_notebook(page, output_page(content, about="theme=dark"), own)
             expect(frame.locator("body")).to_have_class("dark")
-            # VS Code: the kind of theme is an attribute of the body.
+            # VS Code: the kind of theme is an attribute on the body.
             frame = other_notebook(page, output_page(content, body='data-vscode-theme-kind="vscode-dark"'), own)
             expect(frame.locator("body")).to_have_class("dark")
             output = page.frames[1]

@@ -88,7 +88,7 @@ class Service:
     # ------------------------------------------------------------ models
 
     def models(self) -> tuple[ModelCard, ...]:
-        """Return all models: the local ones by name, then those of the Hub. One translator is marked as default."""
+        """Return all models: the local ones by name, then those on the Hub. One translator is marked as default."""
         return tuple(replace(card, default=card.name == self.default) for card in self.catalogue.cards())
 
     def download_info(self, name: str) -> DownloadPlan:
@@ -98,7 +98,7 @@ class Service:
     def fetch(
         self, name: str, on_progress: Callable[[DownloadProgress], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
-        """Download an allowed model of the Hub. Setting `stop` cancels the download."""
+        """Download an allowed model from the Hub. Setting `stop` cancels the download."""
         return self.catalogue.fetch(name, on_progress, stop)
 
     def run_on_translator(self, name: str, work: RemoteFunction, *arguments: Any) -> Any:
@@ -144,7 +144,7 @@ class Service:
     # ------------------------------------------------------------ translating
 
     def check(self, values: Any, *, model_defaults: bool = False, **overrides: Any) -> TranslationRequest:
-        """Validate a request of a browser or an API client, before the model runs.
+        """Validate a request from a browser or an API client, before the model runs.
 
         `model_defaults`: missing options get the model's defaults, not those of the API. `overrides`: fields that
         replace those of the request.
@@ -328,14 +328,14 @@ class Service:
         return self.classify_with_erasure(text, model)[0]
 
     def classify_with_erasure(
-        self, text: Any, model: str = "", *, most_tokens: int = 0, most_work: float = 0
+        self, text: Any, model: str = "", *, max_tokens: int = 0, max_work: float = 0
     ) -> tuple[Judgement, ErasureEffects]:
-        """Classify a text and measure the effect of erasing each word, within limits of tokens and cost."""
+        """Classify a text, and measure the effect of erasing each word if the text is within both limits."""
         text = check_text("text", text, limit=REVIEW_FACTOR * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
         results: tuple[Judgement, ErasureEffects] = self.run_on_classifier(
-            judge_with_erasure, text, most_tokens, most_work, name=model
+            judge_with_erasure, text, max_tokens, max_work, name=model
         )
         return results
 

@@ -285,9 +285,9 @@ def test_errors_say_what_to_do_and_share_a_public_class(translator: Translator, 
         (lambda: headlight.show(CAUSAL).save(tmp_path / "none" / "view.html"), "no folder '.*none' to save view.html"),
         (lambda: headlight.show(translator), r"Translator is a model.*show\(translator\.translate\(text\)\)"),
     ):
-        with pytest.raises(headlight.errors.ModelError, match=says) as caught:
+        with pytest.raises(headlight.errors.ModelError, match=says) as error_info:
             call()
-        assert isinstance(caught.value, headlight.errors.RecordingError)
+        assert isinstance(error_info.value, headlight.errors.RecordingError)
     from headlight import errors
 
     assert errors is headlight.errors
