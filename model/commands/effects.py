@@ -9,6 +9,7 @@ from dataclasses import asdict
 from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
 from headlight.model.errors import CommandError
 from headlight.model.experiments.effects import HeadEffect, summarise_effects
+from headlight.model.experiments.findings import head_name
 from headlight.model.experiments.reasons import find_rival, find_token
 from headlight.model.records import DEFAULT_TOP, Token, Translation
 
@@ -44,11 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))
     if arguments.word is None and arguments.rival is not None:
         raise CommandError("--rival needs --word, the written token that it is compared with.")
-    rival = find_rival(translator.target_tokenizer, arguments.rival)
-    every_word = arguments.word is None
-    positions = (
-        range(len(translation.target_tokens)) if every_word else [find_token(translation.target_tokens, arguments.word)]
-    )
+    every_word, tokens = arguments.word is None, translation.target_tokens
+    positions = range(len(tokens)) if every_word else [find_token(tokens, arguments.word)]
+    rival = None if every_word else find_rival(translator.target_tokenizer, arguments.rival, tokens[positions[0]])
     top = 1 if every_word else arguments.top
     summaries = {position: summarise_effects(translator, translation, position, top, rival) for position in positions}
     if arguments.json:
@@ -77,7 +76,7 @@ def _format_line(translation: Translation, position: int, head: HeadEffect) -> s
     columns = translation.source_tokens if head.kind != "decoder" else (translation.start_token, *rows)
     row, column = _label(rows[head.row]), _label(columns[head.column])
     return (
-        f"{head.predicted:+9.3f} {head.measured:+9.3f}  {head.kind}.{head.layer}.{head.head} for “{word}”,"
+        f"{head.predicted:+9.3f} {head.measured:+9.3f}  {head_name(head.kind, head.layer, head.head)} for “{word}”,"
         f" mostly where “{row}” looks at “{column}” ({head.cell:+.3f})"
     )
 

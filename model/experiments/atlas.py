@@ -87,7 +87,7 @@ class WordWeights:
             if count >= MIN_OCCURRENCES and self.even_weights[word] > 0
         ]
         largest = sorted(lifts, key=lambda lift: (-lift[0], lift[1]))[:MAX_WORDS]
-        return [[word, round(lift, 1)] for lift, word in largest if lift > 1]
+        return [[word, round(lift, 1)] for lift, word in largest if round(lift, 1) > 1]
 
 
 def _heads(effects: Float64Array, readings: WordWeights) -> list[list[dict[str, Any]]]:

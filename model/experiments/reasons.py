@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headlight.model.errors import RequestError
+from headlight.model.errors import RequestError, range_error, repr_short
 from headlight.model.experiments.account import WordAccount, word_account
 from headlight.model.experiments.effects import EffectSummary, summarise_effects
 from headlight.model.experiments.score_parts import Cell, ScoreParts, Side
@@ -36,7 +36,8 @@ def effects(
         RequestError: the word is not a token of the translation, or the rival is empty.
     """
     position = find_token(translation.target_tokens, word)
-    return summarise_effects(translator, translation, position, top, find_rival(translator.target_tokenizer, rival))
+    token_id = find_rival(translator.target_tokenizer, rival, translation.target_tokens[position])
+    return summarise_effects(translator, translation, position, top, token_id)
 
 
 def account(
@@ -45,10 +46,10 @@ def account(
     """Return what each token added to the lead of a written word over a rival, by default the likeliest other one.
 
     Raises:
-        RequestError: the word is not a token of the translation, or the rival is empty.
+        RequestError: the word is not a token of the translation, or the rival is empty or the word itself.
     """
     position = find_token(translation.target_tokens, word)
-    token_id = find_rival(translator.target_tokenizer, rival)
+    token_id = find_rival(translator.target_tokenizer, rival, translation.target_tokens[position])
     return word_account(
         translator, translation, position, likeliest_rival(translation, position) if token_id is None else token_id
     )
@@ -78,27 +79,35 @@ def find_token(tokens: Sequence[Token], word: str | int) -> int:
     """Return the position of the first token with this text, or a position as it is.
 
     Raises:
-        RequestError: no token has this text.
+        RequestError: no token has this text, or there is no such position.
     """
-    if isinstance(word, int):
-        return word
+    if isinstance(word, int) and not isinstance(word, bool):
+        if not -len(tokens) <= word < len(tokens):
+            raise range_error("word", word, 0, len(tokens) - 1)
+        return word % len(tokens)
+    if not isinstance(word, str):
+        raise RequestError(
+            "wrong_type", field="word", name="word", given=repr_short(word), needed="a token or its position"
+        )
     texts = [token.text.strip() for token in tokens]
     if word.strip() not in texts:
         raise RequestError("no_such_token", field="word", given=word.strip(), tokens=" ".join(texts))
     return texts.index(word.strip())
 
 
-def find_rival(tokenizer: Vocabulary, rival: str | int | None) -> int | None:
-    """Return the ID of the first token of a text, or an ID as it is.
+def find_rival(tokenizer: Vocabulary, rival: str | int | None, word: Token | None = None) -> int | None:
+    """Return the ID of the first token of a text, or an ID as it is. `word` is the token that it is a rival of.
 
     Raises:
-        RequestError: the text is empty.
+        RequestError: the text is empty, or the word itself.
     """
-    if rival is None or isinstance(rival, int):
-        return rival
-    ids = tokenizer.encode(rival)
+    if rival is None:
+        return None
+    ids = [rival] if isinstance(rival, int) else tokenizer.encode(rival)
     if not ids:
         raise RequestError("empty_rival", field="rival")
+    if word is not None and ids[0] == word.id:
+        raise RequestError("rival_is_word", field="rival", given=repr_short(word.text.strip()))
     return int(ids[0])
 
 

@@ -16,7 +16,7 @@ import pytest
 from headlight.model.errors import NoMemoryError, RequestError, TranslatableError
 from headlight.model.experiments.attribution import attribute, attribution_query
 from headlight.model.experiments.patching import patching
-from headlight.model.experiments.reasons import find_rival, find_token
+from headlight.model.experiments.reasons import effects, find_rival, find_token
 from headlight.model.experiments.score_parts import Cell, score_parts
 from headlight.model.experiments.trace import run_trace
 from headlight.model.families.hub import HubError
@@ -136,6 +136,7 @@ CAUSES: dict[str, Callable[[], object]] = {
     "unequal_lengths": lambda: patch_sentences("Ja.", "Das Kind trinkt Wasser."),
     "equal_translations": lambda: patch_sentences("Ja.", "Ja."),
     "empty_rival": lambda: find_rival(tiny_translator().target_tokenizer, ""),
+    "rival_is_word": lambda: effects(*tiny_answer(), 0, rival=tiny_answer()[1].target_tokens[0].id),
     "blank_text": ask(text=" "),
     "blank_words": ask(target=" "),
     "half_character": ask(text="a\ud800"),

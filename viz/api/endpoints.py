@@ -189,7 +189,7 @@ class Endpoints:
         tokenizer = self.service.model_info(answer.request.model).target_tokenizer
         try:
             position = find_token(answer.target_tokens, own["word"])
-            rival = find_rival(tokenizer, own["rival"] or None)
+            rival = find_rival(tokenizer, own["rival"] or None, answer.target_tokens[position])
         except ModelError as error:
             raise to_page_error(error) from error
         summary: EffectSummary = self.service.run_on_translator(

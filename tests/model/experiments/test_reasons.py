@@ -42,6 +42,17 @@ def test_find_token_returns_first_token_with_text(translator: Translator, answer
         find_rival(translator.target_tokenizer, "")
 
 
+def test_word_is_a_token_or_its_position(translator: Translator, answer: Translation) -> None:
+    translation = answer
+    tokens = translation.target_tokens
+    assert find_token(tokens, -1) == len(tokens) - 1
+    for word in (len(tokens), True, 1.5):
+        with pytest.raises(RequestError, match="word must be"):
+            find_token(tokens, word)  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match="is the word itself"):
+        headlight.account(translator, translation, 0, rival=tokens[0].id)
+
+
 def test_functions_by_text_match_functions_by_position(translator: Translator, answer: Translation) -> None:
     place = find_token(answer.target_tokens, answer.target_tokens[PLACE].text)
     word = answer.target_tokens[place].text

@@ -113,9 +113,9 @@ export class Account {
     return t('account_chances', { own: chance(probability), other: rivalEntry ? chance(rivalEntry.probability) : '–' });
   }
 
-  /** Text: which of the three groups favour the word, and which favour the rival. */
+  /** Text: whether the sentence and the written words favour the word or the rival. Biases belong to no word. */
   groupSides(names) {
-    const groups = this.groups.slice(0, 3);
+    const groups = this.groups.slice(0, 2);
     return ['word', 'rival'].flatMap((side) => {
       const groupsOfSide = groups.filter(({ sum }) => (side === 'rival') === sum < 0);
       if (!groupsOfSide.length) return [];
@@ -128,11 +128,11 @@ export class Account {
     return { language: languageName(this.translation.model.source) };
   }
 
-  /** Source, written, constants and the lead, with rounded values that add up. */
+  /** Source, written, biases and the lead, with rounded values that add up. */
   makeGroups() {
     const { answer, translation } = this;
     const { words, before } = wordParts(translation, answer, this.position);
-    const parts = [...words, ...before, { label: t('account_biases'), value: answer.constants, constant: true }];
+    const parts = [...words, ...before, { label: t('account_bias'), value: answer.constants, constant: true }];
     const rounded = roundParts(parts.map(({ value }) => value));
     const steps = parts.map((part, index) => ({ ...part, value: rounded[index] }));
     const sum = (list) => list.reduce((all, { value }) => all + value, 0);
@@ -140,19 +140,18 @@ export class Account {
     return [
       group('account_source', steps.slice(0, words.length)),
       group('account_written', steps.slice(words.length, -1)),
-      group('account_constants', steps.slice(-1)),
+      group('account_biases', steps.slice(-1)),
       { key: 'account_lead', steps: [{ label: t('account_lead'), value: sum(steps), total: true }], sum: sum(steps) },
     ];
   }
 
   drawPicture() {
-    const signs = ['', '+', '+', '='];
     const sums = this.groups.map(({ key, sum }, index) =>
       make(
         'div',
         { class: sum < 0 ? 'against' : index === 2 ? 'constant' : 'for', style: `flex-grow:${this.groups[index].steps.length}` },
         make('span', {}, t(key, this.languages())),
-        make('b', {}, signs[index] && make('i', {}, `${signs[index]} `), formatEffect(sum)),
+        make('b', {}, index === 3 && make('i', {}, '= '), formatEffect(sum)),
       ),
     );
     replace(this.sums, ...sums);

@@ -43,7 +43,7 @@ class AttributionTab {
     }
     const { translation } = state;
     const key = JSON.stringify(translation.requestValues());
-    if (key !== this.key) [this.key, this.selectedPlace] = [key, null];
+    if (key !== this.key) [this.key, this.selectedPlace, this.pinned] = [key, null, null];
     const words = writtenWords(translation);
     const pinned = pinnedPlace(translation);
     if (pinned !== null && pinned !== this.pinned) this.selectedPlace = pinned;

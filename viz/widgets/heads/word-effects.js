@@ -178,5 +178,5 @@ export class WordEffects extends Question {
   }
 }
 
-/** The rival that is chosen at first: the likeliest other token if the model is sure of the word. */
-const defaultRival = (token) => (token.probability >= SURE_FROM ? (otherTokens(token)[0]?.[1] ?? null) : null);
+/** The rival that is selected at first: the likeliest other token if the model is sure of the word, or if maps show leads. */
+const defaultRival = (token) => (state.lead || token.probability >= SURE_FROM ? (otherTokens(token)[0]?.[1] ?? null) : null);

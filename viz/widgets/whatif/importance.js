@@ -141,7 +141,7 @@ export class Importance {
       });
     }
     const strongest = this.byLoss().at(-1);
-    return t('whatif_measured_all', { ...numbers, head: headName(strongest), loss: formatSigned(-strongest.loss, 2) });
+    return t('whatif_measured_all', { ...numbers, head: headName(strongest), loss: formatSigned(strongest.loss, 2) });
   }
 
   /** Single heads by increasing importance. */
