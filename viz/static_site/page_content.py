@@ -17,6 +17,7 @@ from headlight.model.checkpoints.storage import read_json
 from headlight.model.errors import CommandError, repr_short
 from headlight.model.records import TranslationRequest
 from headlight.model.text.languages import two_letters
+from headlight.viz.lessons.tensors import model_values
 from headlight.viz.page import Page, build_page
 from headlight.viz.server.widget import widget_module
 from headlight.viz.service.examples import EXAMPLES
@@ -24,9 +25,10 @@ from headlight.viz.service.model_cards import CONFIG, ModelCard
 from headlight.viz.service.model_json import answer_json, answer_model
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
+from headlight.viz.static_site.lesson_content import build_verdicts, static_lessons
 from headlight.viz.tabs import TABS
 
-PANELS = ("heads", "whatif", "own", "decoding", "models")  # those whose calls the engine answers
+PANELS = ("heads", "whatif", "own", "decoding", "learn", "models")  # those whose calls the engine answers
 # Calls that the engine answers (`viz/widgets/engine/calls.js`).
 ENGINE_CALLS = (
     "stream_messages",
@@ -36,6 +38,7 @@ ENGINE_CALLS = (
     "find_change",
     "explain_row",
     "draw_search",
+    "lesson_tensors",
 )
 STORED_BY_MODEL = ("corpus_roles", "head_atlas", "pruning_curve")  # calls whose answer depends on the model only
 READ_BACK = "back_weight"  # the option that needs a second model for each sentence
@@ -127,6 +130,7 @@ def _model_data(service: Service, name: str, files: list[SiteFile]) -> dict[str,
         "languages": {"source": two_letters(source), "target": two_letters(target)},
         "answer_model": _without_reading_back(answer_model(service, TranslationRequest(text="", model=name))),
         "cross_heads": _cross_heads(card),
+        "lesson_model": model_values(service.model_info(name)),
     }
 
 
@@ -203,7 +207,13 @@ def _stored_answers(page: Page, names: Sequence[str], files: list[SiteFile]) -> 
     """Ask for the answers that need no sentence, and return their URLs by call and model; "": for all models."""
     calls = {name: call.function for name, call in page.calls.calls.items()}
     cards = [card for card in calls["model_cards"]({}) if card["name"] in names]
-    stored = {"model_cards": {"": _store(files, "model_cards", cards)}}
+    answers = {
+        "model_cards": cards,
+        "read_lessons": static_lessons(calls["read_lessons"]({})),
+        "read_build": calls["read_build"]({}),
+        "run_build_line": build_verdicts(calls["run_build_line"]),
+    }
+    stored = {call: {"": _store(files, call, answer)} for call, answer in answers.items()}
     for call in STORED_BY_MODEL:
         stored[call] = {
             name: _store(files, call, calls[call]({"model": name, "request": {"text": "a", "model": name}}))

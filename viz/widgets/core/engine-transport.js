@@ -1,6 +1,7 @@
 // Calls of the engine in a worker, on a page without a server. Answers that need no sentence are stored as files.
 
 import { queueStatus } from './boot.js';
+import { storedEntry } from './stored-answers.js';
 
 /**
  * @typedef {import('./http-transport.js').Transport} Transport
@@ -94,12 +95,12 @@ export class EngineTransport {
     }
   }
 
-  async loadStored(name, { model, request }, /** @type {RequestInit} */ { signal }) {
+  async loadStored(name, values, /** @type {RequestInit} */ { signal }) {
     const files = this.site.stored[name];
-    const file = files[model ?? request?.model ?? ''] ?? files[''];
+    const file = files[values.model ?? values.request?.model ?? ''] ?? files[''];
     try {
       const response = await fetch(new URL(file, document.baseURI), { signal });
-      if (response.ok) return await response.json();
+      if (response.ok) return storedEntry(name, values, await response.json());
     } catch (error) {
       if (signal?.aborted) throw error;
     }
