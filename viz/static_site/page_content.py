@@ -25,7 +25,7 @@ from headlight.viz.service.model_cards import CONFIG, ModelCard
 from headlight.viz.service.model_json import answer_json, answer_model
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.static_site.lesson_content import build_verdicts, static_lessons
+from headlight.viz.static_site.lesson_content import build_verdicts, experiment_results, static_lessons
 from headlight.viz.tabs import TABS
 
 PANELS = ("heads", "whatif", "own", "decoding", "learn", "models")  # those whose calls the engine answers
@@ -64,7 +64,7 @@ class PageContent:
 
     widgets: Sequence[Mapping[str, str]]  # id, name, module, panel, value and config of each, in the order of the page
     models: Mapping[str, Any]  # data of each model for the engine
-    stored: Mapping[str, Mapping[str, str]]  # URL of a stored answer by call and model
+    stored: Mapping[str, Mapping[str, str]]  # URL of a stored answer by call, and by model or step
     limits: Mapping[str, int]
     files: Sequence[SiteFile]
 
@@ -204,16 +204,19 @@ def _first_answer(service: Service, defaults: Mapping[str, Any]) -> str:
 
 
 def _stored_answers(page: Page, names: Sequence[str], files: list[SiteFile]) -> dict[str, dict[str, str]]:
-    """Ask for the answers that need no sentence, and return their URLs by call and model; "": for all models."""
+    """Ask for the answers that need no sentence, and return their URLs by call and model or step; "": for all."""
     calls = {name: call.function for name, call in page.calls.calls.items()}
     cards = [card for card in calls["model_cards"]({}) if card["name"] in names]
+    lessons = static_lessons(calls["read_lessons"]({}))
     answers = {
         "model_cards": cards,
-        "read_lessons": static_lessons(calls["read_lessons"]({})),
+        "read_lessons": lessons,
         "read_build": calls["read_build"]({}),
         "run_build_line": build_verdicts(calls["run_build_line"]),
     }
     stored = {call: {"": _store(files, call, answer)} for call, answer in answers.items()}
+    results = experiment_results(lessons, calls["run_experiment"], {"text": "a", "model": names[0]})
+    stored["run_experiment"] = {step: _store(files, "run_experiment", result) for step, result in results.items()}
     for call in STORED_BY_MODEL:
         stored[call] = {
             name: _store(files, call, calls[call]({"model": name, "request": {"text": "a", "model": name}}))

@@ -1,7 +1,7 @@
 // Calls of the engine in a worker, on a page without a server. Answers that need no sentence are stored as files.
 
 import { queueStatus } from './boot.js';
-import { storedEntry } from './stored-answers.js';
+import { storedEntry, storedFile } from './stored-answers.js';
 
 /**
  * @typedef {import('./http-transport.js').Transport} Transport
@@ -96,11 +96,10 @@ export class EngineTransport {
   }
 
   async loadStored(name, values, /** @type {RequestInit} */ { signal }) {
-    const files = this.site.stored[name];
-    const file = files[values.model ?? values.request?.model ?? ''] ?? files[''];
+    const file = storedFile(this.site.stored[name], values);
     try {
       const response = await fetch(new URL(file, document.baseURI), { signal });
-      if (response.ok) return storedEntry(name, values, await response.json());
+      if (response.ok) return storedEntry(name, values, await response.json(), this.site.models);
     } catch (error) {
       if (signal?.aborted) throw error;
     }
