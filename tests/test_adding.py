@@ -1,4 +1,4 @@
-"""A new option, palette, encoding, measure, lesson, step or model family needs few edits, tried in a copy of the code.
+"""A new option, palette, encoding, measure, quiz question, lesson, step or family needs few edits, tried in a copy.
 
 Not counted: phrases in both languages, and the stored first answer, which `make first` updates after a new option.
 """
@@ -85,6 +85,19 @@ LESSON = {
             "from headlight.viz.lessons.greeting import GREETING\nfrom headlight.viz.lessons.lesson import Lesson\n",
         ),
         ("LESSONS: tuple[Lesson, ...] = (WALK,", "LESSONS: tuple[Lesson, ...] = (GREETING, WALK,"),
+    ],
+}
+QUESTION = {
+    "viz/lessons/quiz/attention_items.py": [
+        (
+            "ATTENTION_ITEMS = (\n",
+            "def largest(case):\n"
+            "    row = case.random.randrange(len(case.pair.source))\n"
+            '    ranked = [case.pair.source[key] for key in np.argsort(-case.head_values("encoder.shares")[row])]\n'
+            "    answers = outcomes(right=ranked[0], second=ranked[1], least=ranked[-1])\n"
+            '    return Question("choice", answers, {"asking": case.pair.source[row]}, options=case.pair.source)\n\n\n'
+            'ATTENTION_ITEMS = (\n    Item("largest", "softmax", largest),\n',
+        ),
     ],
 }
 NEW_STEP = {
@@ -206,6 +219,18 @@ response = encoding_json(Service(Settings()), values)
 assert "counted" in response["choices"] and response["form"] == "table" and response["figure"] is not None
 """,
     ),
+    "question": (
+        QUESTION,
+        1,
+        """
+from headlight.viz.lessons.quiz.class_calls import answer_name
+from headlight.viz.lessons.quiz.forms import read_quiz
+questions = [read_quiz({})["forms"][form]["largest"] for form in "ABC"]
+assert [question["outcomes"][0]["name"] for question in questions] == ["right"] * 3
+values = {"stage": "after", "form": "A", "item": "largest", "outcome": "least"}
+assert answer_name(values) == "after.A.largest.least"
+""",
+    ),
     "measure": (
         MEASURE,
         1,
@@ -238,7 +263,7 @@ check_measures(["second"])
 def copy(tmp_path: Path) -> Path:
     """A copy of the code and the smallest model."""
     ignore = shutil.ignore_patterns("__pycache__")
-    for folder in ("model", "viz", "assets/words", "assets/pictures", TOY):
+    for folder in ("model", "viz", "assets/words", "assets/pictures", "assets/lesson", TOY):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignore)
     for file in ("headlight.py", "assets/models/hub.json"):
         shutil.copy(ROOT / file, tmp_path / file)

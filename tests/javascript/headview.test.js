@@ -147,4 +147,5 @@ test('an uncertain value has only decimals that agree at both bounds', () => {
   assert.equal(formatCertain(0.12348, 1e-5), '0.1235');
   assert.equal(formatCertain(0.12352, 5e-5), '0.12');
   assert.equal(formatCertain(0.00001, 5e-5), '0.000');
+  assert.equal(formatCertain(0.449, 0.03), '0.4');
 });

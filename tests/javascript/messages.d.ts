@@ -372,11 +372,13 @@ declare module 'messages' {
     account_heads: Call<any>;
     account_keys: Call<any>;
     account_word: Call<any>;
+    add_class_answer: Call<any>;
     begin_training: Call<any>;
     changed_translation: Call<any>;
     check_hub: Call<HubStatus>;
     corpus_roles: Call<any>;
     count_links: Call<any>;
+    delete_class: Call<any>;
     download_info: Call<DownloadPlan | DownloadedBefore>;
     draw_chances: Call<any>;
     draw_search: Call<any>;
@@ -390,11 +392,13 @@ declare module 'messages' {
     find_change: Call<any>;
     head_atlas: Call<any>;
     hide_words: Call<any>;
+    join_class: Call<any>;
     judge: Call<any>;
     lesson_notebook: Call<any>;
     lesson_tensors: Call<any>;
     list_models: Call<TranslatorEntry[]>;
     logit_details: Call<any>;
+    make_class: Call<any>;
     map_effects: Call<any>;
     measure_importance: Call<any>;
     measure_interactions: Call<any>;
@@ -408,7 +412,9 @@ declare module 'messages' {
     pruning_curve: Call<any>;
     read_back: Call<ReadBack>;
     read_build: Call<any>;
+    read_class: Call<any>;
     read_lessons: Call<any>;
+    read_quiz: Call<any>;
     run_build_line: Call<any>;
     run_experiment: Call<any>;
     run_method: Call<any>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answered } from './setup.js';
+import { answered, encodeWeight } from './setup.js';
 
 const { Translation, withPositions } = await import('../../viz/widgets/core/translation.js');
 const { reduceCells, colourLevel, rowMaximum, argMax, view } = await import('../../viz/widgets/core/map-view.js');
@@ -84,4 +84,50 @@ test('the maximum of a row', () => {
   const shownView = view(translation, 'cross', 0, 1, { words: false, special: true, rescale: false });
   close(rowMaximum(shownView, 1), 0.75);
   assert.equal(argMax([NaN, 0.1, 0.3, 0.2]), 2);
+});
+
+test('decoder rows have no weights on later tokens, and query with the token before', () => {
+  const values = answered({
+    sources: ['Das', '</s>'],
+    targets: ['The', 'house', '</s>'],
+    maps: [
+      [
+        [1, 0],
+        [1, 0],
+        [0, 1],
+      ],
+    ],
+  });
+  const half = encodeWeight(0.5);
+  const letters = [encodeWeight(1), half, half, half, half, encodeWeight(0)].join('');
+  const causal = new Translation({ ...values, attention: { decoder: { shape: [1, 1, 3, 3], letters } } });
+  const { weights } = causal.map('decoder', 0, 0);
+  const expected = [1, NaN, NaN, 0.5, 0.5, NaN, 0.5, 0.5, 0];
+  for (const [index, weight] of expected.entries()) {
+    if (Number.isNaN(weight)) assert.ok(Number.isNaN(weights[index]));
+    else close(weights[index], weight);
+  }
+  const labels = [0, 1, 2].map((row) => causal.previousToken('decoder', row).label);
+  assert.deepEqual(labels, ['<s>', 'The', 'house']);
+});
+
+test('a reverse model overrules the search if another hypothesis has a higher score and ended, too', () => {
+  const isOverruled = (...hypotheses) => {
+    const read = hypotheses.map(([score, ended]) => ({ score, ended, reverse_score: -1 }));
+    return new Translation({ ...answered({ sources: ['Das'], targets: ['The'], maps: [[[1]]] }), hypotheses: read }).isOverruled;
+  };
+  assert.equal(isOverruled([-2, true], [-1, true]), true);
+  assert.equal(isOverruled([-1, true], [-2, true]), false);
+  assert.equal(isOverruled([-2, true], [-1, false]), false); // it was cut off
+  assert.equal(isOverruled([-1, false], [-2, true]), true);
+});
+
+test('words are merged, but not with special tokens of the same number', () => {
+  const values = answered({ sources: ['Haus', 'tür', '</s>'], targets: ['door'], maps: [[[0.5, 0.5, 0]]] });
+  values.source = values.source.map((token) => ({ ...token, word: 0 }));
+  const { columns } = view(new Translation(values), 'cross', 0, 0, { words: true, special: true, rescale: false });
+  assert.deepEqual(
+    columns.map(({ places }) => places),
+    [[0, 1], [2]],
+  );
 });

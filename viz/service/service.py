@@ -29,6 +29,7 @@ from headlight.viz.field_values import check_text
 from headlight.viz.request_fields import parse_request
 from headlight.viz.service.backend import Backend, BackendChoice, RemoteFunction, last_progress, local_backend
 from headlight.viz.service.catalogue import Catalogue
+from headlight.viz.service.class_scores import ClassScores
 from headlight.viz.service.loaded_models import LoadedModels, model_key
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.model_defaults import ModelDefaults, make_defaults, plain_model_defaults
@@ -72,6 +73,7 @@ class Service:
         self.loaded = LoadedModels(self.catalogue, settings.models_mb * MEGABYTE)
         self.backend: Backend = choose_backend(settings, self.loaded)
         self.training = TrainingRunPool()  # runs in separate processes, with another queue
+        self.class_scores = ClassScores(self.shared)
         self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also for evicted models
         names = [card.name for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
         if settings.model and settings.model not in names:

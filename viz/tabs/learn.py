@@ -16,6 +16,8 @@ from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.build import read_build, run_build_line
 from headlight.viz.lessons.experiment_server import experiment_function
 from headlight.viz.lessons.notebook import notebook_function
+from headlight.viz.lessons.quiz.class_calls import class_calls
+from headlight.viz.lessons.quiz.forms import read_quiz
 from headlight.viz.lessons.tensors import tensors_function
 from headlight.viz.lessons.training_steps import training_calls
 from headlight.viz.server.calls import CallTable
@@ -29,7 +31,10 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
     # Training runs have separate processes and a separate queue.
     calls.add(read_lessons, *training_calls(service), computes=False)
     # The lesson's translator has 432 weights, so its calls need no queue.
-    calls.add(read_build, run_build_line, computes=False)
+    calls.add(read_build, run_build_line, read_quiz, computes=False)
+    writing, reading = class_calls(service.class_scores)
+    calls.add(*writing)
+    calls.add(*reading, computes=False)
     return widget("learn/learn-tab")
 
 

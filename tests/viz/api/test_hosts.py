@@ -82,6 +82,8 @@ def test_space_answers_for_its_name_and_for_addresses(host: str, accepted: bool)
         ("[::1]:7860", (), True),
         ("evil.example", (), False),
         ("localhost.evil.example", (), False),
+        ("evil-localhost", (), False),
+        ("evillocalhost", (), False),
         ("127.0.0.1.evil.example", (), False),
         ("192.168.7.11:7860", (), False),
         ("", (), False),

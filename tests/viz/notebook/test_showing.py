@@ -24,8 +24,9 @@ from headlight.model.translate.judge import Judge
 from headlight.viz.browser_files.static_files import WIDGETS, module
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.figures import FIGURES
+from headlight.viz.notebook import view as view_module
 from headlight.viz.notebook.iframe import HOST_MODULE, bundle_code, frame_page, used_phrases, widget_module
-from headlight.viz.notebook.recording_json import THUMBNAIL_CELLS, HeadServer, downsample
+from headlight.viz.notebook.recording_json import THUMBNAIL_CELLS, HeadServer, count_weights, downsample
 from headlight.viz.notebook.thumbnail import encode_png, wall_pixels
 from headlight.viz.service.weight_encoding import LEVELS, compress_weights, level_codes
 from tests.model.recordings import families
@@ -243,6 +244,17 @@ def test_a_selection_that_is_not_there_is_an_error(translation: Translation) -> 
         headlight.show(translation, head=heads)
     with pytest.raises(RecordingError, match="layer is 5, but the second input has 2 layers of the kind self"):
         headlight.compare(weights, weights[:2], layer=5)
+    with pytest.raises(RecordingError, match="layer is 2, but the second input has 2 layers"):
+        headlight.compare(weights, weights[:2], layer=2)
+    assert headlight.compare(weights, weights[:2], layer=1).layer == 1
+
+
+def test_page_holds_as_many_weights_as_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = headlight.show(CAUSAL)
+    count = sum(map(count_weights, view.sources))
+    for limit in (count, count - 1, count // 2 + 1):
+        monkeypatch.setattr(view_module, "MAX_EMBEDDED_WEIGHTS", limit)
+        assert view.too_large == (limit < count)
 
 
 def test_what_would_be_ignored_is_an_error(translation: Translation, tmp_path: Path) -> None:

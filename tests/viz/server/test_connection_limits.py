@@ -11,7 +11,12 @@ import pytest
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from headlight.viz.server import connection_limits as limits
-from headlight.viz.server.connection_limits import ConnectionCounter, descriptor_limit, limit_connections
+from headlight.viz.server.connection_limits import (
+    ConnectionCounter,
+    descriptor_limit,
+    limit_connections,
+    limited_protocol,
+)
 from headlight.viz.settings import Settings
 from tests.viz.api.site import Site, opened
 from tests.viz.serving import GRADIO_WARNS
@@ -53,6 +58,44 @@ def test_incomplete_header_ends_the_connection(
     monkeypatch.setattr(limits, "HEADER_SECONDS", 0.3)
     with connect(site, *parts) as connection:
         assert is_closed(connection)
+
+
+def test_half_a_header_after_a_response_ends_the_connection(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HEADER_SECONDS", 0.3)
+    with connect(site, b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection:
+        head, _, body = connection.recv(100_000).partition(b"\r\n\r\n")
+        length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+        while len(body) < length:
+            body += connection.recv(100_000)
+        connection.sendall(REQUEST[:9])  # ends uvicorn's own timeout of idle connections
+        assert is_closed(connection)
+
+
+class SilentProtocol:
+    """uvicorn's protocol while no header is complete."""
+
+    cycle, client = None, ("192.0.2.1", 80)
+
+    def __init__(self) -> None:
+        self.loop = SimpleNamespace(call_later=lambda *_: SimpleNamespace(cancel=lambda: None))
+        self.data = b""
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.data += data
+
+
+def test_header_has_a_largest_size() -> None:
+    connection = Connection()
+    protocol = limited_protocol(SilentProtocol, ConnectionCounter(10))()
+    protocol.connection_made(connection.transport)
+    for part in (limits.MAX_HEADER_BYTES - 1, 1):
+        protocol.data_received(b"x" * part)
+        assert not connection.aborted
+    protocol.data_received(b"x")
+    assert connection.aborted
 
 
 def test_complete_request_is_not_ended(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

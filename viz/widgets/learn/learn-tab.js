@@ -21,7 +21,7 @@ export async function mount({ element, server }) {
     loading.textContent = t('learn_loading');
     try {
       const { mount: mountLessons } = await loadLazy('lessons/lesson-player.js');
-      await mountLessons(element, server, await loadLazy('build/build-lesson.js'));
+      await mountLessons(element, server, [await loadLazy('build/build-lesson.js'), await loadLazy('quiz/quiz.js')]);
     } catch (loadError) {
       opened = false;
       error.textContent = t('error_unreachable');

@@ -16,10 +16,10 @@ const TICK = 'M2.5 6.5L5 9l4.500-6';
 const PICTURE = { rows: 7, columns: 16 };
 
 export class LessonList {
-  /** `firstRow(open)` returns the row at the top. */
-  constructor(open, firstRow) {
+  /** `pages`: modules whose `row(open)` is the row of a page; the first is at the top, the others at the end. */
+  constructor(open, pages) {
     this.open = open;
-    this.firstRow = firstRow;
+    this.pages = pages;
     this.title = make('h2', { class: 'view-title' });
     this.description = make('p', { class: 'lead' });
     this.progress = make('p', { class: 'quiet numeric' });
@@ -63,7 +63,8 @@ export class LessonList {
     this.start.onclick = () => this.open(lessons[0].name);
     this.missing.textContent = t('lesson_others_need_app');
     this.glossary.draw();
-    replace(this.rows, this.firstRow(this.open), ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
+    const [first, ...last] = this.pages.map((page) => page.row(this.open));
+    replace(this.rows, first, ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))), ...last);
   }
 
   row(lesson, matrix) {

@@ -22,15 +22,15 @@ import { TensorCache } from './tensor-cache.js';
 const DEBOUNCE_MS = 120; // of an experiment's controls
 const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // milliseconds during playback
 
-/** `buildLesson`: the module of the lesson that has a page of its own. @param {import('../core/server.js').Server} server */
-export async function mount(root, server, buildLesson) {
+/** `pages`: modules that have a page. @param {import('../core/server.js').Server} server */
+export async function mount(root, server, pages) {
   const { lessons, tensors, experiments, ...asks } = await lessonCalls(root, server);
   const calls = { tensors: new TensorCache(tensors), experiments: new ExperimentCache(experiments), ...asks };
-  new LessonPlayer(root, lessons, calls, buildLesson);
+  new LessonPlayer(root, lessons, calls, pages);
 }
 
 class LessonPlayer {
-  constructor(root, lessons, { tensors, experiments, training, notebook, build }, buildLesson) {
+  constructor(root, lessons, { tensors, experiments, training, notebook, ...pageCalls }, pages) {
     this.root = root;
     this.lessons = lessons;
     this.tensors = tensors;
@@ -40,7 +40,7 @@ class LessonPlayer {
     this.showsAllTokens = false; // show all tokens of a long sentence
     this.timer = 0;
     this.turn = 0;
-    this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }), buildLesson.buildRow);
+    this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }), pages);
     const callbacks = {
       back: () => this.leave(),
       step: (index) => this.toStep(index),
@@ -59,10 +59,9 @@ class LessonPlayer {
     this.view = new StepView(callbacks, training);
     this.kit = new ClassKit(notebook);
     this.view.element.append(this.kit.element);
-    this.buildName = buildLesson.BUILD;
-    this.build = buildLesson.mount(this, build);
+    this.pages = new Map(pages.map(({ NAME, mount }) => [NAME, mount(this, pageCalls[NAME])]));
     this.notice = make('p', { class: 'quiet' });
-    root.append(this.notice, this.list.element, this.view.element, this.build.element);
+    root.append(this.notice, this.list.element, this.view.element, ...[...this.pages.values()].map(({ element }) => element));
     on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     document.addEventListener('keydown', (event) => handleKey(event, this));
@@ -205,13 +204,13 @@ class LessonPlayer {
     if (state.tab !== 'learn') return this.pauseHidden();
     const { translation } = state;
     const { lesson } = this;
-    const isBuild = this.choice.lesson === this.buildName; // it has its own page and its own sentence
-    this.build.element.hidden = !isBuild;
-    this.notice.textContent = translation || isBuild ? '' : t('lesson_no_sentence');
-    this.list.element.hidden = Boolean(lesson) || isBuild || !translation;
+    const page = this.pages.get(this.choice.lesson); // it has its own sentence
+    for (const each of this.pages.values()) each.element.hidden = each !== page;
+    this.notice.textContent = translation || page ? '' : t('lesson_no_sentence');
+    this.list.element.hidden = Boolean(lesson) || Boolean(page) || !translation;
     this.view.element.hidden = !lesson || !translation;
-    if (isBuild) this.build.show(this.choice.step);
-    if (!translation || isBuild) return;
+    page?.show(this.choice.step);
+    if (!translation || page) return;
     const turn = ++this.turn;
     if (!lesson) {
       this.pauseHidden();

@@ -17,10 +17,11 @@ export function isPersistent() {
 
 function read() {
   try {
-    const { done = {}, right = {}, unasked = {}, started = false } = visit ?? JSON.parse(localStorage.getItem(KEY) ?? '{}');
-    return { done, right, unasked, started };
+    const stored = visit ?? JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    const { done = {}, right = {}, unasked = {}, started = false, quiz = {} } = stored;
+    return { done, right, unasked, started, quiz };
   } catch {
-    return { done: {}, right: {}, unasked: {}, started: false };
+    return { done: {}, right: {}, unasked: {}, started: false, quiz: {} };
   }
 }
 
@@ -74,3 +75,8 @@ export function score() {
   const guesses = Object.values(read().right);
   return { right: guesses.filter(Boolean).length, all: guesses.length };
 }
+
+/** What the browser remembers of the quiz. */
+export const readQuiz = () => read().quiz;
+
+export const writeQuiz = (quiz) => write({ quiz });

@@ -22,7 +22,15 @@ export async function lessonCalls(root, server) {
     read: () => callWithRetry(server.read_build, {}),
     run: (values) => callWithRetry(server.run_build_line, values),
   };
-  return { lessons: await callWithRetry(server.read_lessons, {}), tensors, experiments, training, notebook, build };
+  const quiz = {
+    read: () => callWithRetry(server.read_quiz, {}),
+    makeClass: () => callWithRetry(server.make_class, {}),
+    joinClass: (values) => callWithRetry(server.join_class, values),
+    addAnswer: (values) => callWithRetry(server.add_class_answer, values),
+    readClass: (values, isWanted) => callWithRetry(server.read_class, values, isWanted),
+    deleteClass: (values) => callWithRetry(server.delete_class, values),
+  };
+  return { lessons: await callWithRetry(server.read_lessons, {}), tensors, experiments, training, notebook, build, quiz };
 }
 
 /** Wrap a call to count pending calls in the element's `data-asks`. */

@@ -10,11 +10,11 @@ import { TermCard } from './term-card.js';
 
 const IDLE_MS = 300; // milliseconds between a change of the page and the search for terms
 const VIEWS = '.headlight.translate, [role=tabpanel]';
-// Elements without term explanations: controls, live regions, user text, and two lines of the first screen, which has
-// enough to click.
+// Elements without term explanations: controls, live regions, user text, questions of the quiz, and two lines of the first
+// screen, which has enough to click.
 const EXCLUDED =
   '[aria-hidden=true], button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .view-title, .text, .token, .label, .plot, ' +
-  '.build h2, .columns .wall > .quiet, .columns .says, .all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
+  '.build h2, .quiz-question, .quiz-live, .columns .wall > .quiet, .columns .says, .all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
 const SPLIT = /flex|grid/; // layouts in which a wrapped term would become a separate item
 
 /** Must be called once per page. */

@@ -1,0 +1,55 @@
+"""Calls of a class: make one, add an answer, read and delete its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.lessons.quiz.forms import FORMS, ITEMS, read_quiz
+from headlight.viz.lessons.quiz.question import OPEN_OUTCOMES
+from headlight.viz.server.visitors import VISITOR
+from headlight.viz.service.class_scores import ClassScores
+
+STAGES = ("before", "after", "again")
+ClassCall = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+def class_calls(scores: ClassScores) -> tuple[Sequence[ClassCall], Sequence[ClassCall]]:
+    """Return the calls that write, which wait in the request queue with its limits for each address, and the others."""
+
+    def make_class(values: Mapping[str, Any]) -> dict[str, Any]:
+        code, secret = scores.create(VISITOR.get().address)
+        return {"code": code, "secret": secret}
+
+    def join_class(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {"code": scores.check(values.get("code"))}
+
+    def add_class_answer(values: Mapping[str, Any]) -> dict[str, Any]:
+        scores.add(values.get("code"), answer_name(values))
+        return {}
+
+    def read_class(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {"counts": scores.counts(values.get("code"), values.get("secret"))}
+
+    def delete_class(values: Mapping[str, Any]) -> dict[str, Any]:
+        scores.delete(values.get("code"), values.get("secret"))
+        return {}
+
+    return (make_class, join_class, add_class_answer), (read_class, delete_class)
+
+
+def answer_name(values: Mapping[str, Any]) -> str:
+    """Return the name of an answer's count: "before.A.dot.turned". Raise a `PageError` for unknown parts."""
+    form = _choice("form", values, FORMS)
+    item = _choice("item", values, [item.name for item in ITEMS])
+    known = [outcome["name"] for outcome in read_quiz({})["forms"][form][item]["outcomes"]]
+    outcome = _choice("outcome", values, [*known, *OPEN_OUTCOMES])
+    return f"{_choice('stage', values, STAGES)}.{form}.{item}.{outcome}"
+
+
+def _choice(name: str, values: Mapping[str, Any], choices: Sequence[str] | Mapping[str, int]) -> str:
+    value = values.get(name)
+    if not isinstance(value, str) or value not in choices:
+        raise PageError(name, "unknown_name", {"given": repr_short(value), "choices": ", ".join(choices)})
+    return value

@@ -1,0 +1,27 @@
+"""The bank and its parallel forms: both ask the same with other words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from headlight.model.training.build_lesson.trained import ALIGNED
+from headlight.viz.lessons.quiz.attention_items import ATTENTION_ITEMS
+from headlight.viz.lessons.quiz.case import Item
+from headlight.viz.lessons.quiz.decoder_items import DECODER_ITEMS
+
+ITEMS: tuple[Item, ...] = (*ATTENTION_ITEMS, *DECODER_ITEMS)
+# Seeds of the forms: A and B before and after the lessons, C for the questions after two days.
+FORMS: Mapping[str, int] = {"A": 18, "B": 19, "C": 27}
+
+
+def read_quiz(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The questions of all forms with their keys: the browser marks the answers, which do not leave it."""
+    return _quiz()
+
+
+@cache
+def _quiz() -> dict[str, Any]:
+    questions = {form: {item.name: item.question(seed).as_json() for item in ITEMS} for form, seed in FORMS.items()}
+    return {"items": [item.name for item in ITEMS], "forms": questions, "glosses": ALIGNED}

@@ -1,0 +1,214 @@
+"""Answers of a class, counted without names: for each question and kind of answer one number.
+
+A class has a code, which students type, and a secret, which shows and deletes the counts. No address or time of an
+answer is stored; the address that made a class is in memory until the class ends. The counts are in this process, or in
+the shared cache if there is one. Numbers of classes and of answers are limited, and a class ends after `LIFE_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Protocol
+
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.service.record_codec import DecodeError
+from headlight.viz.service.shared_cache import SharedCache
+
+LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # without vowels, so that codes are not words
+CODE_LENGTH = 5
+MAX_CLASSES = 200
+MAX_CLASSES_PER_ADDRESS = 20
+MAX_ANSWERS = 20_000  # of one class: 500 students with 39 questions
+LIFE_SECONDS = 72 * 3600  # the questions after two days still count
+SECRET, TOTAL = "secret", "total"  # fields of a class in the shared cache, besides the kinds of answers
+
+
+class ClassStore(Protocol):
+    """Where classes are kept."""
+
+    def create(self, code: str, digest: str, address: str) -> bool:
+        """Store an empty class. Return False if the code is taken."""
+
+    def read(self, code: str) -> Mapping[str, str | int] | None:
+        """Return the digest of the secret as `SECRET`, and the counts. None: the class does not exist."""
+
+    def add(self, code: str, name: str) -> None:
+        """Count an answer."""
+
+    def delete(self, code: str) -> None:
+        """Delete a class."""
+
+
+class ClassScores:
+    """All classes. Thread-safe."""
+
+    def __init__(self, shared: SharedCache | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store: ClassStore = MemoryClasses(clock) if shared is None else SharedClasses(shared, clock)
+
+    def create(self, address: str) -> tuple[str, str]:
+        """Return the code and the secret of a new class. Raise a `PageError` if there are too many."""
+        secret = secrets.token_urlsafe(12).replace("-", "x")  # the permalink separates its parts by "-"
+        while True:
+            code = "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
+            if self._store.create(code, _digest(secret), address):
+                return code, secret
+
+    def check(self, code: object) -> str:
+        """Return the code of a class as it is stored. Raise a `PageError` if it does not exist."""
+        self._find(code)
+        return str(code).upper()
+
+    def add(self, code: object, name: str) -> None:
+        """Count an answer. Raise a `PageError` if the class is over or full."""
+        values = self._find(code)
+        if int(values.get(TOTAL, 0)) >= MAX_ANSWERS:
+            raise PageError("code", "class_full", {"limit": MAX_ANSWERS})
+        self._store.add(str(code).upper(), name)
+
+    def counts(self, code: object, secret: object) -> dict[str, int]:
+        """Return the number of answers of each kind, for the owner of the secret."""
+        values = self._find_with_secret(code, secret)
+        return {name: int(count) for name, count in values.items() if name not in (SECRET, TOTAL)}
+
+    def delete(self, code: object, secret: object) -> None:
+        """Delete a class, for the owner of the secret."""
+        self._find_with_secret(code, secret)
+        self._store.delete(str(code).upper())
+
+    def _find(self, code: object) -> Mapping[str, str | int]:
+        is_code = isinstance(code, str) and len(code) == CODE_LENGTH and set(code.upper()) <= set(LETTERS)
+        values = self._store.read(str(code).upper()) if is_code else None
+        if values is None:
+            raise _gone(code)
+        return values
+
+    def _find_with_secret(self, code: object, secret: object) -> Mapping[str, str | int]:
+        values = self._find(code)
+        if not hmac.compare_digest(_digest(secret), str(values[SECRET])):
+            raise _gone(code)
+        return values
+
+
+def _gone(code: object) -> PageError:
+    return PageError("code", "class_gone", {"given": repr_short(code), "hours": LIFE_SECONDS // 3600})
+
+
+def _digest(secret: object) -> str:
+    return hashlib.sha256(str(secret).encode("utf-8", "replace")).hexdigest()
+
+
+@dataclass
+class StoredClass:
+    """A class in this process."""
+
+    digest: str
+    address: str
+    ends_at: float
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+class MemoryClasses:
+    """Classes in this process. They end with it."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._classes: dict[str, StoredClass] = {}
+        self._lock = Lock()
+
+    def create(self, code: str, digest: str, address: str) -> bool:
+        """See `ClassStore.create`. Classes are limited, also for each address."""
+        with self._lock:
+            self._drop_expired()
+            same = sum(each.address == address for each in self._classes.values())
+            for count, limit in ((same, MAX_CLASSES_PER_ADDRESS), (len(self._classes), MAX_CLASSES)):
+                if count >= limit:
+                    raise PageError("code", "classes_full", {"limit": limit})
+            if code in self._classes:
+                return False
+            self._classes[code] = StoredClass(digest, address, self._clock() + LIFE_SECONDS)
+            return True
+
+    def read(self, code: str) -> Mapping[str, str | int] | None:
+        """See `ClassStore.read`."""
+        with self._lock:
+            self._drop_expired()
+            stored = self._classes.get(code)
+            return None if stored is None else {**stored.counts, SECRET: stored.digest, TOTAL: stored.counts.total()}
+
+    def add(self, code: str, name: str) -> None:
+        """See `ClassStore.add`."""
+        with self._lock:
+            if code in self._classes:
+                self._classes[code].counts[name] += 1
+
+    def delete(self, code: str) -> None:
+        """See `ClassStore.delete`."""
+        with self._lock:
+            self._classes.pop(code, None)
+
+    def _drop_expired(self) -> None:
+        now = self._clock()
+        for code in [code for code, stored in self._classes.items() if stored.ends_at <= now]:
+            del self._classes[code]
+
+
+class SharedClasses:
+    """Classes in the shared cache, for all page processes. An expiry ends each of them.
+
+    Each process limits the classes that it creates, so the cache contains no addresses.
+    """
+
+    def __init__(self, shared: SharedCache, clock: Callable[[], float]) -> None:
+        self._shared = shared
+        self._created = MemoryClasses(clock)
+
+    def create(self, code: str, digest: str, address: str) -> bool:
+        """See `ClassStore.create`."""
+        if not self._created.create(code, digest, address):
+            return False
+        is_new = False
+        try:
+            is_new = bool(self._command("hsetnx", _key(code), SECRET, digest))
+            if is_new:
+                self._command("expire", _key(code), LIFE_SECONDS)
+        finally:
+            if not is_new:
+                self._created.delete(code)
+        return is_new
+
+    def read(self, code: str) -> Mapping[str, str | int] | None:
+        """See `ClassStore.read`."""
+        values = {name.decode(): value.decode() for name, value in self._command("hgetall", _key(code)).items()}
+        return values if SECRET in values else None
+
+    def add(self, code: str, name: str) -> None:
+        """See `ClassStore.add`. A class that was deleted in the meantime stays deleted."""
+        for each in (name, TOTAL):
+            self._command("hincrby", _key(code), each, 1)
+        if not self._command("hexists", _key(code), SECRET):
+            self._command("delete", _key(code))
+
+    def delete(self, code: str) -> None:
+        """See `ClassStore.delete`."""
+        self._command("delete", _key(code))
+        self._created.delete(code)
+
+    def _command(self, command: str, *arguments: str | int) -> Any:
+        try:
+            result = self._shared.command(command, *arguments)
+        except DecodeError:
+            result = None
+        if result is None:
+            raise PageError("code", "class_unreachable")
+        return result
+
+
+def _key(code: str) -> str:
+    return f"headlight:class:{code}"

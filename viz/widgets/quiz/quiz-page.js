@@ -1,0 +1,111 @@
+// The page of the quiz: the overview, a question, the results, or a class as its teacher sees it.
+
+import { make } from '../core/dom.js';
+import { on } from '../core/state.js';
+import { faultText, t } from '../core/i18n.js';
+import { ClassView } from './class-view.js';
+import { mark } from './marking.js';
+import { Overview } from './overview.js';
+import { QuestionView } from './question-view.js';
+import { QuizProgress, STAGES } from './quiz-progress.js';
+import { ResultsView } from './results-view.js';
+
+const CLASS = /^class-([A-Za-z]+)-([\w-]+)$/; // code and secret in the permalink
+const RESULTS = 'results';
+
+export class QuizPage {
+  /**
+   * @param {{ read: () => Promise<any>, makeClass: any, joinClass: any, addAnswer: any, readClass: any, deleteClass: any,
+   *   go: (step?: string) => void, leave: () => void }} callbacks
+   */
+  constructor(callbacks) {
+    this.callbacks = callbacks;
+    this.progress = new QuizProgress();
+    this.bank = null;
+    this.step = '';
+    this.note = '';
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.overview = new Overview(this.progress, callbacks, () => this.draw());
+    this.question = new QuestionView({ answer: (entry) => this.answer(entry), back: () => callbacks.go() });
+    this.results = new ResultsView(() => callbacks.go());
+    this.live = new ClassView(callbacks);
+    this.views = { overview: this.overview, question: this.question, results: this.results, live: this.live };
+    const elements = Object.values(this.views).map(({ element }) => element);
+    for (const element of elements) element.hidden = true; // until the questions are loaded
+    this.element = make('div', { class: 'quiz', hidden: true }, this.error, ...elements);
+    on(['language'], () => this.bank && !this.element.hidden && this.draw());
+  }
+
+  /** Show a step: a stage, the results, a class, or the overview. The questions are loaded once. */
+  async show(step) {
+    this.element.hidden = false;
+    this.step = step;
+    if (!this.bank && !(await this.load())) return;
+    this.draw();
+  }
+
+  async load() {
+    this.loading ??= this.callbacks.read();
+    try {
+      this.bank = await this.loading;
+    } catch (error) {
+      this.loading = undefined;
+      this.error.textContent = faultText(error, 'error_unreachable');
+      return false;
+    }
+    this.error.textContent = '';
+    return true;
+  }
+
+  draw() {
+    const { step, bank, progress } = this;
+    const [, code, secret] = CLASS.exec(step) ?? [];
+    if (code) return this.showView('live', () => this.live.draw(bank, code.toUpperCase(), secret));
+    if (step === RESULTS && progress.isDone('after')) {
+      return this.showView('results', () => this.results.draw(bank, progress));
+    }
+    if (STAGES.includes(step) && progress.opensAt(step) === 0 && !progress.isDone(step)) return this.drawQuestion(step);
+    this.showView('overview', () => this.overview.draw(bank, step));
+  }
+
+  showView(name, draw) {
+    for (const [each, { element }] of Object.entries(this.views)) element.hidden = each !== name;
+    draw();
+  }
+
+  drawQuestion(stage) {
+    const { bank, progress } = this;
+    progress.begin();
+    const items = progress.items(stage, bank.items);
+    const answers = progress.answers(stage);
+    const number = items.findIndex((item) => !(item in answers)) + 1;
+    const item = items[number - 1];
+    this.current = { stage, item, form: progress.form(stage) };
+    const question = bank.forms[this.current.form][item];
+    const { code } = progress.values;
+    const note = this.note || (code ? t('quiz_class_joined', { code }) : '');
+    this.showView('question', () => this.question.draw({ item, question, stage, number, all: items.length, glosses: bank.glosses, note }));
+  }
+
+  /** Store the answer, count it for the class, and go on. */
+  answer(entry) {
+    const { bank, progress, current } = this;
+    const outcome = mark(bank.forms[current.form][current.item], entry);
+    progress.record(current.stage, current.item, { outcome, entry }, bank.items);
+    this.note = '';
+    this.count({ ...current, outcome });
+    if (progress.isDone(current.stage)) this.callbacks.go(current.stage === 'before' ? '' : RESULTS);
+    else this.draw();
+  }
+
+  async count(values) {
+    const { code } = this.progress.values;
+    if (!code) return;
+    try {
+      await this.callbacks.addAnswer({ code, ...values });
+    } catch (error) {
+      this.note = t('quiz_class_lost', { reason: faultText(error, 'error_unreachable') });
+      this.draw();
+    }
+  }
+}
