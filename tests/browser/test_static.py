@@ -23,7 +23,7 @@ from headlight.model.phrases import phrases
 from headlight.model.records import KINDS
 from headlight.viz.lessons.walk import WALK
 from headlight.viz.settings import MODELS
-from headlight.viz.static_site.lesson_content import LESSONS
+from headlight.viz.static_site.lesson_content import STEPS
 from headlight.viz.static_site.page_content import PANELS
 from headlight.viz.tabs import panels_by_view
 from tests.browser.acting import page_weights, state, switch_language, translate, translation, wait_until_idle
@@ -215,7 +215,7 @@ def test_lines_are_chosen_and_have_their_verdict(browser: Browser, host: Host, l
         switch_language(page, language)
         open_panel(page, "learn")
         expect(page.get_by_text(words["lesson_others_need_app"])).to_be_visible()
-        expect(page.locator(".lesson-row")).to_have_count(1 + len(LESSONS))
+        expect(page.locator(".lesson-row")).to_have_count(1 + len(STEPS))
         page.click(".lesson-row[data-lesson=build]")
         page.wait_for_selector(".build[data-part=words]")
         expect(page.locator(".build .own-line")).to_be_hidden()
@@ -224,6 +224,24 @@ def test_lines_are_chosen_and_have_their_verdict(browser: Browser, host: Host, l
         page.get_by_role("button", name="E[ids]", exact=True).click()
         expect(page.locator(".line-verdict")).to_contain_text(words["build_passes_words"])
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.slow
+def test_stored_experiments_follow_their_controls(browser: Browser, host: Host) -> None:
+    with visit(browser, host.address) as page:
+        open_panel(page, "learn")
+        for lesson in ("positions", "heads"):
+            page.click(f".lesson-row[data-lesson={lesson}]")
+            for step in STEPS[lesson]:
+                wait_for_function(page, "(step) => document.querySelector('.lesson').dataset.step === step", arg=step)
+                wait_until_idle(page)
+                assert page.locator(".lesson .figure > *").count() > 0
+                page.locator(".lesson .controls input[type=range]").first.press("ArrowLeft")
+                wait_until_idle(page)
+                expect(page.locator(".lesson .error")).to_be_hidden()
+                if step != STEPS[lesson][-1]:
+                    page.locator(".lesson .ways button").nth(1).click()
+            page.locator(".lesson .crumb .link").first.click()
 
 
 @pytest.mark.slow
