@@ -316,11 +316,16 @@ def _zero_edit(value: Tensor, name: str) -> Tensor:
 
 
 def _position_edit(change: PositionChange) -> Edit:
-    """Return an edit of position indices. A new index depends only on the old one, not on the sentence length."""
+    """Return an edit of position indices. A new index depends only on the old one, not on the sentence length.
+
+    The index -1 means no position. Other edits keep it, so their order does not matter.
+    """
 
     def edit(places: Tensor, name: str) -> Tensor:
         if change.action == "no_positions":
             return torch.full_like(places, -1)
+        if (places < 0).any():
+            return places
         if change.action == "shift":
             return (places + change.amount).clamp(min=0)
         generator = torch.Generator().manual_seed(change.amount)

@@ -154,6 +154,11 @@ const CHANGES = [
   [{ side: 'decoder', layer: 1, part: 'residual', action: 'zero' }],
   [{ side: 'encoder', action: 'no_positions' }],
   [
+    { side: 'encoder', action: 'no_positions' },
+    { side: 'encoder', action: 'shift', amount: 3 },
+    { side: 'encoder', action: 'shuffle', amount: 7 },
+  ],
+  [
     { side: 'encoder', action: 'shift', amount: 3 },
     { side: 'decoder', action: 'shift', amount: -2 },
   ],

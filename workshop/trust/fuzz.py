@@ -164,7 +164,8 @@ def requests_of_python(options: Options, log: Log) -> Iterator[Check]:
         try:
             answer = service.translate(service.check({"max_length": 12} | values))
             rows = [answer.attention.of(kind).sum(axis=-1) for kind in KINDS]
-            sound = all((abs(row - 1) < 1e-4).all() or (abs(row) < 1e-4).any() for row in rows)
+            is_scaled = any(change.action == "scale" for change in answer.request.interventions)
+            sound = is_scaled or all((abs(row - 1) < 1e-4).all() or (abs(row) < 1e-4).any() for row in rows)
             outcomes["answered" if sound else "unsound"] += 1
         except PageError:
             outcomes["refused"] += 1

@@ -584,6 +584,17 @@ def test_shuffled_positions_match_reordered_sentence(positions: str) -> None:
     torch.testing.assert_close(shuffled[:, places.argsort()], ordered, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("action", ["shift", "shuffle"])
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_without_positions_there_is_nothing_to_move(translator: Translator, side: Any, action: Any) -> None:
+    none = PositionChange(side=side, action="no_positions")
+    expected = changed_by(translator, none).attention
+    for order in itertools.permutations([none, PositionChange(side=side, action=action, amount=2)]):
+        actual = changed_by(translator, *order).attention
+        for kind in KINDS:
+            np.testing.assert_allclose(actual.of(kind), expected.of(kind), atol=1e-6)
+
+
 def test_shift_is_limited_by_learned_table() -> None:
     model = tiny_translator(positions="learned").model
     far = [PositionChange(side="encoder", action="shift", amount=9999)]

@@ -113,12 +113,12 @@ function shuffledPlaces(seed, count) {
   return places;
 }
 
-/** The function that moves the positions of one side. */
+/** The function that moves the positions of one side. -1 is no position, and stays so. */
 function placeChange({ action, amount = 0 }, longest) {
   if (action === 'no_positions') return () => -1;
-  if (action === 'shift') return (place) => Math.max(0, place + amount);
+  if (action === 'shift') return (place) => (place < 0 ? place : Math.max(0, place + amount));
   const places = shuffledPlaces(amount, longest);
-  return (place) => places[place];
+  return (place) => (place < 0 ? place : places[place]);
 }
 
 /**
