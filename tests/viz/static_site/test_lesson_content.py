@@ -41,18 +41,18 @@ def test_every_setting_is_run_once_and_found_by_its_key() -> None:
         {"form": "slider", "name": "length", "low": 4, "high": 13, "step": 4},
         {"form": "button", "name": "seed", "max_presses": 1},
     ]
-    asked: list[Any] = []
+    settings: list[Any] = []
 
     def run(values: Any) -> dict[str, Any]:
-        asked.append(values["set"])
-        return {"figures": [len(asked)], "model": {"d_model": 8}}
+        settings.append(values["set"])
+        return {"figures": [len(settings)], "model": {"d_model": 8}}
 
     lesson = {"name": "heads", "steps": [{"name": "spread", "experiment": {"controls": controls}}]}
     results = experiment_results([lesson], run, {"text": "a"})["heads.spread"]
-    assert len(asked) == len(results) == 2 * 3 * 2
+    assert len(settings) == len(results) == 2 * 3 * 2
     assert results['["8",12,1]'] == {"figures": [12]}
-    assert values_key(asked[0]) == '["4",4,0]'
-    assert asked == list(combinations(controls))
+    assert values_key(settings[0]) == '["4",4,0]'
+    assert settings == list(combinations(controls))
 
 
 def test_defaults_are_among_the_values_that_can_be_chosen() -> None:
