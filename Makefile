@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Without bytecode files, each test that starts Python would spend eight seconds on compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured lock space tag dist sbom audit trust space-static clean
+.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured notebooks lock space tag dist sbom audit trust space-static clean
 help: ## print this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -102,6 +102,9 @@ bench-page: browser ## measure the page in a browser and write docs/benchmarks.m
 
 first: $(VENV)/.app ## compute the first answer again, after a change of the default model or of the format of answers
 	$(BIN)/python -m headlight.viz.service.first_answer
+
+notebooks: $(VENV)/.dev ## run the notebooks of docs/notebooks again, and store their outputs
+	$(BIN)/python -m workshop.notebooks
 
 measured: $(VENV)/.app ## update the stored reports of models with new weights (DATA=FOLDER for reliability)
 	$(BIN)/python -m headlight measured $(if $(DATA),--data $(DATA)) $(if $(TEXTS),--texts $(TEXTS))

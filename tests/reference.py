@@ -109,18 +109,18 @@ def _copy(pairs: Iterator[Pair]) -> None:
             pair.theirs[pair.rows] = pair.ours.cpu().to(pair.theirs.dtype)
 
 
-def assert_same_gradients(pairs: Iterator[Pair], *, within: float = 1e-5) -> int:
+def assert_same_gradients(pairs: Iterator[Pair], *, tolerance: float = 1e-5) -> int:
     """Compare gradients, relative to the largest of each parameter; return the number of values compared."""
     compared = 0
     for name, ours, theirs, rows in pairs:
         assert ours.grad is not None, f"{name} got no gradient"
         assert theirs.grad is not None, f"the reference's {name} got no gradient"
-        assert_relative(ours.grad, theirs.grad[rows], within=within, of=f"gradient of {name}")
+        assert_relative(ours.grad, theirs.grad[rows], tolerance=tolerance, of=f"gradient of {name}")
         compared += ours.numel()
     return compared
 
 
-def assert_relative(actual: Tensor, expected: Tensor, *, within: float = 1e-5, of: str = "result") -> None:
+def assert_relative(actual: Tensor, expected: Tensor, *, tolerance: float = 1e-5, of: str = "result") -> None:
     """Like `assert_close`, in units of the largest expected number if that is above one."""
     unit = expected.detach().abs().max().clamp(min=1.0)
-    assert_close(actual / unit, expected / unit, within=within, of=of)
+    assert_close(actual / unit, expected / unit, tolerance=tolerance, of=of)

@@ -87,8 +87,8 @@ class SpaceHub(ThreadingHTTPServer):
     def holds(self, digest: str) -> bool:
         """Whether a content was received, by its SHA-256: through LFS, or in a shard of Xet."""
         raw = bytes.fromhex(digest)
-        turned = b"".join(raw[place : place + 8][::-1] for place in range(0, 32, 8))
-        return digest in self.objects or any(raw in each or turned in each for each in self.shards)
+        swapped_bytes = b"".join(raw[place : place + 8][::-1] for place in range(0, 32, 8))
+        return digest in self.objects or any(raw in each or swapped_bytes in each for each in self.shards)
 
     def content(self, name: str, path: str) -> bytes:
         """A file of a Space; large files must have been uploaded to LFS."""

@@ -130,9 +130,9 @@ def test_import_loads_only_the_standard_library(tmp_path: Path) -> None:
 
 
 def test_missing_modules_of_headlight_are_bugs() -> None:
-    with pytest.raises(ModuleNotFoundError) as caught, require_packages("It"):
+    with pytest.raises(ModuleNotFoundError) as error_info, require_packages("It"):
         raise ModuleNotFoundError("No module named 'headlight.none'", name="headlight.none")
-    assert not isinstance(caught.value, ModelError)
+    assert not isinstance(error_info.value, ModelError)
     with pytest.raises(ImportError, match="It needs starlette") as missing, require_packages("It"):
         raise ModuleNotFoundError("No module named 'starlette.routing'", name="starlette.routing")
     assert isinstance(missing.value, MissingPackageError)

@@ -35,7 +35,7 @@ HEADS = 5
 HEAD_WIDTH = 6  # even, as rotary positions need
 D_MODEL = 23
 D_FF = 37
-LONGEST = 61
+MAX_LENGTH = 61
 SENTENCES = (
     "Der Hund schläft im Garten.",
     "Ja.",
@@ -71,7 +71,7 @@ def tiny_model(*, seed: int = 7, ends: float = 3.3, **fields: Any) -> Transforme
         "d_ff": D_FF,
         "encoder_layers": ENCODER_LAYERS,
         "decoder_layers": DECODER_LAYERS,
-        "max_length": LONGEST,
+        "max_length": MAX_LENGTH,
         "tie_output": False,
         "final_logits_bias": True,
         "dropout": 0.0,

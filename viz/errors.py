@@ -1,4 +1,4 @@
-"""Errors of the page and the API: phrase key, values and the affected field."""
+"""Errors on the page and in the API: phrase key, values and the affected field."""
 
 from __future__ import annotations
 

@@ -51,6 +51,25 @@ class TextValue(ValueKind):
 
 
 @dataclass(frozen=True)
+class TextsValue(ValueKind):
+    """A list of texts. Each is checked where it is used, so that one wrong text does not stop the others."""
+
+    name, annotation = "texts", list[str]
+    most: int
+    factor: int  # all texts together may have this times the characters of one
+
+    def check(self, name: str, value: Any, settings: Settings) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise PageError(name, "wrong_type", {"name": name, "given": repr_short(value), "needed": '["…"]'})
+        if len(value) > self.most:
+            raise PageError(name, "too_many_values", {"limit": self.most, "choices": name, "given": len(value)})
+        limit = self.factor * settings.max_characters
+        if (length := sum(len(text) for text in value if isinstance(text, str))) > limit:
+            raise PageError(name, "too_long", {"name": name, "given": length, "limit": limit})
+        return tuple(value)
+
+
+@dataclass(frozen=True)
 class TextOrIdsValue(ValueKind):
     """A translation or its prefix, as text or token ids. An empty field gives `None`."""
 

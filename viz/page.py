@@ -20,7 +20,7 @@ from headlight.viz.server.call_routes import call_routes
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.connection_limits import limit_connections
 from headlight.viz.server.gradio_queue import MAX_JOBS, install_queue
-from headlight.viz.server.logs import write_json_logs
+from headlight.viz.server.logs import configure_json_logging
 from headlight.viz.server.metrics import serve_metrics
 from headlight.viz.server.preload import preload_middleware
 from headlight.viz.server.shutdown import collect_signals, serve_until_signal
@@ -50,7 +50,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
     """Build the Gradio app without launching it."""
     settings = settings or read_settings()
     if settings.log:
-        write_json_logs()
+        configure_json_logging()
     service = Service(settings, choose_backend)
     page = Page(service, title="Headlight", analytics_enabled=False, fill_width=True)
     with page:

@@ -41,6 +41,7 @@ from headlight.viz.field_values import (
     IntValue,
     LayerValue,
     TextOrIdsValue,
+    TextsValue,
     TextValue,
     ValueKind,
 )
@@ -85,7 +86,11 @@ class Field:
         return self.value.as_json(settings) | properties
 
 
-ENDPOINT_NAMES = ("translate", "attention", "effects", "scan")
+MAX_BATCH = 64  # sentences of one call of /batch
+BATCH_FACTOR = 16  # they may have this times the characters of one sentence, together
+
+FREE_ENDPOINTS = ("translate", "attention", "effects", "scan")  # one sentence, with all options
+ENDPOINT_NAMES = (*FREE_ENDPOINTS, "judge", "batch")
 _DEFAULTS = {
     field.name: field.default
     for record in (TranslationRequest, DecodingOptions)
@@ -100,11 +105,15 @@ def _field(name: str, value: ValueKind, **more: Any) -> Field:
 
 # fmt: off
 REQUEST_FIELDS: tuple[Field, ...] = (
-    _field("text", TextValue("max_characters"), in_link=True, api=ENDPOINT_NAMES, always_in_link=True, required=True),
-    _field("model", TextValue(MAX_NAME_CHARACTERS), in_link=True, api=ENDPOINT_NAMES),
-    _field("beam_size", IntValue(*BEAM_RANGE, "max_beam"), in_link=True, on_page=True, api=ENDPOINT_NAMES),
     _field(
-        "length_penalty", FloatValue(*FLOAT_RANGES["length_penalty"]), in_link=True, on_page=True, api=ENDPOINT_NAMES,
+        "text", TextValue("max_characters"), in_link=True, api=(*FREE_ENDPOINTS, "judge"), always_in_link=True,
+        required=True,
+    ),
+    _field("model", TextValue(MAX_NAME_CHARACTERS), in_link=True, api=ENDPOINT_NAMES),
+    _field("beam_size", IntValue(*BEAM_RANGE, "max_beam"), in_link=True, on_page=True, api=(*FREE_ENDPOINTS, "batch")),
+    _field(
+        "length_penalty", FloatValue(*FLOAT_RANGES["length_penalty"]), in_link=True, on_page=True,
+        api=(*FREE_ENDPOINTS, "batch"),
     ),
     _field("temperature", FloatValue(*FLOAT_RANGES["temperature"]), in_link=True, on_page=True),
     _field("seed", IntValue(0, MAX_SAFE_INTEGER), in_link=True, on_page=True),
@@ -113,12 +122,12 @@ REQUEST_FIELDS: tuple[Field, ...] = (
     _field("top_k", IntValue(*INT_RANGES["top_k"])),
     _field("top_p", FloatValue(*FLOAT_RANGES["top_p"])),
     _field("no_repeat", IntValue(*INT_RANGES["no_repeat"])),
-    _field("target", TextOrIdsValue(), in_link=True, ids=True, on_page=True, api=ENDPOINT_NAMES),
-    _field("prefix", TextOrIdsValue(), ids=True, api=ENDPOINT_NAMES),
+    _field("target", TextOrIdsValue(), in_link=True, ids=True, on_page=True, api=(*FREE_ENDPOINTS, "judge")),
+    _field("prefix", TextOrIdsValue(), ids=True, api=FREE_ENDPOINTS),
     _field("source_language", TextValue(MAX_LANGUAGE_CHARACTERS), in_link=True, api=ENDPOINT_NAMES),
     _field("target_language", TextValue(MAX_LANGUAGE_CHARACTERS), in_link=True, api=ENDPOINT_NAMES),
-    _field("interventions", InterventionsValue(), api=ENDPOINT_NAMES),
-    _field("back_weight", FloatValue(*FLOAT_RANGES["back_weight"]), in_link=True, on_page=True, api=ENDPOINT_NAMES),
+    _field("interventions", InterventionsValue(), api=FREE_ENDPOINTS),
+    _field("back_weight", FloatValue(*FLOAT_RANGES["back_weight"]), in_link=True, on_page=True, api=FREE_ENDPOINTS),
 )
 # fmt: on
 
@@ -181,6 +190,8 @@ EFFECT_FIELDS = (
     Field("rival", TextValue("max_characters"), api=("effects",), default=""),
     Field("top", IntValue(1, MAX_TOP), api=("effects",), default=DEFAULT_TOP),
 )
+# Argument of the endpoint /batch.
+BATCH_FIELDS = (Field("texts", TextsValue(MAX_BATCH, BATCH_FACTOR), api=("batch",), required=True),)
 OPTIONS = tuple(
     row for row in REQUEST_FIELDS if row.name in {field.name for field in dataclasses.fields(DecodingOptions)}
 )
@@ -188,8 +199,12 @@ OPTIONS = tuple(
 
 def parameters(endpoint: str) -> tuple[Field, ...]:
     """Return the parameters of an endpoint in order: the sentence, its own ones, the decoding options."""
-    text, *options = (row for row in REQUEST_FIELDS if endpoint in row.api)
-    return (text, *(row for row in (*SELECTION_FIELDS, *EFFECT_FIELDS) if endpoint in row.api), *options)
+    text, *options = (row for row in (*BATCH_FIELDS, *REQUEST_FIELDS) if endpoint in row.api)
+    own = [row for row in (*SELECTION_FIELDS, *EFFECT_FIELDS) if endpoint in row.api]
+    if endpoint == "judge":  # the translation is what is judged
+        (target,) = (row for row in options if row.name == "target")
+        own, options = [replace(target, required=True)], [row for row in options if row is not target]
+    return (text, *own, *options)
 
 
 def browser_fields() -> dict[str, list[dict[str, Any]]]:
@@ -231,6 +246,12 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
 def parse_effect_fields(values: Any, settings: Settings) -> dict[str, Any]:
     """Validate the arguments of /effects."""
     return _check_fields(values, EFFECT_FIELDS, settings)
+
+
+def parse_texts(values: Any, settings: Settings) -> tuple[Any, ...]:
+    """Validate the list of sentences of /batch."""
+    texts: tuple[Any, ...] = _check_fields(values, BATCH_FIELDS, settings)["texts"]
+    return texts
 
 
 def parse_selection(values: Any, settings: Settings) -> Selection:

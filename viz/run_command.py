@@ -6,13 +6,15 @@ import argparse
 import os
 import runpy
 
-from headlight.viz.settings import PORTS
+from headlight.viz.settings import port_argument
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--host", help="address to listen on (HEADLIGHT_HOST, else localhost)")
-    parser.add_argument("--port", type=_port, help="port to listen on (HEADLIGHT_PORT, else the first free port)")
+    parser.add_argument(
+        "--port", type=port_argument, help="port to listen on (HEADLIGHT_PORT, else the first free port)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -23,10 +25,3 @@ def run(arguments: argparse.Namespace) -> int:
             os.environ[f"HEADLIGHT_{name.upper()}"] = str(value)
     runpy.run_module("headlight.app", run_name="__main__")
     return 0
-
-
-def _port(text: str) -> int:
-    low, high = PORTS
-    if not (text.isascii() and text.isdecimal() and low <= int(text[:9]) <= high):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a port: choose a whole number from {low} to {high}")
-    return int(text)

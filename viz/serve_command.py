@@ -17,6 +17,7 @@ from typing import Any
 
 from headlight.model.errors import CommandError
 from headlight.viz.backends.ray_cluster import join_or_start
+from headlight.viz.settings import port_argument
 
 NAME = "headlight"  # name of the application
 PORT = 8000
@@ -32,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--replicas", default="1-4", help="number of replicas, e.g. 2, or a range for autoscaling (1-4)"
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (localhost)")
-    parser.add_argument("--port", type=int, default=PORT, help=f"port to listen on ({PORT})")
+    parser.add_argument("--port", type=port_argument, default=PORT, help=f"port to listen on ({PORT})")
 
 
 def run(arguments: argparse.Namespace) -> int:

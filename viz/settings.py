@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import ipaddress
 import json
@@ -317,4 +318,12 @@ def _parse_integer(field: str, text: str) -> int | None:
         raise SettingsError(
             f"{_variable(field)} is {text[:40]!r}, but must be a whole number from {low} to {high}. Change or unset it."
         )
+    return int(text)
+
+
+def port_argument(text: str) -> int:
+    """Return the port of a command's `--port`, or raise the error that `argparse` prints."""
+    low, high = PORTS
+    if not (text.isascii() and text.isdecimal() and low <= int(text[:9]) <= high):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a port: choose a whole number from {low} to {high}")
     return int(text)

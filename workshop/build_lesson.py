@@ -22,17 +22,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     again = parser.parse_args(arguments).again
     torch.set_num_threads(1)
     if again or not lesson_file.FILE.is_file():
-        final, right = trained.train_final()
+        final, right_shares = trained.train_final()
         variants: dict[str, trained.TrainedVariant] = {}
     else:
         known = lesson_file.read_file()
-        final, right, variants = known.final, list(known.final_right), dict(known.variants)
-    print("final:", right)
+        final, right_shares, variants = known.final, list(known.final_right_shares), dict(known.variants)
+    print("final:", right_shares)
     for name, parts in VARIANTS.items():
         if name not in variants:
             variants[name] = trained.train_variant(parts)
-            print(name, variants[name].losses, variants[name].right, flush=True)
-        files.write_file(lesson_file.FILE, lesson_file.file_text(final, right, variants))
+            print(name, variants[name].losses, variants[name].right_shares, flush=True)
+        files.write_file(lesson_file.FILE, lesson_file.file_text(final, right_shares, variants))
 
 
 if __name__ == "__main__":

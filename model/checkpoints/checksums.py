@@ -103,5 +103,5 @@ def revision(folder: Path) -> str:
     if not (folder / CHECKSUMS_FILE).exists():
         return ""
     lines = (folder / CHECKSUMS_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
-    listed = "\n".join(line for line in lines if not line.endswith(DESCRIPTIVE_FILES))
-    return hashlib.sha256(listed.encode()).hexdigest()[:16]
+    checksum_text = "\n".join(line for line in lines if not line.endswith(DESCRIPTIVE_FILES))
+    return hashlib.sha256(checksum_text.encode()).hexdigest()[:16]

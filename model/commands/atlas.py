@@ -17,7 +17,7 @@ from headlight.model.records import KINDS
 from headlight.model.translate.translator import Translator
 
 SENTENCES = 100
-MAX_LISTED = 10  # heads
+MAX_LISTED_HEADS = 10  # heads
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         for number, head in enumerate(entries)
     ]
     print(f"Mean predicted loss without the head over {len(texts)} sentences, in nats; words with their lift:")
-    for effect, name, words in sorted(heads, key=lambda head: -head[0])[:MAX_LISTED]:
+    for effect, name, words in sorted(heads, key=lambda head: -head[0])[:MAX_LISTED_HEADS]:
         print(f"{effect:+7.3f}  {name}: {', '.join(f'{word} {lift}×' for word, lift in words)}")
     if arguments.output is not None:
         write_file(arguments.output, to_json({WEIGHTS_KEY: weights_digest(folder), **result}))

@@ -24,7 +24,7 @@ from headlight.model.translate.translator import Translator
 COMPARED_METHODS = tuple(name for name in METHODS if name != "head")  # its scores depend on the chosen head
 SAVE_EVERY = 10  # sentences between two writes of the intermediate report
 CORPUS = ASSETS / "corpora" / "mini.tsv"
-INTEGRATION_POINTS = 20  # gradients per word; the completeness gap is then some tenths of a nat
+INTEGRATION_POINTS = 20  # gradients per word; the completeness gap is then a few tenths of a nat
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print each method's area and bounds, the most faithful first."""
+    """Print each method's area and bounds, the most faithful first.
+
+    With `--output`, the report is also written, and an intermediate one after every `SAVE_EVERY` sentences.
+    """
     folder = Path(model_folder(arguments.model))
     texts = sample_sentences(
         arguments.file, arguments.column or "".join(languages_from_name(folder.name)[:1]), arguments.sentences
@@ -51,16 +54,20 @@ def run(arguments: argparse.Namespace) -> int:
     translator = Translator.load(folder, arguments.device)
     samples = FaithfulnessSamples()
     progress = ProgressLine(len(texts))
-    aligning = best_head(folder)  # the page uses the same head
-    for samples in evaluate_corpus(translator, texts, _parse_methods(arguments.methods), INTEGRATION_POINTS, aligning):
+    alignment_head = best_head(folder)  # the page uses the same head
+    methods = _parse_methods(arguments.methods)
+    for samples in evaluate_corpus(
+        translator, texts, methods, points=INTEGRATION_POINTS, alignment_head=alignment_head
+    ):
         count = len(samples.curves[""])
         progress.add(count - progress.done)
         if arguments.output is not None and not count % SAVE_EVERY:
             _write(arguments.output, samples, folder)
     if not samples.areas:
-        raise CommandError(f"{arguments.file}: no sentence has three words that can be masked.")
+        raise CommandError(f"{arguments.file}: no sentence has at least three maskable words.")
     report = make_report(samples)
-    print(f"{folder.name}: {report.sentences} sentences; area between chance and each method, in probability")
+    title = "area between the random curve and each method's curve, in probability"
+    print(f"{folder.name}: {report.sentences} sentences; {title}")
     for name, result in sorted(report.methods.items(), key=lambda item: -item[1].area):
         print(f"{result.area:+.3f}  [{result.low:+.3f} {result.high:+.3f}]  {name}")
     if arguments.output is not None:

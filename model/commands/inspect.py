@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from headlight.model.commands.common import (
 )
 from headlight.model.errors import CommandError
 from headlight.model.files import write_file
-from headlight.model.records import Translation
+from headlight.model.records import KINDS, Translation
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="FILE.npz, FILE.csv or FILE.json")
     parser.add_argument("--target", metavar="TEXT", help="use this translation instead of the model's own")
     parser.add_argument("--prefix", metavar="TEXT", help="beginning of the translation")
+    parser.add_argument("--json", action="store_true", help="print a JSON object instead of text")
     add_model(parser)
     add_decoding(parser)
     add_reverse_model(parser)
@@ -46,10 +48,25 @@ def run(arguments: argparse.Namespace) -> int:
     options = decoding_options(arguments) | reverse_options
     translation = translator.translate(arguments.text, way_back=reverse, **constraints, **options)
     write_file(arguments.output, write(translation))
-    layers, heads, rows, columns = translation.attention.cross.shape
-    print(translation.text)
-    print(f"{arguments.output}: {layers} × {heads} decoder heads, {rows} tokens written, {columns} read.")
+    print(_as_json(translation, arguments.output) if arguments.json else _as_text(translation, arguments.output))
     return 0
+
+
+def _as_text(translation: Translation, path: Path) -> str:
+    layers, heads, rows, columns = translation.attention.cross.shape
+    return f"{translation.text}\n{path}: {layers} × {heads} decoder heads, {rows} tokens written, {columns} read."
+
+
+def _as_json(translation: Translation, path: Path) -> str:
+    values = {
+        "source": translation.source_text,
+        "text": translation.text,
+        "file": str(path),
+        "shapes": {kind: list(translation.attention.of(kind).shape) for kind in KINDS},
+        "source_tokens": [token.text for token in translation.source_tokens],
+        "target_tokens": [token.text for token in translation.target_tokens],
+    }
+    return json.dumps(values, ensure_ascii=False)
 
 
 WRITER_BY_SUFFIX: dict[str, Callable[[Translation], bytes]] = {

@@ -10,7 +10,7 @@ from headlight.model.experiments.findings import head_name
 from headlight.model.experiments.patching import Patching, patching
 from headlight.model.records import Translation
 
-MAX_LISTED = 5  # heads
+MAX_LISTED_HEADS = 5  # heads
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     for layer, row in enumerate(result.states):
         print(f"{layer or '':>5} " + " ".join(f"{share:7.2f}" for share in row))
     print("Restored share by head:")
-    for kind, layer, head, share in result.largest_heads(MAX_LISTED):
+    for kind, layer, head, share in result.largest_heads(MAX_LISTED_HEADS):
         print(f"{share:7.2f} {head_name(kind, layer, head)}")
     return 0
 

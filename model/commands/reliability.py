@@ -48,7 +48,7 @@ HELD_OUT = 32
 TYPED = CORPORA / "typed.tsv"  # sentences like visitors' input; they determine the grade thresholds
 PLAIN = CORPORA / "plain.tsv"
 JUDGED = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
-BATCH_TOKENS = 1500
+BATCH_TOKENS = 1500  # per batch, summed over its beam hypotheses
 # Approximate numbers of everyday and of other answers that `--unread` adds to the plain ones.
 UNREAD_COUNTS = (400, 200)
 

@@ -55,15 +55,15 @@ class _MaskRecorder:
     """
 
     def __init__(self) -> None:
-        self.kept: Tensor | None = None
+        self.mask: Tensor | None = None
 
     def record(self, allowed: Tensor, name: str) -> Tensor:
-        self.kept = allowed
+        self.mask = allowed
         return allowed
 
     def take(self) -> Tensor:
         """Return the mask of this pass, `[batch, queries, keys]`, and clear it."""
-        mask, self.kept = self.kept, None
+        mask, self.mask = self.mask, None
         if mask is None:
             raise RuntimeError("Weights passed before their mask.")
         return mask.any(dim=1)
@@ -292,19 +292,20 @@ def _borrowed_map_edit(change: BorrowMap, borrowed: Tensor, rows: _RowCounter, a
 
 
 class _HeadCopy:
-    """The weights of one head, kept for a later head of the same pass."""
+    """The weights of one head, stored for a later head of the same pass."""
 
     def __init__(self, change: CopyHead) -> None:
         self.change = change
-        self.kept: Tensor | None = None
+        self.source_weights: Tensor | None = None
 
     def keep(self, weights: Tensor, name: str) -> Tensor:
-        self.kept = weights[:, self.change.from_head]
+        self.source_weights = weights[:, self.change.from_head]
         return weights
 
     def edit(self, weights: Tensor, name: str) -> Tensor:
         changed = weights.clone()
-        changed[:, self.change.head] = weights[:, self.change.from_head] if self.kept is None else self.kept
+        source = weights[:, self.change.from_head] if self.source_weights is None else self.source_weights
+        changed[:, self.change.head] = source
         return changed
 
 

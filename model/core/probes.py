@@ -245,10 +245,10 @@ def matching_probes(model: nn.Module, *patterns: str) -> dict[str, Probe]:
     matching: dict[str, Probe] = {}
     for pattern in patterns:
         matches = _compile_pattern(pattern).fullmatch
-        matched = {name: probe for name, probe in probes.items() if matches(name)}
-        if not matched:
+        new_matches = {name: probe for name, probe in probes.items() if matches(name)}
+        if not new_matches:
             raise ProbeError(_unknown_probe_error(pattern, list(probes)))
-        matching |= matched
+        matching |= new_matches
     return matching
 
 

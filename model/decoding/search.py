@@ -99,22 +99,22 @@ class SingleHypothesisSearch:
         log_probabilities = logits.float().log_softmax(dim=-1) if self.scored else None
         for rule in plan.rules:
             rule(logits, self.rows)
-        chosen = self.choose(logits, self.rows)  # [rows]
+        token_ids = self.choose(logits, self.rows)  # [rows]
         if log_probabilities is not None:
-            gains = log_probabilities.gather(1, chosen[:, None])[:, 0]
+            gains = log_probabilities.gather(1, token_ids[:, None])[:, 0]
             for row, log_probability in zip(self.rows, gains.tolist(), strict=True):
                 if not self.results[row.sentence]:
                     row.log_probability += log_probability
                     row.token_log_probabilities.append(log_probability)
-        self._extend(chosen)
+        self._extend(token_ids)
         return True
 
     def best(self, sentence: int) -> HypothesisState:
         """Return the current hypothesis of a sentence."""
         return self.all_rows[sentence]
 
-    def _extend(self, chosen: Tensor) -> None:
-        for row, token in zip(self.rows, chosen.tolist(), strict=True):
+    def _extend(self, token_ids: Tensor) -> None:
+        for row, token in zip(self.rows, token_ids.tolist(), strict=True):
             if self.results[row.sentence]:
                 continue  # finished, but still in the batch
             row.ids.append(token)
@@ -123,11 +123,11 @@ class SingleHypothesisSearch:
                 score = row.log_probability / len(row.ids)
                 self.results[row.sentence] = [Candidate(row.ids, row.token_log_probabilities, score, is_end)]
         open_rows = [index for index, row in enumerate(self.rows) if not self.results[row.sentence]]
-        self.next_ids = chosen[:, None]
+        self.next_ids = token_ids[:, None]
         if not open_rows:
             self.rows = []
         elif len(open_rows) <= COMPACT_BELOW * len(self.rows):
-            keep = torch.tensor(open_rows, device=chosen.device)
+            keep = torch.tensor(open_rows, device=token_ids.device)
             self.plan.state.select(keep)
             self.next_ids = self.next_ids[keep]
             self.rows = [self.rows[index] for index in open_rows]

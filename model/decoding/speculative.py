@@ -181,11 +181,11 @@ class SpeculativeSearch:
         prefixes = {row.sentence: row.ids for row in hypotheses}
 
         def choose(logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
-            chosen = choose_best(logits, rows)
+            token_ids = choose_best(logits, rows)
             for index, row in enumerate(rows):
                 if len(row.ids) < len(prefixes[row.sentence]):
-                    chosen[index] = prefixes[row.sentence][len(row.ids)]
-            return chosen
+                    token_ids[index] = prefixes[row.sentence][len(row.ids)]
+            return token_ids
 
         copies = [
             HypothesisState(

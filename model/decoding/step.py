@@ -181,11 +181,11 @@ class Sampler:
 
     def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
         probabilities = self.probabilities(logits).cpu()
-        chosen = [
+        token_ids = [
             torch.multinomial(row_probabilities, 1, generator=self.dice[row.sentence])
             for row_probabilities, row in zip(probabilities, rows, strict=True)
         ]
-        return torch.cat(chosen).to(logits.device)
+        return torch.cat(token_ids).to(logits.device)
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """Apply the temperature, keep the top k tokens, then the fewest tokens that together reach probability p."""

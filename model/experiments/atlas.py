@@ -26,7 +26,7 @@ from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
 
 MIN_OCCURRENCES = 4  # sentences with the word; rarer words have a large lift by chance
-MAX_WORDS = 5
+MAX_WORDS = 5  # words per head that it looks at more than its average suggests
 DECILES = 10
 
 

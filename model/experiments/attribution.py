@@ -42,11 +42,11 @@ from headlight.model.translate.translator import Translator
 class AttributionQuery:
     """A written word of a translation, and the settings of the methods."""
 
-    translator: Any  # a `Translator`; to create the query, an `Outline` is enough
+    translator: Any  # a `Translator`; to create the query, a `ModelInfo` is enough
     translation: Translation
     positions: tuple[int, ...]  # token indices of the written word
     head: tuple[int, int]  # layer and head that the method "head" reads
-    aligning: AlignmentHead
+    alignment_head: AlignmentHead  # head and shift that the method "aligning" reads
     seconds: float = math.inf  # time limit of integrated gradients, which then return their current estimate
     integration_points: int = MAX_POINTS  # maximum number of their gradients
 
@@ -89,8 +89,8 @@ class Attribution:
     gap: CompletenessGap | None = None  # only of integrated gradients
 
 
-def _read_aligning_head(query: AttributionQuery) -> Float64Array:
-    layer, head, shift = query.aligning
+def _read_alignment_head(query: AttributionQuery) -> Float64Array:
+    layer, head, shift = query.alignment_head
     rows = [min(position + shift, len(query.translation.target_tokens) - 1) for position in query.positions]
     result: Float64Array = query.translation.attention.cross[layer, head, rows].mean(axis=0, dtype=np.float64)
     return result
@@ -110,7 +110,7 @@ TOKEN_METHODS: dict[str, Callable[[AttributionQuery], Float64Array]] = {  # scor
     "average": lambda query: query.cross.mean(axis=(0, 1)),
     "maximum": lambda query: query.cross.max(axis=(0, 1)),
     "head": lambda query: query.cross[query.head],
-    "aligning": _read_aligning_head,
+    "aligning": _read_alignment_head,
     "rollout": lambda query: query.mean_of_rows(rollout(mixing_of_attention(query.translation.attention))[0]),
     "norms": lambda query: query.mean_of_rows(cross_value_norms(query.trace)),
     "alti": lambda query: query.mean_of_rows(rollout(mixing_of_contributions(query.trace))[0]),
@@ -158,14 +158,14 @@ def attribution_query(
     positions: Sequence[int],
     *,
     head: tuple[int, int] | None = None,
-    aligning: AlignmentHead | None = None,
+    alignment_head: AlignmentHead | None = None,
     seconds: float = math.inf,
     points: int | None = None,
 ) -> AttributionQuery:
     """Create the query for the written word whose tokens are at `positions`.
 
-    `head` defaults to the head with the largest single weight, `aligning` to the most informative head of this
-    sentence.
+    `head` defaults to the head with the largest single weight, `alignment_head` to the most informative head
+    of this sentence.
     """
     tokens = len(translation.target_tokens)
     if not positions:
@@ -181,8 +181,10 @@ def attribution_query(
     for name, position, count in (("layer", head[0], layers), ("head", head[1], heads)):
         if not 0 <= position < count:
             raise range_error(name, position, 0, count - 1)
-    aligning = aligning or most_informative(translation)
-    return AttributionQuery(translator, translation, tuple(positions), head, aligning, seconds, points or MAX_POINTS)
+    alignment_head = alignment_head or most_informative(translation)
+    return AttributionQuery(
+        translator, translation, tuple(positions), head, alignment_head, seconds, points or MAX_POINTS
+    )
 
 
 def attribute(query: AttributionQuery, name: str) -> Attribution:

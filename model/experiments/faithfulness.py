@@ -129,12 +129,12 @@ def evaluate_corpus(
     texts: Iterable[str],
     methods: Sequence[str] = METHODS,
     points: int | None = None,
-    aligning: AlignmentHead | None = None,
+    alignment_head: AlignmentHead | None = None,
 ) -> Iterator[FaithfulnessSamples]:
     """Evaluate one random written word per sentence, with a fixed seed. Yield the results so far after each sentence.
 
-    `aligning` is the head that was measured to align words best; None means the most informative head per sentence.
-    Sentences with fewer than three maskable words have no informative order and are skipped.
+    `alignment_head` is the head that was measured to align words best; None means the most informative head per
+    sentence. Sentences with fewer than three maskable words have no informative order and are skipped.
     """
     generator = random.Random(0)  # noqa: S311 - no secret
     samples = FaithfulnessSamples()
@@ -143,7 +143,8 @@ def evaluate_corpus(
         words = scorable_words(translation)
         if not words or len(removable_words(translation)) < 3:
             continue
-        query = attribution_query(translator, translation, generator.choice(words), aligning=aligning, points=points)
+        word = generator.choice(words)
+        query = attribution_query(translator, translation, word, alignment_head=alignment_head, points=points)
         scores = {name: attribute(query, name).scores for name in methods}
         baseline = random_baseline(query)
         samples.curves.setdefault("", []).append(resample(baseline, MEAN_CURVE_POINTS))

@@ -29,7 +29,7 @@ EMBEDDED = "encoder.embedding.embedded"
 CROSS = "decoder.layers.*.cross_attention.weights"
 INITIAL_INTERVALS = (0.0, 1 / 256, 1 / 32, 1 / 8, 1 / 2, 1.0)
 POINTS_PER_INTERVAL = 4  # gradients per interval of the path
-MAX_POINTS = 960
+MAX_POINTS = 960  # gradients per word
 MAX_COMPLETENESS_GAP = 8e-3  # in nats, over all intervals
 
 

@@ -31,7 +31,7 @@ from headlight.model.records import KINDS, FloatArray, Kind
 from headlight.model.translate.translator import Translator
 
 ROLES_FILE = reports.ROLES
-EXAMPLES = 3
+MAX_EXAMPLES = 3  # sentences per head
 BATCH = 32  # sentences
 
 
@@ -127,7 +127,7 @@ def _role_shares(kind: Kind, role: str, shares: FloatArray, values: Callable[[st
 def _top_sentences(values: FloatArray) -> list[int]:
     """Return the indices of the sentences with the highest values; the first one wins a tie."""
     order = np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")
-    return [int(number) for number in order[:EXAMPLES]]
+    return [int(number) for number in order[:MAX_EXAMPLES]]
 
 
 def _mean(values: FloatArray) -> FloatArray:

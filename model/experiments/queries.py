@@ -36,14 +36,20 @@ class WordQuery(NamedTuple):
 
     positions: tuple[int, ...]
     head: tuple[int, int]
-    aligning: AlignmentHead
+    alignment_head: AlignmentHead
     seconds: float  # time limit of integrated gradients
 
 
 def attribute_word(translator: Translator, translation: Translation, word: WordQuery, method: str) -> Attribution:
     """Attribute a written word to source words by one method."""
-    head, aligning, seconds = word.head, word.aligning, word.seconds
-    query = attribution_query(translator, translation, word.positions, head=head, aligning=aligning, seconds=seconds)
+    query = attribution_query(
+        translator,
+        translation,
+        word.positions,
+        head=word.head,
+        alignment_head=word.alignment_head,
+        seconds=word.seconds,
+    )
     return attribute(query, method)
 
 

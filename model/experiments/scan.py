@@ -34,7 +34,7 @@ from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Kind, Token, Translation
 from headlight.model.translate.translator import Translator
 
-MAX_FINDINGS = 5
+MAX_FINDINGS = 5  # per translation
 MAX_WORDS = 40  # written words whose effects are predicted: the cost of one grows with the length of the text
 MAX_CANDIDATES = 24  # heads that are switched off, one at a time
 HINDERING_CANDIDATES, IDLE_CANDIDATES, CHANGING_CANDIDATES, REASON_CANDIDATES = 6, 6, 3, 3

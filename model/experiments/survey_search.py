@@ -21,7 +21,7 @@ from headlight.model.experiments.survey_files import HEADS, SENTENCES, complete_
 from headlight.model.measures.alignment import AlignmentCounts, ConfidenceInterval, error_bounds
 from headlight.model.records import KINDS, Kind
 
-EXAMPLES = 3
+MAX_EXAMPLES = 3  # sentences per head
 
 
 class Head(NamedTuple):
@@ -104,7 +104,7 @@ def _count_looks(
             statistics.weight += float(weights[index])
             example = (float(weights[index]), row["sentence"], text["source"], text["target"])
             statistics.examples = sorted({*statistics.examples, example}, key=lambda entry: (-entry[0], entry[1]))[
-                :EXAMPLES
+                :MAX_EXAMPLES
             ]
 
 

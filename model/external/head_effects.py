@@ -151,10 +151,10 @@ def _places(model: Any, inputs: LossInputs) -> tuple[list[Place], torch.Tensor]:
 def _indices(places: Sequence[Place], heads: Sequence[tuple[int, int]], kind: MapKind | None) -> list[tuple[int, int]]:
     """Return the call and the head of each (layer, head)."""
     kinds = list(dict.fromkeys(place.kind for place in places))
-    chosen = kind or (kinds[0] if len(kinds) == 1 else None)
-    if chosen not in kinds:
+    selected_kind = kind or (kinds[0] if len(kinds) == 1 else None)
+    if selected_kind not in kinds:
         raise RecordingError(f"kind must be one of {', '.join(kinds)}, but {kind!r} was given.")
-    by_layer = {place.layer: index for index, place in enumerate(places) if place.kind == chosen}
+    by_layer = {place.layer: index for index, place in enumerate(places) if place.kind == selected_kind}
     results = []
     for layer, head in heads:
         index = by_layer[require_index("layer", layer, sorted(by_layer))]

@@ -163,15 +163,15 @@ def _run_of_part(
     return _run(_fields(part), _model_inputs(part_tensors, tokenizer), f"{name}: {_part_name(key)}", sites, None)
 
 
-def _parts(parts: Mapping[str, Any], chosen: str | None) -> list[str]:
+def _parts(parts: Mapping[str, Any], part_name: str | None) -> list[str]:
     names = {_part_name(key): key for key in parts}
-    if chosen is None:
+    if part_name is None:
         return list(parts)
-    if chosen not in names:
+    if part_name not in names:
         raise RecordingError(
-            f"part must be one of {', '.join(names)}, but {chosen!r} was given.{did_you_mean(chosen, names)}"
+            f"part must be one of {', '.join(names)}, but {part_name!r} was given.{did_you_mean(part_name, names)}"
         )
-    return [names[chosen]]
+    return [names[part_name]]
 
 
 def _part_name(key: str) -> str:
@@ -183,8 +183,8 @@ def _attention_fields(outputs: Mapping[str, Any]) -> list[str]:
 
 
 def _model_inputs(tensors: ModelTensors, tokenizer: Any) -> ModelInputs:
-    named: dict[str, Any] = {name: tensors[name] for name in ModelInputs.__dataclass_fields__ if name in tensors}
-    return ModelInputs(tokenizer=tokenizer, **named)
+    fields: dict[str, Any] = {name: tensors[name] for name in ModelInputs.__dataclass_fields__ if name in tensors}
+    return ModelInputs(tokenizer=tokenizer, **fields)
 
 
 def _sliding_remarks(model: Any, outputs: Mapping[str, Any]) -> list[Remark]:

@@ -270,8 +270,8 @@ def added_tokens(folder: Path) -> dict[str, AddedToken]:
     decoder = read_optional_json(folder, TOKENIZER_CONFIG).get("added_tokens_decoder")
     for number, entry in decoder.items() if isinstance(decoder, dict) else ():
         tokens[entry["content"]] = _parse_added(int(number), entry)
-    listed = read_optional_json(folder, "tokenizer.json").get("added_tokens")
-    for entry in listed if isinstance(listed, list) else ():
+    added_tokens = read_optional_json(folder, "tokenizer.json").get("added_tokens")
+    for entry in added_tokens if isinstance(added_tokens, list) else ():
         tokens[entry["content"]] = _parse_added(entry["id"], entry)
     for text, token in tokens.items():
         if type(token.token_id) is not int or token.token_id < 0:

@@ -67,10 +67,10 @@ class Pegasus(Marian):
             raise TokenizerError(f"{folder}: {PIECES} does not begin with this family's special tokens. {ADVICE}")
         # Two mask tokens, and `<unk_…>` tokens that only pre-training uses.
         first = ["<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, offset))]
-        listed = [*first[: offset + 2], *texts[2:]]
+        all_texts = [*first[: offset + 2], *texts[2:]]
         tokenizer = PieceTokenizer(
             model,
-            pad_entries(vocabulary_entries(model, listed, {*first, "<unk>"}), config.source_vocabulary, str(folder)),
+            pad_entries(vocabulary_entries(model, all_texts, {*first, "<unk>"}), config.source_vocabulary, str(folder)),
             pad_id=config.pad_id,
             start_id=config.start_id,
             end_id=config.end_id,

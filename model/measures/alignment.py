@@ -25,7 +25,7 @@ Link = tuple[int, int]
 Links = frozenset[Link]
 Spans = Sequence[tuple[int, int]]  # start and end of each word of a sentence, in characters
 LINK_PATTERN = re.compile(r"(?P<source>\d+)(?P<sure>[-?])(?P<target>\d+)(?P<possible>p?)", flags=re.ASCII)
-BOOTSTRAP_SAMPLES = 1000
+BOOTSTRAP_SAMPLES = 1000  # resamples of the sentences for a confidence interval
 PERCENTILES = (2.5, 97.5)
 
 

@@ -136,30 +136,30 @@ def _sides(axes: AxisTokens, sizes: Mapping[MapKind, tuple[int, ...]]) -> dict[s
         if value is not None:
             axis_counts = {f"names in {side}": len(value[0])} | axis_counts
         if len(set(axis_counts.values())) > 1:
-            listed = ", ".join(f"{count} {label}" for label, count in axis_counts.items())
+            counts_text = ", ".join(f"{count} {label}" for label, count in axis_counts.items())
             raise RecordingError(
-                f"The numbers of {side} tokens differ: {listed}. Give arrays and names of one sentence."
+                f"The numbers of {side} tokens differ: {counts_text}. Give arrays and names of one sentence."
             )
         results[side] = numbered_names(next(iter(axis_counts.values()))) if value is None else value
     return results
 
 
-def _unpadded_slice(side: str, named: NamedTokens, axes: AxisTokens, visible: Mapping[MapKind, np.ndarray]) -> slice:
+def _unpadded_slice(side: str, names: NamedTokens, axes: AxisTokens, visible: Mapping[MapKind, np.ndarray]) -> slice:
     """Return the slice without padding, from the attention mask or from the columns that receive weight."""
     mask = getattr(axes, f"{side}_mask")
     if mask is not None:
         return unpadded_range(np.asarray(mask))
-    cut = slice(0, len(named[0]))
+    visible_slice = slice(0, len(names[0]))
     for kind, nonzero in visible.items():
         if _sides_of_axes(kind)[1] == side:
-            kind_cut = trim_padding(nonzero, square=kind != "cross")
-            cut = slice(max(cut.start, kind_cut.start), min(cut.stop, kind_cut.stop))
-    return cut if cut.start < cut.stop else slice(0, len(named[0]))
+            kind_slice = trim_padding(nonzero, square=kind != "cross")
+            visible_slice = slice(max(visible_slice.start, kind_slice.start), min(visible_slice.stop, kind_slice.stop))
+    return visible_slice if visible_slice.start < visible_slice.stop else slice(0, len(names[0]))
 
 
-def _tokens(named: NamedTokens | None, cut: slice | None) -> NamedTokens:
+def _tokens(names: NamedTokens | None, visible_slice: slice | None) -> NamedTokens:
     """Select the tokens within the slice; the text is unchanged."""
-    return ((), "") if named is None or cut is None else (named[0][cut], named[1])
+    return ((), "") if names is None or visible_slice is None else (names[0][visible_slice], names[1])
 
 
 def _read_only_copy(array: np.ndarray) -> np.ndarray:

@@ -110,18 +110,18 @@ def _split_layers(value: Any, what: str) -> tuple[list[Any], str]:
     raise RecordingError(f"{what} has the shape {array.shape}. Give [layer, head, row, column], or a list of layers.")
 
 
-def _numbers(parts: Sequence[Any], chosen: Any, what: str) -> list[int]:
-    if chosen is not None:
-        if not isinstance(chosen, Iterable):
-            raise RecordingError(f"layers must be a list of numbers such as [0, 1], but {chosen!r} was given.")
-        chosen = [number.item() if isinstance(number, np.generic) else number for number in chosen]
-        for number in chosen:
+def _numbers(parts: Sequence[Any], layers: Any, what: str) -> list[int]:
+    if layers is not None:
+        if not isinstance(layers, Iterable):
+            raise RecordingError(f"layers must be a list of numbers such as [0, 1], but {layers!r} was given.")
+        layers = [number.item() if isinstance(number, np.generic) else number for number in layers]
+        for number in layers:
             if type(number) is not int or not 0 <= number < len(parts):
                 raise RecordingError(
-                    f"{what} has {len(parts)} layers, numbered from 0 to {len(parts) - 1}, so layers={chosen} names "
+                    f"{what} has {len(parts)} layers, numbered from 0 to {len(parts) - 1}, so layers={layers} names "
                     "one that does not exist."
                 )
-    numbers = [number for number in (range(len(parts)) if chosen is None else chosen) if parts[number] is not None]
+    numbers = [number for number in (range(len(parts)) if layers is None else layers) if parts[number] is not None]
     if not numbers:
         raise RecordingError(
             f"{what} contains no weights, because fused attention does not return them. "

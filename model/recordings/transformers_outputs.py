@@ -84,8 +84,8 @@ def require_arrays(value: Any) -> None:
         return
     parts = [key for key, part in value.items() if part is not None and has_attention(part)]
     if parts:
-        listed = " or ".join(f"show(outputs.{part}, …)" for part in parts)
-        raise RecordingError(f"{name} holds the outputs of several models. Give those of one: {listed}.")
+        calls = " or ".join(f"show(outputs.{part}, …)" for part in parts)
+        raise RecordingError(f"{name} holds the outputs of several models. Give those of one: {calls}.")
     fields = ", ".join(map(str, value))
     if "input_ids" in value or "pixel_values" in value:
         raise RecordingError(
@@ -126,7 +126,7 @@ class _Reader:
         self.inputs = inputs
         self.layers = layers
         self.batch = batch or 0
-        self.chosen = batch is not None
+        self.has_batch_index = batch is not None
         sequences = get_field(outputs, "sequences")
         self.sequences = None if sequences is None else to_numpy(sequences)
         self.beams = get_field(outputs, "beam_indices")
@@ -144,7 +144,7 @@ class _Reader:
             count = layers_by_kind["self"].arrays[0].shape[-1]
             ids = self.sequences[self._sequence()][:count] if stepwise and self.sequences is not None else None
             axes.source = self._source(count, ids)
-            axes.source_mask = self._mask(self.inputs.attention_mask, count, grown=stepwise)
+            axes.source_mask = self._mask(self.inputs.attention_mask, count, stepwise=stepwise)
         else:
             source_count = self._count(layers_by_kind, {"encoder": 1, "cross": 2})
             if source_count is not None:
@@ -194,7 +194,7 @@ class _Reader:
         self.windows = self._count_windows(count)
         if self.windows > 1:
             self._remark("window", {"number": self.batch % self.windows + 1, "count": self.windows})
-        elif count > 1 and not self.chosen:
+        elif count > 1 and not self.has_batch_index:
             self._remark("batch", {"number": self.batch + 1, "count": count})
 
     def _count_windows(self, count: int) -> int:
@@ -282,11 +282,11 @@ class _Reader:
     def _decoder_tokens(self, count: int) -> tuple[NamedTokens, tuple[Token, ...]]:
         """Return the written tokens, and the token that was read before each of them."""
         assert self.sequences is not None  # noqa: S101 (the caller has checked)
-        named = self._token_names(self.sequences[self._sequence()][: count + 1])
-        inputs, outputs = named[0][:count], named[0][1:]
+        tokens, text = self._token_names(self.sequences[self._sequence()][: count + 1])
+        inputs, outputs = tokens[:count], tokens[1:]
         if len(outputs) < count:  # no token was written after the last input
-            outputs = (*outputs, Token("", -1, len(named[1]), len(named[1]), special=True))
-        return (outputs, named[1]), inputs
+            outputs = (*outputs, Token("", -1, len(text), len(text), special=True))
+        return (outputs, text), inputs
 
     def _length(self, count: int) -> int:
         """Return the number of written tokens, without the padding of a sequence that ended early."""
@@ -317,12 +317,12 @@ class _Reader:
         row: np.ndarray = array[row_index]
         return row
 
-    def _mask(self, mask: Any, count: int, *, grown: bool = False) -> np.ndarray | None:
+    def _mask(self, mask: Any, count: int, *, stepwise: bool = False) -> np.ndarray | None:
         """Return the mask of unpadded tokens. Tokens generated after the mask was made are not padding."""
         if mask is None:
             return None
         row = self._batch_ids(mask)
-        if grown:
+        if stepwise:
             row = np.concatenate([row, np.ones(max(0, count - len(row)), dtype=row.dtype)])
         if len(row) == count:
             return row

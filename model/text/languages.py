@@ -18,7 +18,7 @@ from headlight.model.errors import CheckpointError, RequestError, repr_short
 from headlight.model.records import Token
 
 LANGUAGES_FILE = "languages.json"
-MAX_LISTED = 12  # maximum number of choices in an error message
+MAX_LISTED_CHOICES = 12  # maximum number of choices in an error message
 PAIR = re.compile(r"(?:opus-(?:mt-)?(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
 OTHER_CODES = {"jap": "ja"}  # alternative code → code in this project
 # Three-letter code → two-letter code, which `identification.py` and `function_words.py` use.
@@ -112,9 +112,9 @@ class Languages:
         field = f"{side}_language"
         if not choices:
             raise RequestError("no_languages", field=field, name=field, given=repr_short(code))
-        listed = ", ".join(language.code for language in choices[:MAX_LISTED])
-        remainder = f", … ({len(choices)} in all)" if len(choices) > MAX_LISTED else ""
-        raise RequestError("not_choice", field=field, name=field, choices=listed + remainder, given=repr_short(code))
+        codes = ", ".join(language.code for language in choices[:MAX_LISTED_CHOICES])
+        remainder = f", … ({len(choices)} in all)" if len(choices) > MAX_LISTED_CHOICES else ""
+        raise RequestError("not_choice", field=field, name=field, choices=codes + remainder, given=repr_short(code))
 
     def to_json(self) -> str:
         """Return all fields as indented JSON."""

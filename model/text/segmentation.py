@@ -181,7 +181,7 @@ def _kind(character: str) -> CharacterKind:
         "Lm",
         "Nl",
         "So",
-    ):  # digits of these scripts are of an alphabet
+    ):  # digits of these scripts belong to an alphabet
         return CharacterKind.SPACELESS
     if _is_in_ranges(code, FLAG_LETTERS):
         return CharacterKind.FLAG_LETTER

@@ -137,12 +137,12 @@ class Tokenizer(TokenizersVocabulary, ByteTokens):
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> Tokenizer:
         """Parse the output of `to_json`. `name` is the name of the file in error messages."""
         try:
-            fault = _find_fault(json.loads(require_valid_unicode(text)))
-            backend = None if fault else tokenizers.Tokenizer.from_str(text)
+            problem = _find_problem(json.loads(require_valid_unicode(text)))
+            backend = None if problem else tokenizers.Tokenizer.from_str(text)
         except KeyError as error:
-            fault, backend = f"is not a tokenizer (lacks {error})", None
+            problem, backend = f"is not a tokenizer (lacks {error})", None
         except Exception as error:  # the library raises no more specific class
-            fault, backend = f"is not a tokenizer ({error})", None
+            problem, backend = f"is not a tokenizer ({error})", None
         if backend is not None:
             backend.no_truncation()
             backend.no_padding()
@@ -154,8 +154,8 @@ class Tokenizer(TokenizersVocabulary, ByteTokens):
                 and tokenizer.decode(ids) == backend.decode(ids) == ROUND_TRIP_SAMPLE
             ):
                 return tokenizer
-            fault = "does not restore a text exactly, so Headlight did not write it"
-        raise TokenizerError(f"{name}: {fault}. Train one with Tokenizer.train, or save or download it again.")
+            problem = "does not restore a text exactly, so Headlight did not write it"
+        raise TokenizerError(f"{name}: {problem}. Train one with Tokenizer.train, or save or download it again.")
 
     # ------------------------------------------------------------ text to ids and back
 
@@ -204,8 +204,8 @@ def _build_tokenizer(model: models.BPE, *, split_only: bool = False) -> tokenize
     return backend
 
 
-def _find_fault(content: dict[str, Any]) -> str:
-    """Return the fault of a tokenizer file, or an empty text. A damaged file can crash the library."""
+def _find_problem(content: dict[str, Any]) -> str:
+    """Describe what is wrong with a tokenizer file; empty if nothing is. A damaged file can crash the library."""
     model = content["model"]
     if model["type"] != "BPE":
         return f"is not a byte-level BPE tokenizer but {model['type']}"

@@ -109,7 +109,7 @@ class Cleaner:
 
     def __init__(self, cleaning: Cleaning) -> None:
         self.cleaning = cleaning
-        self.seen: set[bytes] = set()
+        self.pair_digests: set[bytes] = set()
         self.digest = hashlib.sha256()  # of all kept pairs, in order
 
     def clean(self, pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Pair]:
@@ -117,14 +117,14 @@ class Cleaner:
         for raw in pairs:
             report.read += 1
             pair = Pair(normalise_line(raw.source), normalise_line(raw.target))
-            fault = self.cleaning.rejection_reason(pair)
+            reason = self.cleaning.rejection_reason(pair)
             line = f"{pair.source}\t{pair.target}\n".encode()
-            if fault is None and not self.cleaning.duplicates:
+            if reason is None and not self.cleaning.duplicates:
                 key = hashlib.blake2b(line, digest_size=12).digest()
-                fault = "duplicate" if key in self.seen else None
-                self.seen.add(key)
-            if fault is not None:
-                report.dropped[fault] += 1
+                reason = "duplicate" if key in self.pair_digests else None
+                self.pair_digests.add(key)
+            if reason is not None:
+                report.dropped[reason] += 1
                 continue
             report.kept += 1
             self.digest.update(line)

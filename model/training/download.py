@@ -24,27 +24,29 @@ def find_dataset(name: str) -> PublicDataset:
     return PUBLIC_SETS[name]
 
 
-def download_dataset(chosen: PublicDataset, data: Path, report: OnMessage) -> list[Path]:
+def download_dataset(dataset: PublicDataset, data: Path, report: OnMessage) -> list[Path]:
     """Download a set into a folder of its name, and return the files that a recipe can name."""
-    report(f"{chosen.name}: {chosen.about}\n  licence: {chosen.licence}\n  size: {chosen.size}\n  from: {chosen.page}")
-    folder = data / chosen.name
+    report(
+        f"{dataset.name}: {dataset.about}\n  licence: {dataset.licence}\n  size: {dataset.size}\n  from: {dataset.page}"
+    )
+    folder = data / dataset.name
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for file in chosen.files:
+        for file in dataset.files:
             if not (folder / file.name).exists():
                 download_file(file, folder / file.name, report)
-        outputs = chosen.unpack(folder)
+        outputs = dataset.unpack(folder)
     except urllib.error.HTTPError as error:
         raise TrainingError(
-            f"{error.url} returned {error.code} ({error.reason}). It may have moved: look at {chosen.page}, "
-            f"and put {', '.join(file.name for file in chosen.files)} into {folder} by hand; "
+            f"{error.url} returned {error.code} ({error.reason}). It may have moved: look at {dataset.page}, "
+            f"and put {', '.join(file.name for file in dataset.files)} into {folder} by hand; "
             "the same command then checks and unpacks them."
         ) from error
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
         raise TrainingError(
             f"The connection failed ({getattr(error, 'reason', None) or error or type(error).__name__}). "
             "The partial download is kept: repeat the command to resume. Without a network, download "
-            f"{', '.join(file.url for file in chosen.files)} on another computer, put the file(s) into {folder}, "
+            f"{', '.join(file.url for file in dataset.files)} on another computer, put the file(s) into {folder}, "
             "and start the same command: it then checks and unpacks them."
         ) from error
     except OSError as error:

@@ -75,7 +75,7 @@ class RunHeader:
     targets: tuple[tuple[str, ...], ...]
     accepted_targets: tuple[tuple[str, ...], ...]  # all references per sentence, the displayed one first
     unseen: tuple[bool, ...]  # whether the sentence is held out of training
-    tokens: int  # target tokens of the training corpus, without end tokens
+    tokens: int  # target tokens in the training corpus, without end tokens
 
 
 def snapshot_steps(steps: int) -> tuple[int, ...]:

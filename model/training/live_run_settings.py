@@ -13,7 +13,7 @@ from headlight.model.training.mistakes import MISTAKES
 from headlight.model.training.recipe import Batching, Optimisation, Recipe, TokenizerSettings
 
 CORPORA = Path(__file__).resolve().parents[2] / "assets" / "corpora"
-SMOOTHING = 0.1
+SMOOTHING = 0.1  # label smoothing
 SEED = 1
 
 

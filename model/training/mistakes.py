@@ -189,9 +189,9 @@ MISTAKES = {
 
 def apply_mistakes(model: Transformer, names: Iterable[str]) -> None:
     """Apply mistakes to a model in place. Mistakes of the loss are not part of the model."""
-    chosen = [MISTAKES[name] for name in names]
+    mistakes = [MISTAKES[name] for name in names]
     for path, module in model.named_modules():
-        wrong = [mistake for mistake in chosen if isinstance(module, mistake.right) and fnmatch(path, mistake.paths)]
+        wrong = [mistake for mistake in mistakes if isinstance(module, mistake.right) and fnmatch(path, mistake.paths)]
         if wrong:
             bases = tuple(dict.fromkeys(mistake.wrong for mistake in wrong))
             # The instance keeps its weights and probes: a wrong part only overrides methods.

@@ -20,7 +20,7 @@ BINS = 10  # of the calibration table
 MIN_CHRF = 55.0  # an answer with at least this chrF counts as right
 MIN_CHRF_CHINESE = 25.0  # lower, because Chinese has few characters; a reader agrees on 86 of 120 answers
 L2_PENALTY = 20.0  # factor of half the squared weights; weights of uninformative features stay near zero
-STEPS = 50
+STEPS = 50  # of Newton's method
 # Maximum ratio of the threshold of the worst grade to that of the best one, so that a grade remains between them.
 MAX_GRADE_RATIO = 0.75
 MAX_FALSE_ALARM_RATE = 0.12  # share of right answers that may be flagged
@@ -76,17 +76,17 @@ def fit_logistic(
         names: Candidate features.
         counts: Weight of each answer in the fit; default 1.
     """
-    remaining = list(names)
+    candidates = list(names)
     while True:
-        weights = _fit(features, right, remaining, counts)
-        wrong = {
+        weights = _fit(features, right, candidates, counts)
+        wrong_signs = {
             name: abs(weight)
-            for name, weight in zip(remaining, weights.weights, strict=True)
+            for name, weight in zip(candidates, weights.weights, strict=True)
             if (weight > 0) != (name in POSITIVE_FEATURES)
         }
-        if not wrong:
+        if not wrong_signs:
             return weights
-        remaining.remove(max(wrong, key=lambda name: wrong[name]))
+        candidates.remove(max(wrong_signs, key=lambda name: wrong_signs[name]))
 
 
 def _fit(

@@ -31,7 +31,7 @@ from headlight.model.training.reliability_fit import (
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, collect_evidence
 from headlight.model.translate.reliability import FittedRule, ReliabilityWeights
 
-FOLDS = 5
+FOLDS = 5  # of the cross-validation
 MIN_REVIEWED_ANSWERS = 200  # minimum number of answers with a verdict; with fewer, verdicts are ignored
 MIN_TYPED_ANSWERS = 100  # minimum number of visitor-like answers for choosing the thresholds
 UNREVIEWED_WEIGHT = 0.05  # weight of an answer labelled by chrF; one with a verdict has weight 1
@@ -97,21 +97,23 @@ def fit_rule(
         bound: Minimum chrF of a right answer if it has no verdict; default `min_chrf(target)`.
     """
     bound = min_chrf(target) if bound is None else bound
-    judged = _label_answers(answers, target, verdicts or {}, bound)
-    usual_length = _median_length_ratio(judged)
-    validation_labels = [judged.right[index] for index in judged.validation_indices]
+    judged_answers = _label_answers(answers, target, verdicts or {}, bound)
+    usual_length = _median_length_ratio(judged_answers)
+    validation_labels = [judged_answers.right[index] for index in judged_answers.validation_indices]
     measured: dict[str, Any] = {
-        "sentences": len(judged.answers),
+        "sentences": len(judged_answers.answers),
         "bound": bound,
-        "read": sum(judged.reviewed),
+        "read": sum(judged_answers.reviewed),
         "right": sum(validation_labels) / max(1, len(validation_labels)),
     }
     weights: dict[str, ReliabilityWeights] = {}
     for name, features in (("alone", FEATURES), ("with_back", BACK_TRANSLATION_FEATURES)):
-        indices = [index for index, answer in enumerate(judged.answers) if name == "alone" or answer.back is not None]
-        if len(indices) < len(judged.answers) / 2:
+        indices = [
+            index for index, answer in enumerate(judged_answers.answers) if name == "alone" or answer.back is not None
+        ]
+        if len(indices) < len(judged_answers.answers) / 2:
             continue
-        answered = judged.subset(indices)
+        answered = judged_answers.subset(indices)
         rows = [
             collect_evidence(
                 answer.translation, source, target, usual_length, answer.back if name == "with_back" else None
@@ -159,33 +161,36 @@ def _label_answers(answers: Iterable[Answer], target: str, verdicts: Mapping[str
     return JudgedAnswers(shuffled, right, reviewed)
 
 
-def _median_length_ratio(judged: JudgedAnswers) -> float:
+def _median_length_ratio(judged_answers: JudgedAnswers) -> float:
     lengths = [
         math.log((len(answer.translation.text) + 1) / (len(answer.translation.source_text) + 1))
-        for answer, right in zip(judged.answers, judged.right, strict=True)
+        for answer, right in zip(judged_answers.answers, judged_answers.right, strict=True)
         if right
     ]
     return round(statistics.median(lengths), 4) if lengths else 0.0
 
 
 def _fit_and_measure(
-    rows: Sequence[Mapping[str, float]], judged: JudgedAnswers, features: Sequence[str]
+    rows: Sequence[Mapping[str, float]], judged_answers: JudgedAnswers, features: Sequence[str]
 ) -> tuple[ReliabilityWeights, dict[str, Any]]:
     """Fit a rule to all answers; thresholds and metrics come from cross-validation."""
-    validation, counts = judged.validation_indices, judged.sample_weights
+    validation, counts = judged_answers.validation_indices, judged_answers.sample_weights
     chances: dict[int, float] = {}
     for fold in range(FOLDS):
         held_out = set(validation[fold::FOLDS])
         training = [index for index in range(len(rows)) if index not in held_out]
         fold_weights = fit_logistic(
             [rows[index] for index in training],
-            [judged.right[index] for index in training],
+            [judged_answers.right[index] for index in training],
             features,
             [counts[index] for index in training],
         )
         chances |= {index: fold_weights.probability(rows[index]) for index in held_out}
-    probabilities, right = [chances[index] for index in validation], [judged.right[index] for index in validation]
-    typed = [position for position, index in enumerate(validation) if judged.answers[index].typed]
+    probabilities, right = (
+        [chances[index] for index in validation],
+        [judged_answers.right[index] for index in validation],
+    )
+    typed = [position for position, index in enumerate(validation) if judged_answers.answers[index].typed]
     threshold_positions = typed if len(typed) >= MIN_TYPED_ANSWERS else range(len(validation))
     # A number mismatch flags an answer regardless of its probability.
     flags = [
@@ -196,7 +201,7 @@ def _fit_and_measure(
     # Too few typed answers fall below this threshold, so it is computed from all answers.
     _, doubt_below = grade_thresholds(np.array(probabilities), np.array(right))
     doubt_below = min(MAX_GRADE_RATIO * right_from, doubt_below)
-    fitted = replace(fit_logistic(rows, judged.right, features, counts), right=right_from, doubt=doubt_below)
+    fitted = replace(fit_logistic(rows, judged_answers.right, features, counts), right=right_from, doubt=doubt_below)
     grades = [fitted.grade(chances[index], differs=rows[index]["numbers"] > 0) for index in validation]
     result = measure(probabilities, right, grades)
     if len(typed) >= MIN_TYPED_ANSWERS:

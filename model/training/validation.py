@@ -16,7 +16,7 @@ from headlight.model.training.loss import translation_losses
 from headlight.model.training.prepare import CorpusText, Tokenizers
 
 BLEU_SAMPLE = 200  # sentences translated for BLEU
-BATCH_TOKENS = 8000
+BATCH_TOKENS = 8000  # maximum tokens per batch and side, with padding
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def greedy_decode(
 def sample_translations(
     model: Transformer, held_out: HeldOut, tokenizers: Tokenizers, device: torch.device
 ) -> tuple[list[str], list[str]]:
-    """Translate evenly spaced sentences of the corpus greedily; return the translations and the references."""
+    """Translate evenly spaced sentences from the corpus greedily; return the translations and the references."""
     count = len(held_out.text.pairs)
     sample = list(range(0, count, max(1, count // BLEU_SAMPLE)))[:BLEU_SAMPLE]
     sample.sort(key=lambda row: int(held_out.sentences.source.lengths[row]))

@@ -23,7 +23,10 @@ def back_translate(reverse: Translator, translation: Translation) -> BackTransla
 
 
 def back_translate_batch(reverse: Translator, translations: Sequence[Translation]) -> list[BackTranslation | None]:
-    """Back-translate several translations, in as few passes as their lengths allow."""
+    """Back-translate several translations, in as few passes as their lengths allow.
+
+    The result has one entry per translation: None where the text is empty or too long for the reverse model.
+    """
     results: list[BackTranslation | None] = [None] * len(translations)
     indices, requests = [], []
     for index, translation in enumerate(translations):
@@ -38,6 +41,7 @@ def back_translate_batch(reverse: Translator, translations: Sequence[Translation
     if not indices:
         return results
     scores = reverse.translate_batch(requests)
+    # `reverse_request` has checked every text, so the model refuses none.
     texts = reverse.translate_lines(
         [request.text for request in requests], on_refused=lambda *_: None, **BACK_TRANSLATION_OPTIONS
     )
@@ -49,7 +53,8 @@ def back_translate_batch(reverse: Translator, translations: Sequence[Translation
 def is_word_for_word(sentence: str, back: str) -> bool:
     """Whether a back-translation has the words of the sentence, in order; case and punctuation may differ.
 
-    It is no proof: both directions may make the same mistake. `translation-panel.js` compares in the same way.
+    A match is not proof: both directions may make the same mistake. The page's comparison is `isWordForWord` in
+    `widgets/parts/reliability.js`.
     """
-    one, other = (WORD.findall(unicodedata.normalize("NFKC", text).lower()) for text in (sentence, back))
-    return bool(one) and one == other
+    expected, actual = (WORD.findall(unicodedata.normalize("NFKC", text).lower()) for text in (sentence, back))
+    return bool(expected) and expected == actual

@@ -139,10 +139,10 @@ def score_target(logits: Tensor, written_ids: Tensor, alternatives: int, never: 
     Alternatives exclude the tokens in `never`.
     """
     log_probabilities = logits.float().log_softmax(dim=-1)
-    chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]
+    written_scores = log_probabilities.gather(2, written_ids[..., None])[..., 0]
     log_probabilities[..., list(never)] = float("-inf")  # a translation cannot contain these tokens
     best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1] - len(never)), dim=-1)
-    return TokenScores(to_numpy(chosen), to_numpy(best_ids), to_numpy(best.exp()))
+    return TokenScores(to_numpy(written_scores), to_numpy(best_ids), to_numpy(best.exp()))
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray:

@@ -145,10 +145,10 @@ def collect_evidence(
         )
         reasons.append(_reason(answer, "numbers", *spans))
     if back is not None:
-        lost = unmatched_numbers(find_numbers(answer.source_text, source), find_numbers(back.text, source))
+        unmatched = unmatched_numbers(find_numbers(answer.source_text, source), find_numbers(back.text, source))
         features |= {"back": chrf(back.text, answer.source_text) / 100}
         features |= {
-            "back_numbers": float(min(3, sum(map(len, lost)))),
+            "back_numbers": float(min(3, sum(map(len, unmatched)))),
             **_reverse_features(back.tokens, answer.source_text),
         }
         back_words = {_stem(word) for word in WORD.findall(back.text)} if source != "zh" else set(back.text)

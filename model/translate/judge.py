@@ -27,7 +27,7 @@ from headlight.model.text.vocabulary import Vocabulary, unknown_positions
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
 from headlight.model.translate.requests import batches_by_length
 
-BATCH_TOKENS = 16_000
+BATCH_TOKENS = 16_000  # maximum tokens per batch, with padding
 ELLIPSIS = " … "  # replaces the middle of a long text
 
 

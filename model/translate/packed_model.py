@@ -79,8 +79,8 @@ class PackedModel:
             f"Made for this processor: {_megabytes(step_bytes)} in {kind} for writing, {_megabytes(pass_bytes)} in "
             f"float32 for reading and looking"
         )
-        if refused := self.copies.refused + pass_budget.refused:
-            reason += f"; {_megabytes(refused)} more would be faster, but are read where the model has them"
+        if excess_bytes := self.copies.excess_bytes + pass_budget.excess_bytes:
+            reason += f"; {_megabytes(excess_bytes)} more would be faster, but are read where the model has them"
         self.packing = Packing(step_bytes, pass_bytes, f"{reason}.")
 
     @cached_property
@@ -90,7 +90,7 @@ class PackedModel:
 
     def packed_step_with(self, preparation: ModelPacker) -> Any:
         """Pack the decoder in a different way. Its copies are among those planned for the step."""
-        preparation.chosen = self._step.chosen
+        preparation.copied_paths = self._step.copied_paths
         return preparation.pack_module(self.decoder, "")
 
 
@@ -228,20 +228,21 @@ class CopyBudget:
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit or 0
-        self.left: float = math.inf if limit is None else limit
-        self.refused = 0  # bytes of the copies that exceeded the limit
-        self.made: dict[tuple[str, int], Linear] = {}  # by packer and module: steps and passes share equal copies
+        self.remaining_bytes: float = math.inf if limit is None else limit
+        self.excess_bytes = 0  # bytes of the copies that exceeded the limit
+        # By packer and module: steps and passes share equal copies.
+        self.packed_modules: dict[tuple[str, int], Linear] = {}
 
     def choose(self, requested: Mapping[str, int], *, largest_first: bool) -> set[str]:
         """Return the paths whose copies fit in the limit."""
-        chosen = set()
+        paths = set()
         for name in sorted(requested, key=lambda name: -requested[name] if largest_first else requested[name]):
-            if requested[name] <= self.left:
-                self.left -= requested[name]
-                chosen.add(name)
+            if requested[name] <= self.remaining_bytes:
+                self.remaining_bytes -= requested[name]
+                paths.add(name)
             else:
-                self.refused += requested[name]
-        return chosen
+                self.excess_bytes += requested[name]
+        return paths
 
 
 class ModelPacker:
@@ -254,7 +255,7 @@ class ModelPacker:
         self.unused = unused
         self.copies = copies
         self.keeps_probes = keeps_probes
-        self.chosen: set[str] = set()
+        self.copied_paths: set[str] = set()
         self.bytes = 0
 
     def pack(self, module: nn.Module) -> Any:
@@ -266,8 +267,8 @@ class ModelPacker:
         candidates = self.candidate_copies(module, "")
         # In steps each byte saves the same time, so the largest copies are first. In passes a matrix of a layer saves
         # more per byte than the output (with 5 tokens, a layer is 3.5 times as fast, the output 1.8 times).
-        self.chosen = self.copies.choose(candidates, largest_first=not self.keeps_probes)
-        self.bytes = sum(candidates[name] for name in self.chosen)
+        self.copied_paths = self.copies.choose(candidates, largest_first=not self.keeps_probes)
+        self.bytes = sum(candidates[name] for name in self.copied_paths)
 
     def candidate_copies(self, module: nn.Module, path: str, without: Sequence[str] = ()) -> dict[str, int]:
         """Return the copies that would be faster than unpacked weights: path → bytes, zero for existing copies."""
@@ -292,7 +293,7 @@ class ModelPacker:
         return is_large and all(self.packer.fits(weight.detach()) for weight in weights)
 
     def cost(self, module: nn.Module, size: int) -> int:
-        return 0 if (self.packer.name, id(module)) in self.copies.made else size
+        return 0 if (self.packer.name, id(module)) in self.copies.packed_modules else size
 
     def pack_module(self, module: nn.Module, path: str, without: Sequence[str] = ()) -> Any:
         if isinstance(module, Probe):
@@ -308,7 +309,7 @@ class ModelPacker:
         if isinstance(module, nn.ModuleList):
             return [self.pack_module(child, f"{path}.{name}") for name, child in module.named_children()]
         joined = isinstance(module, MultiHeadAttention) and "query" in without
-        if joined and path not in self.chosen:
+        if joined and path not in self.copied_paths:
             without, joined = (), False  # three products with the model's own weights
         packed = _plain_class(type(module))()  # type: ignore[arg-type]
         for name, value in vars(module).items():
@@ -325,15 +326,15 @@ class ModelPacker:
         return packed
 
     def linear(self, module: nn.Linear, path: str) -> Linear:
-        if path not in self.chosen:
+        if path not in self.copied_paths:
             return unpacked_linear(module.weight.detach(), _detach(module.bias))
         return self._get_or_make(module, lambda: self.packer.pack(module.weight.detach(), _detach(module.bias)))
 
     def _get_or_make(self, module: nn.Module, make: Callable[[], Linear]) -> Linear:
         key = self.packer.name, id(module)
-        if key not in self.copies.made:
-            self.copies.made[key] = make()
-        return self.copies.made[key]
+        if key not in self.copies.packed_modules:
+            self.copies.packed_modules[key] = make()
+        return self.copies.packed_modules[key]
 
     def joint_projection(self, module: Any) -> Callable[[Tensor], tuple[Tensor, ...]]:
         """Return a function that computes queries, keys and values in one product."""

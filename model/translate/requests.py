@@ -335,11 +335,11 @@ def batch_key(request: TranslationRequest) -> tuple[Any, ...]:
     return request.options, request.interventions, request.capture, request.target is None
 
 
-def batches_by_length(lengths: dict[int, int], most_tokens: int) -> Iterator[list[int]]:
+def batches_by_length(lengths: dict[int, int], max_tokens: int) -> Iterator[list[int]]:
     """Yield batches of indices with similar lengths, longest first, to reduce padding."""
     batch: list[int] = []
     for index in sorted(lengths, key=lambda index: -lengths[index]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > most_tokens:
+        if batch and (len(batch) + 1) * lengths[batch[0]] > max_tokens:
             yield batch
             batch = []
         batch.append(index)

@@ -18,7 +18,7 @@ from headlight.model.records import Hypothesis, Timing, Translation, Translation
 from headlight.model.translate.requests import RequestChecker, batches_by_length
 
 REVERSE_WEIGHT = 0.3  # weight of the reverse score, tuned on held-out sentences
-BATCH_TOKENS = 3000
+BATCH_TOKENS = 3000  # maximum tokens per batch, with padding
 ReverseScores = Sequence[float | None]  # log probability of the source per token; None: cannot be computed
 Pair = tuple[str, str]  # a sentence and a translation of it
 

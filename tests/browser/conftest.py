@@ -105,13 +105,13 @@ def example(answered: Answered) -> Translation:
 
 @dataclass
 class Watch:
-    """Records errors of a page."""
+    """Records errors on a page."""
 
     address: str
     faults: list[str]
 
     def follow(self, page: Page) -> Callable[[], None]:
-        """Record errors of a page until the returned function is called."""
+        """Record errors on a page until the returned function is called."""
         listeners: dict[Any, Callable[[Any], None]] = {
             "console": self._on_console,
             "pageerror": lambda error: self.faults.append(f"uncaught: {error}"),

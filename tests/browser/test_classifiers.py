@@ -108,7 +108,7 @@ def test_other_classifiers_show_classes_contributions_and_heads(
     expect(lines.locator(".name")).to_have_text([truth.classes[place] for place in order])
     expect(lines.locator(".numeric")).to_have_text([f"{truth.probabilities[place]:.3f}" for place in order])
     expect(page.locator(f"{TAB} .below")).to_contain_text("No contributions")
-    expect(page.locator(f"{TAB} .accounts")).to_be_hidden()
+    expect(page.locator(f"{TAB} .methods")).to_be_hidden()
     effects = page.locator(f"{TAB} .bars .cell small")
     expect(effects).to_have_text(word_effects(judge, truth, order[0]))
     lines.nth(2).click()  # contributions to another class

@@ -108,7 +108,7 @@ def watched(browser: Browser, port: int) -> Iterator[Page]:
     watch = Watch(f"http://127.0.0.1:{port}", [])
     leave = watch.follow(page)
     yield page
-    leave()  # pending requests of the page, such as the back-translation, are aborted
+    leave()  # pending requests from the page, such as the back-translation, are aborted
     context.close()
     faults = [fault for fault in watch.faults if not fault.endswith("/lesson")]  # the page on another host
     assert not faults, "\n".join(faults)

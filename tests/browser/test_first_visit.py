@@ -17,7 +17,7 @@ from tests.browser.acting import wait_for_translation
 from tests.browser.conftest import PATIENCE, Visit, newcomer
 from tests.browser.polling import wait_for_function
 
-MOST = 42  # requests, including 35 of Gradio
+MAX_REQUESTS = 42  # including 35 from Gradio
 LONG = " ".join(["Der alte Mann wohnt hier."] * 8)
 QUICK = ".explorer .plot > canvas"
 DRAWN = ".explorer .plot .main-svg"
@@ -60,7 +60,7 @@ def test_first_visit_sends_few_requests(visit: Visit) -> None:
     assert len(files) == len(set(files))  # a hint with the wrong CORS mode would load its file twice
     ours = [name.rpartition("/")[2] for name in files if "/headlight/" in name]
     assert sorted(ours) == ["headlight.js", "plotly.js"]  # phrases, colours and styles are loaded with them
-    assert 1 + len([name for name in requested if name.startswith("http")]) <= MOST
+    assert 1 + len([name for name in requested if name.startswith("http")]) <= MAX_REQUESTS
 
 
 def test_preload_hints_match_requested_files(browser: Browser, address: str) -> None:
@@ -115,7 +115,7 @@ def test_canvas_map_is_usable_before_plotly_loads(browser: Browser, address: str
         first = pixels(page)
         page.locator(".wall-grid button[data-layer='2'][data-head='0']").click()
         assert page.locator(DRAWN).count() == 0
-        turned = pixels(page)
-        assert np.abs(first - turned).max() > 20
+        rotated_pixels = pixels(page)
+        assert np.abs(first - rotated_pixels).max() > 20
         release_plotly(page, pending_routes)
-        assert np.abs(pixels(page) - turned).max() <= 2
+        assert np.abs(pixels(page) - rotated_pixels).max() <= 2

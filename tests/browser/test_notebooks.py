@@ -25,6 +25,7 @@ from headlight.viz.notebook.iframe import widget_module
 from headlight.viz.notebook.view import View
 from tests.browser.conftest import PATIENCE, Watch, newcomer
 from tests.browser.polling import wait_for_function
+from tests.jupyter import isolate_kernel
 from tests.model.recordings.test_reading import softmax
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -277,7 +278,7 @@ def test_cross_origin_frames_use_requested_theme(browser: Browser) -> None:
             # Colab: `theme` at the root of each output's page; the surface itself is transparent.
             frame = other_notebook(page, output_page(content, about="theme=dark"), own)
             expect(frame.locator("body")).to_have_class("dark")
-            # VS Code: the kind of theme is an attribute of the body.
+            # VS Code: the kind of theme is an attribute on the body.
             frame = other_notebook(page, output_page(content, body='data-vscode-theme-kind="vscode-dark"'), own)
             expect(frame.locator("body")).to_have_class("dark")
             output = page.frames[1]
@@ -346,3 +347,46 @@ def test_notebook_html_is_self_contained(browser: Browser, tmp_path: Path) -> No
         expect(page.locator(".headlight-both .frame h3")).to_have_count(3)
         leave()
     assert not watch.faults, "\n".join(watch.faults)
+
+
+def converted(notebook: Any) -> str:
+    """Return the page that nbconvert makes of a notebook, with its default settings."""
+    from nbconvert import HTMLExporter  # imported here, because it takes seconds
+
+    return str(HTMLExporter().from_notebook_node(notebook)[0])
+
+
+# ZeroMQ sockets and the kernel process are closed with the client's event loop, after Python's resource check.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_executed_notebook_shows_its_view_offline(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """nbclient runs a notebook as papermill does, and nbconvert makes a page that is read without a network."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    isolate_kernel(monkeypatch, tmp_path)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CODE.strip())])
+    NotebookClient(notebook, timeout=None, resources={"metadata": {"path": tmp_path}}).execute()
+    (tmp_path / "executed.html").write_text(converted(notebook), encoding="utf-8")
+    stored = nbformat.read(ROOT / "docs" / "notebooks" / "first_look.ipynb", as_version=4)
+    (tmp_path / "stored.html").write_text(converted(stored), encoding="utf-8")
+    weights = softmax((2, 3, 7, 7), mask=np.tri(7))
+    with browser.new_context(locale="en-US", offline=True) as context:
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.goto((tmp_path / "executed.html").as_uri(), wait_until="domcontentloaded")
+        frame = page.frame_locator("iframe")
+        expect(frame.locator(".recorded .strips .token")).to_have_text(WORDS)
+        np.testing.assert_array_equal(shown_numbers(frame), expected_numbers(weights[0, 0]))
+        page.goto((tmp_path / "stored.html").as_uri(), wait_until="domcontentloaded")
+        picture = page.locator(".jp-OutputArea-output svg, .jp-OutputArea-output img")
+        expect(picture).to_have_count(1)
+        assert (box := picture.bounding_box())
+        assert box["width"] > 400
+    with browser.new_context(locale="en-US", offline=True, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto((tmp_path / "executed.html").as_uri(), wait_until="domcontentloaded")
+        still = page.locator(".headlight-still img")
+        expect(still).to_be_visible()
+        assert still.evaluate("(image) => [image.naturalWidth, image.naturalHeight]") == [3 * 31, 2 * 31]

@@ -232,9 +232,9 @@ def test_copy_borrow_and_minimal_pair(
     page: Page, translator: Translator, answered: Answered, example: Translation
 ) -> None:
     page.select_option(f"{TAB} .brushes select", "copy")
-    page.select_option(f"{TAB} .giver select", "1.2")
+    page.select_option(f"{TAB} .map-source select", "1.2")
     thumb(page, 0, 5)  # an earlier layer cannot borrow the map of a later one
-    expect(page.locator(f"{TAB} .giver .refused")).to_be_visible()
+    expect(page.locator(f"{TAB} .map-source .refused")).to_be_visible()
     assert chips(page) == []
     thumb(page, 2, 5)
     wait_for_result(page)
@@ -245,7 +245,7 @@ def test_copy_borrow_and_minimal_pair(
     thumb(page, 2, 5)
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     page.select_option(f"{TAB} .brushes select", "borrow")
-    page.fill(f"{TAB} .giver input", "Die Katze trinkt Milch.")
+    page.fill(f"{TAB} .map-source input", "Die Katze trinkt Milch.")
     thumb(page, 0, 3)
     wait_for_result(page)
     borrowed = {"action": "borrow", "kind": "cross", "layer": 0, "head": 3, "text": "Die Katze trinkt Milch."}

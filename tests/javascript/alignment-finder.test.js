@@ -166,9 +166,9 @@ test('a head is explained by its role, its width and its steadiness', () => {
 test('a table of links is read in both directions', () => {
   const model = { source: 'de', target: 'en' };
   const table = 'de\ten\tlinks\r\nEin Hund.\tA dog.\t0-0 1-1\n\n';
-  assert.deepEqual(parseTable(table, model), { turned: false, rows: [['Ein Hund.', 'A dog.', '0-0 1-1']] });
+  assert.deepEqual(parseTable(table, model), { isReversed: false, rows: [['Ein Hund.', 'A dog.', '0-0 1-1']] });
   assert.deepEqual(parseTable(table, { source: 'eng_Latn', target: 'deu_Latn' }), {
-    turned: true,
+    isReversed: true,
     rows: [['Ein Hund.', 'A dog.', '0-0 1-1']],
   });
   assert.equal(parseTable('a\tb\n1\t2', model), null);
@@ -181,9 +181,9 @@ test('heads are chosen on every other pair and tested on the rest', () => {
     [2, 2, 0, 0],
     [2, 2, 2, 2],
   ];
-  const chosenHeads = chooseAndTest(new Map(/** @type {any} */ ([head(0, none, all, none), head(1, all, none, all)])));
+  const rankedHeads = chooseAndTest(new Map(/** @type {any} */ ([head(0, none, all, none), head(1, all, none, all)])));
   assert.deepEqual(
-    chosenHeads.map(({ head: number, chosen, rate, precision, recall }) => [number, chosen, rate, precision, recall]),
+    rankedHeads.map(({ head: number, selectionRate, rate, precision, recall }) => [number, selectionRate, rate, precision, recall]),
     [
       [1, 0, 1, 0, 0],
       [0, 1, 0, 1, 1],

@@ -90,12 +90,12 @@ test('a selection roundtrips through the address', () => {
     lesson: 'walk',
     step: 'softmax',
     part: 2,
-    chosen: { token: 4, dimension: 31, encoder: { layer: 1, head: 7 } },
+    selection: { token: 4, dimension: 31, encoder: { layer: 1, head: 7 } },
     asks: false,
   };
   assert.equal(formatLessonLink(choice), 'walk.softmax.2.token-4.dimension-31.encoder-1-7');
   assert.deepEqual(parseLessonLink(formatLessonLink(choice)), choice);
-  assert.deepEqual(parseLessonLink(''), { lesson: '', step: '', part: 0, chosen: {}, asks: false });
+  assert.deepEqual(parseLessonLink(''), { lesson: '', step: '', part: 0, selection: {}, asks: false });
   assert.equal(formatLessonLink(parseLessonLink('')), '');
 });
 
@@ -120,7 +120,7 @@ test('a link for teachers enables questions', () => {
 
 test('an invalid address selects nothing', () => {
   const read = parseLessonLink('walk.softmax.x.token--1.token-1-2.encoder-3.evil-4.__proto__-5.key-99999999');
-  assert.deepEqual(read, { lesson: 'walk', step: 'softmax', part: 0, chosen: {}, asks: false });
+  assert.deepEqual(read, { lesson: 'walk', step: 'softmax', part: 0, selection: {}, asks: false });
 });
 
 test('the first guess at a question counts', () => {
@@ -259,9 +259,9 @@ const CONTROLS = [
 test('changed controls are in the address, and no others', () => {
   const values = { kind: 'b.c', on: true, width: 7, seed: 3, erased: [0, 12], own: 'Das ist-gut. <b>' };
   const set = Object.fromEntries(CONTROLS.map((control) => [control.name, formatValue(control, values[control.name])]));
-  const choice = { lesson: 'heads', step: 'spread', part: 0, chosen: { token: 4, encoder: { layer: 0, head: 7 }, set }, asks: false };
+  const choice = { lesson: 'heads', step: 'spread', part: 0, selection: { token: 4, encoder: { layer: 0, head: 7 }, set }, asks: false };
   assert.deepEqual(parseLessonLink(formatLessonLink(choice)), choice);
-  assert.deepEqual(resolveValues(CONTROLS, parseLessonLink(formatLessonLink(choice)).chosen.set), values);
+  assert.deepEqual(resolveValues(CONTROLS, parseLessonLink(formatLessonLink(choice)).selection.set), values);
   assert.equal(formatValue(CONTROLS[2], 5), undefined);
 });
 
@@ -271,7 +271,7 @@ test('invalid values in an address give the defaults of the controls', () => {
   const odd = { kind: 'c', on: '2', width: '8', seed: '-1', erased: '1_x', own: 'x'.repeat(21) };
   assert.deepEqual(resolveValues(CONTROLS, odd), defaults);
   assert.deepEqual(resolveValues(CONTROLS, { width: '3.5', erased: '1_2_3_4', seed: 'x' }), defaults);
-  assert.deepEqual(parseLessonLink('heads.spread.0.set-own-%E0%A4%A.set--3').chosen, {});
+  assert.deepEqual(parseLessonLink('heads.spread.0.set-own-%E0%A4%A.set--3').selection, {});
 });
 
 test('one experiment runs at a time; of the waiting ones, only the newest runs', async () => {

@@ -376,6 +376,7 @@ declare module 'messages' {
     begin_training: Call<any>;
     changed_translation: Call<any>;
     check_hub: Call<HubStatus>;
+    classify_review: Call<any>;
     corpus_roles: Call<any>;
     count_links: Call<any>;
     delete_class: Call<any>;
@@ -393,7 +394,6 @@ declare module 'messages' {
     head_atlas: Call<any>;
     hide_words: Call<any>;
     join_class: Call<any>;
-    judge: Call<any>;
     lesson_notebook: Call<any>;
     lesson_tensors: Call<any>;
     list_models: Call<TranslatorEntry[]>;

@@ -80,14 +80,14 @@ const TREE = [
 test('candidates of a step are sorted by score with their path; the chosen one is marked', () => {
   const answer = { tree: TREE, target: [token(7), token(5), token(2, '</s>', true)] };
   assert.deepEqual(listCandidates(answer, 1), [
-    { text: 'A dog', score: -0.2, outcome: 'dropped', chosen: false },
-    { text: 'The dog', score: -0.3, outcome: 'kept', chosen: true },
+    { text: 'A dog', score: -0.2, outcome: 'dropped', isChosen: false },
+    { text: 'The dog', score: -0.3, outcome: 'kept', isChosen: true },
   ]);
-  assert.deepEqual(listCandidates(answer, 2), [{ text: 'The dog </s>', score: -0.25, outcome: 'finished', chosen: true }]);
+  assert.deepEqual(listCandidates(answer, 2), [{ text: 'The dog </s>', score: -0.25, outcome: 'finished', isChosen: true }]);
   assert.deepEqual(listCandidates({ ...answer, tree: [] }, 1), []);
   const longer = [...TREE, [3, 2, 6, ' barks', 0, -0.5, 'kept'], [5, 3, 2, '', 0, -0.6, 'finished'], [5, 3, 6, ' on', 0, -0.8, 'dropped']];
   assert.deepEqual(
-    listCandidates({ ...answer, tree: longer }, 1).map(({ chosen }) => chosen),
+    listCandidates({ ...answer, tree: longer }, 1).map(({ isChosen }) => isChosen),
     [false, true], // although other candidates continue after its end
   );
   const continued = { ...answer, target: [token(9), ...answer.target] };

@@ -1,4 +1,4 @@
-"""Every error of the page: its phrase, its values, and a request that causes it."""
+"""Every error on the page: its phrase, its values, and a request that causes it."""
 
 from __future__ import annotations
 
@@ -177,12 +177,12 @@ def test_every_request_error_word_is_tested() -> None:
 
 @pytest.mark.parametrize("word", CAUSES)
 def test_request_errors_have_text_in_every_language(word: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         CAUSES[word]()
-    assert caught.value.word == word
-    assert str(caught.value) == phrase(f"error_{word}", **caught.value.values)
-    assert fill(phrases("zh")[f"error_{word}"], caught.value.values) != str(caught.value)
-    assert set(caught.value.values) == placeholders(phrases()[f"error_{word}"])
+    assert error_info.value.word == word
+    assert str(error_info.value) == phrase(f"error_{word}", **error_info.value.values)
+    assert fill(phrases("zh")[f"error_{word}"], error_info.value.values) != str(error_info.value)
+    assert set(error_info.value.values) == placeholders(phrases()[f"error_{word}"])
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_phrase_values_are_inserted_once_and_required() -> None:
 
 def test_request_error_names_its_field() -> None:
     request = TranslationRequest(text=TEXT)
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         tiny_translator().translate(replace(request, target=(999_999,)))
-    assert (caught.value.field, caught.value.word) == ("target", "wrong_ids")
-    assert dict(caught.value.values) == {"name": "target"}
+    assert (error_info.value.field, error_info.value.word) == ("target", "wrong_ids")
+    assert dict(error_info.value.values) == {"name": "target"}

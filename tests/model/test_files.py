@@ -83,9 +83,9 @@ def test_fault_keeps_the_old_file_and_names_it(tmp_path: Path, translation: Any,
         before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
         with pytest.MonkeyPatch.context() as patch:
             inject(patch, place, number)
-            with pytest.raises(WriteError) as caught:
+            with pytest.raises(WriteError) as error_info:
                 write()
-        assert str(caught.value).startswith(f"{path} cannot be written: {os.strerror(number)}. ")
+        assert str(error_info.value).startswith(f"{path} cannot be written: {os.strerror(number)}. ")
         assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
         write()
         assert path.read_bytes() != b"the old content"

@@ -95,9 +95,9 @@ def test_missing_fields_have_defaults() -> None:
     ],
 )
 def test_invalid_change_raises(values: Any, word: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         parse_change(values)
-    assert caught.value.word == word
+    assert error_info.value.word == word
 
 
 def test_layer_must_be_a_whole_number() -> None:

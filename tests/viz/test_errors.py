@@ -29,9 +29,9 @@ from tests.tiny import tiny_translator
     ],
 )
 def test_every_model_error_has_phrase(options: dict[str, Any], field: str, word: str, values: dict[str, Any]) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError) as error_info:
         tiny_translator().translate(**options)
-    page_error = to_page_error(caught.value)
+    page_error = to_page_error(error_info.value)
     assert (page_error.field, page_error.word) == (field, word)
     assert values.items() <= page_error.values.items()
 

@@ -1,4 +1,4 @@
-"""Validation of every value of a browser request."""
+"""Validation of every value in a browser request."""
 
 from __future__ import annotations
 
@@ -298,11 +298,11 @@ WRONG: list[tuple[Any, str, str]] = [
     ("values", "field", "word"), WRONG, ids=[f"{number}-{word}" for number, (_, _, word) in enumerate(WRONG)]
 )
 def test_invalid_value_error_names_field(values: Any, field: str, word: str) -> None:
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         check(values)
-    assert (caught.value.field, caught.value.word) == (field, word)
-    assert len(str(caught.value)) < 400
-    assert str(caught.value).isprintable()
+    assert (error_info.value.field, error_info.value.word) == (field, word)
+    assert len(str(error_info.value)) < 400
+    assert str(error_info.value).isprintable()
 
 
 def test_limits_are_inclusive() -> None:

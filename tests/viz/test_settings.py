@@ -115,11 +115,11 @@ def test_environment_is_read_by_default(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_invalid_setting_error_names_variable(name: str, text: str, complaint: str) -> None:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError) as error_info:
         read_settings({name: text})
-    assert name in str(caught.value)
-    assert complaint in str(caught.value)
-    assert len(str(caught.value)) < 220
+    assert name in str(error_info.value)
+    assert complaint in str(error_info.value)
+    assert len(str(error_info.value)) < 220
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`make install`: the build of PyTorch, and the browser for the tests of the page."""
+"""`make install`: the build of PyTorch, and the browser for the page's tests."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The public API, `/translate`, `/attention`, `/effects` and `/scan`, and limits on requests."""
+"""The public API (`/translate`, `/attention`, `/effects`, `/scan`, `/judge`, `/batch`), and limits on requests."""

@@ -6,10 +6,14 @@ therefore wrapped: arguments are bound and validated here, and errors become our
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, replace
+from threading import Event
 from typing import Any, get_args
 
 import anyio.to_thread
@@ -23,12 +27,14 @@ from headlight.model.experiments.effects import EffectSummary, summarise_effects
 from headlight.model.experiments.reasons import find_rival, find_token
 from headlight.model.experiments.scan import scan
 from headlight.model.measures.statistics import map_geometry, measure_weights
-from headlight.model.records import FloatArray, Kind, Token, Translation, TranslationRequest
+from headlight.model.records import FloatArray, Hypothesis, Kind, Token, Translation, TranslationRequest
+from headlight.model.translate.sentences import translate_sentences
 from headlight.viz.api.arguments import bind
 from headlight.viz.errors import PageError, to_page_error
 from headlight.viz.field_values import check_index
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.request_fields import (
+    BATCH_FIELDS,
     EFFECT_FIELDS,
     ENDPOINT_NAMES,
     SELECTION_FIELDS,
@@ -37,16 +43,20 @@ from headlight.viz.request_fields import (
     Merged,
     parameters,
     parse_effect_fields,
+    parse_request,
     parse_selection,
+    parse_texts,
 )
 from headlight.viz.server.visitors import HAS_LEFT, VISITOR
 from headlight.viz.service.language_hints import hint_for_programs
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.payload import reliability_values
 from headlight.viz.service.request_queue import RequestQueue, fingerprint
-from headlight.viz.service.service import Service
+from headlight.viz.service.service import CachedResult, Service
 
 DISCONNECT_POLL_SECONDS = 1.0  # seconds between disconnect checks while a client waits
+PARTIAL_INTERVAL = 0.06  # seconds between partial translations
+STREAMING = ("translate",)  # endpoints that yield partial results
 DECIMALS = 6  # decimals of weights and probabilities, enough for a row to sum to one
 
 # Meaning of rows and columns. A decoder row is named after the token it predicts.
@@ -56,6 +66,7 @@ ROWS_BY_KIND: dict[Kind, str] = {
     "cross": "Each row is the token about to be written; its columns are the tokens of the sentence it looks at.",
 }
 
+OnPartial = Callable[[dict[str, Any]], object]
 LOG = logging.getLogger(__name__)
 
 
@@ -65,19 +76,17 @@ class Endpoints:
     def __init__(self, service: Service) -> None:
         self.service = service
 
-    def translate(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Translate a sentence and return the probability of each token."""
-        answer, cached = self.service.translate_with_source(self._request(values), "api")
+    def translate(self, values: Mapping[str, Any], on_partial: OnPartial) -> dict[str, Any]:
+        """Translate a sentence and return the probability of each token. `on_partial` gets the text so far."""
+        request = self._request(values)
+        answer, cached = translate_in_steps(self.service, request, on_partial)
         timing, model = answer.timing, model_json(self.service, answer)
         return {
             "text": answer.text,
             "model": answer.request.model,
             "source_language": model["source"],
             "target_language": model["target"],
-            "tokens": [
-                {"text": token.text, "probability": round(token.probability or 0.0, DECIMALS)}
-                for token in answer.target_tokens
-            ],
+            "tokens": _token_values(answer),
             "log_probability": round(answer.log_probability, DECIMALS),
             "score": round(answer.score, DECIMALS),
             "seconds": round(timing.encode + timing.decode + timing.capture, 4),
@@ -85,7 +94,50 @@ class Endpoints:
             "stopped": answer.stopped,
             "reliability": reliability_values(answer.reliability),
             "hint": hint_for_programs(self.service, answer),
+            "partial": False,
         }
+
+    def judge(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return how reliable a translation of the caller is, as the page judges its own."""
+        if not values["target"]:
+            raise PageError("target", "missing", {"name": "target"})
+        answer, _ = self.service.translate_with_source(self._request(values), "api")
+        # Rules judge the translations that a model has written.
+        unforced = replace(answer, request=replace(answer.request, target=None))
+        return {
+            "text": answer.text,
+            "model": answer.request.model,
+            "tokens": _token_values(answer),
+            "log_probability": round(answer.log_probability, DECIMALS),
+            "score": round(answer.score, DECIMALS),
+            "reliability": reliability_values(self.service.read_back(unforced)),
+            "hint": hint_for_programs(self.service, answer),
+        }
+
+    def batch(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Translate many sentences, batched by length. A sentence that cannot be read has an error."""
+        own, options = _split(values, BATCH_FIELDS)
+        texts = parse_texts(own, self.service.settings)
+        parse_request({"text": "", **options}, self.service.settings)  # wrong options are not an error of each sentence
+        self.service.model_info(options["model"])
+        checked = [self._check_sentence(text, options) for text in texts]
+        requests = [item for item in checked if isinstance(item, TranslationRequest)]
+        name = requests[0].model if requests else options["model"]
+        results = iter(self.service.run_on_translator(name, translate_sentences, tuple(requests)) if requests else ())
+        return {
+            "model": name or self.service.default,
+            "translations": [
+                _sentence_values(text, item if isinstance(item, str) else next(results))
+                for text, item in zip(texts, checked, strict=True)
+            ],
+        }
+
+    def _check_sentence(self, text: Any, options: Mapping[str, Any]) -> TranslationRequest | str:
+        """Return the request of one sentence, or the message of its error."""
+        try:
+            return self._request({"text": text, **options})
+        except PageError as error:
+            return str(error)
 
     def _request(self, values: Mapping[str, Any]) -> TranslationRequest:
         """Validate a request. Raises if reranking is requested but impossible; the page skips it instead."""
@@ -165,6 +217,43 @@ class Endpoints:
         }
 
 
+def translate_in_steps(
+    service: Service, request: TranslationRequest, on_partial: OnPartial
+) -> tuple[Translation, bool]:
+    """Translate, and pass on the text so far, at most every `PARTIAL_INTERVAL`. Return also whether it was cached."""
+    shown_at = time.monotonic()
+    stop = Event()
+    with closing(service.stream(request, stop, "api")) as steps:
+        for progress in steps:
+            if progress.translation is not None:
+                return progress.translation, isinstance(progress, CachedResult)
+            if HAS_LEFT.get()():
+                break
+            if time.monotonic() - shown_at >= PARTIAL_INTERVAL:
+                shown_at = time.monotonic()
+                on_partial({"text": progress.text, "partial": True})
+    raise PageError("data", "no_answer")
+
+
+def _token_values(answer: Translation) -> list[dict[str, Any]]:
+    return [
+        {"text": token.text, "probability": round(token.probability or 0.0, DECIMALS)} for token in answer.target_tokens
+    ]
+
+
+def _sentence_values(text: Any, result: Hypothesis | str) -> dict[str, Any]:
+    """Return the translation of one sentence of a batch, or its error. Greedy search computes no score."""
+    if isinstance(result, str):
+        return {"text": "", "log_probability": None, "score": None, "error": result}
+    has_score = bool(result.log_probability)
+    return {
+        "text": result.text,
+        "log_probability": round(result.log_probability, DECIMALS) if has_score else None,
+        "score": round(result.score, DECIMALS) if has_score else None,
+        "error": None,
+    }
+
+
 def _split(values: Mapping[str, Any], fields: Sequence[Field]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Separate the values of `fields` from those of the request."""
     names = {field.name for field in fields}
@@ -210,11 +299,21 @@ def register_api(service: Service, threads: CapacityLimiter) -> None:
     """Add the endpoints to the `gr.Blocks` that is being built."""
     endpoints = Endpoints(service)
     for name, signature in ENDPOINTS.items():
+        function = getattr(endpoints, name)
+        wrap = wrap_stream if name in STREAMING else wrap_endpoint
         events.api(
-            wrap_endpoint(name, getattr(endpoints, name), signature, service.line, threads),
+            wrap(name, function, signature, service.line, threads),
             api_name=name,
             concurrency_limit=None,  # the `RequestQueue` limits computations
         )
+
+
+class EndpointError(gr.Error):
+    """A `PageError` as Gradio shows it."""
+
+    def __init__(self, error: PageError) -> None:
+        super().__init__(str(error), print_exception=False)
+        self.page_error = error
 
 
 def wrap_endpoint(
@@ -223,33 +322,76 @@ def wrap_endpoint(
     signature: inspect.Signature,
     line: RequestQueue,
     threads: CapacityLimiter | None = None,
-) -> Callable[..., Awaitable[Any]]:
+) -> Callable[..., Any]:
     """Wrap a function as an endpoint that validates arguments, waits in the queue and raises our phrases.
 
     The endpoint uses one of the `threads` only while it computes.
     """
 
     async def call(*positional: Any) -> Any:
-        try:
-            arguments = bind(signature, positional)
-            request_key = fingerprint([name, arguments])
-            # The middleware has already admitted the request.
-            with line.enqueue(VISITOR.get(), kind=name, same=request_key, admitted=True) as ticket:
-                while not await ticket.wait_async(DISCONNECT_POLL_SECONDS):
-                    if HAS_LEFT.get()():
-                        raise PageError("data", "no_answer")
-                if ticket.result is not None:
-                    return {**ticket.result, **({"cached": True} if "cached" in ticket.result else {})}
-                values = dict(zip(signature.parameters, arguments, strict=True))
-                result = await anyio.to_thread.run_sync(function, values, limiter=threads)
-                ticket.finish(result)
-                return result
-        except PageError as error:
-            raise gr.Error(str(error), print_exception=False) from None
-        except Exception:
-            LOG.exception("An endpoint failed: /%s.", name)
-            raise gr.Error(str(PageError("text", "our_fault")), print_exception=False) from None
+        return await _run(name, function, signature, line, threads, positional)
 
+    return _described(call, name, signature)
+
+
+def wrap_stream(
+    name: str,
+    function: Callable[[Mapping[str, Any], OnPartial], Any],
+    signature: inspect.Signature,
+    line: RequestQueue,
+    threads: CapacityLimiter | None = None,
+) -> Callable[..., Any]:
+    """Wrap a function that reports partial results as an endpoint that yields them, and the result at the end.
+
+    The queue's slot belongs to a task, because Gradio may abandon a generator without closing it.
+    """
+
+    async def call(*positional: Any) -> AsyncIterator[Any]:
+        loop, partials = asyncio.get_running_loop(), asyncio.Queue[Any]()
+
+        def compute(values: Mapping[str, Any]) -> Any:
+            return function(values, lambda partial: loop.call_soon_threadsafe(partials.put_nowait, partial))
+
+        task = asyncio.create_task(_run(name, compute, signature, line, threads, positional))
+        task.add_done_callback(lambda _: partials.put_nowait(None))
+        while (partial := await partials.get()) is not None:
+            yield partial
+        yield await task
+
+    return _described(call, name, signature)
+
+
+async def _run(
+    name: str,
+    function: Callable[[Mapping[str, Any]], Any],
+    signature: inspect.Signature,
+    line: RequestQueue,
+    threads: CapacityLimiter | None,
+    positional: Sequence[Any],
+) -> Any:
+    try:
+        arguments = bind(signature, positional)
+        request_key = fingerprint([name, arguments])
+        # The middleware has already admitted the request.
+        with line.enqueue(VISITOR.get(), kind=name, same=request_key, admitted=True) as ticket:
+            while not await ticket.wait_async(DISCONNECT_POLL_SECONDS):
+                if HAS_LEFT.get()():
+                    raise PageError("data", "no_answer")
+            if ticket.result is not None:
+                return {**ticket.result, **({"cached": True} if "cached" in ticket.result else {})}
+            values = dict(zip(signature.parameters, arguments, strict=True))
+            result = await anyio.to_thread.run_sync(function, values, limiter=threads)
+            ticket.finish(result)
+            return result
+    except PageError as error:
+        raise EndpointError(error) from None
+    except Exception:
+        LOG.exception("An endpoint failed: /%s.", name)
+        raise EndpointError(PageError("text", "our_fault")) from None
+
+
+def _described(call: Callable[..., Any], name: str, signature: inspect.Signature) -> Callable[..., Any]:
+    """Give an endpoint the name, the types and the description that Gradio shows."""
     call.__name__ = call.__qualname__ = name
     call.__doc__ = endpoint_docstring(name)
     call.__signature__ = signature  # type: ignore[attr-defined]

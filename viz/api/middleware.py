@@ -23,9 +23,10 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.api.arguments import bind, check_names, check_nesting, parse_json
+from headlight.viz.api.direct_calls import send_result
 from headlight.viz.api.endpoints import ENDPOINTS
 from headlight.viz.api.hosts import MCP, VARYING, check_host
-from headlight.viz.api.openapi import OPENAPI_PATH, send_openapi
+from headlight.viz.api.openapi import OPENAPI_PATH, openapi_document
 from headlight.viz.api.routes import is_served, request_path
 from headlight.viz.api.streams import error_event, stream_job, stream_session
 from headlight.viz.browser_files.static_files import FOLDER
@@ -40,6 +41,8 @@ from headlight.viz.service.request_queue import Visitor
 from headlight.viz.settings import Settings
 
 NAMED_CALL = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
+DIRECT_WAYS = ("run", "api")  # Gradio's routes for calls whose response is the result
+DIRECT = "headlight.direct"  # ASGI scope key: the endpoint and the arguments of such a call
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
 REQUEST_TIMEOUT = 30.0  # seconds until the request must be complete
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
@@ -51,7 +54,6 @@ STATUS = {
     "unknown_endpoint": 404,
     "nothing_here": 404,
     "foreign_host": 421,
-    "queued_endpoint": 404,
     "no_answer": 404,
     "line_full": 503,
     "leaving": 503,
@@ -191,11 +193,16 @@ class RequestGuard:
                 await stream_session(self.queue, self.app, scope, receive, send)
             return
         if method == "GET" and path.rstrip("/") == OPENAPI_PATH:
-            await send_openapi(self.app, scope, receive, send)
+            await JSONResponse(openapi_document())(scope, receive, send)
             return
         checked = await self._read_and_check(scope, receive)
-        if checked is not None:
-            await self.app(*checked, send)
+        if checked is None:
+            return
+        if DIRECT in checked[0]:
+            name, arguments = checked[0][DIRECT]
+            await send_result(self._endpoint(name), arguments, *checked, send)
+            return
+        await self.app(*checked, send)
 
     # ------------------------------------------------------------ request bodies
 
@@ -288,9 +295,7 @@ class RequestGuard:
                 if self.page is not None:  # unknown function, on which Gradio would fail
                     raise self._unknown_endpoint_error()
                 return data
-            if way and function.is_queued and name in self.endpoints:  # the call would bypass the queue
-                raise PageError("data", "queued_endpoint", {"name": name})
-            if way and function.is_queued:
+            if way and function.is_queued and name not in self.endpoints:
                 raise self._unknown_endpoint_error()
             name = function.api_name
             if name not in self.endpoints and len(data) < function.input_count and not function.cancels_others:
@@ -301,6 +306,8 @@ class RequestGuard:
             return data
         arguments = bind(self.endpoints[name], data)
         self._admit(scope, name)
+        if way in DIRECT_WAYS:
+            scope[DIRECT] = name, arguments
         return arguments
 
     def _admit(self, scope: Scope, name: str) -> None:
@@ -313,6 +320,11 @@ class RequestGuard:
         if type(index) is int:
             return self._functions.get(index)
         return next((function for function in self._functions.values() if function.api_name == name), None)
+
+    def _endpoint(self, name: str) -> Any:
+        """Return the function of an endpoint."""
+        index = next(index for index, function in self._functions.items() if function.api_name == name)
+        return self.page.fns[index].fn if self.page is not None else None
 
     @cached_property
     def _functions(self) -> dict[int, PageFunction]:

@@ -37,7 +37,7 @@ async def stream_job(queue: SubscriberQueue, job: str, receive: Receive, send: S
         raise PageError("data", "no_answer")
     with queue.fetching(job):
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
+        disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
         try:
             body = await _answer(queue, job, disconnect, send)
         finally:
@@ -55,6 +55,10 @@ async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None]
         if answer is not None:
             queue.results.delete(job)
             return answer
+        if (partial := queue.results.take_partial(job)) is not None:
+            last_sent = time.monotonic()
+            await send({"type": "http.response.body", "body": partial, "more_body": True})
+            continue
         if job not in queue.results:  # fetched by another request, or cancelled
             return error_event(PageError("data", "no_answer"))
         if time.monotonic() - last_sent > KEEP_ALIVE_SECONDS:
@@ -81,11 +85,12 @@ async def stream_session(queue: SubscriberQueue, app: ASGIApp, scope: Scope, rec
         if not proxy.closed:
             await send({"type": "http.response.body", "body": CLOSE, "more_body": True})
         with suppress(TimeoutError):
-            await asyncio.wait_for(_wait_for_disconnect(receive), CLOSE_TIMEOUT)
+            await asyncio.wait_for(wait_for_disconnect(receive), CLOSE_TIMEOUT)
     await proxy.send_final()
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -30,6 +30,7 @@ from headlight.model.training.mistake_experiments import run_tests, try_mistakes
 from headlight.model.translate.back_translation import back_translate
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.reranking import reverse_scores
+from headlight.model.translate.sentences import translate_sentences
 from headlight.model.translate.translator import Translator
 from headlight.viz.service.backend import RemoteFunction
 
@@ -38,6 +39,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
         work.__qualname__: work
         for work in (
             Translator.translate,
+            translate_sentences,
             reverse_scores,
             back_translate,
             all_ablation_losses,

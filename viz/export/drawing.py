@@ -1,10 +1,11 @@
-"""A drawing of rectangles, lines and texts, written as SVG, PDF or PNG without a browser.
+"""A drawing of rectangles, lines, texts and images, written as SVG, PDF or PNG without a browser.
 
 All texts use a fixed-width font, so their widths are known: 0.6 em, or 1 em for wide characters.
 """
 
 from __future__ import annotations
 
+import base64
 import html
 import io
 import unicodedata
@@ -13,7 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from headlight.model.errors import ModelError
+from headlight.viz.export.png import encode_rgb_png
 
 LATIN_WIDTH, WIDE_WIDTH = 0.6, 1.0  # em
 BASELINE = 0.35  # em from the middle of a line of text to its baseline
@@ -64,6 +68,21 @@ class Text:
     vertical: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Image:
+    """Pixels [height, width, 3] as bytes, enlarged to a rectangle; `smooth` interpolates between them."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    pixels: np.ndarray
+    smooth: bool = False
+
+
+Shape = Rectangle | Line | Text | Image
+
+
 @dataclass(frozen=True)
 class Drawing:
     """Shapes, drawn in their order, on a background. Units are points, and y grows downward."""
@@ -71,7 +90,7 @@ class Drawing:
     width: float
     height: float
     background: str
-    shapes: Sequence[Rectangle | Line | Text]
+    shapes: Sequence[Shape]
 
 
 def text_width(text: str, size: float) -> float:
@@ -82,9 +101,11 @@ def text_width(text: str, size: float) -> float:
 def to_svg(drawing: Drawing) -> bytes:
     """Return the drawing as SVG."""
     width, height = _number(drawing.width), _number(drawing.height)
+    has_images = any(isinstance(shape, Image) for shape in drawing.shapes)
+    links = ' xmlns:xlink="http://www.w3.org/1999/xlink"' if has_images else ""
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        'font-family="Courier, monospace" shape-rendering="crispEdges">',
+        f'<svg xmlns="http://www.w3.org/2000/svg"{links} width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="Courier, monospace" shape-rendering="crispEdges">',
         f'<rect width="{width}" height="{height}" fill="{drawing.background}"/>',
         *map(_svg_shape, drawing.shapes),
         "</svg>",
@@ -92,11 +113,13 @@ def to_svg(drawing: Drawing) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _svg_shape(shape: Rectangle | Line | Text) -> str:
+def _svg_shape(shape: Shape) -> str:
     if isinstance(shape, Rectangle):
         place = f'x="{_number(shape.x)}" y="{_number(shape.y)}"'
         size = f'width="{_number(shape.width)}" height="{_number(shape.height)}"'
         return f'<rect {place} {size} fill="{shape.colour}"/>'
+    if isinstance(shape, Image):
+        return _svg_image(shape)
     if isinstance(shape, Line):
         start = f'x1="{_number(shape.x1)}" y1="{_number(shape.y1)}"'
         end = f'x2="{_number(shape.x2)}" y2="{_number(shape.y2)}"'
@@ -107,6 +130,14 @@ def _svg_shape(shape: Rectangle | Line | Text) -> str:
     turn = f' transform="rotate(-90 {_number(x)} {_number(y)})"' if shape.vertical else ""
     style = f'font-size="{_number(shape.size)}" fill="{shape.colour}" text-anchor="{shape.anchor}"'
     return f'<text x="{_number(x)}" y="{_number(y)}" {style}{turn}>{html.escape(_printable(shape.text))}</text>'
+
+
+def _svg_image(shape: Image) -> str:
+    place = f'x="{_number(shape.x)}" y="{_number(shape.y)}"'
+    size = f'width="{_number(shape.width)}" height="{_number(shape.height)}" preserveAspectRatio="none"'
+    rendering = "" if shape.smooth else ' style="image-rendering:pixelated"'
+    data = base64.b64encode(encode_rgb_png(shape.pixels)).decode()
+    return f'<image {place} {size}{rendering} xlink:href="data:image/png;base64,{data}"/>'
 
 
 def to_pdf(drawing: Drawing) -> bytes:
@@ -138,8 +169,10 @@ def _pdf_file(objects: Sequence[bytes]) -> bytes:
     return bytes(result)
 
 
-def _pdf_shape(shape: Rectangle | Line | Text, height: float) -> str:
+def _pdf_shape(shape: Shape, height: float) -> str:
     """Return the operators of a shape. In PDF, y grows upward."""
+    if isinstance(shape, Image):
+        return _pdf_image(shape, height)
     colour = " ".join(_number(channel / 255) for channel in _channels(shape.colour))
     if isinstance(shape, Rectangle):
         corner = f"{_number(shape.x)} {_number(height - shape.y - shape.height)}"
@@ -154,6 +187,15 @@ def _pdf_shape(shape: Rectangle | Line | Text, height: float) -> str:
     return f"BT {colour} rg {matrix[0]} {_number(matrix[1])} {_number(matrix[2])} Tm {' '.join(parts)} ET"
 
 
+def _pdf_image(shape: Image, height: float) -> str:
+    """Return an inline image (PDF 32000, 8.9.7), in hexadecimal digits."""
+    rows, columns = shape.pixels.shape[:2]
+    matrix = f"{_number(shape.width)} 0 0 {_number(shape.height)} {_number(shape.x)}"
+    header = f"/W {columns} /H {rows} /BPC 8 /CS /RGB /I {str(shape.smooth).lower()} /F /AHx"
+    data = shape.pixels.tobytes().hex()
+    return f"q {matrix} {_number(height - shape.y - shape.height)} cm BI {header} ID {data}> EI Q"
+
+
 def _pdf_text(run: str, size: float) -> str:
     if _is_wide(run[0]):
         return f"/Wide {_number(size)} Tf <{run.encode('utf-16-be').hex()}> Tj"
@@ -163,20 +205,28 @@ def _pdf_text(run: str, size: float) -> str:
 def to_png(drawing: Drawing) -> bytes:
     """Return the drawing as PNG. Raise a `ModelError` for texts that Pillow's font lacks."""
     try:
-        from PIL import Image, ImageDraw, ImageFont
+        import PIL.Image
+        from PIL import ImageDraw, ImageFont
     except ImportError as error:
         raise ModelError("PNG needs Pillow: pip install pillow. SVG and PDF need nothing.") from error
     texts = [shape.text for shape in drawing.shapes if isinstance(shape, Text)]
     if any(_is_wide(letter) for text in texts for letter in text):
         raise ModelError("Pillow's font has Latin letters alone. Export .svg or .pdf for other texts.")
     size = (round(drawing.width * PNG_SCALE), round(drawing.height * PNG_SCALE))
-    image = Image.new("RGB", size, drawing.background)
+    image = PIL.Image.new("RGB", size, drawing.background)
     canvas = ImageDraw.Draw(image)
     for shape in drawing.shapes:
         if isinstance(shape, Rectangle):
             corners = (shape.x, shape.y, shape.x + shape.width, shape.y + shape.height)
             left, top, right, bottom = (round(value * PNG_SCALE) for value in corners)
             canvas.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), fill=shape.colour)
+        elif isinstance(shape, Image):
+            left, top, right, bottom = (
+                round(value * PNG_SCALE) for value in (shape.x, shape.y, shape.x + shape.width, shape.y + shape.height)
+            )
+            method = PIL.Image.Resampling.BICUBIC if shape.smooth else PIL.Image.Resampling.NEAREST
+            pixels = PIL.Image.fromarray(shape.pixels)
+            image.paste(pixels.resize((max(1, right - left), max(1, bottom - top)), method), (left, top))
         elif isinstance(shape, Line):
             points = [value * PNG_SCALE for value in (shape.x1, shape.y1, shape.x2, shape.y2)]
             canvas.line(points, fill=shape.colour, width=max(1, round(shape.width * PNG_SCALE)))
@@ -188,7 +238,7 @@ def to_png(drawing: Drawing) -> bytes:
                 canvas.text(place, shape.text, fill=shape.colour, font=font, anchor=anchor)
                 continue
             _, word_top, word_right, word_bottom = font.getbbox(shape.text)
-            word = Image.new("L", (int(word_right) + 1, int(word_bottom) + 1))
+            word = PIL.Image.new("L", (int(word_right) + 1, int(word_bottom) + 1))
             ImageDraw.Draw(word).text((0, 0), shape.text, fill=255, font=font)
             word = word.rotate(90, expand=True)
             corner = (round(place[0] - (word_top + word_bottom) / 2), round(place[1] - word.height))

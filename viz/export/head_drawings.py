@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.model.records import AttentionMap, FloatArray, Token
-from headlight.viz.export.drawing import LATIN_WIDTH, Drawing, Line, Rectangle, Text, text_width
+from headlight.viz.export.drawing import LATIN_WIDTH, Drawing, Image, Line, Rectangle, Shape, Text, text_width
 from headlight.viz.theme import Theme, colour_scale, head_colour
 
 CELL, TEXT, CAPTION_TEXT, GAP, MARGIN = 14.0, 9.0, 9.0, 4.0, 12.0  # points
@@ -34,13 +34,21 @@ def head_drawing(head_map: AttentionMap, caption: str, theme: Theme) -> Drawing:
     return _with_caption([*names, *cells], width, height, caption, theme)
 
 
-def wall_drawing(maps: Sequence[Sequence[FloatArray]], layers: Sequence[int], caption: str, theme: Theme) -> Drawing:
+def wall_drawing(
+    maps: Sequence[Sequence[FloatArray]],
+    layers: Sequence[int],
+    caption: str,
+    theme: Theme,
+    *,
+    as_images: bool = False,
+) -> Drawing:
     """Draw all heads, `maps[layer][head]` as `[row, column]`. Darkness is the square root of the weight."""
+    draw_cells = _cell_image if as_images else _cells
     rows, columns = maps[0][0].shape
     cell = TILE / max(rows, columns)
     width, height = columns * cell + TILE_GAP, rows * cell + TILE_GAP
     left, top = MARGIN + TILE_LABEL, MARGIN + TILE_LABEL / 2
-    shapes: list[Rectangle | Text] = [
+    shapes: list[Shape] = [
         Text(left + (head + 0.5) * width, MARGIN, str(head + 1), TEXT, theme.ink, "middle")
         for head in range(len(maps[0]))
     ]
@@ -48,7 +56,7 @@ def wall_drawing(maps: Sequence[Sequence[FloatArray]], layers: Sequence[int], ca
         y = top + index * height
         shapes.append(Text(left - GAP, y + height / 2, str(layers[index] + 1), TEXT, theme.ink, "end"))
         for head, weights in enumerate(heads):
-            shapes += _cells(np.sqrt(weights), left + head * width, y, cell, cell, theme)
+            shapes += draw_cells(np.sqrt(weights), left + head * width, y, cell, cell, theme)
     return _with_caption(shapes, left + len(maps[0]) * width + MARGIN, top + len(maps) * height, caption, theme)
 
 
@@ -110,9 +118,16 @@ def _cells(values: FloatArray, left: float, top: float, width: float, height: fl
     return [background, *cells]
 
 
-def _with_caption(
-    shapes: Sequence[Rectangle | Line | Text], width: float, height: float, caption: str, theme: Theme
-) -> Drawing:
+def _cell_image(values: FloatArray, left: float, top: float, width: float, height: float, theme: Theme) -> list[Image]:
+    """Return the cells of `_cells` as one image."""
+    colours = [bytes.fromhex(str(colour)[1:]) for _, colour in colour_scale("headlight", theme, COLOURS)]
+    levels = np.rint(np.clip(values, 0, 1) * (COLOURS - 1)).astype(int)
+    rows, columns = levels.shape
+    pixels = np.array([list(colour) for colour in colours], dtype=np.uint8)[levels]  # [row, column, 3]
+    return [Image(left, top, columns * width, rows * height, pixels)]
+
+
+def _with_caption(shapes: Sequence[Shape], width: float, height: float, caption: str, theme: Theme) -> Drawing:
     """Add the caption below the drawing, in lines of its width."""
     letters = max(20, int((width - 2 * MARGIN) / (CAPTION_TEXT * LATIN_WIDTH)))
     lines = textwrap.wrap(caption, letters)

@@ -83,10 +83,10 @@ def variant_json(result: VariantResult) -> dict[str, Any]:
     """Return what the page says about a trained variant."""
     return {
         "loss": result.loss,
-        "right": result.right,
+        "right_count": result.right_count,
         "main": _sentence_json(result.main),
         "failing": None if result.failing is None else _sentence_json(result.failing),
-        "failing_is_shown": result.failing_is_shown,
+        "fails_at_median": result.fails_at_median,
         "starts": result.starts,
         "perfect_starts": result.perfect_starts,
         "lowest_loss": result.lowest_loss,

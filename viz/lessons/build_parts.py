@@ -87,7 +87,7 @@ BUILD_PARTS = (
     BuildPart("qkv", ATTENTION, "average", "walk.qkv"),
     BuildPart("scores", ATTENTION, "average", "walk.scores"),
     BuildPart("scale", ATTENTION, "average", "walk.scale", "without_scale"),
-    BuildPart("softmax", ATTENTION, "average", "walk.softmax", "columns"),
+    BuildPart("softmax", ATTENTION, "average", "walk.softmax", "softmax_over_queries"),
     BuildPart("mix", ATTENTION, "scale", "walk.mix", "without_attention"),
     BuildPart("heads", TWO_HEADS, "two_heads", "walk.join", "without_two_heads"),
     BuildPart("positions", ENCODER, "positions", "walk.positions", "without_positions"),

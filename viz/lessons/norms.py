@@ -117,7 +117,7 @@ def _longest_token(inputs: ExperimentInput) -> int:
 
 
 def batch_dependence_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Measure the effect of a batch's other sentences on one token's vector."""
+    """Measure the effect of the other sentences in the batch on one token's vector."""
     batch, tokens = make_batch(inputs)
     row, size = _longest_token(inputs), inputs.values["size"]
     full_batch = {norm: normalise(batch.rows, norm)[row] for norm in NAMES}

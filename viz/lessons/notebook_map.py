@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from headlight.model.records import FloatArray
-from headlight.viz.notebook.thumbnail import encode_png
+from headlight.viz.export.png import encode_png
 from headlight.viz.theme import THEMES, colour_scale
 
 MAX_NUMBERED_COLUMNS = 24  # a map with more columns has no numbers

@@ -20,7 +20,7 @@ from headlight.viz.lessons.result_tables import ResultTables
 MIN_MARGIN = 0.1  # between the best and the second best
 EQUAL_TOLERANCE = 1e-6  # smaller differences between weights count as equal
 HIGH_SHARE, LOW_SHARE = 0.5, 0.1  # shares of the neurons
-CANDIDATES = 4
+MAX_OPTIONS = 4  # options of a question
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _next_token_question(view: StepView) -> QuestionOptions | None:
     probabilities = [math.exp(logit - candidates["log_sum"]) for _, _, logit in candidates["best"]]
     if probabilities[0] - probabilities[1] < MIN_MARGIN:
         return None
-    options: Sequence[Any] = candidates["best"][:CANDIDATES]
+    options: Sequence[Any] = candidates["best"][:MAX_OPTIONS]
     # Sorted by id, which does not reveal the answer.
     order = sorted(range(len(options)), key=lambda position: options[position][1])
     values = {"first": options[0][0], "first_chance": f"{probabilities[0]:.4f}"}

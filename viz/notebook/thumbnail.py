@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
-
 import numpy as np
 
 from headlight.model.recordings.recording import Maps
+from headlight.viz.export.png import encode_png
 from headlight.viz.notebook.recording_json import downsample
-from headlight.viz.theme import THEMES, colour_scale
 
 GAP = 3  # pixels between heads
 MIN_HEAD_PIXELS = 24  # per side
@@ -29,22 +26,3 @@ def wall_pixels(maps: Maps) -> bytes:
             top, left = row * (height + GAP), column * (width + GAP)
             levels[top : top + height, left : left + width] = np.round(254 * pixels)
     return encode_png(levels)
-
-
-def encode_png(levels: np.ndarray, scale: str = "headlight") -> bytes:
-    """Encode a palette PNG of 255 colours; level 255 is transparent (https://www.w3.org/TR/png-3/)."""
-    colours = [str(colour) for _, colour in colour_scale(scale, THEMES["light"], 255)]
-    palette = b"".join(bytes.fromhex(colour[1:]) for colour in [*colours, "#ffffff"])
-    height, width = levels.shape
-    scanlines = np.concatenate([np.zeros((height, 1), dtype=np.uint8), levels], axis=1)  # no filter
-    chunks = [
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
-        (b"PLTE", palette),
-        (b"tRNS", b"\xff" * 255 + b"\x00"),
-        (b"IDAT", zlib.compress(scanlines.tobytes())),
-        (b"IEND", b""),
-    ]
-    png = b"\x89PNG\r\n\x1a\n"
-    for name, data in chunks:
-        png += struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-    return png

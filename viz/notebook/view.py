@@ -18,11 +18,13 @@ from headlight.model.checkpoints.shipped import find_folder
 from headlight.model.errors import require_packages
 from headlight.model.files import write_file
 from headlight.model.recordings.files import to_json, to_npz
-from headlight.model.recordings.recording import Recording, RecordingError, require_index
+from headlight.model.recordings.recording import Maps, Recording, RecordingError, require_index
 from headlight.model.records import KINDS, MapKind, Translation
 from headlight.viz.figure_phrases import LANGUAGES, phrase
+from headlight.viz.notebook.batch_run import is_batch_run
 from headlight.viz.notebook.iframe import frame_page
 from headlight.viz.notebook.recording_json import MAX_EMBEDDED_WEIGHTS, count_weights, embedded_maps, recording_values
+from headlight.viz.notebook.static_picture import picture_svg
 from headlight.viz.notebook.thumbnail import wall_pixels
 from headlight.viz.notebook.view_pictures import write_picture
 from headlight.viz.service.messages import Answer, AnswerModel, ModelEntry
@@ -160,18 +162,22 @@ class View:
         return f"<div>{self._thumbnail(language)}{frame}</div>"
 
     def _thumbnail(self, language: str) -> str:
-        first = self.sources[0]
-        recording = first if isinstance(first, Recording) else None
-        if recording is None:
-            return ""
-        image = base64.b64encode(wall_pixels(recording.of(getattr(self, "kind")))).decode()  # noqa: B009 (from `__getattr__`)
+        kind, first = getattr(self, "kind"), self.sources[0]  # noqa: B009 (from `__getattr__`)
+        maps = first.of(kind) if isinstance(first, Recording) else _translation_maps(first, kind)
+        image = base64.b64encode(wall_pixels(maps)).decode()
         alt = html.escape(phrase("notebook_still", language), quote=True)
         return f'<p class="headlight-still"><img alt="{alt}" title="{alt}" src="data:image/png;base64,{image}"></p>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Return HTML and, if anywidget is installed, the widget. The notebook selects the format."""
+        """Return HTML, a picture and, if anywidget is installed, the widget. The notebook selects the format.
+
+        A program that runs the notebook gets no widget: its reader would have to load the widget's code.
+        """
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
-        if importlib.util.find_spec("anywidget") is None:
+        has_widget = importlib.util.find_spec("anywidget") is not None and not is_batch_run()
+        if not (self.too_large and has_widget):  # a picture of that many heads takes seconds
+            bundle["image/svg+xml"] = picture_svg(self)
+        if not has_widget:
             return bundle
         result = self.widget._repr_mimebundle_(include=include, exclude=exclude)
         data, metadata = result if isinstance(result, tuple) else (result or {}, {})
@@ -226,6 +232,11 @@ def _numbers(source: Translation | Recording, kind: MapKind, name: str) -> Seque
         return source.of(kind).numbers
     maps: Any = source.of(kind) if isinstance(source, Recording) else source.attention.of(cast("Any", kind))
     return range(maps.shape[SYNCED_FIELDS.index(name) - 1])
+
+
+def _translation_maps(translation: Translation, kind: MapKind) -> Maps:
+    layers = translation.attention.of(cast("Any", kind))
+    return Maps(tuple(layers), tuple(range(len(layers))), translation.attention.allowed(cast("Any", kind)))
 
 
 def _view_values(source: Translation | Recording) -> Answer | dict[str, Any]:

@@ -158,6 +158,9 @@ class SubscriberQueue(Queue):
         """Store the result of an API job; send other messages to the session's stream."""
         if event._id not in self.results:
             super().send_message(event, event_message)
+        elif event_message.msg == "process_generating" and event_message.success:
+            partial = json.dumps(event_message.output.get("data"))
+            self.results.put_partial(event._id, f"event: generating\ndata: {partial}\n\n".encode())
         elif event_message.msg == "process_completed":
             event_type, output = "complete" if event_message.success else "error", event_message.output
             data = output.get("data") if event_message.success else output

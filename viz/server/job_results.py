@@ -21,7 +21,8 @@ class JobResults:
 
     def __init__(self, limit_bytes: int = MAX_BYTES) -> None:
         self._results: ByteLru[bytes] = ByteLru(limit_bytes)
-        self._pending: dict[str, asyncio.Event] = {}  # unfinished jobs
+        self._pending: dict[str, asyncio.Event] = {}  # unfinished jobs; set if there is something new
+        self._partials: dict[str, bytes] = {}  # the latest partial result of unfinished jobs
         self._readers: set[str] = set()
 
     def __contains__(self, job: str) -> bool:
@@ -38,14 +39,27 @@ class JobResults:
     def put(self, job: str, result: bytes) -> None:
         """Store the result of a job for `RETENTION_SECONDS`."""
         finished = self._pending.pop(job, None)
+        self._partials.pop(job, None)
         if finished is None:
             return
         self._results.put(job, result, len(result))
         finished.set()
         asyncio.get_running_loop().call_later(RETENTION_SECONDS, self.delete, job)
 
+    def put_partial(self, job: str, partial: bytes) -> None:
+        """Store a partial result. It replaces the previous one, so a slow client skips some."""
+        if (event := self._pending.get(job)) is not None:
+            self._partials[job] = partial
+            event.set()
+
+    def take_partial(self, job: str) -> bytes | None:
+        """Return a partial result that was not taken before."""
+        if (event := self._pending.get(job)) is not None:
+            event.clear()
+        return self._partials.pop(job, None)
+
     async def wait(self, job: str, seconds: float) -> bytes | None:
-        """Wait at most `seconds` for the result of a job. Returns `None` if it is still missing."""
+        """Wait at most `seconds` for the result of a job. Returns `None` if it is missing, or after a partial one."""
         if (finished := self._pending.get(job)) is not None:
             try:
                 await asyncio.wait_for(finished.wait(), seconds)
@@ -57,6 +71,7 @@ class JobResults:
         """Delete a result that was fetched or has expired."""
         self._results.pop(job)
         self._pending.pop(job, None)
+        self._partials.pop(job, None)
 
     @contextmanager
     def count_reader(self, job: str) -> Iterator[None]:

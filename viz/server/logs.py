@@ -12,6 +12,8 @@ import traceback
 from datetime import UTC, datetime
 from typing import TextIO
 
+MAX_FRAMES = 8  # innermost stack frames of an error; a log line stays short
+
 
 class JsonFormatter(logging.Formatter):
     """A formatter that writes one JSON object per line."""
@@ -29,12 +31,15 @@ class JsonFormatter(logging.Formatter):
         if error_class is not None and error is not None:
             frames = traceback.extract_tb(error.__traceback__)
             values["error"] = error_class.__name__
-            values["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-8:]]
+            values["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-MAX_FRAMES:]]
         return json.dumps(values, ensure_ascii=False)
 
 
-def write_json_logs(stream: TextIO | None = None) -> logging.Handler:
-    """Log as JSON lines: warnings of all libraries, and Headlight's logs from level INFO."""
+def configure_json_logging(stream: TextIO | None = None) -> logging.Handler:
+    """Log as JSON lines: warnings from all libraries, and Headlight's own logs from level INFO.
+
+    Replaces the handlers of the root logger and returns the new one.
+    """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -1,4 +1,4 @@
-"""The catalogue: models of the models folder, then models of the Hub that visitors may use.
+"""The catalogue: models of the models folder, then models on the Hub that visitors may use.
 
 Names are looked up and never used as paths. A model of the Hub is named by its id, before and after its download.
 """

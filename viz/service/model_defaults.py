@@ -16,10 +16,10 @@ from headlight.viz.errors import PageError, repr_short
 from headlight.viz.request_fields import OPTIONS, default_options
 from headlight.viz.settings import Settings
 
-# Options in requests of the page: those that visitors can set, and those with a different default on the page.
+# Options in requests from the page: those that visitors can set, and those with a different default on the page.
 _PAGE = asdict(default_options(Settings()))
 REQUEST_OPTIONS = tuple(row.name for row in OPTIONS if row.on_page or _PAGE[row.name] != row.default)
-MAX_LISTED = 12  # maximum number of choices in an error message
+MAX_LISTED_CHOICES = 12  # maximum number of choices in an error message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +42,16 @@ class ModelDefaults:
             if value and not choices:
                 raise PageError(name, "no_languages", {"name": name, "given": repr_short(value)})
             if value and value not in choices:
-                choice_list = ", ".join((*choices[:MAX_LISTED], "…") if len(choices) > MAX_LISTED else choices)
+                choice_list = ", ".join(
+                    (*choices[:MAX_LISTED_CHOICES], "…") if len(choices) > MAX_LISTED_CHOICES else choices
+                )
                 raise PageError(name, "not_choice", {"name": name, "choices": choice_list, "given": repr_short(value)})
         if self.max_length is None or request.options.max_length is not None:
             return request
         return replace(request, options=replace(request.options, max_length=min(self.max_length, max_tokens)))
 
     def options(self) -> dict[str, Any]:
-        """Return the options in requests of the page, with their default values."""
+        """Return the options in requests from the page, with their default values."""
         options = asdict(self.decoding)
         return {name: options[name] for name in REQUEST_OPTIONS}
 

@@ -80,7 +80,7 @@ def answer_model(service: Service, request: TranslationRequest) -> AnswerModel:
 
 
 def translators(service: Service) -> list[TranslatorEntry]:
-    """Return all translators in menu order: the default first, the toy model last, then those of the Hub."""
+    """Return all translators in menu order: the default first, the toy model last, then those on the Hub."""
     cards = [card for card in service.models() if card.kind == "transformer"]
     return [
         {**card_json(card), "defaults": _known_defaults(service, card)}

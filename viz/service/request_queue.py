@@ -39,8 +39,8 @@ MAX_REMEMBERED_VISITORS = 3000  # addresses, visitors and kinds of work with a r
 MAX_BYTES = 64_000_000  # size of all waiting requests; one address may use half of it
 MAX_RETRY_S = 60  # maximum retry delay of a rejected request
 SHORT_QUEUE, POSITION_SECONDS = 32, 0.5  # above this length, positions are computed at most twice a second
-MAX_LIVE_TICKETS = 256
-MAX_BACKGROUND_TICKETS = 256
+MAX_LIVE_TICKETS = 256  # waiting live requests of all visitors
+MAX_BACKGROUND_TICKETS = 256  # waiting background requests of all visitors
 ABANDONED_AFTER_SECONDS = 10.0  # seconds without a poll after which a parked ticket is dropped
 
 

@@ -88,7 +88,7 @@ class Service:
     # ------------------------------------------------------------ models
 
     def models(self) -> tuple[ModelCard, ...]:
-        """Return all models: the local ones by name, then those of the Hub. One translator is marked as default."""
+        """Return all models: the local ones by name, then those on the Hub. One translator is marked as default."""
         return tuple(replace(card, default=card.name == self.default) for card in self.catalogue.cards())
 
     def download_info(self, name: str) -> DownloadPlan:
@@ -98,7 +98,7 @@ class Service:
     def fetch(
         self, name: str, on_progress: Callable[[DownloadProgress], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
-        """Download an allowed model of the Hub. Setting `stop` cancels the download."""
+        """Download an allowed model from the Hub. Setting `stop` cancels the download."""
         return self.catalogue.fetch(name, on_progress, stop)
 
     def run_on_translator(self, name: str, work: RemoteFunction, *arguments: Any) -> Any:
@@ -144,7 +144,7 @@ class Service:
     # ------------------------------------------------------------ translating
 
     def check(self, values: Any, *, model_defaults: bool = False, **overrides: Any) -> TranslationRequest:
-        """Validate a request of a browser or an API client, before the model runs.
+        """Validate a request from a browser or an API client, before the model runs.
 
         `model_defaults`: missing options get the model's defaults, not those of the API. `overrides`: fields that
         replace those of the request.
@@ -208,7 +208,7 @@ class Service:
         self._record_metrics(request, purpose, translation, cached=not computed)
         return translation, not computed
 
-    def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
+    def stream(self, request: TranslationRequest, stop: Event, purpose: Purpose = "page") -> Generator[Progress]:
         """Yield progress after each word. The last record contains the translation; a cached answer is one record.
 
         Setting `stop` or closing the iterator ends the work within one step, without a last record.
@@ -216,16 +216,18 @@ class Service:
         with _as_page_errors():
             result = self.answer_cache.get_or_lead(self.cache_key(request), stop)
             if result is None:
-                self.tallies.count_unfinished(request.model or self.default, "page", "stopped")
+                self.tallies.count_unfinished(request.model or self.default, purpose, "stopped")
                 return
             if isinstance(result, Translation):
-                self._record_metrics(request, "page", result, cached=True)
+                self._record_metrics(request, purpose, result, cached=True)
                 yield last_progress(result, CachedResult)
                 return
             with result as lead:
-                yield from self._steps(request, lead, stop)
+                yield from self._steps(request, lead, stop, purpose)
 
-    def _steps(self, request: TranslationRequest, lead: Leader[Translation], stop: Event) -> Generator[Progress]:
+    def _steps(
+        self, request: TranslationRequest, lead: Leader[Translation], stop: Event, purpose: Purpose
+    ) -> Generator[Progress]:
         """Compute a request as the leader and yield its progress."""
         translation: Translation | None = None
         cached = failed = False
@@ -247,9 +249,9 @@ class Service:
             raise
         finally:
             if translation is not None:
-                self._record_metrics(request, "page", translation, cached=cached)
+                self._record_metrics(request, purpose, translation, cached=cached)
             else:
-                self.tallies.count_unfinished(request.model or self.default, "page", "failed" if failed else "stopped")
+                self.tallies.count_unfinished(request.model or self.default, purpose, "failed" if failed else "stopped")
 
     def _rerank(self, translation: Translation, slot: SharedSlot) -> Translation:
         """Rerank with the reverse model if the request enables it and the model is installed.
@@ -326,14 +328,14 @@ class Service:
         return self.classify_with_erasure(text, model)[0]
 
     def classify_with_erasure(
-        self, text: Any, model: str = "", *, most_tokens: int = 0, most_work: float = 0
+        self, text: Any, model: str = "", *, max_tokens: int = 0, max_work: float = 0
     ) -> tuple[Judgement, ErasureEffects]:
-        """Classify a text and measure the effect of erasing each word, within limits of tokens and cost."""
+        """Classify a text, and measure the effect of erasing each word if the text is within both limits."""
         text = check_text("text", text, limit=REVIEW_FACTOR * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
         results: tuple[Judgement, ErasureEffects] = self.run_on_classifier(
-            judge_with_erasure, text, most_tokens, most_work, name=model
+            judge_with_erasure, text, max_tokens, max_work, name=model
         )
         return results
 

@@ -59,7 +59,7 @@ def faults(files: Mapping[str, Path], hardware: str | None = None) -> Iterator[s
 
 
 def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str | None = None) -> Iterator[str]:
-    """Yield problems of the front matter, given all file names and the pinned version of Gradio."""
+    """Yield problems in the front matter, given all file names and the pinned version of Gradio."""
     card = _card(readme)
     if isinstance(card, str):
         yield card

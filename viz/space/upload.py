@@ -137,7 +137,7 @@ def hub_errors(name: str, api: Any) -> Iterator[None]:
 
 
 def _explain_status(name: str, api: Any, error: Any) -> str:
-    """Explain an HTTP error of the Hub, with a fix."""
+    """Explain an HTTP error from the Hub, with a fix."""
     status, reason = error.response.status_code, _line(error.server_message or "")
     if status == 401:
         return f"{host()} does not accept the token. Create a new one at {TOKENS} and run `hf auth login`."
@@ -172,6 +172,6 @@ def _explain_forbidden(name: str, api: Any, reason: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Join a message of the Hub into one line that ends with a full stop."""
+    """Join a message from the Hub into one line that ends with a full stop."""
     line = " ".join(text.split())[:600]
     return line if line.endswith(".") or not line else f"{line}."

@@ -70,7 +70,7 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         name = check_choice("method", values.get("method"), choices=METHODS)
         translation = service.translate(service.check(values.get("request")))
         query = parse_word_query(service, translation, values)
-        word = WordQuery(query.positions, query.head, query.aligning, MAX_SECONDS)
+        word = WordQuery(query.positions, query.head, query.alignment_head, MAX_SECONDS)
         result: Attribution = service.run_on_translator(
             translation.request.model, attribute_word, translation, word, name
         )
@@ -81,7 +81,7 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
             "order": removal_order(query, result.scores),
             "ms": round(1000 * result.seconds, 1),
             "gap": result.gap and {name: round(value, 4) for name, value in result.gap._asdict().items()},
-            "head": query.head if name == "head" else query.aligning[:2] if name == "aligning" else None,
+            "head": query.head if name == "head" else query.alignment_head[:2] if name == "aligning" else None,
             "agrees": {
                 other: [
                     None if math.isnan(value) else round(value, 4) for value in agreement(query, result.scores, scores)
@@ -230,11 +230,11 @@ def parse_word_query(service: Service, translation: Translation, values: Mapping
     if values.get("head") is not None:
         head = check_head(values, layers, heads)
     best_head = model_json(service, translation)["best_head"]
-    aligning = None
+    alignment_head = None
     if best_head and best_head["layer"] < layers and best_head["head"] < heads:
-        aligning = AlignmentHead(best_head["layer"], best_head["head"], best_head.get("shift", 0))
+        alignment_head = AlignmentHead(best_head["layer"], best_head["head"], best_head.get("shift", 0))
     info = service.model_info(translation.request.model)
-    return attribution_query(info, translation, positions, head=head, aligning=aligning)
+    return attribution_query(info, translation, positions, head=head, alignment_head=alignment_head)
 
 
 def word_values(translation: Translation) -> list[dict[str, Any]]:

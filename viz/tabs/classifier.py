@@ -17,11 +17,12 @@ from headlight.viz.service.model_json import classifiers
 from headlight.viz.service.payload import encode_tensor, tokens_values
 from headlight.viz.service.service import REVIEW_FACTOR, Service
 
-# Up to this size all weights are sent (0.9 MB for 200 tokens and 8 heads); above it, column means per head.
-MAX_TOKENS, MAX_CELLS = 200, 2_000_000
-# Maximum number of multiplications for erasing each word: with the prediction (a second on two cores), and when the
-# visitor requests it (20 seconds).
-FAST_WORK, MAX_WORK = 2e10, 5e11
+# Up to both limits all weights are sent; above them, column means per head.
+MAX_TOKENS = 200
+MAX_CELLS = 2_000_000  # weights of all layers and heads: 200 tokens allow 50 heads
+# Multiplications, in total, of the runs that erase one word each.
+MAX_INITIAL_ERASURE_WORK = 2e10  # together with the classification: a second on two cores
+MAX_ERASURE_WORK = 5e11  # when the visitor requests it: 20 seconds
 
 
 class Review(NamedTuple):
@@ -67,48 +68,48 @@ REVIEWS = (
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
 
-    def judge(values: Mapping[str, Any]) -> dict[str, Any]:
-        return judgement_json(*classify(service, values, max_work=FAST_WORK))
+    def classify_review(values: Mapping[str, Any]) -> dict[str, Any]:
+        return judgement_json(*parse_and_classify(service, values))
 
     def erase(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {"erased": erasure_json(classify(service, values, max_work=MAX_WORK)[1])}
+        return {"erased": erasure_json(parse_and_classify(service, values, max_work=MAX_ERASURE_WORK)[1])}
 
     limit = REVIEW_FACTOR * service.settings.max_characters
     examples = [review._asdict() for review in REVIEWS if len(review.text) <= limit]
     config = {"examples": examples, "limit": limit, "models": classifiers(service)}
-    calls.add(judge, erase)
+    calls.add(classify_review, erase)
     return widget("sentiment/classifier-tab", "sentiment", config=json.dumps(config, ensure_ascii=False))
 
 
-def classify(
-    service: Service, values: Mapping[str, Any], *, max_work: float = FAST_WORK
+def parse_and_classify(
+    service: Service, values: Mapping[str, Any], *, max_work: float = MAX_INITIAL_ERASURE_WORK
 ) -> tuple[Judgement, ErasureEffects]:
-    """Classify the browser's text, with erasure effects if the text is short enough."""
+    """Classify the text that the browser sent, with erasure effects if they stay within the limits."""
     if "text" not in values:
         raise PageError("text", "missing", {"name": "text"})
     model = values.get("model", "")
     if not isinstance(model, str):
         raise PageError("model", "not_text", {"name": "model", "given": repr_short(model)})
-    return service.classify_with_erasure(values["text"], model, most_tokens=MAX_TOKENS, most_work=max_work)
+    return service.classify_with_erasure(values["text"], model, max_tokens=MAX_TOKENS, max_work=max_work)
 
 
 def judgement_json(judgement: Judgement, effects: ErasureEffects) -> dict[str, Any]:
-    """A prediction as the page receives it."""
-    shares = judgement.shares
+    """A judgement as the page receives it."""
+    contributions = judgement.shares
     is_small = len(judgement.tokens) <= MAX_TOKENS and judgement.attention.size <= MAX_CELLS
     return {
         "text": judgement.text,
-        "shortened": judgement.truncated,
+        "truncated": judgement.truncated,
         "tokens": tokens_values(judgement.tokens),
         "classes": judgement.classes,
         "exclusive": judgement.exclusive,
         "log_odds": [round(log_odds, 6) for log_odds in judgement.class_log_odds],
         "probabilities": [round(probability, 6) for probability in judgement.probabilities],
-        "shares": None if shares is None else [round(share, 6) for share in shares],
+        "contributions": None if contributions is None else [round(value, 6) for value in contributions],
         "unknown": list(judgement.unknown),
         "bias": round(judgement.bias, 6),
         "erased": erasure_json(effects),
-        "erasable": effects.work <= MAX_WORK,
+        "erasable": effects.work <= MAX_ERASURE_WORK,
         "shape": list(judgement.attention.shape[:2]),
         "attention": encode_tensor(judgement.attention) if is_small else None,
         # Mean weight that each token receives, [layer, head, key]; sums to one over keys.
@@ -117,7 +118,7 @@ def judgement_json(judgement: Judgement, effects: ErasureEffects) -> dict[str, A
 
 
 def erasure_json(effects: ErasureEffects) -> list[list[float]] | None:
-    """Erasure effects per class; `None` for texts over the limit."""
+    """Return, for each class, the effect of erasing each token's word; `None` for texts over the limit."""
     if effects.changes is None:
         return None
     return [[round(change, 5) for change in changes] for changes in effects.changes]

@@ -37,7 +37,7 @@ from headlight.viz.service.service import Service
 from headlight.viz.service.stored_reports import atlas_function
 from headlight.viz.service.word_query import parse_word
 
-MAX_LISTED = 5  # heads of "Which heads wrote this word?"
+MAX_LISTED_HEADS = 5  # heads of "Which heads wrote this word?"
 PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get a turn
 
 
@@ -53,10 +53,10 @@ def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
     """Call: score every head against a few hand-aligned sentence pairs."""
 
     def count_links(values: Mapping[str, Any]) -> dict[str, Any]:
-        rows, turned = values.get("rows"), values.get("turned") is True
+        rows, is_reversed = values.get("rows"), values.get("reversed") is True
         if not isinstance(rows, list) or not 1 <= len(rows) <= PAIRS_PER_CALL:
             raise PageError("links", "bad_links", {"given": repr_short(rows)})
-        pairs = [parse_gold_pair(row, turned=turned) for row in rows]
+        pairs = [parse_gold_pair(row, is_reversed=is_reversed) for row in rows]
         for pair in pairs:
             service.check({"text": pair.source.text, "model": values.get("model"), "target": pair.target.text})
         counts: dict[tuple[int, ...], list[AlignmentCounts]] = service.run_on_translator(
@@ -73,7 +73,7 @@ def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
     def strongest_effects(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, position, rival = parse_word(service, values)
         summary: EffectSummary = service.run_on_translator(
-            translation.request.model, summarise_effects, translation, position, MAX_LISTED, rival
+            translation.request.model, summarise_effects, translation, position, MAX_LISTED_HEADS, rival
         )
         heads = {kind: effects.round(4).tolist() for kind, effects in summary.heads.items()}
         return {"heads": heads, "strongest": [asdict(head) for head in summary.strongest]}
@@ -111,8 +111,8 @@ def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict
     return map_effects
 
 
-def parse_gold_pair(row: Any, *, turned: bool) -> AlignedPair:
-    """Parse a row `[sentence, translation, links]`; `turned`: the model translates the second into the first."""
+def parse_gold_pair(row: Any, *, is_reversed: bool) -> AlignedPair:
+    """Parse a row `[first, second, links]`; `is_reversed`: the model translates the second into the first."""
     if not (isinstance(row, list) and len(row) == 3 and all(isinstance(text, str) for text in row)):
         raise PageError("links", "bad_links", {"given": repr_short(row)})
     first, second = parse_segmented(row[0]), parse_segmented(row[1])
@@ -120,4 +120,4 @@ def parse_gold_pair(row: Any, *, turned: bool) -> AlignedPair:
         pair = AlignedPair(first, second, parse_links(row[2], len(first.spans), len(second.spans)))
     except CommandError as error:
         raise PageError("links", "bad_links", {"given": repr_short(row[2])}) from error
-    return pair.reversed() if turned else pair
+    return pair.reversed() if is_reversed else pair

@@ -37,7 +37,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 
 
 def cards_json(service: Service) -> list[dict[str, Any]]:
-    """All models: installed ones with the default model and translators first, then those of the Hub."""
+    """All models: installed ones with the default model and translators first, then those on the Hub."""
 
     def rank(card: ModelCard) -> tuple[bool, bool, bool, str]:
         return not card.downloaded, card.kind != "transformer", not card.default, card.name

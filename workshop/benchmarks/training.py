@@ -41,7 +41,7 @@ SHAPE = Shape("lesson", d_model=256, layers=3, heads=8, d_ff=1024, vocabulary=8_
 SPECIAL = SpecialIds(pad=0, start=1, source_end=2, target_end=2)
 # Share, median length in tokens and spread of the log length of everyday sentences, captions and news.
 LENGTHS = ((0.75, 8, 0.42), (0.12, 14, 0.31), (0.13, 25, 0.60))
-LONGEST = 100
+MAX_SENTENCE_TOKENS = 100  # tokens of a sentence
 FIXED_BATCH = 64  # sentences, as in tutorials
 WARM_UP_STEPS = 3  # not measured
 ENGINES = ("plain", "buckets", "headlight", "headlight-two")
@@ -85,7 +85,7 @@ def random_pairs(count: int, seed: int = 0) -> Sentences:
     kinds = generator.choice(len(LENGTHS), size=count, p=shares)
     target = medians[kinds] * np.exp(spreads[kinds] * generator.standard_normal(count))
     source = target * np.exp(0.15 * generator.standard_normal(count))
-    lengths = [np.clip(side.round().astype(int), 1, LONGEST) for side in (source, target)]
+    lengths = [np.clip(side.round().astype(int), 1, MAX_SENTENCE_TOKENS) for side in (source, target)]
     rows = [[generator.integers(3, SHAPE.vocabulary, length).tolist() for length in side] for side in lengths]
     return Sentences(RaggedArray(rows[0]), RaggedArray(rows[1]), np.zeros(count, dtype=np.int32), (1.0,))
 

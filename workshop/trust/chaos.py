@@ -113,13 +113,13 @@ def killed_page(options: Options, log: Log) -> Check:
                 worker.join()
         with running_page(Path(folder), TOY | {"HOME": folder}, port=port) as page:
             served += answers(page)
-        left = [path.name for path in Path(folder).rglob("*.part")]
+        partial_files = [path.name for path in Path(folder).rglob("*.part")]
     return Check(
         "chaos",
         f"page killed {kills} times while it computes, restarted at its port",
         "it answers after each start, no partial file is left",
-        f"{served} of {kills + 1} starts answer, {len(left)} partial files",
-        served == kills + 1 and not left,
+        f"{served} of {kills + 1} starts answer, {len(partial_files)} partial files",
+        served == kills + 1 and not partial_files,
     )
 
 
@@ -246,14 +246,14 @@ def killed_survey(options: Options, log: Log) -> Check:
             )
         ends = [run(command(path)) for path in (killed, whole)]
         files = [{path.name: path.read_bytes() for path in folder.glob("*.parquet")} for folder in (killed, whole)]
-        left = [path.name for path in killed.iterdir() if path.name.endswith(".part")]
-    log(f"survey: {[end.stderr[-300:] for end in ends if end.returncode]}, {left}")
+        partial_files = [path.name for path in killed.iterdir() if path.name.endswith(".part")]
+    log(f"survey: {[end.stderr[-300:] for end in ends if end.returncode]}, {partial_files}")
     same = files[0] == files[1] and len(files[0]) > 1
     return Check(
         "chaos",
         f"survey of 300 lines killed {hits} times, resumed",
         "files equal byte for byte to a survey without kills",
-        f"{len(files[0])} files {'equal' if same else 'differ'}, {len(left)} partial files",
+        f"{len(files[0])} files {'equal' if same else 'differ'}, {len(partial_files)} partial files",
         same,
     )
 

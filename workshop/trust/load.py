@@ -193,17 +193,17 @@ async def slow_clients(bench: Bench, options: Options, log: Log) -> list[Check]:
     deadline = time.monotonic() + 60
     while bench.page.usage().descriptors > 100 and time.monotonic() < deadline:
         await asyncio.sleep(1)
-    left = bench.page.usage().descriptors
+    open_descriptors = bench.page.usage().descriptors
     for connection in sockets:
         connection.close()
-    log(f"slow clients: {ratio:.2f}, {left} descriptors")
+    log(f"slow clients: {ratio:.2f}, {open_descriptors} descriptors")
     return [
         Check(
             "load",
             f"{idle:,} idle sockets and {half} half headers",
             f"a neighbour ≤ {MAX_IDLE_RATIO:g} × alone, all closed after a minute",
-            f"a neighbour {ratio:.2f} ×, {left} descriptors left",
-            ratio <= MAX_IDLE_RATIO and left <= 100,
+            f"a neighbour {ratio:.2f} ×, {open_descriptors} descriptors left",
+            ratio <= MAX_IDLE_RATIO and open_descriptors <= 100,
         )
     ]
 

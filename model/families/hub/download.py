@@ -30,7 +30,7 @@ from headlight.model.families.hub.download_plan import (
     require_vocabulary,
     status_error,
 )
-from headlight.model.families.hub.file_checks import find_fault
+from headlight.model.families.hub.file_checks import find_problem
 from headlight.model.families.hub.model_id import HubError, ModelId, read_id
 
 PROGRESS_INTERVAL = 0.25  # seconds between two progress reports
@@ -136,13 +136,15 @@ class Download:
             if blob.exists():
                 return
             single_attempt = self._stream_all(file, part)
-            fault = find_fault(part, file)
-            if fault and not single_attempt:  # an attempt may have stored wrong bytes, so the file is downloaded again
+            problem = find_problem(part, file)
+            if (
+                problem and not single_attempt
+            ):  # an attempt may have stored wrong bytes, so the file is downloaded again
                 part.unlink()
                 self._stream_all(file, part)
-                fault = find_fault(part, file)
-            if fault:
-                self._discard(file, part, fault)
+                problem = find_problem(part, file)
+            if problem:
+                self._discard(file, part, problem)
             part.replace(blob)
 
     def _stream_all(self, file: RemoteFile, part: Path) -> bool:
@@ -191,7 +193,7 @@ class Download:
             "GET", url, headers=headers, timeout=TIMEOUT_SECONDS, follow_redirects=True
         ) as response:
             if response.status_code == 416:  # the server has no more bytes
-                self._discard(file, part, f"it has less than the {file.bytes:,} bytes that the Hub states")
+                self._discard(file, part, f"it has less than the {file.bytes:,} bytes that the Hub lists")
             hf_raise_for_status(response)
             resumes = response.status_code == 206 and response.headers.get("content-range", "").startswith(
                 f"bytes {have}-"
@@ -207,16 +209,16 @@ class Download:
                     self._report(file, done)
                     self._check_stop()
         if done > file.bytes:
-            self._discard(file, part, f"it has more than the {file.bytes:,} bytes that the Hub states")
+            self._discard(file, part, f"it has more than the {file.bytes:,} bytes that the Hub lists")
 
     def _refuse_page(self, file: RemoteFile, answer: Any) -> None:
         """Reject a web page, such as the login page of a network, before any of it is stored."""
         if "html" in answer.headers.get("content-type", "").lower():
             raise HubError("web_page", repository=str(self.model_id), file=file.name, host=host())
 
-    def _discard(self, file: RemoteFile, part: Path, fault: str) -> NoReturn:
+    def _discard(self, file: RemoteFile, part: Path, problem: str) -> NoReturn:
         part.unlink()
-        raise HubError("wrong_file", repository=str(self.model_id), file=file.name, detail=fault)
+        raise HubError("wrong_file", repository=str(self.model_id), file=file.name, detail=problem)
 
     def _report(self, file: RemoteFile, done: int) -> None:
         """Report progress at most every `PROGRESS_INTERVAL`; the end is always reported."""

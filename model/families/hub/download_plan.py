@@ -221,7 +221,7 @@ def megabytes(count: int) -> int:
 
 @contextmanager
 def hub_errors(model_id: ModelId) -> Iterator[None]:
-    """Convert errors of the library and the network to a `HubError` without URLs."""
+    """Convert errors from the library and the network to a `HubError` without URLs."""
     import httpx2
     from huggingface_hub import constants, errors
 
@@ -263,9 +263,9 @@ def status_error(model_id: ModelId, status: int) -> HubError:
     return HubError("busy", repository=str(model_id), host=host(), status=status)
 
 
-def _remote(listed: Any) -> RemoteFile:
-    digest = listed.lfs.sha256 if listed.lfs else listed.blob_id
-    return RemoteFile(listed.rfilename, listed.size if isinstance(listed.size, int) else -1, str(digest))
+def _remote(entry: Any) -> RemoteFile:
+    digest = entry.lfs.sha256 if entry.lfs else entry.blob_id
+    return RemoteFile(entry.rfilename, entry.size if isinstance(entry.size, int) else -1, str(digest))
 
 
 def _licence(value: Any) -> str:

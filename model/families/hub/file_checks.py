@@ -1,4 +1,4 @@
-"""Checks that a file has the format of its name, before a reader opens it. Its content is never executed."""
+"""Check that a file's content matches its extension before it is parsed. Its content is never executed."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from pathlib import Path
 
 from headlight.model.families.hub.download_plan import RemoteFile
 
-POINTER = b"version https://git-lfs"
+LFS_POINTER_PREFIX = b"version https://git-lfs"
 MAX_HEADER_BYTES = 100_000_000  # limit of the safetensors format
-ZIP = b"PK\x03\x04"
-LEGACY_TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # start of files of PyTorch before 1.6
-PIECES = 0x0A  # tag of field 1, length-delimited: starts a SentencePiece model and each of its pieces
+ZIP_MAGIC = b"PK\x03\x04"
+LEGACY_TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # first bytes of files saved by PyTorch before 1.6
+PIECE_TAG = 0x0A  # tag of field 1, length-delimited: starts a SentencePiece model and each of its pieces
 
 
-def find_fault(path: Path, file: RemoteFile) -> str:
-    """Return the problem of a downloaded file, or an empty string."""
+def find_problem(path: Path, file: RemoteFile) -> str:
+    """Describe what is wrong with a downloaded file; empty if nothing is."""
     size = path.stat().st_size
     if size != file.bytes:
-        return f"it has {size:,} bytes, but the Hub states {file.bytes:,}"
+        return f"it has {size:,} bytes, but the Hub lists {file.bytes:,}"
     if compute_digest(path, file) != file.digest:
-        return "its content differs from the checksum that the Hub states"
+        return "its content differs from the checksum that the Hub lists"
     with path.open("rb") as stream:
         start = stream.read(64)
-    if start.startswith(POINTER):
+    if start.startswith(LFS_POINTER_PREFIX):
         return "it is only a git-lfs pointer to the real file"
     if file.name.endswith(".safetensors"):
-        return _find_safetensors_fault(path, size)
+        return _find_safetensors_problem(path, size)
     if file.name.endswith(".json"):
-        return _find_json_fault(path)
+        return _find_json_problem(path)
     if file.name.endswith((".spm", ".model")):
         return "" if _is_sentencepiece(start, size) else "it is not a SentencePiece model"
     if file.name.endswith(".bin"):
@@ -39,7 +39,7 @@ def find_fault(path: Path, file: RemoteFile) -> str:
 
 
 def compute_digest(path: Path, file: RemoteFile) -> str:
-    """Compute the checksum of the kind that the Hub states for this file: SHA-256, or the git blob id."""
+    """Compute the checksum in the form that the Hub lists: SHA-256 for large files, the git blob id for others."""
     if len(file.digest) == 64:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -50,7 +50,7 @@ def compute_digest(path: Path, file: RemoteFile) -> str:
     return blob_hash.hexdigest()
 
 
-def _find_safetensors_fault(path: Path, size: int) -> str:
+def _find_safetensors_problem(path: Path, size: int) -> str:
     with path.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
         if size < 8 or length > min(MAX_HEADER_BYTES, size - 8):
@@ -65,17 +65,17 @@ def _find_safetensors_fault(path: Path, size: int) -> str:
     return "" if is_complete else "its tensors do not fill the file"
 
 
-def _find_json_fault(path: Path) -> str:
+def _find_json_problem(path: Path) -> str:
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         return "it is not JSON"
-    return "" if isinstance(result, dict | list) else "it does not contain a JSON object"
+    return "" if isinstance(result, dict | list) else "it does not contain a JSON object or array"
 
 
 def _is_sentencepiece(start: bytes, size: int) -> bool:
     """Whether a file begins like a SentencePiece model: with a piece, which begins with its text."""
-    if len(start) < 4 or start[0] != PIECES:
+    if len(start) < 4 or start[0] != PIECE_TAG:
         return False
     length, offset = 0, 1
     while offset < len(start) and offset < 10:
@@ -83,13 +83,13 @@ def _is_sentencepiece(start: bytes, size: int) -> bool:
         offset += 1
         if start[offset - 1] < 0x80:
             break
-    return 0 < length <= size - offset and offset < len(start) and start[offset] == PIECES
+    return 0 < length <= size - offset and offset < len(start) and start[offset] == PIECE_TAG
 
 
 def _is_torch(path: Path, start: bytes) -> bool:
     if start.startswith(LEGACY_TORCH_MAGIC):
         return True
-    if not (start.startswith(ZIP) and zipfile.is_zipfile(path)):
+    if not (start.startswith(ZIP_MAGIC) and zipfile.is_zipfile(path)):
         return False
     with zipfile.ZipFile(path) as archive:
         return any(name.rpartition("/")[2] == "data.pkl" for name in archive.namelist())

@@ -29,7 +29,7 @@ class HubError(TranslatableError):
 
 @dataclass(frozen=True)
 class ModelId:
-    """A repository of the Hub at a branch, a tag or a commit. Paths and URLs are invalid."""
+    """A repository on the Hub at a branch, a tag or a commit. Paths and URLs are invalid."""
 
     repository: str
     revision: str = MAIN

@@ -21,7 +21,7 @@ from headlight.model.training.build_lesson.sentences import (
     make_batch,
 )
 
-MAX_WEIGHT = 3
+MAX_WEIGHT = 3  # weights are clamped to −3…3
 WARMUP_STEPS, CONSTANT_SHARE, FINAL_RATE = 50, 0.6, 0.05
 MAX_WORDS = 8  # of a translation: the longest right one has six words and the end
 Rounding = Callable[[Tensor], Tensor]

@@ -25,19 +25,19 @@ DECIMALS = 4
 
 @dataclass(frozen=True)
 class LessonFile:
-    """The finished model, each of its starts' share of right translations, and the variants with their results."""
+    """The finished model, the share of right translations per start, and the variants with their results."""
 
     final: Weights
-    final_right: tuple[float, ...]
+    final_right_shares: tuple[float, ...]
     variants: Mapping[str, TrainedVariant]
     results: Mapping[str, VariantResult]
 
 
-def file_text(final: Weights, final_right: Sequence[float], variants: Mapping[str, TrainedVariant]) -> str:
-    """Return the text of the file. The results are those of the rounded weights."""
+def file_text(final: Weights, final_right_shares: Sequence[float], variants: Mapping[str, TrainedVariant]) -> str:
+    """Return the text of the file. The results are computed from the rounded weights."""
     rounded = {name: _variant(_variant_json(variant)) for name, variant in variants.items()}
     values = {
-        "final": {"right": _short(final_right), "weights": _weights_json(final)},
+        "final": {"right_shares": _short(final_right_shares), "weights": _weights_json(final)},
         "variants": {
             name: _variant_json(variant) | {"result": _short(asdict(measure(VARIANTS[name], variant)))}
             for name, variant in rounded.items()
@@ -50,10 +50,10 @@ def _variant_json(variant: TrainedVariant) -> dict[str, Any]:
     failing = None if variant.failing_weights is None else _weights_json(variant.failing_weights)
     return {
         "losses": _short(variant.losses),
-        "right": _short(variant.right),
+        "right_shares": _short(variant.right_shares),
         "median_start": variant.median_start,
         "weights": _weights_json(variant.weights),
-        "failing": variant.failing,
+        "failing_start": variant.failing_start,
         "failing_weights": failing,
         "curve": _short(variant.curve),
     }
@@ -79,7 +79,7 @@ def read_file(path: Path = FILE) -> LessonFile:
     entries = values["variants"]
     return LessonFile(
         final=_weights(values["final"]["weights"]),
-        final_right=tuple(values["final"]["right"]),
+        final_right_shares=tuple(values["final"]["right_shares"]),
         variants={name: _variant(entry) for name, entry in entries.items()},
         results={name: _result(entry["result"]) for name, entry in entries.items()},
     )
@@ -89,10 +89,10 @@ def _variant(entry: Mapping[str, Any]) -> TrainedVariant:
     failing = entry["failing_weights"]
     return TrainedVariant(
         losses=tuple(entry["losses"]),
-        right=tuple(entry["right"]),
+        right_shares=tuple(entry["right_shares"]),
         median_start=entry["median_start"],
         weights=_weights(entry["weights"]),
-        failing=entry["failing"],
+        failing_start=entry["failing_start"],
         failing_weights=None if failing is None else _weights(failing),
         curve=tuple((step, loss) for step, loss in entry["curve"]),
     )

@@ -169,7 +169,7 @@ GAPS: Mapping[str, Gap] = {
     ),
     "scale": Gap(
         (
-            Candidate("s * math.sqrt(2)", "multiplied"),
+            Candidate("s * math.sqrt(2)", "multiplied_by_root"),
             Candidate("s / math.sqrt(2)"),
             Candidate("s / 2", "divided_by_width"),
         ),
@@ -178,7 +178,11 @@ GAPS: Mapping[str, Gap] = {
         variant="scale",
     ),
     "softmax": Gap(
-        (Candidate("s / s.sum(-1, keepdim=True)"), Candidate("s.softmax(-2)", "columns"), Candidate("s.softmax(-1)")),
+        (
+            Candidate("s / s.sum(-1, keepdim=True)"),
+            Candidate("s.softmax(-2)", "softmax_over_queries"),
+            Candidate("s.softmax(-1)"),
+        ),
         _attention,
         lambda result, names: checks.are_weights(result, names["s"]),
     ),
@@ -230,9 +234,9 @@ GAPS: Mapping[str, Gap] = {
     ),
     "mask": Gap(
         (
-            Candidate("s.softmax(-1).masked_fill(late, 0)", "mask_after"),
+            Candidate("s.softmax(-1).masked_fill(late, 0)", "mask_after_softmax"),
             Candidate("s.masked_fill(late, -math.inf).softmax(-1)"),
-            Candidate("s.masked_fill(late.T, -math.inf).softmax(-1)", "mask_turned"),
+            Candidate("s.masked_fill(late.T, -math.inf).softmax(-1)", "mask_transposed"),
         ),
         _mask,
         lambda result, names: checks.sees_the_past(result, names["s"]),
@@ -280,7 +284,7 @@ def run_sides(sides: Mapping[str, str]) -> Verdict:
     except RuntimeError as error:
         return Verdict(text, error=error_text(error))
     failure = Failure("unaffected") if torch.equal(result, elsewhere) else None
-    return Verdict(text, "", failure, tuple(result.shape), "cross_self" if failure else "cross")
+    return Verdict(text, "", failure, tuple(result.shape), "cross_reads_decoder" if failure else "cross")
 
 
 CROSS_LINES = (

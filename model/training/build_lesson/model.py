@@ -16,7 +16,7 @@ from headlight.model.training.build_lesson.parts import Parts
 from headlight.model.training.build_lesson.sentences import SOURCE_WORDS, TARGET_WORDS, Batch
 
 WIDTH, HEAD_WIDTH, INNER_WIDTH = 4, 2, 8
-MAX_LENGTH = 16
+MAX_LENGTH = 16  # positions in the table; sentences are shorter
 WAVELENGTH_BASE = 100  # 10,000 in the paper: at this width two of the four numbers would never change
 NORM_EPSILON = 1e-5
 Weights = Mapping[str, Tensor]
@@ -90,7 +90,7 @@ def decode(
     received = self_attention(parts, weights, "decoder", y, is_word, trace)
     y = trace["decoder.normed"] = add_and_norm(parts, y, received, trace, "decoder.added")
     if parts.cross:
-        states, allowed = (y, is_word) if parts.mistake == "cross_self" else memory
+        states, allowed = (y, is_word) if parts.mistake == "cross_reads_decoder" else memory
         received = attend(parts, weights, "cross", (y, states), allowed[:, None, None, :], trace)
         y = add_and_norm(parts, y, received, trace, "cross.added")
     else:
@@ -148,9 +148,9 @@ def self_attention(parts: Parts, weights: Weights, side: str, x: Tensor, is_word
 def _past(parts: Parts, length: int) -> Tensor:
     """Return which keys each query may see: [queries, keys]."""
     square = torch.ones(length, length, dtype=torch.bool)
-    if parts.mistake == "mask_after":
+    if parts.mistake == "mask_after_softmax":
         return square
-    return square.triu() if parts.mistake == "mask_turned" else square.tril()
+    return square.triu() if parts.mistake == "mask_transposed" else square.tril()
 
 
 def attend(
@@ -168,10 +168,10 @@ def attend(
     query = _project(parts, query_states, weights[f"{place}.query"])
     key, value = (_project(parts, key_states, weights[f"{place}.{name}"]) for name in ("key", "value"))
     scores = query @ key.transpose(-1, -2) / _divisor(parts)
-    shares = scores.masked_fill(~allowed, -torch.inf).softmax(-2 if parts.mistake == "columns" else -1)
-    if parts.mistake in ("columns", "mask_turned"):
-        shares = shares.nan_to_num(0)  # with these mistakes all scores of a column or of a row may be masked
-    if mask_later and parts.mistake == "mask_after":
+    shares = scores.masked_fill(~allowed, -torch.inf).softmax(-2 if parts.mistake == "softmax_over_queries" else -1)
+    if parts.mistake in ("softmax_over_queries", "mask_transposed"):
+        shares = shares.nan_to_num(0)  # with these mistakes all scores in a column or a row may be masked
+    if mask_later and parts.mistake == "mask_after_softmax":
         shares = shares.tril()
     mixed = shares @ value
     joined = mixed.transpose(-2, -3).flatten(-2)
@@ -189,6 +189,6 @@ def _project(parts: Parts, x: Tensor, matrix: Tensor) -> Tensor:
 def _divisor(parts: Parts) -> float:
     if parts.mistake == "divided_by_width":
         return HEAD_WIDTH
-    if parts.mistake == "multiplied":
+    if parts.mistake == "multiplied_by_root":
         return 1 / math.sqrt(HEAD_WIDTH)
     return math.sqrt(HEAD_WIDTH) if parts.scale else 1.0

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
-Mistake = Literal["", "mask_after", "mask_turned", "columns", "cross_self", "divided_by_width", "multiplied"]
+Mistake = Literal[
+    "",
+    "mask_after_softmax",  # masked weights are set to 0 after the softmax, so that rows do not sum to 1
+    "mask_transposed",  # earlier words are masked instead of later ones
+    "softmax_over_queries",  # over the wrong axis: columns sum to 1
+    "cross_reads_decoder",  # cross-attention takes its keys and values from the decoder
+    "divided_by_width",  # scores / d instead of scores / √d
+    "multiplied_by_root",  # scores · √d
+]
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,7 @@ class Parts:
     positions: bool = False
     residual: bool = False
     norm: bool = False
-    network: bool = False
+    network: bool = False  # the feed-forward network
     mask: bool = False
     cross: bool = False
     mistake: Mistake = ""
@@ -31,28 +39,21 @@ class Parts:
         return 2 if self.two_heads else 1
 
 
+# The lesson adds the parts in the order of the fields above.
 BUILD_ORDER = tuple(field.name for field in fields(Parts) if field.name != "mistake")
 ALL_PARTS = Parts(**dict.fromkeys(BUILD_ORDER, True))  # type: ignore[arg-type]
 
 
-def parts_until(name: str) -> Parts:
-    """Return the parts that are in the model after part `name` of `BUILD_ORDER` was added; "" for none."""
+def parts_through(name: str) -> Parts:
+    """Return a model's parts from the first of `BUILD_ORDER` to `name`, inclusive. "" means no part."""
     count = BUILD_ORDER.index(name) + 1 if name else 0
     return Parts(**dict.fromkeys(BUILD_ORDER[:count], True))  # type: ignore[arg-type]
 
 
 def _variants() -> dict[str, Parts]:
-    stages = {"average": Parts()} | {name: parts_until(name) for name in BUILD_ORDER}
+    stages = {"average": Parts()} | {name: parts_through(name) for name in BUILD_ORDER}
     without = {f"without_{name}": replace(ALL_PARTS, **{name: False}) for name in BUILD_ORDER}  # type: ignore[arg-type]
-    mistakes: tuple[Mistake, ...] = (
-        "mask_after",
-        "mask_turned",
-        "columns",
-        "cross_self",
-        "divided_by_width",
-        "multiplied",
-    )
-    wrong = {name: replace(ALL_PARTS, mistake=name) for name in mistakes}
+    wrong = {name: replace(ALL_PARTS, mistake=name) for name in get_args(Mistake) if name}
     return stages | without | wrong
 
 

@@ -15,7 +15,7 @@ from headlight.model.training.build_lesson.trained import TrainedVariant
 
 @dataclass(frozen=True)
 class TranslatedSentence:
-    """A sentence, its right translation, and the words of a model, without `END` if the model never ended."""
+    """A sentence, its right translation, and the model's output, which ends in `END` unless it hit the length limit."""
 
     source: str
     expected: tuple[str, ...]
@@ -24,13 +24,16 @@ class TranslatedSentence:
 
 @dataclass(frozen=True)
 class VariantResult:
-    """The start with the median loss, and how many of all starts translate everything."""
+    """Results of the start with the median loss, and the number of starts that translate every pair correctly.
 
-    loss: float  # of the training pairs
-    right: int  # of all pairs
+    A start is one random initialisation of the weights, trained to the end.
+    """
+
+    loss: float  # on the training pairs
+    right_count: int  # number of pairs, of all, that are translated correctly
     main: TranslatedSentence
-    failing: TranslatedSentence | None  # of this start, else of a start that fails
-    failing_is_shown: bool  # whether the start with the median loss translated `failing`
+    failing: TranslatedSentence | None  # translated by this start, or by another if this start makes no mistake
+    fails_at_median: bool  # whether `failing` comes from the start with the median loss
     starts: int
     perfect_starts: int
     lowest_loss: float
@@ -40,25 +43,25 @@ class VariantResult:
 @torch.no_grad()
 def measure(parts: Parts, variant: TrainedVariant) -> VariantResult:
     """Compute the results of a variant from its weights."""
-    sentences = translated_sentences(parts, variant.weights)
+    sentences = translate_all(parts, variant.weights)
     wrong = [sentence for sentence in sentences if not is_right(sentence)]
-    others = [] if variant.failing_weights is None else translated_sentences(parts, variant.failing_weights)
+    others = [] if variant.failing_weights is None else translate_all(parts, variant.failing_weights)
     failing = [*wrong, *(sentence for sentence in others if not is_right(sentence))]
     return VariantResult(
         loss=float(losses(parts, variant.weights, make_batch(TRAINING_PAIRS))[0]),
-        right=len(sentences) - len(wrong),
+        right_count=len(sentences) - len(wrong),
         main=next(sentence for sentence in sentences if sentence.source == MAIN_PAIR.text),
         failing=failing[0] if failing else None,
-        failing_is_shown=bool(wrong),
+        fails_at_median=bool(wrong),
         starts=len(variant.losses),
-        perfect_starts=sum(share == 1 for share in variant.right),
+        perfect_starts=sum(share == 1 for share in variant.right_shares),
         lowest_loss=min(variant.losses),
         highest_loss=max(variant.losses),
     )
 
 
-def translated_sentences(parts: Parts, weights: Weights) -> list[TranslatedSentence]:
-    """Translate all pairs with one model; the main sentence comes first, then long ones."""
+def translate_all(parts: Parts, weights: Weights) -> list[TranslatedSentence]:
+    """Translate all pairs with one model; the main sentence comes first, then the longest first."""
     pairs = sorted(PAIRS, key=lambda pair: (pair != MAIN_PAIR, -len(pair.source)))
     outputs = translate(parts, weights, pairs)
     return [TranslatedSentence(pair.text, pair.target, words) for pair, words in zip(pairs, outputs, strict=True)]

@@ -25,14 +25,14 @@ ALIGNED = {"我": "I", "喜欢": "like", "书": "book", "读": "read", "你": "y
 
 @dataclass(frozen=True)
 class TrainedVariant:
-    """A variant trained from several starts. The page shows the start with the median loss."""
+    """A variant trained from several starts (random initialisations). The page shows the start with the median loss."""
 
-    losses: tuple[float, ...]  # of each start, on the training pairs
-    right: tuple[float, ...]  # of each start, the share of all pairs that it translates correctly
+    losses: tuple[float, ...]  # one per start, on the training pairs
+    right_shares: tuple[float, ...]  # one per start: the share of all pairs that it translates correctly
     median_start: int
     weights: Weights  # of the start with the median loss
-    failing: int | None  # a start that fails, if the median one translates everything
-    failing_weights: Weights | None
+    failing_start: int | None  # a start that makes mistakes, if the median one makes none
+    failing_weights: Weights | None  # weights of the failing start
     curve: tuple[tuple[int, float], ...]  # step and loss of the start with the median loss
 
 
@@ -41,35 +41,36 @@ def train_variant(parts: Parts) -> TrainedVariant:
     weights, curve = train(parts, STARTS, SEED, steps=STEPS, rate=RATE, decay=DECAY)
     with torch.no_grad():
         loss = losses(parts, weights, make_batch(TRAINING_PAIRS)).tolist()
-    right = [right_share(parts, one_model(weights, index), PAIRS) for index in range(STARTS)]
+    right_shares = [right_share(parts, one_model(weights, index), PAIRS) for index in range(STARTS)]
     median = sorted(range(STARTS), key=loss.__getitem__)[(STARTS - 1) // 2]
-    worst = min(range(STARTS), key=right.__getitem__)
-    failing = worst if right[median] == 1 and right[worst] < 1 else None
+    worst = min(range(STARTS), key=right_shares.__getitem__)
+    failing_start = worst if right_shares[median] == 1 and right_shares[worst] < 1 else None
     steps = range(0, STEPS, STEPS // CURVE_POINTS)
     return TrainedVariant(
         losses=tuple(loss),
-        right=tuple(right),
+        right_shares=tuple(right_shares),
         median_start=median,
         weights=one_model(weights, median),
-        failing=failing,
-        failing_weights=None if failing is None else one_model(weights, failing),
+        failing_start=failing_start,
+        failing_weights=None if failing_start is None else one_model(weights, failing_start),
         curve=tuple((step, curve[step][median]) for step in steps),
     )
 
 
 def train_final() -> tuple[Weights, list[float]]:
-    """Train the model whose numbers the lesson shows, with weights of one decimal. Return each start's share right.
+    """Train the model whose numbers the lesson shows, with weights of one decimal.
 
-    Of the starts that translate all pairs it is the one whose cross-attention is the easiest to read.
+    Return the weights, and the share of right translations per start.
+    Of the starts that translate all pairs, it is the one whose cross-attention is the easiest to read.
     """
     weights, _ = train(ALL_PARTS, FINAL_STARTS, FINAL_SEED, steps=FINAL_STEPS, rate=RATE, decay=FINAL_DECAY)
     train_further(ALL_PARTS, weights, steps=ROUNDED_STEPS, rate=ROUNDED_RATE, decay=FINAL_DECAY, rounding=grid)
     starts = [
         {name: grid(weight) for name, weight in one_model(weights, index).items()} for index in range(FINAL_STARTS)
     ]
-    right = [right_share(ALL_PARTS, start, PAIRS) for start in starts]
-    best = max(range(FINAL_STARTS), key=lambda index: (right[index], alignment(starts[index])))
-    return starts[best], right
+    right_shares = [right_share(ALL_PARTS, start, PAIRS) for start in starts]
+    best = max(range(FINAL_STARTS), key=lambda index: (right_shares[index], alignment(starts[index])))
+    return starts[best], right_shares
 
 
 @torch.no_grad()

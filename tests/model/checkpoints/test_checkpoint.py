@@ -492,10 +492,10 @@ def error_message(folder: Path, damage: Damage) -> str:
     damage(folder)
     if folder.is_dir():
         sign(folder)
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError) as error_info:
         load_checkpoint(folder)
-    assert str(folder) in str(caught.value)
-    return str(caught.value)
+    assert str(folder) in str(error_info.value)
+    return str(error_info.value)
 
 
 @pytest.mark.parametrize("name", ERRORS)

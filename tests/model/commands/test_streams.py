@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from headlight.model.commands.main import main
@@ -133,6 +135,39 @@ def test_json_output_has_one_object_per_line(folder: str, capsys: pytest.Capture
     assert [set(each) for each in importance["losses"]] == [{"kind", "layer", "head", "loss"}] * 3
 
 
+def test_inspect_prints_the_fields_of_its_file_as_json(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "maps.npz"
+    options = ["--model", folder, "--device", "cpu", "--json"]
+    assert main(["inspect", SENTENCES[0], "--output", str(file), *options]) == 0
+    captured = capsys.readouterr()
+    values = json.loads(captured.out)
+    answer = tiny_translator().translate(SENTENCES[0])
+    assert (values["source"], values["text"], values["file"]) == (SENTENCES[0], answer.text, str(file))
+    with np.load(file) as maps:
+        assert values["shapes"] == {kind: list(maps[kind].shape) for kind in ("encoder", "decoder", "cross")}
+        for name in ("source_tokens", "target_tokens"):
+            assert values[name] == maps[name].tolist()
+    assert main(["effects", SENTENCES[0], *options]) == 0
+    effects = json.loads(capsys.readouterr().out)
+    assert [word["place"] for word in effects["words"]] == list(range(len(answer.target_tokens)))
+
+
+def test_documents_name_every_field_of_json() -> None:
+    """The fields are those of the objects above: `docs/programs.md` lists them by command."""
+    text = (Path(__file__).resolve().parents[3] / "docs" / "programs.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, flags=re.MULTILINE))
+    fields = {
+        "translate": "source text log_probability score back error",
+        "inspect": "source text file shapes source_tokens target_tokens",
+        "importance": "source text with unit losses measured kind layer head loss",
+        "effects": "source text rival unit words word place heads",
+    }
+    for command, names in fields.items():
+        assert set(re.findall(r"`(\w+)`", rows[command])) >= set(names.split()), command
+
+
 def test_unknown_argument_prints_usage_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["translate", "Ja.", "--modle", "x"])
@@ -141,12 +176,13 @@ def test_unknown_argument_prints_usage_of_the_command(capsys: pytest.CaptureFixt
     assert "headlight translate: error: unrecognized arguments: --modle" in errors
 
 
+@pytest.mark.parametrize("command", ["run", "serve"])
 @pytest.mark.parametrize("port", ["99999", "0", "-1", "http", "1" * 30])
-def test_invalid_port_is_reported_by_argument_name(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_port_is_reported_by_argument_name(port: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     from headlight import PAGE_COMMANDS
 
     with pytest.raises(SystemExit):
-        main(["run", f"--port={port}"], more=PAGE_COMMANDS)
+        main([command, f"--port={port}"], more=PAGE_COMMANDS)
     errors = capsys.readouterr().err
     assert "argument --port: " in errors
     assert "choose a whole number from 1 to 65535" in errors

@@ -79,9 +79,9 @@ def test_softmax_of_zero_and_one() -> None:
     query, key = torch.tensor([[[[1.0]]]]), torch.tensor([[[[0.0], [1.0]]]])
     value = torch.tensor([[[[10.0], [20.0]]]])
     expected = torch.tensor([[[[1, math.e]]]]) / (1 + math.e)
-    assert_close(attention_weights(query, key), expected, within=1e-7)
+    assert_close(attention_weights(query, key), expected, tolerance=1e-7)
     mixture = torch.tensor([[[[(10 + 20 * math.e) / (1 + math.e)]]]])
-    assert_close(fused_attention(query, key, value), mixture, within=1e-6)
+    assert_close(fused_attention(query, key, value), mixture, tolerance=1e-6)
 
 
 def test_scores_are_scaled_products() -> None:
@@ -98,14 +98,14 @@ def test_masked_keys_have_zero_weight_and_rows_sum_to_one() -> None:
     weights = masked_softmax(scores, causal_mask(3))
     e = math.e
     expected = torch.tensor([[1, 0, 0], [e**5 / (e**5 + 1), 1 / (e**5 + 1), 0], [1 / 3, 1 / 3, 1 / 3]])
-    assert_close(weights, expected, within=1e-7)
+    assert_close(weights, expected, tolerance=1e-7)
     assert (weights[~causal_mask(3)] == 0.0).all()
 
 
 def test_additive_mask_shifts_scores() -> None:
     query, key = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, 3, 1)
     weights = attention_weights(query, key, torch.tensor([[0.0, 1.0, -math.inf]]))
-    assert_close(weights, torch.tensor([[[[1, math.e, 0]]]]) / (1 + math.e), within=1e-7)
+    assert_close(weights, torch.tensor([[[[1, math.e, 0]]]]) / (1 + math.e), tolerance=1e-7)
 
 
 # ---------------------------------------------------------------- against PyTorch
@@ -138,7 +138,7 @@ def test_attention_matches_pytorch(kind: str, mask_name: str, bias: bool, averag
 @pytest.mark.parametrize(("dtype", "within"), [(torch.float32, 1e-5), (torch.float64, 1e-11)], ids=str)
 @pytest.mark.parametrize("mask_name", MASKS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients_match_pytorch(kind: str, mask_name: str, dtype: torch.dtype, within: float) -> None:
+def test_gradients_match_pytorch(kind: str, mask_name: str, dtype: torch.dtype, tolerance: float) -> None:
     ours = make_attention().to(dtype).train()
     theirs = attention_reference(ours)
     x, memory = inputs(kind, dtype=dtype)
@@ -150,7 +150,7 @@ def test_gradients_match_pytorch(kind: str, mask_name: str, dtype: torch.dtype, 
     (run(ours, x, memory, mask, watched=False)[0] * aim).sum().backward()
     looked_at = x if memory is None else memory
     (theirs(x, looked_at, looked_at, **their_mask)[0] * aim).sum().backward()
-    assert_same_gradients(attention_pairs("attention", ours, theirs), within=within)
+    assert_same_gradients(attention_pairs("attention", ours, theirs), tolerance=tolerance)
 
 
 @pytest.mark.parametrize("watched", [True, False])
@@ -168,10 +168,10 @@ def test_bfloat16_is_close_to_float32(kind: str, mask_name: str, watched: bool) 
 
     output, seen = run(ours, x, memory, mask, watched=watched)
     assert output.dtype == torch.bfloat16
-    assert_close(output, expected, within=3e-2)
+    assert_close(output, expected, tolerance=3e-2)
     if seen is not None:
         assert seen["weights"].dtype == torch.float32
-        assert_close(seen["weights"], expected_weights, within=2e-2)
+        assert_close(seen["weights"], expected_weights, tolerance=2e-2)
 
 
 def test_custom_head_width_and_unscaled_scores() -> None:
@@ -200,8 +200,8 @@ def test_explicit_formula_matches_fused_kernel(mask_name: str, biased: bool, dty
     mask = None if mask is None else mask.to(device)
     bias = torch.randn(HEADS, QUERIES, KEYS, device=device) if biased else None
     explicit = attention_weights(query, key, mask, bias) @ value.float()
-    within = 1e-5 if dtype == torch.float32 else 2e-2
-    assert_close(fused_attention(query, key, value, mask, bias), explicit, within=within)
+    tolerance = 1e-5 if dtype == torch.float32 else 2e-2
+    assert_close(fused_attention(query, key, value, mask, bias), explicit, tolerance=tolerance)
 
 
 @pytest.mark.parametrize("watched_name", ["weights", "scores", "queries", "mixed"])
@@ -220,7 +220,7 @@ def test_attention_rows_sum_to_one_and_masked_cells_are_zero(mask_name: str) -> 
     assert seen is not None
     weights = seen["weights"]
     assert weights.shape == (BATCH, HEADS, QUERIES, KEYS)
-    assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6)
+    assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), tolerance=1e-6)
     if mask is not None:
         forbidden = (mask == -math.inf) if mask.is_floating_point() else ~mask
         assert (weights[forbidden.expand(weights.shape)] == 0.0).all()
@@ -318,7 +318,7 @@ def test_half_precision_weights_are_float32_and_normalised(dtype: torch.dtype, d
     assert seen is not None
     assert output.dtype == dtype
     assert seen["weights"].dtype == torch.float32
-    assert_close(seen["weights"].sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6)
+    assert_close(seen["weights"].sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), tolerance=1e-6)
 
 
 def test_large_scores_do_not_overflow_float16() -> None:
@@ -330,7 +330,7 @@ def test_large_scores_do_not_overflow_float16() -> None:
     weights = attention_weights(query, key)
     assert weights.isfinite().all()
     value = torch.tensor([[[[1.0], [0.0]]]], dtype=torch.float16).expand(1, 1, 2, 64)
-    assert_close(fused_attention(query, key, value)[..., :1], weights[..., :1], within=1e-3)
+    assert_close(fused_attention(query, key, value)[..., :1], weights[..., :1], tolerance=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -340,8 +340,8 @@ def test_large_negative_mask_survives_half_precision(dtype: torch.dtype) -> None
     value = torch.eye(2, 4, dtype=dtype).expand(1, 1, 2, 4)
     mask = torch.full((3, 2), torch.finfo(torch.float32).min)
     fused = fused_attention(query, key, value, mask)[..., :2]
-    assert_close(fused.float().sum(dim=-1), torch.ones(1, 1, 3), within=1e-2)
-    assert_close(attention_weights(query, key, mask).sum(dim=-1), torch.ones(1, 1, 3), within=1e-6)
+    assert_close(fused.float().sum(dim=-1), torch.ones(1, 1, 3), tolerance=1e-2)
+    assert_close(attention_weights(query, key, mask).sum(dim=-1), torch.ones(1, 1, 3), tolerance=1e-6)
 
 
 @pytest.mark.parametrize("mask_name", MASKS)
@@ -352,9 +352,9 @@ def test_autocast_gives_equal_results_on_both_paths(mask_name: str) -> None:
         fused, _ = run(attention, x, memory, mask, watched=False)
         explicit, seen = run(attention, x, memory, mask, watched=True)
     assert seen is not None
-    assert_close(fused, explicit, within=3e-2)
+    assert_close(fused, explicit, tolerance=3e-2)
     assert seen["weights"].dtype == torch.float32
-    assert_close(seen["weights"].sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6)
+    assert_close(seen["weights"].sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), tolerance=1e-6)
 
 
 # ---------------------------------------------------------------- dropout
@@ -373,10 +373,10 @@ def dropped_weights(attention: MultiHeadAttention) -> tuple[Tensor, Tensor]:
 def test_dropout_zeroes_and_rescales_weights_in_training(probability: float) -> None:
     weights, after_dropout = dropped_weights(make_attention(dropout=probability).train())
     survivors = after_dropout != 0
-    assert_close(after_dropout[survivors], weights[survivors] / (1 - probability), within=1e-6)
+    assert_close(after_dropout[survivors], weights[survivors] / (1 - probability), tolerance=1e-6)
     share = survivors.float().mean().item()  # 7,735 weights: five standard deviations are below 0.03
     assert abs(share - (1 - probability)) < 0.03
-    assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6, of="what a watcher sees")
+    assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), tolerance=1e-6, of="what a watcher sees")
 
 
 def test_dropout_is_disabled_in_eval_mode() -> None:
@@ -486,4 +486,4 @@ def test_float64_stays_float64() -> None:
     output, seen = run(attention, x, None, None, watched=True)
     assert seen is not None
     assert output.dtype == seen["weights"].dtype == torch.float64
-    assert_close(output, attention(x), within=1e-12)
+    assert_close(output, attention(x), tolerance=1e-12)

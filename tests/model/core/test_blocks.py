@@ -37,7 +37,7 @@ def test_rms_norm_divides_by_root_mean_square() -> None:
     norm = RMSNorm(2, epsilon=0.5)
     norm.weight.data = torch.tensor([1.0, 10.0])
     root = math.sqrt((3**2 + 4**2) / 2 + 0.5)
-    assert_close(norm(torch.tensor([3.0, 4.0])), torch.tensor([3 / root, 10 * 4 / root]), within=1e-7)
+    assert_close(norm(torch.tensor([3.0, 4.0])), torch.tensor([3 / root, 10 * 4 / root]), tolerance=1e-7)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
@@ -47,14 +47,14 @@ def test_rms_norm_matches_pytorch(dtype: torch.dtype) -> None:
     x = vectors().to(dtype).requires_grad_()
     output, expected = norm(x), F.rms_norm(x, (D_MODEL,), norm.weight, eps=1e-6)
     assert output.dtype == dtype
-    assert_close(output, expected, within=1e-5 if dtype.itemsize > 2 else 2e-2)
+    assert_close(output, expected, tolerance=1e-5 if dtype.itemsize > 2 else 2e-2)
     weights = torch.randn_like(x)
     for our_gradient, their_gradient in zip(
         torch.autograd.grad((output * weights).sum(), [x, norm.weight]),
         torch.autograd.grad((expected * weights).sum(), [x, norm.weight]),
         strict=True,
     ):
-        assert_close(our_gradient, their_gradient, within=1e-5 if dtype.itemsize > 2 else 5e-2)
+        assert_close(our_gradient, their_gradient, tolerance=1e-5 if dtype.itemsize > 2 else 5e-2)
 
 
 def test_rms_norm_squares_in_float32() -> None:

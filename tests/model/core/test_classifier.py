@@ -52,7 +52,7 @@ def test_log_odds_are_linear_in_mean_pooled_encoding(layout: dict[str, Any]) -> 
     with watch(model, "encoded") as seen:
         log_odds = model(ids)
     pooled = seen["encoded"].mean(dim=1)  # [batch, d_model]
-    assert_close(log_odds, pooled @ model.verdict.weight[0] + model.verdict.bias, within=1e-6)
+    assert_close(log_odds, pooled @ model.verdict.weight[0] + model.verdict.bias, tolerance=1e-6)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -62,7 +62,7 @@ def test_token_contributions_sum_to_log_odds_without_padding(layout: dict[str, A
     ids[1, 7:] = model.config.pad_id
     shares = model.token_contributions(ids)
     assert torch.equal(shares[1, 7:], torch.zeros(TOKENS - 7))
-    assert_close(shares.sum(dim=1) + model.verdict.bias, model(ids), within=1e-6)
+    assert_close(shares.sum(dim=1) + model.verdict.bias, model(ids), tolerance=1e-6)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -71,7 +71,7 @@ def test_padding_does_not_change_log_odds(layout: dict[str, Any]) -> None:
     rows = [torch.randint(3, VOCABULARY, (length,)).tolist() for length in (TOKENS, 4)]
     batched = model(pad_sequences(rows, model.config.pad_id))
     single = torch.cat([model(torch.tensor([row])) for row in rows])
-    assert_close(batched, single, within=1e-6)
+    assert_close(batched, single, tolerance=1e-6)
 
 
 def test_layer_matches_pytorch_attention() -> None:
@@ -83,14 +83,14 @@ def test_layer_matches_pytorch_attention() -> None:
     with watch(model, "layers.0.self_attention.weights") as seen:
         ours = model.encode(ids, None)
     mixed, weights = reference(x, x, x, average_attn_weights=False)
-    assert_close(ours, layer.around_self_attention.norm(x + mixed), within=1e-5)
-    assert_close(seen["layers.0.self_attention.weights"], weights, within=1e-5)
+    assert_close(ours, layer.around_self_attention.norm(x + mixed), tolerance=1e-5)
+    assert_close(seen["layers.0.self_attention.weights"], weights, tolerance=1e-5)
 
 
 def test_order_matters_only_with_positions() -> None:
     ids = torch.randint(3, VOCABULARY, (1, TOKENS))
     with_positions, without_positions = make_classifier(), make_classifier(positions="none")
-    assert_close(without_positions(ids), without_positions(ids.flip(1)), within=1e-6)
+    assert_close(without_positions(ids), without_positions(ids.flip(1)), tolerance=1e-6)
     assert not torch.allclose(with_positions(ids), with_positions(ids.flip(1)), atol=1e-4)
 
 

@@ -256,10 +256,10 @@ def test_missing_field_raises(name: str) -> None:
     ],
 )
 def test_field_of_wrong_type_raises(name: str, value: Any, kind: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError) as error_info:
         TransformerConfig.from_json(edited_json(**{name: value}))
-    assert f"{name} is {value!r}, but must be" in str(caught.value)
-    assert " ".join(str(caught.value).removesuffix(".").split("must be ")[1].split()) == kind
+    assert f"{name} is {value!r}, but must be" in str(error_info.value)
+    assert " ".join(str(error_info.value).removesuffix(".").split("must be ")[1].split()) == kind
 
 
 def test_integer_is_accepted_for_float_field() -> None:

@@ -232,10 +232,10 @@ def test_missing_head_raises(translator: Translator, intervention: Intervention,
         lambda: list(translator.stream(TEXT, interventions=(intervention,))),
         lambda: apply_interventions(translator.model, [intervention]).__enter__(),
     ):
-        with pytest.raises(RequestError) as caught:
+        with pytest.raises(RequestError) as error_info:
             run()
-        assert str(caught.value) == words
-        assert caught.value.field == field
+        assert str(error_info.value) == words
+        assert error_info.value.field == field
     assert count_hooks(translator.model) == 0
 
 

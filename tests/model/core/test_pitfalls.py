@@ -111,7 +111,7 @@ def check_residual_stream_is_kept(norm_first: bool) -> None:
         streams = [name for name in seen if name.startswith(f"{side}.layers") and name.endswith("stream")]
         assert len(streams) == layers * (2 if side == "encoder" else 3)
         for name in streams:
-            assert_close(seen[name], expected, within=1e-4, of=name)
+            assert_close(seen[name], expected, tolerance=1e-4, of=name)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -166,8 +166,8 @@ def test_pitfall_queries_and_keys_swapped_in_cross_attention(length: int, monkey
 def check_norm_is_per_token() -> None:
     model, (source, _) = make_model(), make_ids()
     vectors = model.encode(source).vectors
-    assert_close(vectors.mean(dim=-1), torch.zeros(BATCH, SOURCE), within=1e-5)
-    assert_close(vectors.var(dim=-1, correction=0), torch.ones(BATCH, SOURCE), within=1e-3)
+    assert_close(vectors.mean(dim=-1), torch.zeros(BATCH, SOURCE), tolerance=1e-5)
+    assert_close(vectors.var(dim=-1, correction=0), torch.ones(BATCH, SOURCE), tolerance=1e-3)
     residual, x = model.encoder.layers[0].around_feed_forward, torch.randn(BATCH, SOURCE, D_MODEL)
     changed = x.clone()
     changed[2, 3] += torch.randn(D_MODEL)
@@ -280,7 +280,7 @@ def check_masked_rows_still_sum_to_one(weigh: Callable[[Tensor, Tensor, Tensor],
     mask = causal_mask(QUERIES, KEYS)
     weights = weigh(query, key, mask)
     assert (weights[..., ~mask] == 0.0).all()
-    assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6)
+    assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), tolerance=1e-6)
 
 
 def test_pitfall_mask_applied_after_softmax() -> None:
@@ -463,7 +463,7 @@ def test_assert_close_reports_largest_difference() -> None:
     actual[1, 2, 3], actual[0, 1, 1] = 0.5, 1e-3
     with pytest.raises(AssertionError, match=r"weights: 2 of 30 numbers .* at \[1, 2, 3\]: 0.5 instead of 0"):
         assert_close(actual, expected, of="weights")
-    assert_close(actual, expected, within=0.6)
+    assert_close(actual, expected, tolerance=0.6)
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
@@ -471,9 +471,9 @@ def test_assert_close_rejects_nan_and_infinity(wrong: float) -> None:
     expected = torch.zeros(3)
     actual = torch.tensor([0.0, wrong, 0.0])
     with pytest.raises(AssertionError, match=r"at \[1\]"):
-        assert_close(actual, expected, within=1e9)
+        assert_close(actual, expected, tolerance=1e9)
     with pytest.raises(AssertionError, match=r"at \[1\]"):
-        assert_close(expected, actual, within=1e9)
+        assert_close(expected, actual, tolerance=1e9)
     assert_close(torch.tensor([math.inf]), torch.tensor([math.inf]))
     with pytest.raises(AssertionError, match="of 1 numbers"):
         assert_close(torch.tensor([math.nan]), torch.tensor([math.nan]))

@@ -90,7 +90,7 @@ def test_sinusoids_match_closed_form(width: int, halves: bool) -> None:
             wave = math.sin(angle) if column % 2 == 0 else math.cos(angle)
             target_column = column if not halves else column // 2 + (sines if column % 2 else 0)
             expected[position, target_column] = wave
-    assert_close(table, expected, within=1e-7)
+    assert_close(table, expected, tolerance=1e-7)
 
 
 @pytest.mark.parametrize("width", [4, 22, 23])
@@ -101,7 +101,7 @@ def test_closed_waves_end_at_the_longest_wavelength(width: int) -> None:
         for pair in range(pairs):
             angle = position / 10_000 ** (pair / (pairs - 1))  # from 1 to 10,000
             expected[position, pair], expected[position, pairs + pair] = math.sin(angle), math.cos(angle)
-    assert_close(table, expected, within=1e-7)
+    assert_close(table, expected, tolerance=1e-7)
 
 
 def test_first_position_is_zeros_and_ones() -> None:
@@ -119,12 +119,12 @@ def test_sinusoid_shift_is_a_rotation(shift: int) -> None:
         sine, cosine = math.sin(angle), math.cos(angle)
         rotation[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = torch.tensor([[cosine, sine], [-sine, cosine]])
     table = sinusoidal_table(100 + shift, width).double()
-    assert_close(table[shift:], table[:100] @ rotation.T, within=1e-6)
+    assert_close(table[shift:], table[:100] @ rotation.T, tolerance=1e-6)
 
 
 def test_distant_positions_are_exact() -> None:
     """float32 angles would be off by 1e-3 at position 20,011."""
-    assert_close(sinusoidal_table(20_012, 2)[-1], torch.tensor([math.sin(20_011), math.cos(20_011)]), within=1e-7)
+    assert_close(sinusoidal_table(20_012, 2)[-1], torch.tensor([math.sin(20_011), math.cos(20_011)]), tolerance=1e-7)
 
 
 # ---------------------------------------------------------------- added and concatenated
@@ -134,7 +134,7 @@ def test_sinusoids_are_added_from_first_position() -> None:
     positions = make_positions(make_config("sinusoidal offset"), one_way=False)
     embedded = torch.randn(BATCH, 5, D_MODEL)
     assert_close(
-        positions(embedded, 3) - embedded, sinusoidal_table(10, D_MODEL)[5:].expand(BATCH, 5, D_MODEL), within=1e-6
+        positions(embedded, 3) - embedded, sinusoidal_table(10, D_MODEL)[5:].expand(BATCH, 5, D_MODEL), tolerance=1e-6
     )
 
 
@@ -187,7 +187,7 @@ def rotary(**fields: Any) -> RotaryPositions:
 
 def test_rotary_angle_is_proportional_to_position() -> None:
     vectors = torch.randn(BATCH, HEADS, KEYS, 6)
-    turned = rotary(rotary_base=500.0).rotate(vectors, start=2)
+    rotated = rotary(rotary_base=500.0).rotate(vectors, start=2)
     for index in range(KEYS):
         for pair in range(3):
             angle = (2 + index) * 500.0 ** (-2 * pair / 6)
@@ -199,14 +199,14 @@ def test_rotary_angle_is_proportional_to_position() -> None:
                 ],
                 dim=-1,
             )
-            assert_close(turned[:, :, index, 2 * pair : 2 * pair + 2], expected, within=1e-6)
+            assert_close(rotated[:, :, index, 2 * pair : 2 * pair + 2], expected, tolerance=1e-6)
 
 
 def test_rotary_keeps_norms_and_first_position() -> None:
     vectors = torch.randn(BATCH, HEADS, KEYS, 6)
-    turned = rotary().rotate(vectors)
-    assert_close(turned.norm(dim=-1), vectors.norm(dim=-1))
-    assert torch.equal(turned[:, :, 0], vectors[:, :, 0])
+    rotated = rotary().rotate(vectors)
+    assert_close(rotated.norm(dim=-1), vectors.norm(dim=-1))
+    assert torch.equal(rotated[:, :, 0], vectors[:, :, 0])
 
 
 def test_rotary_products_depend_only_on_distance() -> None:
@@ -217,7 +217,7 @@ def test_rotary_products_depend_only_on_distance() -> None:
     products = (queries @ keys.transpose(-2, -1))[0, 0]
     for distance in range(-39, 40):
         diagonal = products.diagonal(distance)
-        assert_close(diagonal, diagonal[:1].expand_as(diagonal), within=1e-6)
+        assert_close(diagonal, diagonal[:1].expand_as(diagonal), tolerance=1e-6)
     assert products[0].std() > 0.1  # they depend on the distance
 
 
@@ -229,7 +229,7 @@ def test_watched_rotary_positions_keep_the_offset(start: int) -> None:
     with watch(positions, "places") as seen:
         actual = positions.rotate(vectors, start)
     assert seen["places"].tolist() == list(range(start, start + KEYS))  # the offset is no position of a token
-    assert_close(actual, expected, within=1e-6)
+    assert_close(actual, expected, tolerance=1e-6)
     assert not torch.allclose(actual, rotary().rotate(vectors, start))
 
 
@@ -244,7 +244,7 @@ def test_watched_added_positions_are_the_same(variant: str, start: int) -> None:
     with watch(positions, "places") as seen:
         actual = positions(embedded, start)
     assert seen["places"].tolist() == list(range(start, start + KEYS))
-    assert_close(actual, expected, within=1e-6)
+    assert_close(actual, expected, tolerance=1e-6)
     assert (actual - embedded).abs().sum(dim=-1).min() > 0  # also at the first position
 
 
@@ -253,8 +253,8 @@ def test_rotary_offsets_cancel(start: int) -> None:
     queries, keys = torch.randn(2, BATCH, HEADS, KEYS, 6)
     turn, turn_offset = rotary().rotate, rotary(position_offset=5).rotate
     here = attention_scores(turn(queries), turn(keys))
-    assert_close(attention_scores(turn(queries, start), turn(keys, start)), here, within=1e-5)
-    assert_close(attention_scores(turn_offset(queries), turn_offset(keys)), here, within=1e-5)
+    assert_close(attention_scores(turn(queries, start), turn(keys, start)), here, tolerance=1e-5)
+    assert_close(attention_scores(turn_offset(queries), turn_offset(keys)), here, tolerance=1e-5)
 
 
 def test_cross_attention_is_not_rotated() -> None:
@@ -279,7 +279,7 @@ def test_alibi_slopes_match_paper() -> None:
     assert alibi_slopes(8).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
     assert alibi_slopes(1).tolist() == [1 / 256]
     assert alibi_slopes(2).tolist() == [1 / 16, 1 / 256]
-    assert_close(alibi_slopes(16), torch.tensor([2 ** (-(i + 1) / 2) for i in range(16)]), within=1e-7)
+    assert_close(alibi_slopes(16), torch.tensor([2 ** (-(i + 1) / 2) for i in range(16)]), tolerance=1e-7)
 
 
 def test_alibi_slopes_between_powers_of_two() -> None:
@@ -424,8 +424,8 @@ def test_each_encoding_has_a_figure(variant: str) -> None:
         assert torch.equal(positions(torch.zeros(1, QUERIES, D_MODEL))[0], picture)
     if isinstance(positions, RotaryPositions):  # rotating (1, 0) by an angle gives its cosine and sine
         units = torch.tensor([1.0, 0.0]).repeat(3).expand(1, 1, QUERIES, 6)
-        turned = positions.rotate(units)[0, 0].unflatten(1, (3, 2)).flip(-1).flatten(1)
-        assert_close(turned, picture, within=1e-6)
+        rotated = positions.rotate(units)[0, 0].unflatten(1, (3, 2)).flip(-1).flatten(1)
+        assert_close(rotated, picture, tolerance=1e-6)
 
 
 def test_figure_does_not_modify_encoding() -> None:
@@ -537,7 +537,7 @@ def test_half_precision_is_close_to_float32(variant: str, device: str) -> None:
         expected = model(source, target)
         actual = model.bfloat16()(source, target)
     assert actual.dtype == torch.bfloat16
-    assert_close(actual, expected, within=0.1)
+    assert_close(actual, expected, tolerance=0.1)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -545,10 +545,10 @@ def test_autocast_trains_and_is_close_to_float32(variant: str) -> None:
     model, source, target = make_model(variant), source_ids(), target_ids()
     expected = model(source, target)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert_close(model(source, target), expected, within=0.1)
+        assert_close(model(source, target), expected, tolerance=0.1)
         state = model.decoder.new_state(model.encode(source), cached=True)
         steps = [model.decoder(word, state) for word in target.split(1, dim=1)]
-        assert_close(torch.cat(steps, dim=1), expected, within=0.1)
+        assert_close(torch.cat(steps, dim=1), expected, tolerance=0.1)
         loss = model.train()(source, target).float().square().mean()
     loss.backward()
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())

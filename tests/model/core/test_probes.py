@@ -172,11 +172,11 @@ def test_overlapping_patterns_are_merged(model: Transformer) -> None:
 
 def test_unmatched_pattern_error_suggests_nearest(model: Transformer) -> None:
     with (
-        pytest.raises(ProbeError) as caught,
+        pytest.raises(ProbeError) as error_info,
         watch(model, "encoder.layers.0.self_attention.weights", "encoder.layers.0.self_atention.weigths"),
     ):
         pytest.fail("nothing is watched when one pattern of several matches nothing")
-    message = str(caught.value)
+    message = str(error_info.value)
     assert message.startswith("No probe matches 'encoder.layers.0.self_atention.weigths'. Nearest: ")
     assert "Nearest: encoder.layers.0.self_attention.weights," in message
     assert count_hooks(model) == 0

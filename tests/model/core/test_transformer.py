@@ -75,7 +75,7 @@ def reference_vectors(theirs: nn.Transformer, source: Tensor, target: Tensor, ma
 @pytest.mark.parametrize("padded", [False, True], ids=["full", "padded"])
 @pytest.mark.parametrize("style", STYLES)
 def test_layers_match_pytorch_forward_and_backward(
-    style: dict[str, Any], padded: bool, dtype: torch.dtype, within: float, device: str
+    style: dict[str, Any], padded: bool, dtype: torch.dtype, tolerance: float, device: str
 ) -> None:
     ours = make_model(final_norm=True, **style).to(device, dtype).train()
     theirs = transformer_reference(ours).train()
@@ -91,8 +91,8 @@ def test_layers_match_pytorch_forward_and_backward(
     cross = [layer.cross_attention.project_memory(memory) for layer in ours.decoder.layers]
     output = ours.decoder.run_layers(y_ours, DecoderState(cross, mask, None))
     expected = reference_vectors(theirs, x_theirs, y_theirs, (source_ids == 0, ~words))
-    assert_close(output[words], expected[words], within=within, of="output")
-    assert_close(memory, theirs.encoder(x, src_key_padding_mask=source_ids == 0), within=within, of="memory")
+    assert_close(output[words], expected[words], tolerance=tolerance, of="output")
+    assert_close(memory, theirs.encoder(x, src_key_padding_mask=source_ids == 0), tolerance=tolerance, of="memory")
 
     (output * weights).sum().backward()
     (expected * weights).sum().backward()
@@ -100,8 +100,8 @@ def test_layers_match_pytorch_forward_and_backward(
         assert tensor.grad is not None
         assert reference.grad is not None
         assert reference.grad.abs().max() > 0.01
-        assert_relative(tensor.grad, reference.grad, within=within, of=f"gradient of the {name} vectors")
-    compared = assert_same_gradients(transformer_pairs(ours, theirs), within=within)
+        assert_relative(tensor.grad, reference.grad, tolerance=tolerance, of=f"gradient of the {name} vectors")
+    compared = assert_same_gradients(transformer_pairs(ours, theirs), tolerance=tolerance)
     assert compared == sum(p.numel() for p in theirs.parameters()), "a weight of the reference was not compared"
 
 

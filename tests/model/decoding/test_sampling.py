@@ -65,7 +65,7 @@ def test_top_k_and_top_p_select_tokens(options: dict[str, Any], allowed: set[int
     total = sum(PROBABILITIES[token] for token in allowed)
     expected = [PROBABILITIES[token] / total if token in allowed else 0.0 for token in range(5)]
     actual = probabilities(to_logits(*PROBABILITIES), **options)
-    assert_close(actual, torch.tensor([expected]), within=1e-6)
+    assert_close(actual, torch.tensor([expected]), tolerance=1e-6)
     assert set(torch.nonzero(actual[0])[:, 0].tolist()) == allowed
 
 
@@ -85,7 +85,7 @@ def test_top_k_breaks_ties() -> None:
 def test_temperature_divides_the_logits(temperature: float) -> None:
     powers = [chance ** (1 / temperature) for chance in PROBABILITIES]
     expected = torch.tensor([[power / sum(powers) for power in powers]])
-    assert_close(probabilities(to_logits(*PROBABILITIES), temperature=temperature), expected, within=1e-6)
+    assert_close(probabilities(to_logits(*PROBABILITIES), temperature=temperature), expected, tolerance=1e-6)
 
 
 @pytest.mark.parametrize("temperature", [1e-3, 1e-30, 1e-40, 5e-324])
@@ -97,14 +97,14 @@ def test_tiny_temperature_selects_best_token(temperature: float) -> None:
 @pytest.mark.parametrize("options", [{"top_k": 3}, {"top_p": 0.9}, {"top_k": 4, "top_p": 0.99}, {"temperature": 10.0}])
 def test_forbidden_tokens_have_zero_probability(options: dict[str, Any]) -> None:
     actual = probabilities(to_logits(0.5, 0.0, 0.5, 0.0), **options)
-    assert_close(actual, torch.tensor([[1 / 2, 0, 1 / 2, 0]]), within=1e-6)
+    assert_close(actual, torch.tensor([[1 / 2, 0, 1 / 2, 0]]), tolerance=1e-6)
     assert actual[0, 1] == actual[0, 3] == 0.0
 
 
 def test_top_p_treats_rows_separately() -> None:
     both = torch.cat([to_logits(0.7, 0.2, 0.1), to_logits(0.1, 0.45, 0.45)])
     expected = torch.tensor([[1.0, 0, 0], [0, 1 / 2, 1 / 2]])
-    assert_close(probabilities(both, top_p=0.6), expected, within=1e-6)
+    assert_close(probabilities(both, top_p=0.6), expected, tolerance=1e-6)
 
 
 # ---------------------------------------------------------------- random draws

@@ -18,7 +18,7 @@ from headlight.model.decoding.search import BeamSearch, SearchInputs, SingleHypo
 from headlight.model.decoding.step import ForcePrefix, NoRepeatNgrams, Sampler, choose_best, make_rules
 from headlight.model.records import DecodingOptions
 from tests.compare import assert_close
-from tests.tiny import LONGEST, SENTENCES, Toy, run_to_the_end, tiny_model, tokenizers
+from tests.tiny import MAX_LENGTH, SENTENCES, Toy, run_to_the_end, tiny_model, tokenizers
 
 CPU = torch.device("cpu")
 
@@ -311,7 +311,7 @@ def test_tiny_model_finishes_some_and_truncates_other_sentences(model: Transform
 @torch.inference_mode()
 def test_beam_of_one_matches_greedy(positions: str, seed: int) -> None:
     model = tiny_model(positions=positions, seed=seed)
-    limits = [LONGEST] * len(SENTENCES)
+    limits = [MAX_LENGTH] * len(SENTENCES)
     narrow, plain = beam(plan_for(model, sources(), limits), 1), greedy(plan_for(model, sources(), limits))
     for (hypothesis,), (candidate,) in zip(narrow.results, plain.results, strict=True):
         assert hypothesis.ids == candidate.ids

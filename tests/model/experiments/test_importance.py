@@ -117,6 +117,6 @@ def test_suspended_generator_keeps_no_hooks_and_can_be_closed(
     "part", [AttentionPart("cross", DECODER_LAYERS), AttentionPart("encoder", 0, HEADS), AttentionPart("encoder", -1)]
 )
 def test_missing_head_raises(translator: Translator, answer: Translation, part: AttentionPart) -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         all_ablation_losses(translator, answer, [(part,)])
-    assert caught.value.word == "not_whole"
+    assert error_info.value.word == "not_whole"

@@ -32,9 +32,9 @@ def test_find_token_returns_first_token_with_text(translator: Translator, answer
     place = [token.text.strip() for token in answer.target_tokens].index(word)
     assert find_token(answer.target_tokens, f" {word} ") == place
     assert find_token(answer.target_tokens, PLACE) == PLACE
-    with pytest.raises(RequestError, match=r"is not a token here\. The tokens are:") as caught:
+    with pytest.raises(RequestError, match=r"is not a token here\. The tokens are:") as error_info:
         find_token(answer.target_tokens, "xyzzy")
-    assert word in str(caught.value)
+    assert word in str(error_info.value)
     assert find_rival(translator.target_tokenizer, None) is None
     assert find_rival(translator.target_tokenizer, 7) == 7
     assert find_rival(translator.target_tokenizer, word) == translator.target_tokenizer.encode(word)[0]

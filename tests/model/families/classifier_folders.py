@@ -91,7 +91,7 @@ def _save(folder: Path, model: Any, seed: int) -> Path:
     return folder
 
 
-# ---------------------------------------------------------------- reference outputs of transformers
+# ---------------------------------------------------------------- reference outputs from transformers
 
 
 @cache

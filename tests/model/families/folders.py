@@ -326,7 +326,7 @@ def shake(model: Any, end: int, shaken: Shaken, *, spread: float = 0.15, tables:
     model.eval()
 
 
-# ---------------------------------------------------------------- reference outputs of transformers
+# ---------------------------------------------------------------- reference outputs from transformers
 
 
 @cache

@@ -72,10 +72,10 @@ def test_all_numbers_match_transformers(folder: Path) -> None:
         ids = [token.id for token in judgement.tokens]
         assert ids == theirs(text).input_ids
         logits, attention = reference_outputs(folder, ids)
-        assert_close(judge.model(torch.tensor([ids]))[0], logits, within=WITHIN, of="logits")
-        assert_close(torch.tensor(judgement.attention), attention, within=WITHIN, of="attention")
+        assert_close(judge.model(torch.tensor([ids]))[0], logits, tolerance=WITHIN, of="logits")
+        assert_close(torch.tensor(judgement.attention), attention, tolerance=WITHIN, of="attention")
         expected = logits.softmax(-1) if judgement.exclusive else logits.sigmoid()
-        assert_close(torch.tensor(judgement.probabilities), expected, within=WITHIN, of="probabilities")
+        assert_close(torch.tensor(judgement.probabilities), expected, tolerance=WITHIN, of="probabilities")
 
 
 def test_verdict_is_one_of_the_model_classes(folder: Path) -> None:
@@ -193,9 +193,9 @@ def test_unsupported_config_raises(tmp_path: Path, bert_folder: Path, case: str)
     folder = edit(copy_folder(bert_folder, tmp_path / "model"), **fields)
     if "tokenizer_class" in fields:
         (folder / "tokenizer_config.json").unlink()
-    with pytest.raises(ModelError, match=message) as caught:
+    with pytest.raises(ModelError, match=message) as error_info:
         Judge.load(folder, device="cpu")
-    assert str(folder) in str(caught.value)
+    assert str(folder) in str(error_info.value)
 
 
 def test_weights_of_another_task_raise(tmp_path: Path, bert_folder: Path) -> None:

@@ -428,6 +428,8 @@ def test_supported_weights_are_not_reported_as_unsupported(marian_folder: Path) 
 def test_unsupported_family_raises_without_advice_to_convert(tmp_path: Path, marian_folder: Path) -> None:
     folder = copy_folder(marian_folder, tmp_path / "model")
     edit(folder, "config.json", model_type="prophetnet")
-    with pytest.raises(ModelError, match=r"'prophetnet'.* Choose a model in one of the supported formats") as caught:
+    with pytest.raises(
+        ModelError, match=r"'prophetnet'.* Choose a model in one of the supported formats"
+    ) as error_info:
         translator(folder)
-    assert "Convert" not in str(caught.value)
+    assert "Convert" not in str(error_info.value)

@@ -124,9 +124,9 @@ def test_all_numbers_match_transformers(folder: Path) -> None:
         decoder_ids = [ours.model.config.start_id, *(token.id for token in result.target_tokens)][:-1]
         expected = reference_outputs(folder, source, decoder_ids)
         logits = ours.model(torch.tensor([source]), torch.tensor([decoder_ids]))[0]
-        assert_close(logits, expected.pop("logits"), within=WITHIN, of="logits")
+        assert_close(logits, expected.pop("logits"), tolerance=WITHIN, of="logits")
         for kind, maps in expected.items():
-            assert_close(torch.tensor(result.attention.of(kind)), maps, within=WITHIN, of=kind)  # type: ignore[arg-type]
+            assert_close(torch.tensor(result.attention.of(kind)), maps, tolerance=WITHIN, of=kind)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow(after=8)

@@ -243,9 +243,9 @@ def test_forced_targets_and_prefixes_follow_language(nllb_folder: Path) -> None:
 
 def test_unknown_language_error_lists_choices(nllb_folder: Path, marian_folder: Path, tmp_path: Path) -> None:
     ours = translator(nllb_folder)
-    with pytest.raises(RequestError, match=r"one of ace_Latn, deu_Latn.*, but \"tlh\" was given") as caught:
+    with pytest.raises(RequestError, match=r"one of ace_Latn, deu_Latn.*, but \"tlh\" was given") as error_info:
         ours.translate("Tür", target_language="tlh")
-    assert caught.value.field == "target_language"
+    assert error_info.value.field == "target_language"
     with pytest.raises(RequestError, match=r'no choice of languages, but "deu" was given. Leave source_language empty'):
         translator(marian_folder).translate("Tür", source_language="deu")
     with pytest.raises(RequestError, match="target_language must be text, but 3 was given"):
@@ -525,9 +525,9 @@ def test_broken_folder_is_one_clear_error(
     folder = copy_folder(marian_folder, tmp_path / "model")
     damage(folder)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ModelError, match=message) as caught:
+    with pytest.raises(ModelError, match=message) as error_info:
         translator(folder)
-    assert str(folder) in str(caught.value)
+    assert str(folder) in str(error_info.value)
     assert main(["import", str(folder), str(tmp_path / "ours")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]

@@ -32,7 +32,7 @@ from headlight.model.families.hub import (
     read_id,
 )
 from headlight.model.families.hub.cache import blob_file, repository_folder
-from headlight.model.families.hub.file_checks import find_fault
+from headlight.model.families.hub.file_checks import find_problem
 from headlight.model.families.hub.quota import MARK_FILE, claimed_sizes, make_room, mark_claimed, mark_used
 from headlight.model.phrases import phrases
 from tests.hub_server import Hub, Repository, digest, local_hub, marian_files, pieces, safetensors, torch_zip
@@ -63,11 +63,11 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 def error_kind(ask: Callable[[], Any]) -> str:
     """Return the kind of the raised error, and check that its message contains no URL and no token."""
-    with pytest.raises(HubError) as caught:
+    with pytest.raises(HubError) as error_info:
         ask()
-    assert "http:" not in str(caught.value)
-    assert "secret" not in str(caught.value)
-    return caught.value.kind
+    assert "http:" not in str(error_info.value)
+    assert "secret" not in str(error_info.value)
+    return error_info.value.kind
 
 
 def snapshot(files: Path) -> dict[str, bytes]:
@@ -291,9 +291,9 @@ def test_gated_model_error_mentions_licence_and_token(hub: Hub, monkeypatch: pyt
     if token:
         monkeypatch.setenv("HF_TOKEN", token)
     hub.repositories[NAME].gated = True
-    with pytest.raises(HubError, match=r"Accept its licence .* HF_TOKEN") as caught:
+    with pytest.raises(HubError, match=r"Accept its licence .* HF_TOKEN") as error_info:
         fetch(NAME)
-    assert caught.value.kind == "gated"
+    assert error_info.value.kind == "gated"
 
 
 def test_password_in_url_is_not_revealed(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,9 +304,9 @@ def test_password_in_url_is_not_revealed(hub: Hub, monkeypatch: pytest.MonkeyPat
 
 def test_too_large_model_is_rejected_before_download(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.repositories[NAME].false_listing[WEIGHTS] = {"size": 3_000_000_000}
-    with pytest.raises(HubError, match="is 3001 MB, but at most 3000 MB") as caught:
+    with pytest.raises(HubError, match="is 3001 MB, but at most 3000 MB") as error_info:
         fetch(NAME)
-    assert caught.value.kind == "too_large"
+    assert error_info.value.kind == "too_large"
     assert not any("/resolve/" in each.path for each in hub.requests)
     monkeypatch.setenv("HEADLIGHT_MAX_DOWNLOAD_MB", "4000")
     assert make_plan(NAME).bytes > 3_000_000_000
@@ -371,9 +371,9 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
 )
 def test_file_with_wrong_content_is_not_stored(hub: Hub, name: str, content: bytes) -> None:
     hub.repositories[NAME].push(marian_files() | {name: content})
-    with pytest.raises(HubError, match=name) as caught:
+    with pytest.raises(HubError, match=name) as error_info:
         fetch(NAME)
-    assert caught.value.kind == "wrong_file"
+    assert error_info.value.kind == "wrong_file"
     assert find_folder(read_id(NAME)) is None
     cache = Path(download.cache_folder())
     assert [path for path in cache.rglob(name) if path.exists()] == []
@@ -391,7 +391,7 @@ def test_pickle_must_be_a_pytorch_file(hub: Hub, content: bytes) -> None:
 def test_files_of_older_pytorch_are_accepted(tmp_path: Path) -> None:
     content = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.and so on"
     (tmp_path / "x").write_bytes(content)
-    assert find_fault(tmp_path / "x", RemoteFile("pytorch_model.bin", len(content), digest(content))) == ""
+    assert find_problem(tmp_path / "x", RemoteFile("pytorch_model.bin", len(content), digest(content))) == ""
 
 
 @pytest.mark.parametrize(
@@ -404,9 +404,9 @@ def test_files_of_older_pytorch_are_accepted(tmp_path: Path) -> None:
 )
 def test_downloaded_file_must_match_list(hub: Hub, stated: dict[str, Any], fault: str) -> None:
     hub.repositories[NAME].false_listing[WEIGHTS] = stated
-    with pytest.raises(HubError, match=fault) as caught:
+    with pytest.raises(HubError, match=fault) as error_info:
         fetch(NAME)
-    assert caught.value.kind == "wrong_file"
+    assert error_info.value.kind == "wrong_file"
     assert find_folder(read_id(NAME)) is None
 
 
@@ -420,9 +420,9 @@ def test_incomplete_responses_exhaust_retries(hub: Hub) -> None:
 
 def test_login_page_is_reported_and_discarded(hub: Hub) -> None:
     hub.login_pages = ["text/html; charset=utf-8"]
-    with pytest.raises(HubError, match=r"A web page arrived .* login") as caught:
+    with pytest.raises(HubError, match=r"A web page arrived .* login") as error_info:
         fetch(NAME)
-    assert caught.value.kind == "web_page"
+    assert error_info.value.kind == "web_page"
     assert not [path for path in Path(download.cache_folder()).rglob("*.incomplete") if path.stat().st_size]
     assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
 
@@ -458,17 +458,17 @@ def test_wrong_partial_file_is_discarded(hub: Hub, tmp_path: Path) -> None:
 @pytest.mark.parametrize("status", [429, 503])
 def test_unavailable_hub_is_reported_busy(hub: Hub, status: int) -> None:
     hub.body_status = status
-    with pytest.raises(HubError, match=rf"status {status}") as caught:
+    with pytest.raises(HubError, match=rf"status {status}") as error_info:
         fetch(NAME)
-    assert caught.value.kind == "busy"
+    assert error_info.value.kind == "busy"
 
 
 @pytest.mark.parametrize("away", ["circle", "ftp://127.0.0.1/x", "file:///etc/passwd"])
 def test_redirect_loop_or_invalid_target_is_reported(hub: Hub, away: str) -> None:
     hub.redirect = away
-    with pytest.raises(HubError, match="redirects in a circle, or to something that cannot be asked") as caught:
+    with pytest.raises(HubError, match="redirects in a circle, or to something that cannot be asked") as error_info:
         fetch(NAME)
-    assert caught.value.kind == "astray"
+    assert error_info.value.kind == "astray"
     assert len(hub.requests) < 40
 
 
@@ -500,11 +500,11 @@ def test_offline_mode_uses_cache_without_requests(hub: Hub, monkeypatch: pytest.
 @pytest.mark.parametrize("way", ["HF_HUB_OFFLINE", "connection refused"])
 def test_offline_error_names_cache_folder(hub: Hub, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setenv(*((way, "1") if way.startswith("HF") else ("HF_ENDPOINT", "http://127.0.0.1:9")))
-    with pytest.raises(HubError) as caught:
+    with pytest.raises(HubError) as error_info:
         fetch(NAME)
-    assert caught.value.kind == "offline"
+    assert error_info.value.kind == "offline"
     for part in ("assets/models", "HEADLIGHT_MODELS_FOLDER", "config.json", "model.safetensors", "pytorch_model.bin"):
-        assert part in str(caught.value)
+        assert part in str(error_info.value)
     with pytest.raises(HubError, match="cannot be reached"):
         make_plan(NAME)
     if way.startswith("HF"):
@@ -592,9 +592,9 @@ def test_repository_without_vocabulary_is_rejected_before_download(hub: Hub) -> 
     files = marian_files()
     del files["source.spm"]
     hub.repositories[NAME].push(files)
-    with pytest.raises(HubError, match="has no vocabulary") as caught:
+    with pytest.raises(HubError, match="has no vocabulary") as error_info:
         fetch(NAME)
-    assert caught.value.kind == "not_a_model"
+    assert error_info.value.kind == "not_a_model"
     assert hub.body_ranges(WEIGHTS) == []
 
 
@@ -660,11 +660,11 @@ def test_partial_and_foreign_files_are_not_listed(hub: Hub) -> None:
     ],
 )
 def test_invalid_id_is_rejected_without_request(hub: Hub, model_id: str) -> None:
-    with pytest.raises(HubError, match="owner/name") as caught:
+    with pytest.raises(HubError, match="owner/name") as error_info:
         fetch(model_id)
-    assert caught.value.kind == "bad_id"
-    assert len(str(caught.value)) < 300
-    assert str(caught.value).isprintable()
+    assert error_info.value.kind == "bad_id"
+    assert len(str(error_info.value)) < 300
+    assert str(error_info.value).isprintable()
     assert hub.requests == []
 
 

@@ -296,9 +296,9 @@ def test_damaged_vocabulary_file_raises(tmp_path: Path, change: Any, message: st
 )
 def test_invalid_sentencepiece_file_raises(tmp_path: Path, data: bytes, message: str) -> None:
     (tmp_path / "source.spm").write_bytes(data)
-    with pytest.raises(TokenizerError, match=message) as caught:
+    with pytest.raises(TokenizerError, match=message) as error_info:
         read_sentencepiece(tmp_path / "source.spm")
-    assert str(tmp_path / "source.spm") in str(caught.value) or "pointer" in message
+    assert str(tmp_path / "source.spm") in str(error_info.value) or "pointer" in message
 
 
 def test_missing_sentencepiece_file_raises(tmp_path: Path) -> None:

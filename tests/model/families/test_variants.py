@@ -75,10 +75,10 @@ def test_every_variant_matches_transformers(variant: str, tmp_path: Path) -> Non
     with torch.no_grad():
         expected = theirs(source, decoder_input_ids=decoder_ids, output_attentions=True)
         logits = ours.model(source, decoder_ids)
-    assert_close(logits, expected.logits, within=1e-4, of="logits")
+    assert_close(logits, expected.logits, tolerance=1e-4, of="logits")
     for kind in ("encoder", "decoder", "cross"):
         maps = torch.stack(expected[f"{kind}_attentions"])[:, 0]
-        assert_close(torch.tensor(result.attention.of(kind)), maps, within=1e-4, of=kind)  # type: ignore[arg-type]
+        assert_close(torch.tensor(result.attention.of(kind)), maps, tolerance=1e-4, of=kind)  # type: ignore[arg-type]
 
 
 # Folders that `transformers` loads and saves again with `save_pretrained`.
@@ -114,7 +114,7 @@ def test_resaved_folder_matches_transformers(variant: str, change: str, tmp_path
     with torch.no_grad():
         expected = theirs.eval()(source, decoder_input_ids=target).logits
         logits = ours.model(source, target)
-    assert_close(logits / expected.std(), expected / expected.std(), within=1e-4, of="logits")
+    assert_close(logits / expected.std(), expected / expected.std(), tolerance=1e-4, of="logits")
 
 
 UNSUPPORTED: dict[str, tuple[Maker, dict[str, Any], str]] = {

@@ -146,9 +146,9 @@ INVALID: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", INVALID)
 def test_invalid_attention_raises(name: str) -> None:
     arrays, message = INVALID[name]
-    with pytest.raises(RecordingError) as caught:
+    with pytest.raises(RecordingError) as error_info:
         recording_from_arrays({"self": arrays})
-    assert message in str(caught.value)
+    assert message in str(error_info.value)
 
 
 def test_inconsistent_sizes_raise() -> None:

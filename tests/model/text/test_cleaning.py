@@ -60,9 +60,9 @@ def test_invisible_characters_are_removed(invisible: str) -> None:
 )
 def test_blank_text_raises(typed: str) -> None:
     assert is_blank(typed)
-    with pytest.raises(RequestError, match=r"There is no text yet\. Type a sentence first\.") as caught:
+    with pytest.raises(RequestError, match=r"There is no text yet\. Type a sentence first\.") as error_info:
         clean_text(typed, field="sentence")
-    assert caught.value.field == "sentence"
+    assert error_info.value.field == "sentence"
     with pytest.raises(RequestError, match=r"target has no word in it\. Write some, or leave it out\."):
         clean_text(typed, field="target")
 
@@ -77,9 +77,9 @@ def test_single_visible_character_is_accepted(typed: str) -> None:
     ("typed", "position"), [("\ud83d", 1), ("Hallo \ud83d!", 7), ("🙂\udfff", 2), ("\ude00\ud83d", 1)]
 )
 def test_lone_surrogate_raises_with_position(typed: str, position: int) -> None:
-    with pytest.raises(RequestError, match=rf"half a character at position {position}\. Type it again") as caught:
+    with pytest.raises(RequestError, match=rf"half a character at position {position}\. Type it again") as error_info:
         clean_text(typed, field="prefix")
-    assert caught.value.field == "prefix"
+    assert error_info.value.field == "prefix"
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_lone_surrogate_raises_with_position(typed: str, position: int) -> None:
     [(None, "null"), (5, "5"), (b"Bier", "a value of type bytes"), (["Bier"], "a list"), (0.5, "0.5")],
 )
 def test_value_of_another_type_raises(value: Any, kind: str) -> None:
-    with pytest.raises(RequestError, match=rf"^text must be text, but {kind} was given\.") as caught:
+    with pytest.raises(RequestError, match=rf"^text must be text, but {kind} was given\.") as error_info:
         clean_text(value)
-    assert caught.value.field == "text"
+    assert error_info.value.field == "text"
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)

@@ -30,9 +30,9 @@ def test_tokens_of_source_and_target_are_combined() -> None:
 
 @pytest.mark.parametrize(("side", "code"), [("source", "fr"), ("target", "de"), ("target", "FR")])
 def test_unknown_code_raises_with_choices(side: str, code: str) -> None:
-    with pytest.raises(RequestError, match=rf'must be one of \w\w, \w\w, but "{code}" was given\.') as caught:
+    with pytest.raises(RequestError, match=rf'must be one of \w\w, \w\w, but "{code}" was given\.') as error_info:
         LANGUAGES.tokens_for(**{side: code})
-    assert caught.value.field == f"{side}_language"
+    assert error_info.value.field == f"{side}_language"
 
 
 def test_error_lists_twelve_choices_and_their_number() -> None:

@@ -17,7 +17,7 @@ from headlight.model.training.build_lesson.lesson_file import LessonFile, file_t
 from headlight.model.training.build_lesson.lines import GAPS, run_line, run_sides
 from headlight.model.training.build_lesson.model import POSITIONS, Weights, forward
 from headlight.model.training.build_lesson.numbers import rows_to_draw
-from headlight.model.training.build_lesson.parts import ALL_PARTS, BUILD_ORDER, VARIANTS, Parts, parts_until
+from headlight.model.training.build_lesson.parts import ALL_PARTS, BUILD_ORDER, VARIANTS, Parts, parts_through
 from headlight.model.training.build_lesson.results import is_right, measure
 from headlight.model.training.build_lesson.sentences import (
     END,
@@ -149,7 +149,7 @@ def test_final_model_translates_all_sentences_by_plain_loops(lesson: LessonFile)
     plain = PlainModel(lesson.final)
     wrong = [pair.text for pair in PAIRS if plain.translate(pair) != (*pair.target, END)]
     assert wrong == []
-    assert max(lesson.final_right) == 1
+    assert max(lesson.final_right_shares) == 1
     assert len(HELD_OUT_PAIRS) == 8
     assert len(TRAINING_PAIRS) == 76
 
@@ -165,7 +165,7 @@ def test_whole_models_stored_results_equal_plain_loops(lesson: LessonFile) -> No
     variant, result = lesson.variants["cross"], lesson.results["cross"]
     plain = PlainModel(variant.weights)
     assert plain.loss(TRAINING_PAIRS) == pytest.approx(result.loss, abs=2e-4)
-    assert sum(plain.translate(pair) == (*pair.target, END) for pair in PAIRS) == result.right
+    assert sum(plain.translate(pair) == (*pair.target, END) for pair in PAIRS) == result.right_count
     assert plain.translate(MAIN_PAIR) == result.main.output
 
 
@@ -174,11 +174,11 @@ def test_stored_results_follow_from_the_weights(name: str, lesson: LessonFile) -
     variant, result = lesson.variants[name], lesson.results[name]
     again = measure(VARIANTS[name], variant)
     assert again.loss == pytest.approx(result.loss, abs=1e-3)
-    assert (again.right, again.main, again.failing) == (result.right, result.main, result.failing)
+    assert (again.right_count, again.main, again.failing) == (result.right_count, result.main, result.failing)
     assert len(variant.losses) == result.starts == 8
     assert variant.losses[variant.median_start] == sorted(variant.losses)[3]  # the median
     assert variant.losses[variant.median_start] == pytest.approx(result.loss, abs=2e-3)
-    assert result.perfect_starts == sum(share == 1 for share in variant.right)
+    assert result.perfect_starts == sum(share == 1 for share in variant.right_shares)
     if result.failing is not None:
         assert not is_right(result.failing)
 
@@ -197,11 +197,11 @@ def test_what_the_page_says_about_the_stages_is_true(lesson: LessonFile) -> None
     results = lesson.results
     # Without the mask the loss is low and not one sentence is right; the mask makes both worse and better.
     for name in ("positions", "residual", "norm", "network"):
-        assert results[name].right == 0, name
+        assert results[name].right_count == 0, name
         assert results[name].loss < results["mask"].loss, name
-    assert results["mask"].right > 0
+    assert results["mask"].right_count > 0
     assert results["cross"].perfect_starts > results["mask"].perfect_starts
-    assert results["cross"].right > results["mask"].right
+    assert results["cross"].right_count > results["mask"].right_count
     # A line that fails its test is shown with a sentence that fails.
     assert {name for name in VARIANTS if name.startswith("without_") or VARIANTS[name].mistake} <= {
         name for name, result in results.items() if result.failing is not None
@@ -211,7 +211,7 @@ def test_what_the_page_says_about_the_stages_is_true(lesson: LessonFile) -> None
 def test_file_is_read_as_it_was_written(lesson: LessonFile, tmp_path: Any) -> None:
     subset = {name: lesson.variants[name] for name in ("average", "cross")}
     path = tmp_path / "build.json"
-    path.write_text(file_text(lesson.final, lesson.final_right, subset), encoding="utf-8")
+    path.write_text(file_text(lesson.final, lesson.final_right_shares, subset), encoding="utf-8")
     again = read_file(path)
     assert again.results["cross"] == lesson.results["cross"]
     assert again.variants["average"].losses == lesson.variants["average"].losses
@@ -221,10 +221,10 @@ def test_file_is_read_as_it_was_written(lesson: LessonFile, tmp_path: Any) -> No
 
 
 def test_build_order_adds_one_part_at_a_time() -> None:
-    counts = [sum(getattr(parts_until(name), part) for part in BUILD_ORDER) for name in BUILD_ORDER]
+    counts = [sum(getattr(parts_through(name), part) for part in BUILD_ORDER) for name in BUILD_ORDER]
     assert counts == list(range(1, len(BUILD_ORDER) + 1))
-    assert parts_until("cross") == ALL_PARTS
-    assert parts_until("") == Parts()
+    assert parts_through("cross") == ALL_PARTS
+    assert parts_through("") == Parts()
 
 
 def test_training_lowers_the_loss_and_is_deterministic() -> None:
@@ -372,16 +372,16 @@ def test_lines_outside_the_grammar_are_rejected(text: str, reason: str) -> None:
     if reason == "ok":
         assert run_expression(text, names).shape == (240, 6)
         return
-    with pytest.raises(LineError) as caught:
+    with pytest.raises(LineError) as error_info:
         run_expression(text, names)
-    assert caught.value.reason == reason
+    assert error_info.value.reason == reason
 
 
 def test_results_are_limited_in_size() -> None:
     wide, tall = torch.ones(1, 60, 1), torch.ones(70, 1, 1)
-    with pytest.raises(LineError) as caught:
+    with pytest.raises(LineError) as error_info:
         run_expression("a + b", {"a": wide, "b": tall})
-    assert caught.value.reason == "size"
+    assert error_info.value.reason == "size"
 
 
 def test_expressions_equal_python() -> None:

@@ -210,8 +210,8 @@ def test_loaded_word_vectors_keep_cosine_similarities() -> None:
         directions = torch.nn.functional.normalize(rows, dim=1)
         return directions @ directions.T
 
-    assert_close(cosines(vectors), cosines(centred), within=1e-4)
-    assert_close(vectors.norm(dim=1), random.norm(dim=1).mean().expand(len(vectors)), within=1e-4)
+    assert_close(cosines(vectors), cosines(centred), tolerance=1e-4)
+    assert_close(vectors.norm(dim=1), random.norm(dim=1).mean().expand(len(vectors)), tolerance=1e-4)
 
 
 def test_smaller_width_keeps_principal_components() -> None:
@@ -222,7 +222,7 @@ def test_smaller_width_keeps_principal_components() -> None:
     left, sizes, _ = torch.linalg.svd(centred, full_matrices=False)
     expected = torch.nn.functional.normalize(left[:, :16] * sizes[:16], dim=1)
     vectors = torch.nn.functional.normalize(model.embedding.table.weight.detach(), dim=1)
-    assert_close((vectors @ vectors.T).abs(), (expected @ expected.T).abs(), within=1e-3)
+    assert_close((vectors @ vectors.T).abs(), (expected @ expected.T).abs(), tolerance=1e-3)
 
 
 def test_too_narrow_or_missing_word_vectors_are_rejected(tmp_path: Path) -> None:

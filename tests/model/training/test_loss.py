@@ -50,7 +50,7 @@ def test_loss_and_gradients_match_pytorch(smoothing: float) -> None:
         torch.autograd.grad(expected, (vectors, table)),
         strict=True,
     ):
-        assert_close(gradient, expected_gradient, within=1e-5, of=name)
+        assert_close(gradient, expected_gradient, tolerance=1e-5, of=name)
 
 
 def test_bfloat16_loss_is_summed_in_float32() -> None:

@@ -40,4 +40,4 @@ def test_two_processes_match_gradients_and_loss_of_one(tmp_path: Path) -> None:
     assert one.keys() == two.keys()
     assert len(one) > 20
     for name, gradient in one.items():
-        assert_close(two[name], gradient, within=1e-5, of=name)
+        assert_close(two[name], gradient, tolerance=1e-5, of=name)

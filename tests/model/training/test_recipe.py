@@ -58,10 +58,10 @@ def test_model_fields_become_configuration() -> None:
     ],
 )
 def test_invalid_fields_are_reported_with_file(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(TrainingError) as caught:
+    with pytest.raises(TrainingError) as error_info:
         recipe_from_json(recipe_text(**fields), origin="my.json")
-    assert str(caught.value).startswith("my.json: ")
-    assert message in str(caught.value)
+    assert str(error_info.value).startswith("my.json: ")
+    assert message in str(error_info.value)
 
 
 def test_non_object_json_is_rejected() -> None:

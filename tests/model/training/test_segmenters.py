@@ -17,13 +17,14 @@ from tests.model.training.examples import make_recipe
 from tests.model.training.test_run import make_run
 
 WORDS = ("我们", "的", "那", "本", "书", "在", "桌子", "上", "狗", "孩子", "学习", "，", "。", "Python", " ", "3")
-PAIRS = ("的那", "狗在", "在桌", "书在")  # frequent pairs across word boundaries
+CROSS_WORD_PAIRS = ("的那", "狗在", "在桌", "书在")  # frequent character pairs across word boundaries
+REPEATS = 9  # so often that the pairs above are merged before the vocabulary is full
 SENTENCES = [
     "我们的那本书在桌子上。",
     "孩子的那本书在桌子上。",
     "我们的那狗在桌子上，孩子在学习。",
     "狗在我们的那本书上。",
-] * 9
+] * REPEATS
 
 
 def segment_words(text: str) -> Iterator[str]:
@@ -49,12 +50,12 @@ def test_segmented_merges_do_not_cross_word_boundaries() -> None:
     segment = find_segmenter(["zh"])
     assert segment is not None
     plain = Tokenizer.train(SENTENCES, 600)
-    within = Tokenizer.train(SENTENCES, 600, segment=segment)
-    assert vocabulary_labels(plain) & set(PAIRS)
-    assert not vocabulary_labels(within) & set(PAIRS)
-    assert {"我们", "桌子", "孩子", "学习"} <= vocabulary_labels(within)
-    preserved, total = boundary_recall(within, SENTENCES, segment)
-    assert preserved == total == 9 * (7 + 7 + 8 + 7)  # boundaries at punctuation do not count
+    segmented = Tokenizer.train(SENTENCES, 600, segment=segment)
+    assert vocabulary_labels(plain) & set(CROSS_WORD_PAIRS)
+    assert not vocabulary_labels(segmented) & set(CROSS_WORD_PAIRS)
+    assert {"我们", "桌子", "孩子", "学习"} <= vocabulary_labels(segmented)
+    preserved, total = boundary_recall(segmented, SENTENCES, segment)
+    assert preserved == total == REPEATS * (7 + 7 + 8 + 7)  # boundaries at punctuation do not count
     assert boundary_recall(plain, SENTENCES, segment)[0] < total
 
 
@@ -90,7 +91,7 @@ def test_recipe_can_segment_words(tmp_path: Path, shared: bool) -> None:
         tokenizer={"vocabulary": 600, "segmented": True, "shared": shared}, steps=1,
     )  # fmt: skip
     run = make_run(recipe, tmp_path, tmp_path / "run")
-    assert not vocabulary_labels(run.tokenizers.source) & set(PAIRS)
+    assert not vocabulary_labels(run.tokenizers.source) & set(CROSS_WORD_PAIRS)
     assert "桌子" in vocabulary_labels(run.tokenizers.source)
 
 

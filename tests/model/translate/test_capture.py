@@ -271,10 +271,10 @@ def test_map_without_head_is_average(answers: list[Translation]) -> None:
     ],
 )
 def test_missing_map_raises(answers: list[Translation], place: tuple[Any, int, int], words: str, field: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         answers[0].attention_map(*place)
-    assert str(caught.value) == words
-    assert caught.value.field == field
+    assert str(error_info.value) == words
+    assert error_info.value.field == field
 
 
 # ---------------------------------------------------------------- probabilities and alternatives
@@ -426,9 +426,9 @@ def test_unmatched_capture_pattern_suggests_nearest(
     translator: Translator, pattern: str, also: tuple[str, ...]
 ) -> None:
     for run in (translator.request, translator.translate):  # a request is checked before any work
-        with pytest.raises(ProbeError, match=r"No probe matches .*\. Nearest: \w+\.") as caught:
+        with pytest.raises(ProbeError, match=r"No probe matches .*\. Nearest: \w+\.") as error_info:
             run(TEXT, capture=(*also, pattern))
-        assert repr(pattern) in str(caught.value)
+        assert repr(pattern) in str(error_info.value)
 
 
 def test_captured_scores_include_interventions(translator: Translator) -> None:

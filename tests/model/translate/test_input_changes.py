@@ -57,9 +57,9 @@ def test_order_of_changes_does_not_matter() -> None:
     ],
 )
 def test_invalid_changes_are_rejected(changes: list[InputChange], word: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         apply_input_changes(TEXT, changes)
-    assert caught.value.word == word
+    assert error_info.value.word == word
 
 
 def test_swapped_word_matches_edited_sentence() -> None:

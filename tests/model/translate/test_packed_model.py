@@ -348,7 +348,7 @@ def test_weights_beyond_float16_range_stay_float32(pack_all: None, name: str) ->
     twin, copied = prepare_step(plain.decoder, "float16")
     actual = steps(plain, twin)
     assert torch.isfinite(actual).all()
-    assert_close(actual, steps(plain, plain.decoder), within=0.02)
+    assert_close(actual, steps(plain, plain.decoder), tolerance=0.02)
     if can_pack_float16():
         joined = name == "self_attention.query"  # whose joined projection is a copy all the same
         entries = linear.weight.numel() * (3 if joined else 1)

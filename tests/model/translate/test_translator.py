@@ -20,7 +20,7 @@ from headlight.model.translate.device import DeviceChoice
 from headlight.model.translate.packed_model import StepWeights
 from headlight.model.translate.requests import batches_by_length
 from headlight.model.translate.translator import Translator
-from tests.tiny import LONGEST, SENTENCES, tiny_model, tiny_translator, tokenizers
+from tests.tiny import MAX_LENGTH, SENTENCES, tiny_model, tiny_translator, tokenizers
 
 TEXT = SENTENCES[0]
 TARGET = "The dog is sleeping in the garden."
@@ -109,7 +109,7 @@ def test_default_length_limit_is_twice_the_source_plus_sixteen(greedy: list[Tran
 def test_length_limit_is_clamped_to_model() -> None:
     translator = tiny_translator(positions="learned", ends=-50.0)
     answer = translator.translate(SENTENCES[2], max_length=4096)
-    assert len(answer.target_tokens) == LONGEST
+    assert len(answer.target_tokens) == MAX_LENGTH
     assert answer.stopped == "length"
 
 
@@ -240,10 +240,10 @@ def test_prefix_beyond_limit_raises(translator: Translator, limit: int, fits: bo
         answer = translator.translate(TEXT, prefix=(7, 8, 9, 10), max_length=limit)
         assert token_ids(answer)[:4] == (7, 8, 9, 10)
         return
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         translator.translate(TEXT, prefix=(7, 8, 9, 10), max_length=limit)
-    assert str(caught.value) == "The prefix has 4 tokens, but at most 3 may be written. Shorten it."
-    assert caught.value.field == "prefix"
+    assert str(error_info.value) == "The prefix has 4 tokens, but at most 3 may be written. Shorten it."
+    assert error_info.value.field == "prefix"
 
 
 @pytest.mark.parametrize("options", [GREEDY, BEAM, {"temperature": 0.2}], ids=str)
@@ -416,7 +416,7 @@ def test_lines_match_single_translations_in_order(translator: Translator, option
 
 
 @pytest.mark.parametrize(
-    ("most_tokens", "batches"),
+    ("max_tokens", "batches"),
     [
         (0, [[1], [3], [2], [0], [5], [4]]),
         (9, [[1], [3], [2, 0], [5, 4]]),  # 2 × 4 ≤ 9 < 3 × 4
@@ -424,9 +424,9 @@ def test_lines_match_single_translations_in_order(translator: Translator, option
         (1000, [[1, 3, 2, 0, 5, 4]]),
     ],
 )
-def test_lines_are_batched_by_length_longest_first(most_tokens: int, batches: list[list[int]]) -> None:
+def test_lines_are_batched_by_length_longest_first(max_tokens: int, batches: list[list[int]]) -> None:
     lengths = {0: 3, 1: 9, 2: 4, 3: 9, 4: 1, 5: 2}
-    assert list(batches_by_length(lengths, most_tokens)) == batches
+    assert list(batches_by_length(lengths, max_tokens)) == batches
 
 
 def test_blank_lines_stay_blank(translator: Translator) -> None:
@@ -437,10 +437,10 @@ def test_blank_lines_stay_blank(translator: Translator) -> None:
 
 def test_too_long_line_is_reported_before_translating(translator: Translator) -> None:
     done: list[int] = []
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         translator.translate_lines([TEXT, "", "🙂 " * 40, "Ja."], batch_tokens=0, on_progress=done.append)
-    assert str(caught.value).startswith("Line 3: text has ")
-    assert caught.value.field == "lines"
+    assert str(error_info.value).startswith("Line 3: text has ")
+    assert error_info.value.field == "lines"
     assert done == []
 
 

@@ -15,7 +15,7 @@ from headlight.model.errors import RequestError, repr_short
 from headlight.model.records import Kind, Translation, TranslationRequest
 from headlight.model.text.cleaning import clean_text
 from headlight.model.translate.translator import Translator
-from tests.tiny import LONGEST, SENTENCES, tiny_translator, tokenizers
+from tests.tiny import MAX_LENGTH, SENTENCES, tiny_translator, tokenizers
 
 TEXT = SENTENCES[0]
 END = tokenizers()[1].end_id
@@ -141,29 +141,29 @@ def test_invalid_options_raise_clear_errors(
         lambda: translator.translate_batch([TEXT], **options),
         lambda: next(translator.stream(TEXT, **options)),
     ):
-        with pytest.raises(RequestError) as caught:
+        with pytest.raises(RequestError) as error_info:
             run()
-        assert str(caught.value) == words
-        assert caught.value.field == field
+        assert str(error_info.value) == words
+        assert error_info.value.field == field
 
 
 def test_unknown_option_error_lists_options(translator: Translator) -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         translator.translate(TEXT, beam=4, max_lenght=3)
-    words = str(caught.value)
+    words = str(error_info.value)
     assert words.startswith(
         'There is no parameter "beam", "max_lenght". The parameters are: beam_size, length_penalty, '
     )
     for name in ("temperature", "target", "prefix", "interventions", "capture"):
         assert name in words
-    assert caught.value.field == "options"
+    assert error_info.value.field == "options"
 
 
 def test_request_record_rejects_extra_options(translator: Translator) -> None:
     request = TranslationRequest(text=TEXT)
-    with pytest.raises(RequestError, match=r"The request carries its own options\. Set beam_size there") as caught:
+    with pytest.raises(RequestError, match=r"The request carries its own options\. Set beam_size there") as error_info:
         translator.translate(request, beam_size=2)
-    assert caught.value.field == "options"
+    assert error_info.value.field == "options"
 
 
 @pytest.mark.parametrize(
@@ -189,10 +189,10 @@ def test_request_record_with_wrong_types_is_rejected(
     translator: Translator, fields: dict[str, Any], words: str
 ) -> None:
     record = TranslationRequest(**({"text": TEXT} | fields))
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(RequestError) as error_info:
         translator.translate(record)
-    assert str(caught.value) == words
-    assert caught.value.field == next(iter(fields))
+    assert str(error_info.value) == words
+    assert error_info.value.field == next(iter(fields))
 
 
 @pytest.mark.parametrize("text", [None, 5, b"Bier", ["Bier"], ("a", "b")])
@@ -202,13 +202,13 @@ def test_non_text_is_rejected(translator: Translator, text: Any) -> None:
 
 
 def test_sentence_length_is_limited_by_model(translator: Translator) -> None:
-    fits = "a " * (LONGEST - 1)
-    assert len(translator.source_tokenizer.encode(fits.strip())) == LONGEST - 1
-    assert len(translator.translate(fits, max_length=2).source_tokens) == LONGEST
-    with pytest.raises(RequestError) as caught:
+    fits = "a " * (MAX_LENGTH - 1)
+    assert len(translator.source_tokenizer.encode(fits.strip())) == MAX_LENGTH - 1
+    assert len(translator.translate(fits, max_length=2).source_tokens) == MAX_LENGTH
+    with pytest.raises(RequestError) as error_info:
         translator.translate(fits + "a")
-    assert str(caught.value) == "text has 62 tokens, but at most 61 are read here. Shorten it, or split it."
-    assert caught.value.field == "text"
+    assert str(error_info.value) == "text has 62 tokens, but at most 61 are read here. Shorten it, or split it."
+    assert error_info.value.field == "text"
 
 
 # ---------------------------------------------------------------- random texts
@@ -219,7 +219,7 @@ def check(answer: Translation) -> None:
     source, target = len(answer.source_tokens), len(answer.target_tokens)
     assert source >= 2
     assert answer.source_tokens[-1].id == END
-    assert 1 <= target <= LONGEST
+    assert 1 <= target <= MAX_LENGTH
     shapes: dict[Kind, tuple[int, int]] = {
         "encoder": (source, source),
         "decoder": (target, target),

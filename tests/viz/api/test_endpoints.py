@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -13,15 +14,18 @@ from gradio_client.exceptions import AppError
 import headlight
 from headlight.model.measures.statistics import measure_all
 from headlight.model.translate.translator import Translator
+from headlight.viz.api import endpoints
 from headlight.viz.api.endpoints import ENDPOINTS, ROWS_BY_KIND, endpoint_docstring
 from headlight.viz.figure_phrases import phrase
+from headlight.viz.server.job_results import JobResults
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from tests.viz.local_translator import local_translator
-from tests.viz.serving import GRADIO_WARNS, Server, assert_clean
+from tests.viz.serving import GRADIO_WARNS, Server, assert_clean, served
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
 BEER = "ich mochte ein bier"
+SETTINGS_OF_RULE = Settings(model="de-en")
 SETTINGS = Settings(model="toy", max_characters=499, max_tokens=61, max_beam=7, max_request_kb=16)
 
 
@@ -169,6 +173,97 @@ def test_scan_endpoint_matches_model(server: Server, service: Service) -> None:
     assert len(findings) >= 2
 
 
+def test_judge_grades_the_translation_of_the_caller(service: Service) -> None:
+    """The toy has no rule; de-en's own answer gets the page's grade, and one without the negation is doubted."""
+    with served(Service(SETTINGS_OF_RULE)) as server:
+        sentence = "Ich habe den Hund gestern nicht gesehen."
+        own = server.call("translate", sentence).values
+        judged = server.call("judge", sentence, own["text"]).values
+        assert (judged["text"], judged["model"]) == (own["text"], "de-en")
+        assert judged["reliability"]["probability"] == pytest.approx(own["reliability"]["probability"], abs=0.2)
+        assert judged["reliability"]["grade"] in ("right", "check")
+        assert judged["log_probability"] == pytest.approx(own["log_probability"], abs=1e-4)
+        wrong = server.call("judge", sentence, "I saw the cat tomorrow.").values
+        assert wrong["reliability"]["probability"] < judged["reliability"]["probability"] - 0.3
+        assert wrong["reliability"]["grade"] == "doubt"
+        assert wrong["reliability"]["reasons"]
+
+
+def test_batch_returns_the_translation_of_each_sentence(server: Server, service: Service) -> None:
+    texts = [BEER, "", "x" * 500, 7, "ein cola bitte"]
+    for beam in (1, 3):
+        answer = server.call("batch", texts, "toy", beam).values
+        truths = [local_translator(service).translate(text, beam_size=beam) for text in (BEER, "ein cola bitte")]
+        results = answer["translations"]
+        assert [result["text"] for result in results] == [truths[0].text, "", "", "", truths[1].text]
+        errors = [result["error"] for result in results]
+        assert (errors[0], errors[4]) == (None, None)
+        for error, says in zip(errors[1:4], ("Type a sentence", "the limit is 499", "must be text"), strict=True):
+            assert says in error
+        scores = [None, None] if beam == 1 else [pytest.approx(truth.score, abs=1e-4) for truth in truths]
+        assert [results[0]["score"], results[4]["score"]] == scores
+    assert server.call("batch", []).values == {"model": "toy", "translations": []}
+
+
+def test_direct_call_returns_the_result_after_the_queue(server: Server, service: Service) -> None:
+    for way, name, data in (
+        ("run", "translate", [BEER]),
+        ("api", "translate", [BEER]),
+        ("run", "attention", [BEER, "encoder"]),
+        ("run", "batch", [[BEER]]),
+    ):
+        reply = server.client.post(f"{way}/{name}", json={"data": data})
+        values = reply.json()
+        assert reply.status_code == 200
+        assert set(values) == {"data", "is_generating", "duration"}
+        (result,) = values["data"]
+        expected = server.call(name, *data).values
+        assert {**result, "cached": None} == {**expected, "cached": None}
+    service.line.closed = True
+    try:
+        reply = server.client.post("run/translate", json={"data": ["ein bier"]})
+        assert (reply.status_code, reply.json()["word"]) == (503, "leaving")
+    finally:
+        service.line.closed = False
+
+
+def test_translation_is_streamed_while_it_is_written(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By HTTP and by `gradio_client`: partial texts grow to the result, which comes last and alone to `predict`."""
+    monkeypatch.setattr(endpoints, "PARTIAL_INTERVAL", 0.0)
+    sentences = ["ich mochte ein cola", "der mann mochte ein bier"]
+    event = server.client.post("call/translate", json={"data": [sentences[0]]}).json()["event_id"]
+    lines = server.client.get(f"call/translate/{event}").text.splitlines()
+    kinds = [line.partition(": ")[2] for line in lines if line.startswith("event: ")]
+    assert kinds[-1] == "complete"
+    assert set(kinds[:-1]) <= {"generating"}
+    client = Client(server.url, verbose=False)
+    job = client.submit(sentences[1], api_name="/translate")
+    result = job.result()
+    outputs = job.outputs()
+    partials = [output for output in outputs if output["partial"]]
+    assert len(partials) > 2
+    assert all(set(output) == {"text", "partial"} for output in partials)
+    lengths = [len(output["text"]) for output in partials]
+    assert lengths == sorted(lengths)
+    assert all(result["text"].startswith(output["text"].strip()) for output in partials)
+    assert (outputs[-1], result["partial"]) == (result, False)
+    assert client.predict(sentences[1], api_name="/translate")["text"] == result["text"]
+    client.close()
+
+
+def test_partial_results_reach_a_reader_who_waits() -> None:
+    async def read() -> list[bytes | None]:
+        results = JobResults()
+        results.register("job")
+        results.put_partial("job", b"one")
+        results.put_partial("job", b"two")  # replaces the first
+        received = [await results.wait("job", 60), results.take_partial("job"), results.take_partial("job")]
+        results.put("job", b"end")
+        return [*received, await results.wait("job", 60), results.take_partial("job")]
+
+    assert asyncio.run(read()) == [None, b"two", None, b"end", None]
+
+
 def test_responses_are_small(server: Server) -> None:
     assert len(server.call("translate", BEER).text) < 1000
     assert len(server.call("attention", BEER).text) < 1500
@@ -215,6 +310,17 @@ WRONG: list[tuple[str, list[Any], str]] = [
     ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "a b c " * 21}]], "at most 61"),
     ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": "a b c " * 21}]], "at most 61"),
     ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": " "}]], "Type a sentence"),
+    ("judge", ["a"], "target is missing"),
+    ("judge", ["a", ""], "target is missing"),
+    ("judge", ["a", 5], "target must be text or a list of token ids"),
+    ("judge", ["", "a"], "Type a sentence first"),
+    ("judge", ["a", "x" * 500], "500 characters; the limit is 499"),
+    ("judge", ["a", "b", "none"], 'no model "none" here'),
+    ("batch", ["a"], 'texts must be ["…"], but "a" was given'),
+    ("batch", [["a"] * 65], "At most 64 values are accepted (texts), but 65 were given"),
+    ("batch", [["x" * 400] * 20], "8000 characters; the limit is 7984"),
+    ("batch", [["a"], "none"], 'no model "none" here'),
+    ("batch", [["a"], "", 8], "beam_size must be a whole number from 1 to 7"),
     ("effects", ["a"], "word"),
     ("effects", ["a", "i", "", 0], "top must be a whole number from 1 to 50"),
     ("effects", ["a", "i", 5], "rival must be text"),
@@ -234,7 +340,8 @@ def test_invalid_argument_is_named_without_running_model(
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("the model ran")
 
-    monkeypatch.setattr(Translator, "translate", never)
+    for method in ("translate", "stream", "hypotheses_of_lines"):
+        monkeypatch.setattr(Translator, method, never)
     answer = server.call(name, *data)
     assert message in answer.error
     assert_clean(answer.text)
@@ -258,8 +365,10 @@ def test_invalid_argument_is_named_without_running_model(
         ("call/v2/translate", {"model": "toy"}, 422, "missing"),
         ("call/v2/translate", ["a"], 422, "not_names"),
         ("call/v2/nothing", {"text": "a"}, 404, "unknown_endpoint"),
-        ("run/translate", {"data": ["a"]}, 404, "queued_endpoint"),
-        ("api/translate", {"data": ["a"]}, 404, "queued_endpoint"),
+        ("run/translate", {"data": []}, 422, "missing"),
+        ("run/translate", {"data": ["a"] * 11}, 422, "too_many_values"),
+        ("run/translate", {"data": [""]}, 422, "blank_text"),
+        ("api/translate", {"data": ["a", "none"]}, 422, "unknown_model"),
         ("run/inside", {"data": ["a", "b"]}, 404, "unknown_endpoint"),
         ("run/nothing", {"data": ["a"]}, 404, "unknown_endpoint"),
         ("run/at_once", {"data": []}, 422, "too_few_values"),
@@ -339,8 +448,8 @@ def test_internal_error_hides_details(
     def fail(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("/home/secret/model.py")
 
-    monkeypatch.setattr(Translator, "translate", fail)
-    answer = server.call("translate", "ein cola bitte")
+    monkeypatch.setattr(Translator, "stream", fail)
+    answer = server.call("translate", "ein cola bitte und")
     assert "our side" in answer.error
     assert_clean(answer.text)
     assert "/home/secret" in caplog.text
@@ -359,7 +468,11 @@ def test_python_client_gets_results_and_errors(server: Server) -> None:
 
 def test_api_documentation_has_types_defaults_and_descriptions(server: Server) -> None:
     about = server.client.get("info").json()["named_endpoints"]
-    assert set(about) == {"/translate", "/attention", "/effects", "/scan"} == {f"/{name}" for name in ENDPOINTS}
+    assert (
+        set(about)
+        == {"/translate", "/attention", "/effects", "/scan", "/judge", "/batch"}
+        == {f"/{name}" for name in ENDPOINTS}
+    )
     kinds = {
         parameter["parameter_name"]: (parameter["python_type"]["type"], parameter["parameter_default"])
         for parameter in about["/translate"]["parameters"]

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from headlight.model.records import KINDS, Translation
+from headlight.model.records import KINDS, Progress, Translation
 from headlight.model.text.adaptation import remove_emoji
 from headlight.model.text.cleaning import clean_text
 from headlight.model.translate.translator import Translator
@@ -25,7 +26,7 @@ from tests.viz.serving import GRADIO_WARNS, Answer, Server, assert_clean
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
 INPUTS = json.loads((Path(__file__).parents[2] / "data" / "nasty_inputs.json").read_text(encoding="utf-8"))["inputs"]
 SETTINGS = Settings()
-LONGEST = SETTINGS.max_request_kb * 1000
+MAX_BODY_BYTES = SETTINGS.max_request_kb * 1000
 
 
 def payload(case: dict[str, Any]) -> str:
@@ -65,17 +66,22 @@ def service() -> Service:
 def model_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which texts the model was run on."""
     texts: list[str] = []
-    translate = Translator.translate
+    translate, stream = Translator.translate, Translator.stream
 
     def counted(self: Translator, text: Any, **named: Any) -> Translation:
         texts.append(text.text)
         return translate(self, text, **named)
 
+    def counted_stream(self: Translator, text: Any, **named: Any) -> Iterator[Progress]:
+        texts.append(text.text)
+        return stream(self, text, **named)
+
     monkeypatch.setattr(Translator, "translate", counted)
+    monkeypatch.setattr(Translator, "stream", counted_stream)
     return texts
 
 
-def assert_sound(answer: Translation, text: str, most_tokens: int) -> None:
+def assert_sound(answer: Translation, text: str, max_tokens: int) -> None:
     """Everything that holds of every translation."""
     assert answer.request.text == text
     assert answer.source_text in (clean_text(text), remove_emoji(clean_text(text)))
@@ -93,7 +99,7 @@ def assert_sound(answer: Translation, text: str, most_tokens: int) -> None:
         assert np.allclose(maps.sum(axis=-1), 1, atol=1e-5)
         assert (maps[..., ~allowed] == 0).all()
     for tokens, full_text in ((answer.source_tokens, answer.source_text), (answer.target_tokens, answer.text)):
-        assert 0 < len(tokens) <= most_tokens
+        assert 0 < len(tokens) <= max_tokens
         for token in tokens:
             assert 0 <= token.start <= token.end <= len(full_text)
         assert [token.start for token in tokens] == sorted(token.start for token in tokens)
@@ -137,7 +143,7 @@ def test_nasty_inputs_through_api(
     body = f'{{"data": [{payload(case)}, "{model}"]}}'.encode()
     answer: Answer = server.post("call/translate", content=body)
     assert answer.status in (200, 400, 413, 422)
-    assert (answer.status == 413) == (len(body) > LONGEST)
+    assert (answer.status == 413) == (len(body) > MAX_BODY_BYTES)
     if answer.error:
         assert may_be_refused(case, model)
         assert model_runs == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from headlight import __version__
+from headlight.viz.api.endpoints import ENDPOINTS
 from headlight.viz.api.routes import is_served
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.service.service import Service
@@ -34,11 +37,30 @@ def test_openapi_document_lists_served_paths_with_our_version(server: Server) ->
     assert "/gradio_api/upload" not in document["paths"]
 
 
-@pytest.mark.parametrize("way", ["run", "api"])
-def test_direct_call_of_a_queued_endpoint_names_the_right_route(server: Server, way: str) -> None:
-    answer = server.post(f"{way}/translate", {"data": ["ein bier"]})
-    assert (answer.status, answer.values["word"]) == (404, "queued_endpoint")
-    assert "POST to /gradio_api/call/translate" in answer.error
+def test_openapi_document_describes_our_endpoints_alone(server: Server) -> None:
+    """A client that reads only the document can make each call, by name and by place."""
+    document = server.client.get("openapi.json").json()
+    ways = ("run/{}", "call/v2/{}", "call/v2/{}/{{event_id}}")
+    paths = {f"/gradio_api/{way.format(name)}" for name in ENDPOINTS for way in ways}
+    assert set(document["paths"]) == paths
+    operations = [operation for methods in document["paths"].values() for operation in methods.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(paths)
+    assert all(len(operation["summary"]) > 10 for operation in operations)
+    assert "gradio" not in json.dumps([operation["summary"] for operation in operations]).casefold()
+    for name, signature in ENDPOINTS.items():
+        body = document["paths"][f"/gradio_api/call/v2/{name}"]["post"]["requestBody"]
+        schema = body["content"]["application/json"]["schema"]
+        assert list(schema["properties"]) == list(signature.parameters)
+        for parameter, described in schema["properties"].items():
+            assert described["description"] == phrase(f"api_{parameter}")
+            default = signature.parameters[parameter].default
+            assert described.get("default", inspect.Parameter.empty) == default
+        assert schema["required"] == [
+            parameter.name for parameter in signature.parameters.values() if parameter.default is parameter.empty
+        ]
+    event = server.client.post("call/v2/translate", json={"text": "ein bier"}).json()["event_id"]
+    assert "event: complete" in server.client.get(f"call/v2/translate/{event}").text
+    assert server.client.post("run/translate", json={"data": ["ein bier"]}).json()["data"][0]["text"]
 
 
 def test_wrong_arguments_of_a_tool_are_a_json_rpc_error(server: Server) -> None:

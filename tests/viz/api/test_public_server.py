@@ -278,8 +278,9 @@ class PausedModel:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.go, self.lock, self.running, self.most = Event(), Lock(), 0, 0
         translate: Callable[..., Any] = Translator.translate
+        stream: Callable[..., Any] = Translator.stream
 
-        def slowly(translator: Translator, request: Any, *rest: Any, **options: Any) -> Any:
+        def hold(request: Any) -> None:
             with self.lock:
                 self.running += 1
                 self.most = max(self.most, self.running)
@@ -287,9 +288,17 @@ class PausedModel:
                 self.go.wait(60)
             with self.lock:
                 self.running -= 1
+
+        def slowly(translator: Translator, request: Any, *rest: Any, **options: Any) -> Any:
+            hold(request)
             return translate(translator, request, *rest, **options)
 
+        def stream_slowly(translator: Translator, request: Any, **options: Any) -> Any:
+            hold(request)
+            return stream(translator, request, **options)
+
         monkeypatch.setattr(Translator, "translate", slowly)
+        monkeypatch.setattr(Translator, "stream", stream_slowly)
 
     def until(self, running: int) -> None:
         until(lambda: self.running >= running)
@@ -583,12 +592,14 @@ def test_shutdown_finishes_running_jobs_and_rejects_new_ones(tmp_path: Path, fir
         "import time, runpy\n"
         "from pathlib import Path\n"
         "from headlight.model.translate.translator import Translator\n"
-        "translate = Translator.translate\n"
-        "def slowly(*given, **options):\n"
-        "    print('working', flush=True)\n"
-        f"    while Path({str(halt)!r}).exists(): time.sleep(0.02)\n"
-        "    return translate(*given, **options)\n"
-        "Translator.translate = slowly\n"
+        "def slow(method):\n"
+        "    def slowly(*given, **options):\n"
+        "        print('working', flush=True)\n"
+        f"        while Path({str(halt)!r}).exists(): time.sleep(0.02)\n"
+        "        return method(*given, **options)\n"
+        "    return slowly\n"
+        "Translator.translate = slow(Translator.translate)\n"
+        "Translator.stream = slow(Translator.stream)\n"
         "runpy.run_path('app.py', run_name='__main__')\n"
     )
     environment = os.environ | {"HEADLIGHT_MODEL": "toy", "HEADLIGHT_HOST": "127.0.0.1", "PYTHONUNBUFFERED": "1"}

@@ -89,6 +89,6 @@ def test_lines_that_cannot_be_read_say_why(text: str, reason: str) -> None:
     ],
 )
 def test_bad_requests_name_the_field(values: dict[str, Any], field: str) -> None:
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         run_build_line(values)
-    assert caught.value.field == field
+    assert error_info.value.field == field

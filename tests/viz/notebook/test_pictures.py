@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 import zlib
@@ -16,6 +17,7 @@ import headlight
 from headlight import Translator
 from headlight.errors import ModelError, RecordingError
 from headlight.viz.export.drawing import Drawing, Line, Rectangle, Text, text_width, to_pdf, to_png, to_svg
+from headlight.viz.export.drawing import Image as Picture
 from headlight.viz.notebook.view_pictures import MAX_TILE_CELLS
 from headlight.viz.theme import THEMES, colour_scale, head_colour
 from tests.viz.notebook.test_showing import CAUSAL, NAMES
@@ -135,3 +137,55 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
     ):
         with pytest.raises(RecordingError, match=says):
             call()
+
+
+def pictured_levels(element: dict[str, str]) -> np.ndarray:
+    """The levels of an image's cells, from its colours."""
+    content = base64.b64decode(element["{http://www.w3.org/1999/xlink}href"].partition(",")[2])
+    pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+    colours = [tuple(bytes.fromhex(colour[1:])) for colour in COLOURS]
+    return np.array([[colours.index(tuple(pixel)) for pixel in row] for row in pixels.tolist()])
+
+
+def test_static_picture_has_every_head_and_the_selected_one(tmp_path: Path) -> None:
+    view = headlight.show(CAUSAL, tokens=NAMES, layer=1, head=2)
+    (tmp_path / "view.svg").write_text(view._repr_mimebundle_()[0]["image/svg+xml"], encoding="utf-8")
+    images = shapes(tmp_path / "view.svg", "image")
+    for image, weights in zip(images, CAUSAL.reshape(6, 7, 7), strict=True):
+        np.testing.assert_array_equal(pictured_levels(image), np.rint(np.sqrt(weights) * 254))
+    view.export(tmp_path / "head.svg", "head")
+    cells = [shape["fill"] for shape in shapes(tmp_path / "head.svg", "rect")[1:]]
+    assert [shape["fill"] for shape in shapes(tmp_path / "view.svg", "rect")[1:]] == cells
+    words = [text["words"] for text in shapes(tmp_path / "view.svg", "text")]
+    assert "".join(words).count("cat") == 2
+    view.head = "max"  # no single map
+    assert "<rect" in view._repr_mimebundle_()[0]["image/svg+xml"]
+    assert view._repr_mimebundle_()[0]["image/svg+xml"].count("<text") < len(words)
+
+
+def test_static_picture_of_a_comparison_has_both_inputs() -> None:
+    view = headlight.compare(CAUSAL, CAUSAL[:, :2])
+    assert view._repr_mimebundle_()[0]["image/svg+xml"].count("<image") == 6 + 4
+
+
+def test_translation_has_an_image_without_scripts() -> None:
+    translation = Translator.load("toy", device="cpu").translate("ich mochte ein bier")
+    view = headlight.show(translation)
+    image = re.search(r'<img [^>]*src="data:image/png;base64,([^"]+)"', view._repr_html_())
+    assert image is not None
+    layers, heads, rows, columns = translation.attention.cross.shape
+    sizes = [count * -(-24 // count) + 3 for count in (columns, rows)]
+    assert Image.open(io.BytesIO(base64.b64decode(image[1]))).size == (heads * sizes[0], layers * sizes[1])
+
+
+def test_images_are_drawn_in_every_format() -> None:
+    pixels = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [9, 8, 7]]], dtype=np.uint8)
+    drawing = Drawing(30, 20, "#ffffff", (Picture(4, 2, 20, 10, pixels),))
+    assert b'x="4" y="2" width="20" height="10"' in to_svg(drawing)
+    content = pdf_content(to_pdf(drawing))
+    assert "q 20 0 0 10 4 8 cm BI /W 2 /H 2" in content  # y grows upward
+    assert f"ID {pixels.tobytes().hex()}> EI" in content
+    picture = np.asarray(Image.open(io.BytesIO(to_png(drawing))))  # two pixels per unit
+    np.testing.assert_array_equal(picture[4:24, 8:48], pixels.repeat(10, axis=0).repeat(20, axis=1))
+    assert (picture[:4] == 255).all()
+    assert (picture[24:] == 255).all()

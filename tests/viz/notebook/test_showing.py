@@ -22,12 +22,13 @@ from headlight import Intervention, Translation, Translator
 from headlight.model.recordings.recording import RecordingError
 from headlight.model.translate.judge import Judge
 from headlight.viz.browser_files.static_files import WIDGETS, module
+from headlight.viz.export.png import encode_png
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.figures import FIGURES
 from headlight.viz.notebook import view as view_module
 from headlight.viz.notebook.iframe import HOST_MODULE, bundle_code, frame_page, used_phrases, widget_module
 from headlight.viz.notebook.recording_json import THUMBNAIL_CELLS, HeadServer, count_weights, downsample
-from headlight.viz.notebook.thumbnail import encode_png, wall_pixels
+from headlight.viz.notebook.thumbnail import wall_pixels
 from headlight.viz.service.weight_encoding import LEVELS, compress_weights, level_codes
 from tests.model.recordings import families
 from tests.model.recordings.test_outputs import batch
@@ -133,7 +134,7 @@ def test_widget_and_view_share_state() -> None:
     assert len(sent) == 1
     assert view._display_() is view.widget  # what marimo shows
     data, _ = view._repr_mimebundle_()
-    assert {"text/html", "text/plain", "application/vnd.jupyter.widget-view+json"} <= set(data)
+    assert set(data) == {"text/html", "text/plain", "image/svg+xml", "application/vnd.jupyter.widget-view+json"}
 
 
 def test_without_anywidget_view_is_html() -> None:
@@ -148,7 +149,7 @@ def test_without_anywidget_view_is_html() -> None:
         "print(*sorted(view._repr_mimebundle_()), *{'torch', 'gradio', 'transformers'} & set(sys.modules))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert process.stdout.split() == ["text/html", "text/plain"], process.stderr
+    assert process.stdout.split() == ["image/svg+xml", "text/html", "text/plain"], process.stderr
 
 
 def test_translation_view_matches_page(translation: Translation, tmp_path: Path) -> None:
@@ -284,9 +285,9 @@ def test_errors_say_what_to_do_and_share_a_public_class(translator: Translator, 
         (lambda: headlight.show(CAUSAL).save(tmp_path / "none" / "view.html"), "no folder '.*none' to save view.html"),
         (lambda: headlight.show(translator), r"Translator is a model.*show\(translator\.translate\(text\)\)"),
     ):
-        with pytest.raises(headlight.errors.ModelError, match=says) as caught:
+        with pytest.raises(headlight.errors.ModelError, match=says) as error_info:
             call()
-        assert isinstance(caught.value, headlight.errors.RecordingError)
+        assert isinstance(error_info.value, headlight.errors.RecordingError)
     from headlight import errors
 
     assert errors is headlight.errors

@@ -57,12 +57,12 @@ def allow_any_model(settings: Settings) -> Settings:
 
 
 def page_error(ask: Callable[[], Any]) -> PageError:
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         ask()
-    assert caught.value.field == "model"
+    assert error_info.value.field == "model"
     for secret in ("/tmp", "http", "Error", "home"):  # noqa: S108 - what must not be said
-        assert secret not in json.dumps(caught.value.as_json())
-    return caught.value
+        assert secret not in json.dumps(error_info.value.as_json())
+    return error_info.value
 
 
 # ---------------------------------------------------------------- list of models
@@ -245,12 +245,12 @@ def test_unknown_name_error_lists_available_models(settings: Settings, hub: Hub)
 
 @pytest.mark.parametrize("name", ["../toy", "me/../toy", "a/b/c", "/etc/passwd", "me/x\\y", "https://x/y"])
 def test_model_name_is_never_used_as_path(settings: Settings, hub: Hub, name: str) -> None:
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         Service(allow_any_model(settings)).check({"text": BEER, "model": name})
-    assert caught.value.word == "hub_bad_id"
-    with pytest.raises(PageError) as caught:
+    assert error_info.value.word == "hub_bad_id"
+    with pytest.raises(PageError) as error_info:
         Service(settings).check({"text": BEER, "model": name})
-    assert caught.value.word == "model_not_allowed"
+    assert error_info.value.word == "model_not_allowed"
     assert hub.requests == []
 
 
@@ -399,9 +399,9 @@ def test_download_error_reaches_all_waiters(settings: Settings, hub: Hub) -> Non
         until(lambda: service.catalogue.waiter_count(TOY) == 1)
         hub.resumed.set()
         for each in (first, second):
-            with pytest.raises(PageError) as caught:
+            with pytest.raises(PageError) as error_info:
                 each.result(60)
-            assert caught.value.word == "hub_wrong_file"
+            assert error_info.value.word == "hub_wrong_file"
     assert len([each for each in hub.requests if each.path.startswith("/api/")]) == 1
 
 

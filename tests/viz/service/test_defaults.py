@@ -54,9 +54,9 @@ def call(endpoints: Endpoints, name: str, *args: Any, **kwargs: Any) -> dict[str
 
 
 def fault(call: Callable[[], Any]) -> PageError:
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         call()
-    return caught.value
+    return error_info.value
 
 
 def test_third_party_folder_is_listed_and_translates(service: Service, models: Path) -> None:

@@ -121,26 +121,26 @@ def test_api_can_request_reranking(service: Service) -> None:
 def test_api_rejects_ineffective_reranking(service: Service, more: dict[str, Any], word: str) -> None:
     request_values = {"text": SENTENCE, "model": "de-en", "back_weight": REVERSE_WEIGHT, **more}
     for ask in (Endpoints(service).translate, Endpoints(service).attention):
-        with pytest.raises(PageError) as caught:
+        with pytest.raises(PageError) as error_info:
             ask(
                 request_values
                 if ask.__name__ == "translate"
                 else {**request_values, "kind": "cross", "layer": 0, "head": 0}
             )
-        assert (caught.value.field, caught.value.word) == ("back_weight", word)
+        assert (error_info.value.field, error_info.value.word) == ("back_weight", word)
 
 
 def test_api_rejects_reranking_without_reverse_model(one_way: Service) -> None:
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         Endpoints(one_way).translate({"text": "ich mochte ein bier", "beam_size": 4, "back_weight": REVERSE_WEIGHT})
-    assert (caught.value.field, caught.value.word) == ("back_weight", "no_way_back")
+    assert (error_info.value.field, error_info.value.word) == ("back_weight", "no_way_back")
 
 
 @pytest.mark.parametrize("weight", [-0.1, 10.5, "much", True, None])
 def test_invalid_back_weight_is_rejected(service: Service, weight: Any) -> None:
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         service.check({**PAGE, "back_weight": weight})
-    assert caught.value.field == "back_weight"
+    assert error_info.value.field == "back_weight"
 
 
 def test_failing_reverse_model_falls_back_to_search(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,9 +89,9 @@ def test_one_address_may_use_half_of_the_queue() -> None:
     queue = RequestQueue(1, 6)
     enqueue_all(queue, THIRD, "x")
     crowd = enqueue_all(queue, CROWD, "abc")
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         queue.enqueue(Visitor(CROWD, "d"))
-    assert (caught.value.word, caught.value.values["before"]) == ("line_full", 3)
+    assert (error_info.value.word, error_info.value.values["before"]) == ("line_full", 3)
     enqueue_all(queue, OTHER, "abc")
     with pytest.raises(PageError, match="Too many requests are waiting"):
         queue.enqueue(Visitor("192.0.2.77", "e"))
@@ -156,9 +156,9 @@ def test_closed_queue_rejects_new_and_serves_queued_requests() -> None:
     queue = RequestQueue(1, 9)
     first, second = enqueue_all(queue, CROWD, "a") + enqueue_all(queue, OTHER, "b")
     queue.close()
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         queue.enqueue(Visitor(THIRD, "c"))
-    assert caught.value.word == "leaving"
+    assert error_info.value.word == "leaving"
     assert not queue.wait_until_empty(0.01)
     first.release()
     assert second.granted
@@ -319,9 +319,9 @@ def test_excess_live_requests_and_closed_queue_are_rejected(monkeypatch: pytest.
     with pytest.raises(PageError, match="Too many requests are waiting"):
         enqueue_live(queue, "c")
     queue.close()
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         enqueue_live(queue, "d")
-    assert caught.value.word == "leaving"
+    assert error_info.value.word == "leaving"
 
 
 # ---------------------------------------------------------------- expected waiting time
@@ -343,10 +343,10 @@ def test_class_of_one_address_is_limited_by_expected_wait() -> None:
         set_duration(queue, seconds)
         accepted = enqueue_class(queue, pupils)
         assert len(accepted) == pupils
-        with pytest.raises(PageError) as caught:
+        with pytest.raises(PageError) as error_info:
             enqueue_class(queue, 3 + pupils // 5)
-        assert caught.value.word == "line_full"
-        assert 1 <= int(str(caught.value.values["seconds"])) <= queue_module.MAX_RETRY_S
+        assert error_info.value.word == "line_full"
+        assert 1 <= int(str(error_info.value.values["seconds"])) <= queue_module.MAX_RETRY_S
         other = queue.enqueue(Visitor(OTHER, "s"), kind="translate")
         assert other.granted  # one slot stays free for other addresses
 
@@ -403,9 +403,9 @@ def test_retry_delay_has_a_limit() -> None:
     queue = RequestQueue(1, 1000, max_wait_s=1)
     set_duration(queue, 1000.0)
     queue.enqueue(Visitor(CROWD, "s"), kind="translate")
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         queue.enqueue(Visitor(OTHER, "s"), kind="translate")
-    assert caught.value.values["seconds"] == queue_module.MAX_RETRY_S
+    assert error_info.value.values["seconds"] == queue_module.MAX_RETRY_S
 
 
 def test_queue_is_limited_by_request_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,9 +135,9 @@ def test_invalid_folder_is_skipped_and_logged(tmp_path: Path, caplog: pytest.Log
 def test_missing_models_raise_helpful_error(tmp_path: Path) -> None:
     service = Service(Settings(models_folder=tmp_path / "none"))
     assert service.models() == ()
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         service.check({"text": "Ja."})
-    assert caught.value.word == "no_model"
+    assert error_info.value.word == "no_model"
 
 
 def test_translator_is_loaded_once_for_concurrent_requests(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,10 +159,10 @@ def test_load_error_does_not_reveal_path(tmp_path: Path) -> None:
     intact = weights.read_bytes()
     weights.write_bytes(intact[:-1])
     service = Service(Settings(models_folder=tmp_path))
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         service.check({"text": "Ja."})
-    assert (caught.value.field, caught.value.word) == ("model", "model_cannot_load")
-    assert str(tmp_path) not in str(caught.value)
+    assert (error_info.value.field, error_info.value.word) == ("model", "model_cannot_load")
+    assert str(tmp_path) not in str(error_info.value)
     weights.write_bytes(intact)  # as after a new download
     assert service.translate(service.check({"text": BEER})).text
 
@@ -195,18 +195,18 @@ def test_invalid_request_is_rejected_before_model_runs(
     service: Service, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], field: str, word: str
 ) -> None:
     calls = [count(monkeypatch, Translator, name) for name in ("translate", "stream", "_translate_batch")]
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         service.check(values)
-    assert (caught.value.field, caught.value.word) == (field, word)
+    assert (error_info.value.field, error_info.value.word) == (field, word)
     assert calls == [[], [], []]
 
 
 @pytest.mark.parametrize("name", ["text", "target", "prefix"])
 def test_length_is_checked_before_tokenization(service: Service, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     calls = [count(monkeypatch, Tokenizer, method) for method in ("encode", "source_tokens", "encode_batch")]
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         service.check({"text": "a"} | {name: "x" * 1_000_000})
-    assert caught.value.values == {"name": name, "given": 1_000_000, "limit": 499}
+    assert error_info.value.values == {"name": name, "given": 1_000_000, "limit": 499}
     assert calls == [[], [], []]
 
 
@@ -310,9 +310,9 @@ def test_concurrent_streams_of_one_request_are_computed_once(fresh: Service, mon
 def test_model_errors_become_phrases(fresh: Service) -> None:
     request = replace(fresh.check({"text": BEER}), capture=("nothing.*",))
     for ask in (fresh.translate, lambda request: list(fresh.stream(request, Event()))):
-        with pytest.raises(PageError) as caught:
+        with pytest.raises(PageError) as error_info:
             ask(request)
-        assert caught.value.word == "model_says"
+        assert error_info.value.word == "model_says"
 
 
 # ---------------------------------------------------------------- classification
@@ -338,9 +338,9 @@ def test_invalid_review_is_rejected(
     service: Service, monkeypatch: pytest.MonkeyPatch, text: Any, model: str, word: str
 ) -> None:
     calls = count(monkeypatch, Judge, "judge")
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         service.classify(text, model)
-    assert caught.value.word == word
+    assert error_info.value.word == word
     assert calls == []
 
 
@@ -414,11 +414,11 @@ def test_missing_gpu_quota_is_reported(monkeypatch: pytest.MonkeyPatch, title: s
         raise gr.Error("Your quota is used up. <a href='x'>Subscribe</a>", title=title, print_exception=False)
 
     monkeypatch.setattr(zerogpu_service.backend, "_gpu", refuse)
-    with pytest.raises(PageError if "quota" in title else gr.Error) as caught:
+    with pytest.raises(PageError if "quota" in title else gr.Error) as error_info:
         zerogpu_service.translate(zerogpu_service.check({"text": BEER}))
-    if isinstance(caught.value, PageError):
-        assert caught.value.word == "gpu_not_lent"
-        assert str(caught.value).endswith("Your quota is used up. Subscribe")
+    if isinstance(error_info.value, PageError):
+        assert error_info.value.word == "gpu_not_lent"
+        assert str(error_info.value).endswith("Your quota is used up. Subscribe")
 
 
 def test_zerogpu_sends_only_final_result_and_it_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:

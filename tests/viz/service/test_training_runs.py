@@ -178,9 +178,9 @@ def test_class_of_one_address_can_train_together(clock: Clock, processes: list[s
 def test_full_share_of_queue_has_its_own_message(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = run_pool(WAITING_SCRIPT, clock, max_waiting=4)
     pupil_runs = [runs.start(Visitor(ANNA.address, name), TOY) for name in "abc"]
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         runs.start(Visitor(ANNA.address, "d"), TOY)
-    assert (caught.value.word, caught.value.values) == ("training_full", {"before": 2, "seconds": 1})
+    assert (error_info.value.word, error_info.value.values) == ("training_full", {"before": 2, "seconds": 1})
     for run in pupil_runs:
         runs.on_visitor_left(run.visitor)
         wait_for_end(runs, run)

@@ -56,10 +56,10 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def refused(files: dict[str, Path], name: str = NAME, **more: bool) -> str:
     """The message of an upload that sends nothing."""
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(CommandError) as error_info:
         upload(name, files, log=lambda text: None, **more)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+    assert "\n" not in str(error_info.value)
+    return str(error_info.value)
 
 
 def test_space_is_created_with_exactly_these_files(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
@@ -91,9 +91,9 @@ def test_update_uploads_changes_and_deletes_removed_files(hub: SpaceHub, files: 
 
 def test_interrupted_upload_resumes(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
     hub.breaks = ["/commit/"]
-    error_info = refused(files)
-    assert "The connection to 127.0.0.1 failed: Server disconnected" in error_info
-    assert "Run the same command again to resume." in error_info
+    message = refused(files)
+    assert "The connection to 127.0.0.1 failed: Server disconnected" in message
+    assert "Run the same command again to resume." in message
     stored = hub.stored
     assert stored > 0
     assert set(hub.spaces[NAME].files) == set(NEW)  # no partial upload
@@ -115,9 +115,9 @@ def test_missing_token_error_explains_how_to_get_one(
 ) -> None:
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "none"))
-    error_info = refused(files)
-    assert "There is no Hub token" in error_info
-    assert "hf auth login" in error_info
+    message = refused(files)
+    assert "There is no Hub token" in message
+    assert "hf auth login" in message
     assert hub.requests == []
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
     assert "does not accept the token. Create a new one" in refused(files)
@@ -140,9 +140,9 @@ def test_read_only_token_is_reported(hub: SpaceHub, files: dict[str, Path]) -> N
 
 def test_free_account_error_suggests_zerogpu(hub: SpaceHub, files: dict[str, Path]) -> None:
     hub.accounts["hf_ada"] = Account("ada", pays=False)
-    error_info = refused(files)
-    assert "requires a PRO subscription" in error_info
-    assert "add --hardware zero-a10g" in error_info
+    message = refused(files)
+    assert "requires a PRO subscription" in message
+    assert "add --hardware zero-a10g" in message
     assert upload(NAME, files, hardware="zero-a10g", log=lambda text: None)
 
 

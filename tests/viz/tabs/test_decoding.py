@@ -1,4 +1,4 @@
-"""Decoding: the tree, the reason of each outcome, and opening nodes."""
+"""Decoding: the tree, the reason for each outcome, and opening nodes."""
 
 from __future__ import annotations
 

@@ -123,9 +123,9 @@ def test_open_page_can_list_downloads_of_others(fetching: Downloads) -> None:
 
 def test_tab_request_for_missing_model_is_rejected(fetching: Downloads, hub: Hub) -> None:
     values = {"model": TOY, "theme": "light", "language": "en", "length": 7}
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         encoding_json(fetching.service, values)
-    assert caught.value.word == "model_not_here"
+    assert error_info.value.word == "model_not_here"
     list(download_messages(fetching, name=TOY))
     assert encoding_json(fetching.service, values)["length"] == 7
 
@@ -206,9 +206,9 @@ def test_one_download_per_address(fetching: Downloads) -> None:
         for visitor, name in ((two, TOY), (other, "me/another"), (one, "me/another")):
             with fetching._claim_download(visitor, name):
                 pass  # the same model, somewhere else, and instead of one's own
-        with pytest.raises(PageError) as caught, fetching._claim_download(two, "me/another"):
+        with pytest.raises(PageError) as error_info, fetching._claim_download(two, "me/another"):
             pass
-        assert caught.value.word == "one_download"
+        assert error_info.value.word == "one_download"
         token = VISITOR.set(two)
         (message,) = download_messages(fetching, "two", name="me/another")
         VISITOR.reset(token)

@@ -15,7 +15,7 @@ from headlight.viz.lessons.lesson_session import decode_array
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.heads import (
-    MAX_LISTED,
+    MAX_LISTED_HEADS,
     effect_maps_function,
     effects_function,
     links_function,
@@ -45,7 +45,7 @@ def test_gold_links_are_counted_for_every_head_and_shift(service: Service) -> No
 def test_gold_table_of_other_direction_is_reversed(service: Service) -> None:
     english = [PAIR[1], PAIR[0], "0-0 1-1 2-2 3?3"]
     count = links_function(service)
-    assert count({"model": "toy", "rows": [english], "turned": True}) == count({"model": "toy", "rows": [PAIR]})
+    assert count({"model": "toy", "rows": [english], "reversed": True}) == count({"model": "toy", "rows": [PAIR]})
 
 
 @pytest.mark.parametrize("rows", [None, [], [PAIR] * 5, [["a", "b"]], [["a", "b", 3]], [[*PAIR[:2], "0-9"]]])
@@ -60,11 +60,11 @@ def test_word_effects_match_model(service: Service) -> None:
     answer = effects_function(service)({"request": request, "place": 2})
     heads = answer["strongest"]
     translation = service.translate(service.check(request))
-    own = service.run_on_translator("toy", summarise_effects, translation, 2, MAX_LISTED)
+    own = service.run_on_translator("toy", summarise_effects, translation, 2, MAX_LISTED_HEADS)
     assert heads == [asdict(head) for head in own.strongest]
     for kind, effects in own.heads.items():
         np.testing.assert_allclose(answer["heads"][kind], effects, atol=1e-4)
-    assert len(heads) == MAX_LISTED
+    assert len(heads) == MAX_LISTED_HEADS
     assert heads[0]["predicted"] != 0
 
 
@@ -72,7 +72,7 @@ def test_effects_against_a_rival_match_the_model(service: Service) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy"}
     translation = service.translate(service.check(request))
     query = {"request": request, "place": 2, "rival": 5}
-    own = service.run_on_translator("toy", summarise_effects, translation, 2, MAX_LISTED, 5)
+    own = service.run_on_translator("toy", summarise_effects, translation, 2, MAX_LISTED_HEADS, 5)
     assert effects_function(service)(query)["strongest"] == [asdict(head) for head in own.strongest]
     first = own.strongest[0]
     head = {"kind": first.kind, "layer": first.layer, "head": first.head}

@@ -162,9 +162,9 @@ def test_buckets_are_formatted_as_integers(service: Service) -> None:
     ],
 )
 def test_browser_values_are_validated(service: Service, wrong: dict[str, Any], field: str, word: str) -> None:
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageError) as error_info:
         encoding_json(service, ASKED | wrong)
-    assert (caught.value.field, caught.value.word) == (field, word)
+    assert (error_info.value.field, error_info.value.word) == (field, word)
 
 
 def test_building_tab_loads_no_model() -> None:

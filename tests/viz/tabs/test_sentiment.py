@@ -15,7 +15,14 @@ from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.service.model_json import classifiers
 from headlight.viz.service.service import REVIEW_FACTOR, Service
 from headlight.viz.settings import MODELS, Settings
-from headlight.viz.tabs.classifier import MAX_TOKENS, MAX_WORK, REVIEWS, classify, erasure_json, judgement_json
+from headlight.viz.tabs.classifier import (
+    MAX_ERASURE_WORK,
+    MAX_TOKENS,
+    REVIEWS,
+    erasure_json,
+    judgement_json,
+    parse_and_classify,
+)
 from tests.letters import NEAR, decoded
 from tests.model.families.classifier_folders import bert, roberta
 
@@ -29,16 +36,16 @@ def service() -> Service:
 
 def answer_to(service: Service, text: str, model: str = "") -> dict[str, Any]:
     values: dict[str, Any] = json.loads(
-        json.dumps(judgement_json(*classify(service, {"text": text, "model": model})), allow_nan=False)
+        json.dumps(judgement_json(*parse_and_classify(service, {"text": text, "model": model})), allow_nan=False)
     )
     return values
 
 
 def test_contributions_and_bias_sum_to_log_odds(service: Service) -> None:
     answer = answer_to(service, TEXT)
-    assert len(answer["shares"]) == len(answer["tokens"])
+    assert len(answer["contributions"]) == len(answer["tokens"])
     odds, probability = answer["log_odds"][1], answer["probabilities"][1]
-    assert sum(answer["shares"]) + answer["bias"] == pytest.approx(odds, abs=1e-4)
+    assert sum(answer["contributions"]) + answer["bias"] == pytest.approx(odds, abs=1e-4)
     assert probability == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-5)
     assert answer["log_odds"][0] == -odds
     assert answer["probabilities"][0] == pytest.approx(1 - probability, abs=1e-5)
@@ -92,13 +99,13 @@ def test_long_reviews_include_only_averages(service: Service) -> None:
 
 
 def test_truncated_text_is_reported(service: Service) -> None:
-    assert answer_to(service, "dull " * 700)["shortened"] is True
-    assert answer_to(service, TEXT)["shortened"] is False
+    assert answer_to(service, "dull " * 700)["truncated"] is True
+    assert answer_to(service, TEXT)["truncated"] is False
 
 
 @pytest.mark.parametrize("review", REVIEWS, ids=lambda review: str(review.name))
 def test_examples_are_not_truncated_and_have_names(service: Service, review: Any) -> None:
-    assert answer_to(service, review.text)["shortened"] is False
+    assert answer_to(service, review.text)["truncated"] is False
     assert all(f"sentiment_example_{review.name}" in phrases(language) for language in LANGUAGES)
 
 
@@ -129,9 +136,9 @@ def test_every_class_has_phrases_in_every_language(service: Service) -> None:
     ],
 )
 def test_browser_values_are_validated(service: Service, values: dict[str, Any], word: str) -> None:
-    with pytest.raises(PageError) as caught:
-        classify(service, values)
-    assert (caught.value.field, caught.value.word) == ("model" if "model" in values else "text", word)
+    with pytest.raises(PageError) as error_info:
+        parse_and_classify(service, values)
+    assert (error_info.value.field, error_info.value.word) == ("model" if "model" in values else "text", word)
 
 
 def test_hostile_text_is_returned_as_text(service: Service) -> None:
@@ -172,9 +179,9 @@ def test_classifiers_are_listed_with_bundled_one_as_default(several: Service) ->
 @pytest.mark.parametrize(("model", "count"), [("feelings", 3), ("moods", 5)])
 def test_any_number_of_classes_is_supported(several: Service, model: str, count: int) -> None:
     values = {"text": TEXT, "model": model}
-    answer = json.loads(json.dumps(judgement_json(*classify(several, values)), allow_nan=False))
+    answer = json.loads(json.dumps(judgement_json(*parse_and_classify(several, values)), allow_nan=False))
     judgement = several.classify(TEXT, model)
-    assert (answer["shares"], answer["exclusive"], len(answer["classes"])) == (None, model == "feelings", count)
+    assert (answer["contributions"], answer["exclusive"], len(answer["classes"])) == (None, model == "feelings", count)
     np.testing.assert_allclose(answer["probabilities"], judgement.probabilities, atol=1e-6)
     if answer["exclusive"]:
         assert sum(answer["probabilities"]) == pytest.approx(1, abs=1e-5)
@@ -201,12 +208,12 @@ def token_label(judge: Judge, token_id: int) -> str:
 
 def test_expensive_erasure_needs_second_call(several: Service) -> None:
     values = {"text": TEXT, "model": "feelings"}
-    judgement, erased = classify(several, values, max_work=0)
+    judgement, erased = parse_and_classify(several, values, max_work=0)
     answer = judgement_json(judgement, erased)
     assert (answer["erased"], answer["erasable"]) == (None, True)
-    later = erasure_json(classify(several, values, max_work=MAX_WORK)[1])
-    assert later == judgement_json(*classify(several, values))["erased"]
-    assert judgement_json(judgement, ErasureEffects(None, 2 * MAX_WORK))["erasable"] is False
+    later = erasure_json(parse_and_classify(several, values, max_work=MAX_ERASURE_WORK)[1])
+    assert later == judgement_json(*parse_and_classify(several, values))["erased"]
+    assert judgement_json(judgement, ErasureEffects(None, 2 * MAX_ERASURE_WORK))["erasable"] is False
 
 
 def test_text_beyond_position_limit_keeps_both_ends(several: Service) -> None:

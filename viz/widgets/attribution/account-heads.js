@@ -16,13 +16,13 @@ const MIN_PART = 0.005; // smaller parts are not listed
 
 /** The largest parts in order, and the sum of the others if there are any; rounded so that they add up. */
 export function largestParts(parts, otherLabel, count = MAX_ROWS) {
-  const sorted = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const listed = sorted.slice(0, count).filter(({ value }) => Math.abs(value) >= MIN_PART);
-  const others = sorted.slice(listed.length);
+  const byValue = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const largest = byValue.slice(0, count).filter(({ value }) => Math.abs(value) >= MIN_PART);
+  const others = byValue.slice(largest.length);
   if (others.length)
-    listed.push({ label: otherLabel(others.length), value: others.reduce((sum, { value }) => sum + value, 0), special: true });
-  const rounded = roundParts(listed.map(({ value }) => value));
-  return listed.map((part, index) => ({ ...part, value: rounded[index] }));
+    largest.push({ label: otherLabel(others.length), value: others.reduce((sum, { value }) => sum + value, 0), special: true });
+  const rounded = roundParts(largest.map(({ value }) => value));
+  return largest.map((part, index) => ({ ...part, value: rounded[index] }));
 }
 
 /** The sum over some source tokens of each head's parts, `heads[layer][head][token]`. */
@@ -82,7 +82,7 @@ export class AccountHeads {
 
   close() {
     /** @type {any} */
-    this.chosen = null; // source word
+    this.selectedWord = null; // source word
     /** @type {any} */
     this.answer = null; // parts of the heads
     /** @type {any} */
@@ -96,7 +96,7 @@ export class AccountHeads {
     const { words } = this.account;
     this.question.textContent = t('account_open');
     const button = (word) => {
-      const isChosen = word.places[0] === this.chosen?.places[0];
+      const isChosen = word.places[0] === this.selectedWord?.places[0];
       const attributes = { type: 'button', 'aria-pressed': String(isChosen), onclick: () => this.open(isChosen ? null : word) };
       return make('button', attributes, make('bdi', { class: word.special ? 'special' : '' }, word.label));
     };
@@ -107,7 +107,7 @@ export class AccountHeads {
 
   /** Opens a source word, or closes it. */
   open(word) {
-    this.chosen = word;
+    this.selectedWord = word;
     this.head = null;
     this.draw();
     if (!word || this.answer) return;
@@ -124,9 +124,11 @@ export class AccountHeads {
   }
 
   drawHeads() {
-    const isOpen = Boolean(this.chosen && this.answer);
+    const isOpen = Boolean(this.selectedWord && this.answer);
     replace(this.title, ...(isOpen ? fillElements(t('account_heads_title'), this.names()) : []));
-    const parts = isOpen ? largestParts(headParts(this.answer, this.chosen.places), (count) => t('account_other_heads', { count })) : [];
+    const parts = isOpen
+      ? largestParts(headParts(this.answer, this.selectedWord.places), (count) => t('account_other_heads', { count }))
+      : [];
     const onOpen = ({ layer, head }) => this.openHead({ layer, head });
     replace(
       this.heads,
@@ -152,7 +154,9 @@ export class AccountHeads {
     const { head, account } = this;
     replace(this.keysTitle, ...(head ? fillElements(t('account_keys_title', { head: shortName(head) }), this.names()) : []));
     if (!head?.keys) return replace(this.keys);
-    const parts = largestParts(keyParts(head.keys, account.words, this.chosen.places), (count) => t('account_other_words', { count }));
+    const parts = largestParts(keyParts(head.keys, account.words, this.selectedWord.places), (count) =>
+      t('account_other_words', { count }),
+    );
     const onOpen = ({ column }) =>
       set({ tab: 'heads', kind: 'cross', layer: head.layer, head: head.head, row: account.query.place, column });
     return replace(this.keys, ...partRows(parts, { onOpen, isOpen: () => false }));
@@ -161,6 +165,6 @@ export class AccountHeads {
   names() {
     const { translation, word } = this.account;
     const name = (label, lang) => make('b', {}, make('bdi', { lang: lang || null }, label));
-    return { source: name(this.chosen.label, translation.model.source), word: name(word, translation.model.target) };
+    return { source: name(this.selectedWord.label, translation.model.source), word: name(word, translation.model.target) };
   }
 }

@@ -187,18 +187,18 @@ export class Account {
     const [low, high] = [Math.min(...levels), Math.max(...levels)];
     const y = (value) => TOP + ((high - value) / Math.max(high - low, 1e-9)) * (HEIGHT - 2 * TOP);
     const isRotated = Math.max(...positionedSteps.map(({ label }) => label.length)) * LETTER_WIDTH > step;
-    const bars = positionedSteps.flatMap((part, index) => this.bar(part, step, y, { next: positionedSteps[index + 1], turned: isRotated }));
+    const bars = positionedSteps.flatMap((part, index) => this.bar(part, step, y, { next: positionedSteps[index + 1], isRotated }));
     const axis = svg('line', { class: 'axis', x1: 0, x2: width, y1: y(0), y2: y(0) });
     const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatEffect(sum)}`).join(t('list_comma'));
     replace(this.picture, svg('svg', { width, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));
   }
 
-  bar({ label, value, from, to, x, constant, total, special }, step, y, { next, turned }) {
+  bar({ label, value, from, to, x, constant, total, special }, step, y, { next, isRotated }) {
     const [topEdge, height] = [y(Math.max(from, to)), Math.max(1.5, Math.abs(y(from) - y(to)))];
     const [left, width, middle] = [x + 0.18 * step, 0.64 * step, x + step / 2];
     const side = constant ? 'constant' : value < 0 ? 'against' : 'for';
     const name = { class: special || constant || total ? 'name special' : 'name', y: HEIGHT + 14, x: middle };
-    const angle = turned ? { transform: `rotate(-90 ${middle} ${HEIGHT + 4})`, 'text-anchor': 'end', y: HEIGHT + 8 } : {};
+    const angle = isRotated ? { transform: `rotate(-90 ${middle} ${HEIGHT + 4})`, 'text-anchor': 'end', y: HEIGHT + 8 } : {};
     const number = { class: 'number', x: middle, y: value < 0 ? topEdge + height + 12 : topEdge - 5, 'text-anchor': 'middle' };
     return [
       svg('rect', { class: side, x: left, y: topEdge, width, height }),

@@ -21,7 +21,7 @@ class AttributionTab {
   /** @param {import('../core/server.js').Server} server */
   constructor(root, server, config) {
     this.root = root;
-    this.chosen = null; // position of the selected word's first token
+    this.selectedPlace = null; // position of the selected word's first token
     this.key = '';
     this.writing = make('span', { class: 'quiet', id: 'word-writing' });
     this.strip = make('div', { class: 'written', role: 'radiogroup', 'aria-labelledby': 'word-writing' });
@@ -43,14 +43,14 @@ class AttributionTab {
     }
     const { translation } = state;
     const key = JSON.stringify(translation.requestValues());
-    if (key !== this.key) [this.key, this.chosen] = [key, null];
+    if (key !== this.key) [this.key, this.selectedPlace] = [key, null];
     const words = writtenWords(translation);
     const pinned = pinnedPlace(translation);
-    if (pinned !== null && pinned !== this.pinned) this.chosen = pinned;
+    if (pinned !== null && pinned !== this.pinned) this.selectedPlace = pinned;
     this.pinned = pinned;
     const chosenIndex = Math.max(
       0,
-      words.findIndex(({ places }) => places.includes(this.chosen ?? firstWordPlace(words))),
+      words.findIndex(({ places }) => places.includes(this.selectedPlace ?? firstWordPlace(words))),
     );
     this.draw(words, chosenIndex);
     this.account.show(translation, words[chosenIndex]);
@@ -76,7 +76,7 @@ class AttributionTab {
   }
 
   pick(index) {
-    this.chosen = index;
+    this.selectedPlace = index;
     this.update();
   }
 
@@ -86,7 +86,7 @@ class AttributionTab {
     event.preventDefault();
     event.stopPropagation();
     const words = writtenWords(state.translation);
-    const chosenIndex = words.findIndex(({ places }) => places.includes(this.chosen ?? firstWordPlace(words)));
+    const chosenIndex = words.findIndex(({ places }) => places.includes(this.selectedPlace ?? firstWordPlace(words)));
     this.pick(words[(chosenIndex + step + words.length) % words.length].places[0]);
   }
 }

@@ -68,19 +68,19 @@ export class LogitLens {
     this.drawParts();
   }
 
-  drawLens(translation, chosen) {
+  drawLens(translation, selectedPosition) {
     const { layers } = this.result;
     this.lensTitle.textContent = t('word_lens');
     this.lensDescription.textContent = t('word_lens_says');
     this.region.setAttribute('aria-label', t('word_lens'));
     const heads = translation.target.map(({ label }, position) =>
-      make('th', { scope: 'col', class: position === chosen ? 'chosen' : '' }, make('bdi', {}, label)),
+      make('th', { scope: 'col', class: position === selectedPosition ? 'chosen' : '' }, make('bdi', {}, label)),
     );
     const rows = layers.map((cells, layer) => {
       const marks = cells.map(({ says, chance, own, rank }, index) => {
         const colour = scaleColour(state.palette, chance);
         const title = t('word_lens_cell', { chance: twoDecimals(chance), own: twoDecimals(own), rank: rank + 1 });
-        const attributes = { class: [index === chosen && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
+        const attributes = { class: [index === selectedPosition && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
         return make(
           'td',
           { ...attributes, style: `background:${cssColour(colour)};color:${textColourOn(colour)}` },

@@ -7,12 +7,12 @@ import { BuildPage } from './build-page.js';
 import { countBuilt } from './build-state.js';
 
 export const NAME = 'build'; // name of the lesson in permalinks
-const PARTS = 14;
-const MINUTES = 45;
+const PARTS = 14; // parts of the model that the reader builds
+const MINUTES = 45; // reading time of the lesson
 
 /** The page, wired to the player. `calls`: the server calls of the lesson. */
 export function mount(player, calls) {
-  const go = (lesson, step) => player.go({ lesson, step, part: 0, chosen: {} });
+  const go = (lesson, step) => player.go({ lesson, step, part: 0, selection: {} });
   return new BuildPage({
     ...calls,
     tensors: player.tensors,

@@ -122,5 +122,5 @@ function trainedText(line, variant) {
   const { failing } = variant;
   if (!failing) return [t('build_trained_harmless', values)];
   const sentence = { source: failing.source, written: sentenceText(failing) };
-  return [t(variant.failing_is_shown ? 'build_trained_wrong' : 'build_trained_sometimes', { ...values, ...sentence })];
+  return [t(variant.fails_at_median ? 'build_trained_wrong' : 'build_trained_sometimes', { ...values, ...sentence })];
 }

@@ -7,7 +7,7 @@ import { formatNumber, isRight, readSum } from './sums.js';
  * @typedef {object} FieldOptions
  * @property {number} [tolerance]
  * @property {number} [digits] of a right number
- * @property {(value: number) => any} [mistake] the reason of a wrong number, or null
+ * @property {(value: number) => any} [mistake] why a number is wrong, or null
  */
 
 /** The fields of the part on display. */

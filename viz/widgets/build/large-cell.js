@@ -20,11 +20,11 @@ const NEEDS = {
 
 export const hasLargeCell = (part) => part in NEEDS;
 
-/** The scene of a part: a step of the lessons with this part's tensors. `chosen`: the word that asks and the one asked. */
-export function largeScene(part, translation, tensors, chosen) {
+/** The scene of a part: a step of the lessons with this part's tensors. `selection`: the indices of the query and the key. */
+export function largeScene(part, translation, tensors, selection) {
   const [kind, ...names] = NEEDS[part];
   const step = { kind, figures: [{ tensors: names.map((path) => ({ path })) }], picks: ['head'], lesson: '' };
-  return new StepScene(step, translation, resolveSelection(translation, chosen), tensors);
+  return new StepScene(step, translation, resolveSelection(translation, selection), tensors);
 }
 
 /**

@@ -11,7 +11,7 @@ export class LargeModel {
   constructor(callbacks) {
     this.callbacks = callbacks;
     this.isOpen = false;
-    this.chosen = {};
+    this.selection = {};
     this.button = make('button', { type: 'button', class: 'link large-button', onclick: () => this.toggle() });
     this.title = make('h3', { tabindex: '-1' });
     this.row = make('select', { onchange: (event) => this.choose(event.target) });
@@ -41,7 +41,7 @@ export class LargeModel {
   }
 
   choose({ value, name }) {
-    this.chosen[name] = Number(value);
+    this.selection[name] = Number(value);
     this.draw(this.part);
   }
 
@@ -67,14 +67,14 @@ export class LargeModel {
     this.turn = turn;
     const { tensors } = this.callbacks;
     try {
-      const needed = largeScene(this.part.name, translation, tensors.get(translation), this.chosen).requiredPaths();
+      const needed = largeScene(this.part.name, translation, tensors.get(translation), this.selection).requiredPaths();
       await tensors.load(translation, needed);
     } catch (error) {
       this.text.textContent = faultText(error);
       return;
     }
     if (turn !== this.turn) return;
-    const scene = largeScene(this.part.name, translation, tensors.get(translation), this.chosen);
+    const scene = largeScene(this.part.name, translation, tensors.get(translation), this.selection);
     this.drawPickers(scene);
     this.drawTable(scene, largeCell(this.part.name, scene));
   }
@@ -99,9 +99,9 @@ export class LargeModel {
   }
 }
 
-function fillSelect(select, name, tokens, chosen, label) {
+function fillSelect(select, name, tokens, selection, label) {
   select.name = name;
   select.setAttribute('aria-label', label);
-  const option = ({ label: text }, index) => make('option', { value: String(index), selected: index === chosen }, text);
+  const option = ({ label: text }, index) => make('option', { value: String(index), selected: index === selection }, text);
   replace(select, ...tokens.map(option));
 }

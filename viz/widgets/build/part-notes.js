@@ -1,4 +1,4 @@
-// The task of a part and the line below its numbers: a hint, the reason of a wrong number, or a button.
+// The task of a part and the line below its numbers: a hint, why a number is wrong, or a button.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';

@@ -18,7 +18,7 @@ import { columnsToType, result } from './part-products.js';
 import { additionScheme, lightAddends } from './product-scheme.js';
 import { decimals, formatLarge, formatNumber, formatTerm } from './sums.js';
 
-const SHARE_TOLERANCE = 0.0101;
+const SHARE_TOLERANCE = 0.0101; // shares are typed with two decimals; an error of one unit in the last place is accepted
 const SUM_TOLERANCE = 0.06; // of six rounded numbers
 const CANDIDATES = 6; // of the next word
 const ADDED_FIELDS = 3;

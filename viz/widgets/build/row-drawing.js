@@ -5,7 +5,7 @@ import { t } from '../core/i18n.js';
 import { measureOverlap, scaleToShares } from './matrices.js';
 import { formatNumber } from './sums.js';
 
-const KEY_STEP = 0.05;
+const KEY_STEP = 0.05; // weight that one press of an arrow key adds
 const STEP_BY_KEY = { ArrowUp: KEY_STEP, ArrowRight: KEY_STEP, ArrowDown: -KEY_STEP, ArrowLeft: -KEY_STEP };
 const LABEL_TOP = 0.9; // a bar's number stays inside the drawing
 

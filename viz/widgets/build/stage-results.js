@@ -6,7 +6,7 @@ import { formatNumber } from './sums.js';
 
 const CHART = { step: 23.6, left: 12, height: 72, top: 18, bottom: 62, floor: 66 };
 const LOSS_RANGE = [0.005, 2.2];
-const MAX_WORDS = 7;
+const MAX_WORDS = 7; // words of a translation that are shown
 
 /** The words that a model wrote, with an ellipsis if it never ended. */
 export function sentenceText({ written, ended }) {
@@ -129,7 +129,7 @@ export class StageResults {
   removedText(data, variant) {
     const whole = data.variant('cross');
     const starts = t('build_starts', { perfect: variant.perfect_starts, starts: variant.starts, whole: whole.perfect_starts });
-    return variant.failing_is_shown || !variant.failing
+    return variant.fails_at_median || !variant.failing
       ? `${this.rightText(data, variant)} ${starts}`
       : `${t('build_other_start')} ${starts}`;
   }

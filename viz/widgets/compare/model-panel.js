@@ -49,7 +49,7 @@ export class ModelPanel {
 
   mark(head) {
     this.head = head;
-    this.grid.updateMarks(head, (shown) => (shown.layer === head.layer && shown.head === head.head ? this.letter : ''));
+    this.grid.updateMarks(head, (buttonHead) => (buttonHead.layer === head.layer && buttonHead.head === head.head ? this.letter : ''));
   }
 
   /** Empty state: loading, or no translation. */

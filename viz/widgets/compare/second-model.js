@@ -136,15 +136,16 @@ export class SecondModelChooser {
   }
 
   drawOther(translation, second, mode) {
-    const chosen = secondModel(this.config, translation, second);
+    const selectedModel = secondModel(this.config, translation, second);
     const candidates = this.config.models.filter(
       ({ name }) => name !== translation.model.name && name !== reverseModel(this.config, translation)?.name,
     );
-    const options = mode !== 'other' || candidates.some(({ name }) => name === chosen.name) ? candidates : [...candidates, chosen];
+    const options =
+      mode !== 'other' || candidates.some(({ name }) => name === selectedModel.name) ? candidates : [...candidates, selectedModel];
     const called = (model) => (model.source && model.target ? `${pairName(model)} · ${model.name}` : model.name);
     const option = (model) => make('option', { value: model.name }, called(model));
     replace(this.menu, make('option', { value: '', disabled: true }, t('beside_another')), ...options.map(option));
-    this.menu.value = mode === 'other' ? chosen.name : '';
+    this.menu.value = mode === 'other' ? selectedModel.name : '';
     this.menu.classList.toggle('chosen', mode === 'other');
     this.menu.setAttribute('aria-label', t('beside_another'));
     this.menu.hidden = !options.length;

@@ -6,7 +6,7 @@ import { threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 
-const MAX_LISTED = 5;
+const MAX_LISTED_HEADS = 5; // heads
 // Two overlapping circles.
 const OVERLAP_ICON = [{ d: 'M1.2 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0M5.4 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0' }];
 
@@ -36,7 +36,7 @@ export class SimilarHeads {
       const value = make('span', { class: 'numeric' }, threeDecimals(share));
       return make('li', {}, make('button', attributes, make('span', {}, shortName({ layer, head })), bar, value));
     };
-    replace(this.list, ...ranking.slice(0, MAX_LISTED).map(row));
+    replace(this.list, ...ranking.slice(0, MAX_LISTED_HEADS).map(row));
     if (focused) (this.list.querySelector('[aria-pressed=true]') ?? this.list.querySelector('button'))?.focus({ preventScroll: true });
     this.follow.setAttribute('aria-pressed', String(follows));
     this.followName.textContent = t('beside_follow');

@@ -212,8 +212,8 @@ class TwoModelsTab {
       ? t('beside_share_of', { share: threeDecimals(shared.share) })
       : t(maximum ? 'beside_maximum' : 'beside_no_rows');
     const rowCountText = shared ? t('beside_measure', { rows: shared.rows, all: likeness.units.rows.length }) : '';
-    const matched = t(result.partners.hasSameTexts(kind, result.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');
-    this.shares.title = [rowCountText, result.back ? t('beside_rescaled') : '', matched].filter(Boolean).join(' ');
+    const matchRule = t(result.partners.hasSameTexts(kind, result.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');
+    this.shares.title = [rowCountText, result.back ? t('beside_rescaled') : '', matchRule].filter(Boolean).join(' ');
   }
 
   /** The page's pin in common words, or the pin on a word that the first model lacks. */
@@ -240,8 +240,8 @@ class TwoModelsTab {
     const { translation, kind } = state;
     const itemIndex = (axis, unit) => itemOfUnit(this.likeness.units, axis, translation, kind, state, unit);
     const cell = { row: itemIndex('rows', row), column: itemIndex('columns', column) };
-    const lost = (row !== null && cell.row === null) || (column !== null && cell.column === null);
-    if (lost || kind !== this.kind || this.first !== translation) this.pinned = { row, column };
+    const isUnmatched = (row !== null && cell.row === null) || (column !== null && cell.column === null);
+    if (isUnmatched || kind !== this.kind || this.first !== translation) this.pinned = { row, column };
     else set({ ...NO_SELECTION, ...cell });
     this.highlight();
   }

@@ -73,7 +73,7 @@ export const queueStatus = {
 
 /**
  * Calls a server function and shows the queue status. Retries while the cluster is unreachable or the server is busy.
- * Throws any other error message of the server as an `Error` whose `fault` is the message (see `getFault`).
+ * Throws any other error message from the server as an `Error` whose `fault` is the message (see `getFault`).
  * Background calls pass `isWanted()`: they show no status and resolve to `null` once it returns false.
  * `onRetry(answer)` is called before each pause. Aborting `signal` cancels the request and rejects the promise.
  *
@@ -141,7 +141,7 @@ export async function callWithRetry(serverFunction, values, isWanted = null, onR
 }
 
 /**
- * The error message of the server that a caught exception carries, if any.
+ * The error message from the server that a caught exception carries, if any.
  * @param {any} error
  * @returns {ErrorMessage | undefined}
  */

@@ -1,4 +1,4 @@
-// Calls of the page's server: `POST call/NAME` answers with JSON, `POST stream/NAME` with a stream of messages.
+// Calls to the page's server: `POST call/NAME` answers with JSON, `POST stream/NAME` with a stream of messages.
 
 import { asset } from './boot.js';
 import { hasPhrase } from './i18n.js';

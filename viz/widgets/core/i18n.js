@@ -32,7 +32,7 @@ export function setLanguage(language) {
 }
 
 /**
- * Text of an error of the server or the page, with translated field names.
+ * Text of an error from the server or the page, with translated field names.
  * @param {{ word: string, values?: Record<string, any> }} fault
  */
 export function errorText({ word, values = {} }) {

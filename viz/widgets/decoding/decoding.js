@@ -39,7 +39,7 @@ class DecodingTab {
     this.tree = new TreeView({ choose, open, onHover: (node) => this.hoverNode(node) });
     this.stepper = new Stepper({ go: (step) => this.showStep(step), isVisible: () => state.tab === 'decoding' });
     this.controls = make('div', { class: 'controls', hidden: true }, this.stepper.element, ...this.tree.choices);
-    this.chosen = new SelectedNode({ choose, onStep: (step) => this.moveStep(step), open: () => this.open(this.node) });
+    this.selectedNode = new SelectedNode({ choose, onStep: (step) => this.moveStep(step), open: () => this.open(this.node) });
     this.finished = new FinishedList({ choose, open });
     this.probabilities = new Probabilities({
       choose: (position) => this.chooseToken(position),
@@ -49,10 +49,19 @@ class DecodingTab {
     this.single = make('p', { class: 'single' });
     this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.requestSearch() });
     this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
-    this.search = section('search', this.none, this.controls, this.tree.element, this.tree.legend, this.chosen.readout, this.tree.keys);
+    this.search = section(
+      'search',
+      this.none,
+      this.controls,
+      this.tree.element,
+      this.tree.legend,
+      this.selectedNode.readout,
+      this.tree.keys,
+    );
     this.search.title.className = 'view-title';
-    this.pair = make('div', { class: 'pair' }, this.chosen.step.element, this.finished.section.element);
-    for (const element of [this.chosen.readout, this.tree.element, this.tree.legend, this.tree.keys, this.pair]) element.hidden = true;
+    this.pair = make('div', { class: 'pair' }, this.selectedNode.step.element, this.finished.section.element);
+    for (const element of [this.selectedNode.readout, this.tree.element, this.tree.legend, this.tree.keys, this.pair])
+      element.hidden = true;
     this.root.append(this.error, this.search.element, this.pair, this.probabilities.section.element);
   }
 
@@ -118,8 +127,8 @@ class DecodingTab {
     const hasTree = nodes.length > 0;
     const { tree } = this;
     this.none.hidden = hasTree;
-    const { controls, pair, chosen } = this;
-    for (const element of [chosen.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.caption])
+    const { controls, pair, selectedNode } = this;
+    for (const element of [selectedNode.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.caption])
       element.hidden = !hasTree;
     this.search.title.textContent = t('decoding_search');
     this.probabilities.section.element.hidden = !chart;
@@ -158,7 +167,7 @@ class DecodingTab {
     this.node = node;
     if (tree.nodes[node].step >= this.tree.visibleSteps) this.stepper.goTo(tree.nodes[node].step + 1);
     this.tree.mark(node);
-    this.chosen.show(this.searchResult, node, this.canOpen);
+    this.selectedNode.show(this.searchResult, node, this.canOpen);
     this.probabilities.mark(this.tokenAt(node));
     this.pair.style.setProperty('--rows', Math.max(...tree.steps.map((nodes) => nodes.length)));
   }

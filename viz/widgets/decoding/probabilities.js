@@ -19,7 +19,7 @@ export class Probabilities {
   constructor({ choose, onHover }) {
     this.choose = choose;
     this.onHover = onHover;
-    this.chosen = null;
+    this.selectedIndex = null;
     this.highlighted = null;
     this.chart = make('div', { class: 'chart', 'aria-hidden': 'true' });
     this.table = make('table', {});
@@ -72,7 +72,7 @@ export class Probabilities {
 
   /** Marks the token of the node that is selected in the tree; null if it is not part of the translation. */
   mark(index) {
-    this.chosen = index;
+    this.selectedIndex = index;
     this.paint();
   }
 
@@ -85,7 +85,7 @@ export class Probabilities {
 
   paint() {
     if (!this.figure) return;
-    const index = this.highlighted ?? this.chosen;
+    const index = this.highlighted ?? this.selectedIndex;
     const opacity = state.translation.target.map((_, row) => (index === null || row === index ? 1 : DIMMED_OPACITY));
     this.plotly.restyle(this.chart, { 'marker.opacity': [opacity] }, [0]);
     for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === index);

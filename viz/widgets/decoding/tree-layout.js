@@ -24,11 +24,11 @@ function lastDecisiveStep({ tree, finished, backs }) {
 
 /**
  * The visible nodes. `dropped`: include dropped nodes; `late`: include nodes that could not win any more. The path to
- * `chosen` is always visible.
+ * `selectedNode` is always visible.
  */
-export function visibleNodes(search, { dropped, late, chosen }) {
+export function visibleNodes(search, { dropped, late, selectedNode }) {
   const { tree } = search;
-  const path = new Set(chosen === undefined ? [] : tree.path(chosen));
+  const path = new Set(selectedNode === undefined ? [] : tree.path(selectedNode));
   const last = lastDecisiveStep(search);
   return tree.nodes.flatMap(({ outcome, step }, index) => {
     const isShown = (dropped || outcome !== 'dropped') && (late || step <= last);

@@ -99,7 +99,7 @@ export class TreeView {
     const { tree, best } = this.search;
     this.width = this.element.clientWidth;
     const down = this.width < MIN_HORIZONTAL_WIDTH;
-    const current = visibleNodes(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, chosen: this.node });
+    const current = visibleNodes(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, selectedNode: this.node });
     const positions = layout(tree, current, this.width, down);
     const winningPath = new Set(best === undefined ? [] : tree.path(best));
     const selectedPath = new Set(this.node === undefined ? [] : tree.path(this.node));

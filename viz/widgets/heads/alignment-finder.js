@@ -11,7 +11,7 @@ import { shortName } from '../parts/head-names.js';
 import { GoldFile } from './gold-file.js';
 
 const UNITS = ['words', 'tokens'];
-const MAX_LISTED = 12;
+const MAX_LISTED_HEADS = 12; // heads, unless all are shown
 
 export class AlignmentFinder {
   /**
@@ -229,22 +229,22 @@ export class AlignmentFinder {
       ...names.map((name, index) => make('th', { scope: 'col', class: index < 2 ? 'name' : null }, t(`finder_${name}`))),
     );
     const row = ({ layer, head: number, shift, rate, precision, recall, weight }) => {
-      const chosen = state.kind === 'cross' && state.layer === layer && state.head === number;
+      const isSelected = state.kind === 'cross' && state.layer === layer && state.head === number;
       const button = make(
         'button',
-        { type: 'button', data: { layer, head: number }, 'aria-pressed': String(chosen) },
+        { type: 'button', data: { layer, head: number }, 'aria-pressed': String(isSelected) },
         shortName({ layer, head: number }),
       );
       const values = [rate, precision, recall, weight].map((value) => make('td', { class: 'numeric' }, twoDecimals(value)));
       return make(
         'tr',
-        { class: chosen ? 'chosen' : null },
+        { class: isSelected ? 'chosen' : null },
         make('th', { scope: 'row' }, button),
         make('td', {}, t(shift ? 'finder_after' : 'finder_own')),
         ...values,
       );
     };
-    const visibleHeads = this.all ? ranked : ranked.slice(0, MAX_LISTED);
+    const visibleHeads = this.all ? ranked : ranked.slice(0, MAX_LISTED_HEADS);
     replace(
       this.table,
       make('caption', { class: 'hidden-text' }, t('finder')),

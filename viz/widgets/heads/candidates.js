@@ -12,16 +12,16 @@ const MAX_PATH_LENGTH = 16; // characters
 /** Tree nodes of the translation, and the index of its first searched token, which follows a forced prefix. */
 function findPath(nodes, target) {
   for (const from of target.keys()) {
-    const chosen = new Set();
+    const pathIndices = new Set();
     let parent = -1;
     for (const { id } of target.slice(from)) {
       parent = nodes.findIndex((node) => node.parent === parent && node.id === id);
       if (parent < 0) break;
-      chosen.add(parent);
+      pathIndices.add(parent);
     }
-    if (chosen.size === target.length - from) return { chosen, from };
+    if (pathIndices.size === target.length - from) return { pathIndices, from };
   }
-  return { chosen: new Set(), from: 0 };
+  return { pathIndices: new Set(), from: 0 };
 }
 
 /**
@@ -31,15 +31,15 @@ function findPath(nodes, target) {
  */
 export function listCandidates({ tree, target }, token) {
   const nodes = (tree ?? []).map(([parent, step, id, text, , score, outcome]) => ({ parent, step, id, text, score, outcome }));
-  const { chosen, from } = findPath(nodes, target);
+  const { pathIndices, from } = findPath(nodes, target);
   const end = target.at(-1);
   const tokenText = ({ id, text }) => (end.special && id === end.id ? ` ${end.label}` : text);
   const pathText = (position) => (position < 0 ? '' : pathText(nodes[position].parent) + tokenText(nodes[position]));
   return nodes
-    .map((node, index) => ({ ...node, place: index, chosen: chosen.has(index) }))
+    .map((node, index) => ({ ...node, place: index, isChosen: pathIndices.has(index) }))
     .filter(({ step }) => step === nodes[0].step + token - from)
     .sort((a, b) => b.score - a.score)
-    .map(({ place, score, outcome, chosen: isChosen }) => ({ text: pathText(place).trim(), score, outcome, chosen: isChosen }));
+    .map(({ place, score, outcome, isChosen }) => ({ text: pathText(place).trim(), score, outcome, isChosen }));
 }
 
 /** Keeps the end of a long path, because its start is shown above. */
@@ -95,8 +95,8 @@ export class CandidatePanel {
       this.candidates,
       ...candidates
         .slice(0, MAX_LISTED)
-        .map(({ text, score, outcome, chosen }) =>
-          row(chosen, truncateStart(text), 0, numeric(formatSigned(score, 2)), outcomeText(outcome)),
+        .map(({ text, score, outcome, isChosen }) =>
+          row(isChosen, truncateStart(text), 0, numeric(formatSigned(score, 2)), outcomeText(outcome)),
         ),
     );
   }

@@ -77,9 +77,9 @@ export class EffectMaps {
     const tensor = kind === state.kind ? this.tensors.get(this.key) : null;
     if (!tensor || head === 'max') return null;
     const [layers, heads, queries, keys] = tensor.shape;
-    const chosen = (index, count) => (index === 'mean' ? [...Array(count).keys()] : [index]);
-    const starts = chosen(layer, layers).flatMap((layerIndex) =>
-      chosen(head, heads).map((headIndex) => (layerIndex * heads + headIndex) * queries * keys),
+    const indices = (index, count) => (index === 'mean' ? [...Array(count).keys()] : [index]);
+    const starts = indices(layer, layers).flatMap((layerIndex) =>
+      indices(head, heads).map((headIndex) => (layerIndex * heads + headIndex) * queries * keys),
     );
     const effects = new Float32Array(rows.length * columns.length);
     for (const [row, { places: own }] of rows.entries()) {

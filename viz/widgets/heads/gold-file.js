@@ -11,39 +11,43 @@ import { shortName } from '../parts/head-names.js';
 
 const PAIRS_PER_CALL = 4; // pairs per request, so that other visitors are served in between
 const MAX_PAIRS = 200; // pairs per file
-const MAX_LISTED = 8;
+const MAX_LISTED_HEADS = 8;
 
-/** Parse a table whose first line names two languages and `links`. Null for other text. */
+/**
+ * Parse a table whose first line names two languages and `links`. Return `{ isReversed, rows }`, rows as `[first, second,
+ * links]`, or null if a column is missing or there is no row. `isReversed`: the model translates the second into the first.
+ */
 export function parseTable(text, model) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const [names, ...rows] = lines.filter((line) => line.trim()).map((line) => line.split('\t'));
   const links = names?.indexOf('links') ?? -1;
-  const languages = (names ?? []).map((name, position) => ({ tag: languageTag(name), place: position }));
-  const columnFor = (language) => languages.find(({ tag }) => language && tag === languageTag(language))?.place ?? -1;
+  const languages = (names ?? []).map((name, column) => ({ tag: languageTag(name), column }));
+  const columnFor = (language) => languages.find(({ tag }) => language && tag === languageTag(language))?.column ?? -1;
   const [source, target] = [columnFor(model.source), columnFor(model.target)];
   if (links < 0 || source < 0 || target < 0 || !rows.length) return null;
   const isReversed = target < source;
   const [first, second] = isReversed ? [target, source] : [source, target];
-  return { turned: isReversed, rows: rows.slice(0, MAX_PAIRS).map((row) => [first, second, links].map((index) => row[index] ?? '')) };
+  return { isReversed, rows: rows.slice(0, MAX_PAIRS).map((row) => [first, second, links].map((index) => row[index] ?? '')) };
 }
 
-const EMPTY = [0, 0, 0, 0];
+// Link counts of a pair or of several: [links of the head, sure gold links, links that are sure, links that are sure or possible].
+const NO_COUNTS = [0, 0, 0, 0];
 const addCounts = (a, b) => a.map((count, index) => count + b[index]);
 const errorRate = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - (rightAndSure + right) / (linked + sure) : 0);
 
 /**
- * Ranks heads by their error rate on the even pairs; `rate`, `precision` and `recall` are of the odd pairs. `counts`: link
- * counts of each pair, per head.
+ * Rank heads by `selectionRate`, their error rate on the even pairs; `rate`, `precision` and `recall` are measured on the
+ * odd pairs. `counts`: a map of each head's entry, with the link counts of every pair.
  */
 export function chooseAndTest(counts) {
-  const countHalf = (pairs, odd) => pairs.filter((_, index) => index % 2 === odd).reduce(addCounts, EMPTY);
+  const countHalf = (pairs, odd) => pairs.filter((_, index) => index % 2 === odd).reduce(addCounts, NO_COUNTS);
   const results = [...counts.values()].map(({ layer, head, shift, pairs }) => {
-    const [chosen, rest] = [countHalf(pairs, 0), countHalf(pairs, 1)];
-    const [linked, sure, rightAndSure, right] = rest;
-    const scores = { rate: errorRate(rest), precision: linked ? right / linked : 1, recall: sure ? rightAndSure / sure : 1 };
-    return { layer, head, shift, chosen: errorRate(chosen), ...scores };
+    const [selectionCounts, testCounts] = [countHalf(pairs, 0), countHalf(pairs, 1)];
+    const [linked, sure, rightAndSure, right] = testCounts;
+    const scores = { rate: errorRate(testCounts), precision: linked ? right / linked : 1, recall: sure ? rightAndSure / sure : 1 };
+    return { layer, head, shift, selectionRate: errorRate(selectionCounts), ...scores };
   });
-  return results.sort((a, b) => a.chosen - b.chosen);
+  return results.sort((a, b) => a.selectionRate - b.selectionRate);
 }
 
 export class GoldFile {
@@ -53,13 +57,13 @@ export class GoldFile {
    */
   constructor(server, open) {
     this.server = server;
-    this.turn = 0;
+    this.run = 0; // number of the current evaluation; a higher one stops it
     this.counts = new Map();
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
     this.picker = new FilePicker('.tsv,.txt,text/plain', (file) => this.evaluate(file));
     this.progress = make('p', { class: 'quiet', role: 'status' });
-    this.stop = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => (this.turn += 1) });
+    this.stopButton = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => (this.run += 1) });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.table = make('table', { hidden: true });
     this.element = make(
@@ -69,7 +73,7 @@ export class GoldFile {
       this.description,
       this.picker.element,
       this.progress,
-      this.stop,
+      this.stopButton,
       this.error,
       this.table,
     );
@@ -88,39 +92,39 @@ export class GoldFile {
     this.title.textContent = t('gold_file');
     this.description.textContent = t('gold_file_says', { most: MAX_PAIRS });
     this.picker.draw(t('gold_file'));
-    this.stop.textContent = t('gold_file_stop');
+    this.stopButton.textContent = t('gold_file_stop');
     if (this.counts.size) this.drawTable();
   }
 
   async evaluate(file) {
     if (!file) return;
-    const turn = ++this.turn;
+    const run = ++this.run;
     const { model } = state.translation;
     const text = await file.text();
-    if (turn !== this.turn) return;
+    if (run !== this.run) return;
     const table = parseTable(text, model);
     this.counts = new Map();
     this.table.hidden = true;
     this.error.textContent = table ? '' : t('gold_file_no_table', { source: model.source, target: model.target });
     if (!table) return;
-    const { rows, turned } = table;
-    this.stop.hidden = false;
+    const { rows, isReversed } = table;
+    this.stopButton.hidden = false;
     try {
-      for (let done = 0; done < rows.length && turn === this.turn; done += PAIRS_PER_CALL) {
+      for (let done = 0; done < rows.length && run === this.run; done += PAIRS_PER_CALL) {
         const scores = await callWithRetry(this.server.count_links, {
           model: model.name,
           rows: rows.slice(done, done + PAIRS_PER_CALL),
-          turned,
+          reversed: isReversed,
         });
-        if (turn !== this.turn) break;
+        if (run !== this.run) break;
         this.add(scores.heads);
         this.progress.textContent = t('gold_file_progress', { done: Math.min(done + PAIRS_PER_CALL, rows.length), all: rows.length });
         this.drawTable();
       }
     } catch (error) {
-      if (turn === this.turn) this.error.textContent = faultText(error);
+      if (run === this.run) this.error.textContent = faultText(error);
     }
-    if (turn === this.turn) this.stop.hidden = true;
+    if (run === this.run) this.stopButton.hidden = true;
   }
 
   add(heads) {
@@ -133,13 +137,13 @@ export class GoldFile {
   }
 
   drawTable() {
-    const ranked = chooseAndTest(this.counts).slice(0, MAX_LISTED);
+    const ranked = chooseAndTest(this.counts).slice(0, MAX_LISTED_HEADS);
     this.table.hidden = !ranked.length;
-    const names = ['finder_head', 'finder_reading', 'gold_file_chosen', 'gold_file_rate', 'finder_precision', 'finder_recall'];
+    const names = ['finder_head', 'finder_reading', 'gold_file_selection', 'gold_file_rate', 'finder_precision', 'finder_recall'];
     const titles = names.map((name, index) => make('th', { scope: 'col', class: index < 2 ? 'name' : null }, t(name)));
-    const row = ({ layer, head, shift, chosen, rate, precision, recall }) => {
+    const row = ({ layer, head, shift, selectionRate, rate, precision, recall }) => {
       const open = make('button', { type: 'button', data: { layer, head } }, shortName({ layer, head }));
-      const values = [chosen, rate, precision, recall].map((value) => make('td', { class: 'numeric' }, twoDecimals(value)));
+      const values = [selectionRate, rate, precision, recall].map((value) => make('td', { class: 'numeric' }, twoDecimals(value)));
       const reading = make('td', {}, t(shift ? 'finder_after' : 'finder_own'));
       return make('tr', {}, make('th', { scope: 'row' }, open), reading, ...values);
     };

@@ -18,7 +18,7 @@ const HIGH_ENTROPY = 0.7;
 
 /**
  * Sentences of the paragraph as phrase keys with values. `facts`: role, share and measures in this sentence, and whether the
- * head is shifted (`late`); `corpus`: the head's record over the corpus, if available; `count`: sentences of the corpus.
+ * head is shifted (`late`); `corpus`: the head's record over the corpus, if available; `count`: sentences in the corpus.
  */
 export function paragraph(facts, corpus, count) {
   const sentences = [];

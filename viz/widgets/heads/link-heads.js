@@ -12,7 +12,7 @@ import { effectLevel } from '../core/effect-scale.js';
 import { sumEffects } from '../headview/highlights.js';
 import { markedCell, weightsOfCell } from './marked-cell.js';
 
-const MAX_LISTED = 4;
+const MAX_LISTED_HEADS = 4; // heads
 const STRONG_FROM = 0.5; // minimum weight for a head to make the link
 
 export class LinkHeads {
@@ -46,7 +46,7 @@ export class LinkHeads {
     const strong = heads.filter(({ weight }) => weight > STRONG_FROM).length;
     replace(this.description, ...fillElements(t('link_heads_says', { strong, all: heads.length }), names));
     const ranked = heads.filter(({ weight }) => weight === weight).sort((a, b) => b.weight - a.weight);
-    replace(this.list, ...ranked.slice(0, MAX_LISTED).map((head) => this.bar(head)));
+    replace(this.list, ...ranked.slice(0, MAX_LISTED_HEADS).map((head) => this.bar(head)));
     this.back.hidden = !this.coloursWall;
     this.back.textContent = t('link_heads_back');
     if (!this.coloursWall) return;
@@ -75,9 +75,9 @@ export class LinkHeads {
   }
 
   bar({ layer, head, weight }) {
-    const chosen = sameHead({ layer, head }, this.view.updateSelection());
+    const isSelected = sameHead({ layer, head }, this.view.updateSelection());
     const fill = make('i', { style: `width:${(100 * weight).toFixed(1)}%` });
-    const attributes = { type: 'button', 'aria-pressed': String(chosen), data: { layer, head } };
+    const attributes = { type: 'button', 'aria-pressed': String(isSelected), data: { layer, head } };
     const number = make('span', { class: 'numeric' }, threeDecimals(weight));
     return make('button', attributes, make('span', {}, shortName({ layer, head })), make('span', { class: 'track' }, fill), number);
   }

@@ -8,7 +8,7 @@ import { t } from '../core/i18n.js';
 import { Question } from './question.js';
 import { markedCell } from './marked-cell.js';
 
-const MAX_KEYS = 3;
+const MAX_KEYS = 3; // keys with a separate row
 
 export class WeightComputed extends Question {
   /** @param {import('../core/server.js').Server} server */
@@ -42,9 +42,11 @@ export class WeightComputed extends Question {
     );
   }
 
-  show({ scores, powers, total, weights, allowed }, keys, chosen) {
+  show({ scores, powers, total, weights, allowed }, keys, selectedKey) {
     const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((left, right) => weights[right] - weights[left]);
-    const visibleKeys = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
+    const visibleKeys = [selectedKey, ...ranked.filter((place) => place !== selectedKey)]
+      .slice(0, MAX_KEYS)
+      .filter((place) => allowed[place]);
     visibleKeys.sort((a, b) => weights[b] - weights[a]);
     const otherKeys = ranked.filter((key) => !visibleKeys.includes(key));
     const sum = (numbers, places) => places.reduce((all, position) => all + numbers[position], 0);
@@ -69,7 +71,7 @@ export class WeightComputed extends Question {
             threeDecimals(scores[index]), // rounded further, the exponential would not match
             formatLarge(powers[index]),
             threeDecimals(weights[index]),
-            index === chosen ? 'chosen' : '',
+            index === selectedKey ? 'chosen' : '',
           );
         }),
         otherKeys.length

@@ -17,7 +17,7 @@ import { colourTile, resetTile } from './measure-wall.js';
 import { markedCell } from './marked-cell.js';
 
 const SURE_FROM = 0.9; // probability from which only the lead over a rival shows what a head does
-const MAX_RIVALS = 3;
+const MAX_RIVALS = 3; // tokens in the menu of rivals
 
 export class WordEffects extends Question {
   /**

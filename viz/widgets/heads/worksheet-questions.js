@@ -50,9 +50,11 @@ export function exercisesFor(map, late) {
 /** What the other words share, how far apart two scores are, and in the decoder how many words a row may read. */
 function calculations(map) {
   const candidates = map.rows.slice(0, MAX_WORDS).map((item, row) => ({ item, row, best: twoLargest(printedRow(map, row)) }));
-  const chosen = candidates.find(({ item, best: [first, second] }) => isWord(item) && first.weight < 0.95 && second?.weight >= MIN_QUOTED);
-  const counted = map.kind === 'decoder' ? candidates.find(({ item, row }) => row > 1 && isWord(item)) : null;
-  return [...(chosen ? rowExercises(map, chosen) : []), ...(counted ? [countExercise(map, counted)] : [])];
+  const exerciseRow = candidates.find(
+    ({ item, best: [first, second] }) => isWord(item) && first.weight < 0.95 && second?.weight >= MIN_QUOTED,
+  );
+  const countRow = map.kind === 'decoder' ? candidates.find(({ item, row }) => row > 1 && isWord(item)) : null;
+  return [...(exerciseRow ? rowExercises(map, exerciseRow) : []), ...(countRow ? [countExercise(map, countRow)] : [])];
 }
 
 function rowExercises({ columns }, { item, best: [first, second] }) {

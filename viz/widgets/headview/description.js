@@ -74,11 +74,11 @@ function differenceText(source, otherView, view, now) {
   const [first, second] = [highlightWeights(otherView, now), highlightWeights(view, now)];
   const gap = (axis) => argMax(second[axis].map((weight, index) => Math.abs(first[axis][index] - weight)));
   const [row, column] = [now.rows?.[0] ?? gap('rows'), now.columns?.[0] ?? gap('columns')];
-  const [a, b] = [otherView, view].map((shown) => combinedWeights(shown, [row], [column]));
+  const [a, b] = [otherView, view].map((mapView) => combinedWeights(mapView, [row], [column]));
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (b !== b) return fillElements(t('says_masked'), names);
   if (view.effects) {
-    const [first, second] = [otherView, view].map((shown) => sumEffects(shown, [row], [column]));
+    const [first, second] = [otherView, view].map((mapView) => sumEffects(mapView, [row], [column]));
     const numbers = { difference: signed(first - second, 2), a: signed(first, 2), b: signed(second, 2) };
     return fillElements(t('effect_says_difference', numbers), names);
   }

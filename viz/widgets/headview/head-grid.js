@@ -53,7 +53,7 @@ export class HeadGrid {
       const averaged = rows.flat().some(({ head }) => head === 'mean');
       this.element.className = source.layered ? `wall-grid${averaged ? ' averaged' : ''}` : 'wall-flow';
       replace(this.element, ...(source.layered ? this.layers(source, rows) : flowLayout(source, rows.flat())));
-      this.lost = focused;
+      this.needsFocus = focused;
     }
     this.drawnShape = shape;
     this.paint(source, kind, showing);
@@ -92,21 +92,21 @@ export class HeadGrid {
 
   /**
    * Marks the selected head; `pin`: the letter in a corner, A or B in a comparison.
-   * @param {any} chosen
+   * @param {any} selectedHead
    * @param {(here: any) => string} pin
    */
-  updateMarks(chosen, pin = () => '') {
+  updateMarks(selectedHead, pin = () => '') {
     for (const button of this.buttons()) {
       const buttonHead = getHead(button);
-      const [selected, letter] = [String(sameHead(buttonHead, chosen)), pin(buttonHead)];
+      const [selected, letter] = [String(sameHead(buttonHead, selectedHead)), pin(buttonHead)];
       if (button.getAttribute('aria-selected') !== selected) {
         button.setAttribute('aria-selected', selected);
         button.tabIndex = selected === 'true' ? 0 : -1;
       }
       if (button.dataset.pin !== letter) button.dataset.pin = letter; // an equal value would still restyle the button
     }
-    if (this.lost) this.focus(); // the focused thumbnail was replaced
-    this.lost = false;
+    if (this.needsFocus) this.focus(); // the focused thumbnail was replaced
+    this.needsFocus = false;
   }
 
   buttons() {

@@ -194,8 +194,8 @@ class HeadView {
 
   drawTitle({ preview, pinned }) {
     this.title.textContent = this.source.headName(this.view);
-    const chosen = this.source.headName(this.updateSelection());
-    if (this.announced.textContent !== chosen) this.announced.textContent = chosen;
+    const headName = this.source.headName(this.updateSelection());
+    if (this.announced.textContent !== headName) this.announced.textContent = headName;
     this.title.classList.toggle('previewed', Boolean(preview) && !sameHead(preview, this.updateSelection()));
     this.previous.setAttribute('aria-label', t('previous_head'));
     this.next.setAttribute('aria-label', t('next_head'));

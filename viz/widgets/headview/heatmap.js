@@ -16,7 +16,7 @@ import { stableSizes } from './stable-layout.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
 const MAX_CELL_WIDTH = 44; // pixels; up to 1.5 times as large on wide maps
-const MAX_CELL_HEIGHT = 38;
+const MAX_CELL_HEIGHT = 38; // pixels
 const MIN_TOUCH_WIDTH = 12; // pixels; on a phone a map with narrower cells scrolls
 const GROW_FROM_WIDTH = 900; // pixels; cells grow on wider maps
 const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only the highlighted column is labelled

@@ -4,12 +4,12 @@ import { make } from '../core/dom.js';
 import { signed } from '../core/map-view.js';
 import { nameWithNumber, topIndices } from './strongest-list.js';
 
-const MAX_LISTED = 6;
+const MAX_LISTED_CELLS = 6; // cells
 
 /** Buttons for the largest differences of a map A − B, without those below `least`. */
 export function largestDifferences({ weights, effects, rows, columns }, least = 0) {
   const differences = effects ?? weights;
-  const cells = topIndices(differences, MAX_LISTED, Math.abs).filter((cell) => Math.abs(differences[cell]) >= least);
+  const cells = topIndices(differences, MAX_LISTED_CELLS, Math.abs).filter((cell) => Math.abs(differences[cell]) >= least);
   return cells.map((cell) => {
     const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
     const name = (items, place) => nameWithNumber(make('bdi', {}, items[place].label), items, place);

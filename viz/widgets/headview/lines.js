@@ -80,8 +80,8 @@ export class Lines {
       const side = label.dataset.row !== undefined ? 'row' : 'column';
       const index = Number(label.dataset[side]);
       paint(label, (side === 'row' ? levels.rows : levels.columns)?.[index], this.showing.palette);
-      const chosen = side === 'row' ? now.rows : now.rows ? null : now.columns;
-      label.classList.toggle('chosen', Boolean(chosen?.includes(index)));
+      const selectedIndices = side === 'row' ? now.rows : now.rows ? null : now.columns;
+      label.classList.toggle('chosen', Boolean(selectedIndices?.includes(index)));
     }
     if (!this.element.matches(':hover')) this.scrollIntoView((now.rows ?? now.columns)?.[0] ?? null);
   }

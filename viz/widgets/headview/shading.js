@@ -36,13 +36,13 @@ export function tokenStrengths(source, view, now, scale) {
 export function shadeStrips(strips, source, view, now, { scale, palette }) {
   const strengths = tokenStrengths(source, view, now, scale);
   const axis = now.rows ? 'rows' : 'columns';
-  const chosen = new Set((now[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index])));
+  const selectedKeys = new Set((now[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index])));
   for (const token of strips.elements()) {
     const keys = token.dataset.keys.split(' ');
     paint(token, strengths(keys), palette);
     token.classList.toggle(
       'chosen',
-      keys.some((key) => chosen.has(key)),
+      keys.some((key) => selectedKeys.has(key)),
     );
   }
   mergeFrames(strips.elements());
@@ -51,17 +51,17 @@ export function shadeStrips(strips, source, view, now, { scale, palette }) {
 
 /** Merges the frames of neighbouring highlighted tokens. */
 function mergeFrames(tokens) {
-  const chosen = (node) => Boolean(node?.classList?.contains('chosen'));
+  const isChosen = (node) => Boolean(node?.classList?.contains('chosen'));
   for (const token of tokens) {
-    token.classList.toggle('goes-on', chosen(token) && chosen(token.nextSibling));
-    token.classList.toggle('went-on', chosen(token) && chosen(token.previousSibling));
+    token.classList.toggle('goes-on', isChosen(token) && isChosen(token.nextSibling));
+    token.classList.toggle('went-on', isChosen(token) && isChosen(token.previousSibling));
   }
 }
 
 /** Scrolls a long strip to its highlighted words, unless it is hovered. */
 function scrollIntoView(strip) {
   if (!strip.classList.contains('long') || strip.matches(':hover')) return;
-  const chosen = strip.querySelector('.chosen');
-  const token = chosen ?? [...strip.children].find((child) => child.style.backgroundColor);
+  const selectedToken = strip.querySelector('.chosen');
+  const token = selectedToken ?? [...strip.children].find((child) => child.style.backgroundColor);
   if (token) strip.scrollTop = token.offsetTop - SCROLL_MARGIN;
 }

@@ -6,7 +6,7 @@ import { t } from '../core/i18n.js';
 import { rowText } from '../parts/row-name.js';
 import { highlightWeights } from './highlights.js';
 
-const MAX_LISTED = 6;
+const MAX_LISTED = 6; // cells of a map, or tokens of a row or column
 
 /** `sums`: whether to show the sum of the row. */
 export function mountStrongestList(element, { sums = false } = {}) {

@@ -50,9 +50,9 @@ export function columnNames(scene, all, matrix) {
   return { names: indices.map((index) => scene.columns[index].label), places: indices };
 }
 
-function around(count, chosen, all) {
+function around(count, centre, all) {
   if (all || count <= SHOW_ALL_UP_TO) return Array.from({ length: count }, (_, index) => index);
-  const start = Math.max(0, Math.min(count - SHOWN_AROUND, chosen - Math.floor(SHOWN_AROUND / 2)));
+  const start = Math.max(0, Math.min(count - SHOWN_AROUND, centre - Math.floor(SHOWN_AROUND / 2)));
   return Array.from({ length: SHOWN_AROUND }, (_, index) => start + index);
 }
 

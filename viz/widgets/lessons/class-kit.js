@@ -43,7 +43,7 @@ export class ClassKit {
   /** Save the lesson as a notebook with the current selection and control values. */
   async write() {
     const { name, steps } = this.lesson;
-    const { set, ...look } = resolveSelection(state.translation, this.choice.chosen);
+    const { set, ...look } = resolveSelection(state.translation, this.choice.selection);
     const experiments = steps.filter(({ experiment }) => experiment);
     const controlValues = Object.fromEntries(experiments.map((step) => [step.name, resolveValues(step.experiment.controls, set)]));
     const values = {

@@ -42,13 +42,13 @@ function nextToken(lessons, by) {
   const name = kind === 'encoder' ? 'token' : 'written';
   if (!picks.includes(name)) return;
   const count = state.translation.rows(kind).length;
-  lessons.pick({ [name]: (resolveSelection(state.translation, lessons.choice.chosen)[name] + by + count) % count });
+  lessons.pick({ [name]: (resolveSelection(state.translation, lessons.choice.selection)[name] + by + count) % count });
 }
 
 function nextHead(lessons, by) {
   const { kind, picks } = lessons.lesson.steps[lessons.stepIndex];
   if (!picks.includes('head')) return;
   const count = state.translation.heads(kind);
-  const { layer, head } = resolveSelection(state.translation, lessons.choice.chosen)[kind];
+  const { layer, head } = resolveSelection(state.translation, lessons.choice.selection)[kind];
   lessons.pick({ [kind]: { layer, head: (head + by + count) % count } });
 }

@@ -15,43 +15,43 @@ const MAX_PEAK = 0.45; // target of a row's largest weight: neither peaked nor u
 export function parseLessonLink(text) {
   const [lesson = '', step = '', part = '0', ...rest] = text.split('.');
   /** @type {any} */
-  const choice = { lesson, step, part: parseWhole(part) ?? 0, chosen: {}, asks: rest.includes(QUESTIONS_FLAG) };
+  const choice = { lesson, step, part: parseWhole(part) ?? 0, selection: {}, asks: rest.includes(QUESTIONS_FLAG) };
   for (const part of rest) {
     const control = /^set-(\w+)-(.*)$/.exec(part);
     if (control) {
       const value = unescapeLinkPart(control[2]);
-      if (value !== null) choice.chosen.set = { ...choice.chosen.set, [control[1]]: value };
+      if (value !== null) choice.selection.set = { ...choice.selection.set, [control[1]]: value };
       continue;
     }
     const [name, ...numbers] = part.split('-');
     const indices = numbers.map(parseWhole);
     if (indices.some((number) => number === null)) continue;
-    if (INDEX_FIELDS.includes(name) && indices.length === 1) choice.chosen[name] = indices[0];
-    if (KINDS.includes(name) && indices.length === 2) choice.chosen[name] = { layer: indices[0], head: indices[1] };
+    if (INDEX_FIELDS.includes(name) && indices.length === 1) choice.selection[name] = indices[0];
+    if (KINDS.includes(name) && indices.length === 2) choice.selection[name] = { layer: indices[0], head: indices[1] };
   }
   return choice;
 }
 
 const parseWhole = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : null);
 
-export function formatLessonLink({ lesson, step, part, chosen, asks }) {
+export function formatLessonLink({ lesson, step, part, selection, asks }) {
   if (!lesson) return '';
-  const selection = INDEX_FIELDS.filter((name) => chosen[name] !== undefined).map((name) => `${name}-${chosen[name]}`);
-  const heads = KINDS.filter((kind) => chosen[kind]).map((kind) => `${kind}-${chosen[kind].layer}-${chosen[kind].head}`);
-  const set = Object.entries(chosen.set ?? {}).map(([name, value]) => `set-${name}-${escapeLinkPart(value)}`);
-  return [lesson, step, part, ...selection, ...heads, ...set, ...(asks ? [QUESTIONS_FLAG] : [])].join('.');
+  const indexParts = INDEX_FIELDS.filter((name) => selection[name] !== undefined).map((name) => `${name}-${selection[name]}`);
+  const heads = KINDS.filter((kind) => selection[kind]).map((kind) => `${kind}-${selection[kind].layer}-${selection[kind].head}`);
+  const set = Object.entries(selection.set ?? {}).map(([name, value]) => `set-${name}-${escapeLinkPart(value)}`);
+  return [lesson, step, part, ...indexParts, ...heads, ...set, ...(asks ? [QUESTIONS_FLAG] : [])].join('.');
 }
 
 /** Resolve the selection of a step; missing and invalid values are replaced by informative defaults. */
-export function resolveSelection(translation, chosen) {
+export function resolveSelection(translation, selection) {
   const validIndex = (index, count, fallback) => (index === undefined || index >= count ? fallback : index);
   const heads = {};
   for (const kind of KINDS) {
     const [layers, count] = [translation.layers(kind), translation.heads(kind)];
-    const chosenHead = chosen[kind];
-    heads[kind] = chosenHead && chosenHead.layer < layers && chosenHead.head < count ? chosenHead : firstHead(translation, kind);
+    const linkedHead = selection[kind];
+    heads[kind] = linkedHead && linkedHead.layer < layers && linkedHead.head < count ? linkedHead : firstHead(translation, kind);
   }
-  const token = validIndex(chosen.token, translation.source.length, longest(translation.source));
+  const token = validIndex(selection.token, translation.source.length, longest(translation.source));
   const { layer, head } = heads.encoder;
   const row = translation
     .map('encoder', layer, head)
@@ -60,11 +60,11 @@ export function resolveSelection(translation, chosen) {
     translation.tensors.cross && informativeRow(translation, { kind: 'cross', ...heads.cross }, { words: false, special: true });
   return {
     ...heads,
-    set: chosen.set ?? {},
+    set: selection.set ?? {},
     token,
-    key: validIndex(chosen.key, translation.source.length, argMax(row)),
-    dimension: chosen.dimension ?? 0,
-    written: validIndex(chosen.written, translation.target.length, informativeTarget ?? 0),
+    key: validIndex(selection.key, translation.source.length, argMax(row)),
+    dimension: selection.dimension ?? 0,
+    written: validIndex(selection.written, translation.target.length, informativeTarget ?? 0),
   };
 }
 

@@ -40,7 +40,7 @@ class LessonPlayer {
     this.showsAllTokens = false; // show all tokens of a long sentence
     this.timer = 0;
     this.turn = 0;
-    this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }), pages);
+    this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, selection: {} }), pages);
     const callbacks = {
       back: () => this.leave(),
       step: (index) => this.toStep(index),
@@ -123,12 +123,12 @@ class LessonPlayer {
 
   pick(changes) {
     const { choice } = this;
-    this.go({ ...choice, step: this.lesson.steps[this.stepIndex].name, chosen: { ...choice.chosen, ...changes } });
+    this.go({ ...choice, step: this.lesson.steps[this.stepIndex].name, selection: { ...choice.selection, ...changes } });
   }
 
   /** Set a control of the step's experiment. The permalink omits defaults. */
   set(control, value) {
-    const { [control.name]: _, ...otherValues } = this.choice.chosen.set ?? {};
+    const { [control.name]: _, ...otherValues } = this.choice.selection.set ?? {};
     const text = formatValue(control, value);
     this.pick({ set: text === undefined ? otherValues : { ...otherValues, [control.name]: text } });
   }
@@ -142,7 +142,7 @@ class LessonPlayer {
   question() {
     const { translation } = state;
     const { kind, name, ask } = this.lesson.steps[this.stepIndex];
-    const look = resolveSelection(translation, this.choice.chosen);
+    const look = resolveSelection(translation, this.choice.selection);
     return JSON.stringify([
       this.lesson.name,
       name,
@@ -184,7 +184,7 @@ class LessonPlayer {
   next(last) {
     this.timer = 0;
     if (!this.open()) return;
-    const { written } = resolveSelection(state.translation, this.choice.chosen);
+    const { written } = resolveSelection(state.translation, this.choice.selection);
     const picksWritten = this.lesson.steps[this.stepIndex].picks.includes('written');
     if (last && (!picksWritten || written === state.translation.target.length - 1)) return this.show();
     if (last) this.pick({ written: written + 1 });
@@ -219,7 +219,7 @@ class LessonPlayer {
     }
     const { stepIndex } = this;
     setLessonStatus(lesson.name, stepIndex === lesson.steps.length - 1 ? 'done' : 'begun');
-    const look = resolveSelection(translation, this.choice.chosen);
+    const look = resolveSelection(translation, this.choice.selection);
     const part = Math.min(this.choice.part, Math.max(0, lesson.steps[stepIndex].parts.length - 1));
     const sceneAt = (index) => this.getScene(lesson, index, look, index === stepIndex ? part : 0);
     const [playing, normFirst] = [Boolean(this.timer), this.order.isNormFirst(translation)];

@@ -10,7 +10,7 @@ import { maxAbs } from './tensor-cache.js';
 
 const LABEL = 108; // pixels of a strip's name
 const ROUNDING = 2e-3; // larger differences between the sum and the figure have another cause
-const SHOWN_TERMS = 2;
+const MAX_TERMS = 2; // products of a sum that are written out
 
 /** The section with the products of a step, or null if it has none. @param {import('./step-scene.js').StepScene} scene */
 export function drawProducts(scene, width) {
@@ -81,11 +81,11 @@ const bracketed = (number) => (number < 0 ? `(${formatNumber(number)})` : format
 export function sumFormula({ name }, { row, weights, bias, index: place, total, terms }) {
   const number = (value) => (value < 0 ? `\\text{(}${formatNumber(value, 3)}\\text{)}` : formatNumber(value, 3));
   const products = Array.from(
-    { length: Math.min(SHOWN_TERMS, row.length) },
+    { length: Math.min(MAX_TERMS, row.length) },
     (_, index) => `${number(row[index])} \\cdot ${number(weights[index])}`,
   );
   const letter = /^[qkv]$/.test(name) ? name : name === 'e' ? '\\text{logit}' : name === 'o' ? 'a' : 'h';
-  const rest = terms.length > SHOWN_TERMS ? ' + \\ldots' : '';
+  const rest = terms.length > MAX_TERMS ? ' + \\ldots' : '';
   const added = bias === null ? '' : ` + ${number(bias)}`;
   return `${name === '2' ? 'y' : letter}_{${place}} = ${products.join(' + ')}${rest}${added} = ${formatNumber(total)}`;
 }

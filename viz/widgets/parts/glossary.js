@@ -1,4 +1,4 @@
-// Finds terms in texts of the page. User text must not be searched: only texts that match a phrase are, and only the
+// Finds terms in the page's texts. User text must not be searched: only texts that match a phrase are, and only the
 // literal parts of the phrase, not its values. Texts that consist of terms alone are ignored, because visitors type
 // "head" and "token", too.
 

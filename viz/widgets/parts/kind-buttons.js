@@ -54,10 +54,10 @@ export function mountKinds(element, store, source, short = () => false) {
   return () => {
     choices.setAttribute('aria-label', t('kinds'));
     const buttons = source().kinds.map((kind) => {
-      const chosen = kind === state.kind;
+      const isSelected = kind === state.kind;
       const text = t(short() ? `kind_short_${kind}` : `kind_${kind}`);
       const name = make('span', { data: { text } }, text);
-      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };
+      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(isSelected), tabindex: isSelected ? 0 : -1 };
       const explained = kind === 'self' ? {} : { explains: kind }; // explained next to the model's name
       const button = make(
         'button',

@@ -153,13 +153,13 @@ export class ListBox {
     if (back) this.button.focus({ preventScroll: true });
   }
 
-  /** `groups`: [{name, items: [{value, text, more, mark, says}]}]; `shown`: text of the closed button. */
-  fill({ label, shown, groups, chosen }) {
-    const changed = JSON.stringify([groups, chosen]) !== JSON.stringify([this.groups, this.chosen]);
+  /** `groups`: [{name, items: [{value, text, more, mark, says}]}]; `buttonText`: text of the closed button. */
+  fill({ label, buttonText, groups, selectedValue }) {
+    const changed = JSON.stringify([groups, selectedValue]) !== JSON.stringify([this.groups, this.selectedValue]);
     this.groups = groups;
-    this.chosen = chosen;
-    this.button.textContent = shown;
-    this.button.setAttribute('aria-label', t('picker_button', { label, chosen: shown }));
+    this.selectedValue = selectedValue;
+    this.button.textContent = buttonText;
+    this.button.setAttribute('aria-label', t('picker_button', { label, chosen: buttonText }));
     this.list.setAttribute('aria-label', label);
     this.search.setAttribute('aria-label', t('picker_search'));
     this.search.placeholder = t('picker_search');
@@ -184,9 +184,9 @@ export class ListBox {
     this.none.textContent = this.rows.length ? '' : t('picker_none');
     this.list.hidden = !this.rows.length;
     const indexByValue = (value) => this.rows.findIndex((row) => row.dataset.value === value);
-    const [before, chosen] = [indexByValue(active), indexByValue(this.chosen)];
-    if (before >= 0) this.go(before, false);
-    else this.go(query ? 0 : Math.max(0, chosen));
+    const [activeIndex, selectedIndex] = [indexByValue(active), indexByValue(this.selectedValue)];
+    if (activeIndex >= 0) this.go(activeIndex, false);
+    else this.go(query ? 0 : Math.max(0, selectedIndex));
   }
 
   row({ value, text, more = '', mark = '', description = null }) {
@@ -195,10 +195,10 @@ export class ListBox {
       make('span', { class: 'more' }, more),
       make('span', { class: 'mark numeric' }, mark),
     ];
-    const chosen = String(value === this.chosen);
+    const isSelected = String(value === this.selectedValue);
     const row = make(
       'div',
-      { role: 'option', id: `${this.id}-${this.rows.length}`, 'aria-selected': chosen, 'aria-label': description, data: { value } },
+      { role: 'option', id: `${this.id}-${this.rows.length}`, 'aria-selected': isSelected, 'aria-label': description, data: { value } },
       ...parts,
     );
     this.rows.push(row);

@@ -25,7 +25,7 @@ export function mountTerms() {
 class Terms {
   constructor() {
     this.card = new TermCard();
-    this.known = null;
+    this.cachedGlossary = null;
     this.timer = 0;
     this.observer = new MutationObserver(() => this.later());
     on(['language', 'tab'], () => this.later());
@@ -57,34 +57,34 @@ class Terms {
   glossary() {
     const words = tables.words[state.language];
     const count = Object.keys(words).length;
-    if (this.known?.language !== state.language || this.known.count !== count)
-      this.known = { language: state.language, count, glossary: new Glossary(words) };
-    return this.known.glossary;
+    if (this.cachedGlossary?.language !== state.language || this.cachedGlossary.count !== count)
+      this.cachedGlossary = { language: state.language, count, glossary: new Glossary(words) };
+    return this.cachedGlossary.glossary;
   }
 
   mark(view) {
     if (!view.checkVisibility()) return;
-    const seen = new Set();
+    const markedTerms = new Set();
     for (const element of view.querySelectorAll('[data-explains]')) {
       if (!element.checkVisibility()) continue;
       const { explains } = element.dataset;
       element.setAttribute('aria-describedby', this.describeTerm(explains));
-      seen.add(explains);
+      markedTerms.add(explains);
     }
     for (const span of view.querySelectorAll('.term')) {
       if (!span.checkVisibility()) continue;
-      if (seen.has(span.dataset.term) && span !== document.activeElement) unwrap(span);
-      else seen.add(span.dataset.term);
+      if (markedTerms.has(span.dataset.term) && span !== document.activeElement) unwrap(span);
+      else markedTerms.add(span.dataset.term);
     }
     const glossary = this.glossary();
     for (const node of texts(view)) {
       const fresh = glossary.find(node.data).filter(({ term }, index, all) => {
-        return !seen.has(term) && all.findIndex((item) => item.term === term) === index;
+        return !markedTerms.has(term) && all.findIndex((item) => item.term === term) === index;
       });
       if (!fresh.length || !node.parentElement.checkVisibility() || SPLIT.test(getComputedStyle(node.parentElement).display)) continue;
       for (const match of fresh.reverse()) this.wrap(node, match); // last match first, so that offsets stay valid
-      for (const { term } of fresh) seen.add(term);
-      if (seen.size === TERMS.length) break;
+      for (const { term } of fresh) markedTerms.add(term);
+      if (markedTerms.size === TERMS.length) break;
     }
   }
 

@@ -9,8 +9,8 @@ import { FigureBlock, toNumbers } from './figure-block.js';
 import { drawMap, drawPlot } from './plots.js';
 
 // Heights of a map and of the wave in pixels.
-const MAX_HEIGHT = 440;
-const MIN_HEIGHT = 240;
+const MAX_HEIGHT = 440; // pixels
+const MIN_HEIGHT = 240; // pixels
 const WAVE_HEIGHT = 168;
 const MAX_MARKED_POSITIONS = 40; // waves of more positions have no markers
 

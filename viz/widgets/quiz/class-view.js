@@ -65,7 +65,7 @@ export class ClassView {
       this.ways,
       button(t('quiz_class_export'), () => saveBytes(`headlight-class-${this.code}.csv`, [countsCsv(this.counts)], 'text/csv')),
       button(t('quiz_class_invite'), () =>
-        this.copyLink(lessonUrl({ lesson: 'quiz', step: `join-${this.code}`, part: 0, chosen: {} }), 'quiz_class_invite_copied'),
+        this.copyLink(lessonUrl({ lesson: 'quiz', step: `join-${this.code}`, part: 0, selection: {} }), 'quiz_class_invite_copied'),
       ),
       button(t('quiz_class_link'), () => this.copyLink(location.href, 'quiz_class_link_copied')),
       button(t(this.isSure ? 'quiz_class_delete_sure' : 'quiz_class_delete'), () => this.remove()),

@@ -11,7 +11,7 @@ export const NAME = 'quiz'; // name in permalinks
 export function mount(player, calls) {
   return new QuizPage({
     ...calls,
-    go: (step = '') => player.go({ lesson: NAME, step, part: 0, chosen: {} }),
+    go: (step = '') => player.go({ lesson: NAME, step, part: 0, selection: {} }),
     leave: () => player.leave(),
   });
 }

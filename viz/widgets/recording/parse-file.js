@@ -7,7 +7,8 @@ import { FileError, MAX_BYTES, MAX_CHARACTERS, MAX_WEIGHTS, parseNpy, unzip } fr
 import { MAX_HEADS, flat, kindArrays, parseKind } from './kind-arrays.js';
 
 const MAX_LABEL_CHARACTERS = 16;
-const [MAX_NAMES, LONGEST_NAME] = [8, 32]; // array names in an error message: count and characters
+const MAX_NAMES = 8; // array names in an error message
+const MAX_NAME_CHARACTERS = 32; // of each of these names
 const SUM_TOLERANCE = 1e-3; // maximum deviation of a row's sum from 1, without a remark
 const WORD_MARK = /^[Ġ▁]/; // a space before the word, in byte-level and SentencePiece vocabularies
 const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
@@ -70,7 +71,9 @@ function parseNames(content) {
 
 /** The first array names of a file for an error message, with long names truncated. */
 function formatNames(names) {
-  const visible = names.slice(0, MAX_NAMES).map((name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name));
+  const visible = names
+    .slice(0, MAX_NAMES)
+    .map((name) => (name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}…` : name));
   return [...visible, ...(names.length > MAX_NAMES ? ['…'] : [])].join(', ');
 }
 

@@ -28,7 +28,7 @@ export class RecordingSource extends TranslationSource {
 
   sentences(kind, { special }) {
     const { labelsInputs, source, source_text, start, target, text } = this.recording;
-    const used = new Set([axisSide(kind, 'rows'), axisSide(kind, 'columns')]);
+    const visibleSides = new Set([axisSide(kind, 'rows'), axisSide(kind, 'columns')]);
     /** @type {[string, any[], string][]} */
     const sides = [
       ['source', source, source_text],
@@ -36,7 +36,7 @@ export class RecordingSource extends TranslationSource {
     ];
     const options = { language: '', named: false, idle: false };
     return sides
-      .filter(([side]) => used.has(side))
+      .filter(([side]) => visibleSides.has(side))
       .map(([side, tokens, sideText]) => ({
         ...options,
         side,

@@ -27,9 +27,9 @@ class ClassifierTab {
    * @param {import('../core/server.js').Server} server
    * @param {any} config
    */
-  constructor(root, { judge, erase }, config) {
+  constructor(root, { classify_review, erase }, config) {
     this.root = root;
-    this.judgeOnServer = judge;
+    this.classifyOnServer = classify_review;
     this.eraseOnServer = erase;
     this.config = config;
     this.turn = 0;
@@ -78,18 +78,18 @@ class ClassifierTab {
       this.sum,
       this.unread,
     );
-    this.shares = new WordContributions();
+    this.contributions = new WordContributions();
     this.heads = new ReviewHeads();
-    this.below = make('div', { class: 'below', hidden: true }, this.shares.element, this.heads.element);
+    this.below = make('div', { class: 'below', hidden: true }, this.contributions.element, this.heads.element);
     this.root.append(make('div', { class: 'ask' }, form, answer), this.below);
   }
 
   listen() {
-    this.go.addEventListener('click', () => this.judge());
+    this.go.addEventListener('click', () => this.classify());
     this.text.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
       event.preventDefault();
-      this.judge();
+      this.classify();
     });
     this.text.addEventListener('input', () => {
       this.fit();
@@ -102,20 +102,20 @@ class ClassifierTab {
   change() {
     this.draw();
     this.heads.reset();
-    if (this.text.value.trim()) this.judge();
+    if (this.text.value.trim()) this.classify();
   }
 
   /** Shows the word contributions for another class. */
   selectClass(classIndex) {
     this.classIndex = classIndex;
     this.drawVerdict();
-    this.shares.show(this.review, classIndex);
+    this.contributions.show(this.review, classIndex);
   }
 
   classifyExample(example) {
     this.text.value = example.text;
     this.fit();
-    this.judge();
+    this.classify();
   }
 
   /** Draws the tab; when it is first opened, classifies the text of the permalink or the first example. */
@@ -146,7 +146,7 @@ class ClassifierTab {
     this.classifyLinked({ review, classifier });
   }
 
-  async judge() {
+  async classify() {
     const text = this.text.value;
     if (!text.trim()) return this.fail({ word: 'blank_text' });
     if ([...text].length > this.config.limit) {
@@ -154,11 +154,11 @@ class ClassifierTab {
     }
     const turn = ++this.turn;
     this.root.setAttribute('aria-busy', 'true');
-    this.shares.element.removeAttribute('aria-busy');
+    this.contributions.element.removeAttribute('aria-busy');
     if (!this.review) this.verdict.textContent = t('sentiment_waiting');
     const { model } = this.menu;
     try {
-      const review = await callWithRetry(this.judgeOnServer, { text, model: model?.name ?? '' });
+      const review = await callWithRetry(this.classifyOnServer, { text, model: model?.name ?? '' });
       if (turn !== this.turn) return undefined;
       this.error.textContent = '';
       const isLinear = Boolean(model?.linear);
@@ -184,14 +184,14 @@ class ClassifierTab {
   /** Loads word contributions that are too slow to compute with the verdict. */
   async erase(turn, form) {
     let erased = null;
-    this.shares.element.setAttribute('aria-busy', 'true');
+    this.contributions.element.setAttribute('aria-busy', 'true');
     try {
       ({ erased } = await callWithRetry(this.eraseOnServer, form));
     } catch (error) {
       console.warn(error);
     }
     if (turn !== this.turn) return;
-    this.shares.element.removeAttribute('aria-busy');
+    this.contributions.element.removeAttribute('aria-busy');
     Object.assign(this.review, { erased, erasable: Boolean(erased) });
     await this.drawReview();
   }
@@ -239,7 +239,7 @@ class ClassifierTab {
 
   drawVerdict() {
     const { review } = this;
-    const { probabilities, classes, shares, bias, log_odds: odds, shortened } = review;
+    const { probabilities, classes, contributions, bias, log_odds: odds, truncated } = review;
     const predicted = predictedClasses(review);
     const probability = probabilities[predicted[0]];
     const number = make(
@@ -257,9 +257,9 @@ class ClassifierTab {
       make('span', {}, className(classes[0])),
       make('span', {}, className(classes[1])),
     );
-    const sum = shares?.reduce((all, share) => all + share, 0);
-    const values = { count: shares?.length, sum: signed(sum ?? 0, 4), bias: signed(bias, 4), odds: signed(odds.at(-1), 4) };
-    const description = [shares ? t('sentiment_sum', values) : '', shortened ? t('sentiment_shortened') : ''];
+    const sum = contributions?.reduce((total, value) => total + value, 0);
+    const values = { count: contributions?.length, sum: signed(sum ?? 0, 4), bias: signed(bias, 4), odds: signed(odds.at(-1), 4) };
+    const description = [contributions ? t('sentiment_sum', values) : '', truncated ? t('sentiment_truncated') : ''];
     if (review.unlinked) description.push(t('sentiment_unlinked'));
     this.sum.textContent = description.filter(Boolean).join(LANGUAGES[state.language].gap);
     replace(this.unread, ...unknownNote(review.tokens, review.text, review.language));
@@ -268,7 +268,7 @@ class ClassifierTab {
   async drawReview() {
     if (!this.review || state.tab !== 'sentiment') return;
     this.below.hidden = false;
-    this.shares.show(this.review, this.classIndex);
+    this.contributions.show(this.review, this.classIndex);
     this.heads.show(this.review);
   }
 

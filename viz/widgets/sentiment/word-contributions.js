@@ -1,5 +1,5 @@
 // Contribution of each word to the verdict, by one of two methods: the drop of the log-odds without the word; or, if
-// the log-odds are a sum over tokens, the token's share minus the mean. Short texts get bars, long texts two colours.
+// the log-odds are a sum over tokens, the token's contribution minus the mean. Short texts get bars, long texts two colours.
 
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
@@ -12,16 +12,16 @@ import { tokenElements as spans } from '../headview/token-strips.js';
 import { className, isPair, directionName } from './class-bars.js';
 import { wordBars } from './word-bars.js';
 
-const MAX_LISTED = 6;
+const MAX_LISTED_WORDS = 6; // words for and words against the verdict, each
 const MAX_BARS = 60; // maximum number of words with bars; more bars would fill the screen
-const METHODS = ['erased', 'shares'];
+const METHODS = ['erased', 'contributions'];
 const MIN_SHADE = 0.08; // tokens below this fraction of the largest value are not shaded
 
 export class WordContributions {
   constructor() {
     this.title = make('h2', {});
     this.description = make('p', { class: 'quiet' });
-    this.strip = make('div', { class: 'strip shares', tabindex: 0, role: 'group' });
+    this.strip = make('div', { class: 'strip contributions', tabindex: 0, role: 'group' });
     this.value = make('span', { class: 'value numeric' });
     this.words = make('span', { class: 'words' });
     this.readout = make('div', { class: 'readout', 'aria-live': 'polite' }, this.value, this.words);
@@ -31,13 +31,13 @@ export class WordContributions {
     this.summary = make('summary', {});
     this.numbers = make('div', { class: 'numbers', tabindex: 0, role: 'region' });
     this.all = make('details', {}, this.summary, this.numbers);
-    this.account = METHODS[0];
-    this.accounts = make('div', { class: 'accounts', role: 'group' });
+    this.method = METHODS[0];
+    this.methods = make('div', { class: 'methods', role: 'group' });
     this.element = make(
       'section',
       { class: 'headlight explorer' },
       this.title,
-      this.accounts,
+      this.methods,
       this.description,
       this.strip,
       this.readout,
@@ -80,25 +80,25 @@ export class WordContributions {
     this.review = review;
     this.about = about;
     this.strip.lang = review.language;
-    const account = this.methodFor(review);
-    this.values = this.getValues(account);
-    this.whole = account === 'erased'; // values are per word and are not summed over its tokens
+    const method = this.methodFor(review);
+    this.values = this.getValues(method);
+    this.whole = method === 'erased'; // values are per word and are not summed over its tokens
     const words = this.wordValues();
     this.maxValue = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
-    this.description.textContent = this.methodText(account);
+    this.description.textContent = this.methodText(method);
     this.note.textContent = [
-      account ? t(account === 'erased' ? 'sentiment_erased_note' : 'sentiment_contribution_note') : '',
-      review.shares ? '' : t('sentiment_no_shares'),
+      method ? t(method === 'erased' ? 'sentiment_erased_note' : 'sentiment_contribution_note') : '',
+      review.contributions ? '' : t('sentiment_no_contributions'),
     ]
       .filter(Boolean)
       .join(LANGUAGES[state.language].gap);
-    this.drawAccounts(account);
+    this.drawMethods(method);
     this.summary.textContent = t('sentiment_all');
     this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
     const tokens = review.tokens.map((token, index) => ({ ...token, key: `r${index}` }));
-    const drawsBars = Boolean(account) && words.length <= MAX_BARS;
+    const drawsBars = Boolean(method) && words.length <= MAX_BARS;
     this.strip.classList.toggle('bars', drawsBars);
     if (drawsBars) replace(this.strip, ...wordBars(words, this.maxValue));
     else replace(this.strip, ...spans(tokens, review.text));
@@ -106,7 +106,7 @@ export class WordContributions {
     this.pinned = pinnedIndex < 0 ? null : this.strip.querySelectorAll('.token')[pinnedIndex];
     const maximum = threeDecimals(this.maxValue);
     const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[about])];
-    for (const part of [this.legend, this.lists, this.readout, this.all]) part.hidden = !account;
+    for (const part of [this.legend, this.lists, this.readout, this.all]) part.hidden = !method;
     replace(this.legend, colourRamp('difference', `${less} −${maximum}`.trim(), `+${maximum} ${more}`));
     replace(this.lists, this.list(words, -1), this.list(words, 1));
     this.point(null);
@@ -114,42 +114,42 @@ export class WordContributions {
   }
 
   /** Selected method of word contributions; empty if none is available yet. */
-  methodFor({ erased, shares }) {
-    if (erased && (this.account === 'erased' || !shares)) return 'erased';
-    return shares ? 'shares' : '';
+  methodFor({ erased, contributions }) {
+    if (erased && (this.method === 'erased' || !contributions)) return 'erased';
+    return contributions ? 'contributions' : '';
   }
 
   /** Value per token. */
-  getValues(account) {
-    const { tokens, shares, erased } = this.review;
-    if (!account) return tokens.map(() => 0);
-    if (account === 'erased') return erased[this.about];
-    const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-    return shares.map((share) => share - mean);
+  getValues(method) {
+    const { tokens, contributions, erased } = this.review;
+    if (!method) return tokens.map(() => 0);
+    if (method === 'erased') return erased[this.about];
+    const mean = contributions.reduce((sum, value) => sum + value, 0) / contributions.length;
+    return contributions.map((value) => value - mean);
   }
 
-  methodText(account) {
-    if (account === 'shares') return t('sentiment_contributions_says');
-    if (!account) return t(this.review.erasable ? 'sentiment_erasing' : 'sentiment_erased_long');
+  methodText(method) {
+    if (method === 'contributions') return t('sentiment_contributions_says');
+    if (!method) return t(this.review.erasable ? 'sentiment_erasing' : 'sentiment_erased_long');
     if (this.review.own) return t('sentiment_erased_says');
     return t('sentiment_erased_class', { name: className(this.review.classes[this.about]) });
   }
 
   /** Two buttons for the method, if both are available. */
-  drawAccounts(account) {
-    this.accounts.hidden = !this.review.erased || !this.review.shares;
-    this.accounts.setAttribute('aria-label', t('sentiment_accounts'));
+  drawMethods(method) {
+    this.methods.hidden = !this.review.erased || !this.review.contributions;
+    this.methods.setAttribute('aria-label', t('sentiment_methods'));
     const button = (name) => {
-      const chosen = String(name === account);
-      const element = make('button', { type: 'button', class: 'link', 'aria-pressed': chosen }, t(`sentiment_account_${name}`));
+      const isPressed = String(name === method);
+      const element = make('button', { type: 'button', class: 'link', 'aria-pressed': isPressed }, t(`sentiment_method_${name}`));
       element.addEventListener('click', () => {
-        this.account = name;
+        this.method = name;
         this.show(this.review, this.about);
-        this.accounts.querySelector('[aria-pressed=true]')?.focus();
+        this.methods.querySelector('[aria-pressed=true]')?.focus();
       });
       return element;
     };
-    replace(this.accounts, ...METHODS.map(button));
+    replace(this.methods, ...METHODS.map(button));
   }
 
   sumContributions(places) {
@@ -203,7 +203,7 @@ export class WordContributions {
 
   list(words, sign) {
     const best = words.filter(({ value }) => value * sign > 0).sort((a, b) => (b.value - a.value) * sign);
-    const rows = best.slice(0, MAX_LISTED).map(({ label, value }) => {
+    const rows = best.slice(0, MAX_LISTED_WORDS).map(({ label, value }) => {
       const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.maxValue).toFixed(1)}%` });
       return make(
         'div',
@@ -224,16 +224,16 @@ export class WordContributions {
 
   fill() {
     if (!this.all.open) return;
-    const { shares, erased, language } = this.review;
+    const { contributions, erased, language } = this.review;
     const row = (token, index) =>
       make(
         'tr',
         {},
         make('th', { scope: 'row', lang: language, class: token.unknown ? 'unknown' : null }, token.full ?? token.label),
-        shares ? make('td', {}, signed(shares[index], 4)) : null,
+        contributions ? make('td', {}, signed(contributions[index], 4)) : null,
         erased ? make('td', {}, token.special ? '–' : signed(erased[this.about][index], 4)) : null,
       );
-    const columns = ['sentiment_token', ...(shares ? ['sentiment_contribution'] : []), ...(erased ? ['sentiment_erased'] : [])];
+    const columns = ['sentiment_token', ...(contributions ? ['sentiment_contribution'] : []), ...(erased ? ['sentiment_erased'] : [])];
     const names = columns.map((key) => make('th', { scope: 'col' }, t(key)));
     replace(
       this.numbers,

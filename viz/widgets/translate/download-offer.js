@@ -62,8 +62,8 @@ export class DownloadOffer {
     return this.phase === 'fetching';
   }
 
-  /** Offer a model; the download starts after confirmation. `chosen`: the visitor has just selected it. */
-  async open(model, chosen) {
+  /** Offer a model; the download starts after confirmation. `isNewChoice`: the visitor has just selected it. */
+  async open(model, isNewChoice) {
     if (this.busy && this.model.name === model.name) {
       this.opensModel = true;
       return;
@@ -78,7 +78,7 @@ export class DownloadOffer {
     this.opensModel = true;
     this.phase = 'asking';
     this.draw();
-    if (chosen) this.button.focus({ preventScroll: true });
+    if (isNewChoice) this.button.focus({ preventScroll: true });
     this.panel.scrollIntoView({ block: 'nearest' });
     try {
       const plan = await hubClient.downloadInfo(model.name);

@@ -9,9 +9,9 @@ export class LanguagePicker {
   /** `side` is source or target; `onChange` is called on selection. */
   constructor(side, onChange) {
     this.side = side;
-    this.chosen = ''; // the model's language code; empty for its default
+    this.selectedCode = ''; // the model's language code; empty for its default
     this.picker = new ListBox((code) => {
-      this.chosen = code === state.translation?.model[`default_${side}`] ? '' : code;
+      this.selectedCode = code === state.translation?.model[`default_${side}`] ? '' : code;
       onChange();
     });
     this.name = make('span', { class: 'language-name' });
@@ -30,9 +30,9 @@ export class LanguagePicker {
     items.sort((a, b) => a.text.localeCompare(b.text, state.language));
     this.picker.fill({
       label: t(`option_${this.side}_language`),
-      shown: languageName(current),
+      buttonText: languageName(current),
       groups: [{ name: '', items }],
-      chosen: current,
+      selectedValue: current,
     });
   }
 }

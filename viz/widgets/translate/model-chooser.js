@@ -60,7 +60,7 @@ export class ModelChooser {
   /** Show the model and the languages of a request or an answer. */
   setCurrent({ model, source_language = '', target_language = '' }) {
     this.model = model;
-    [source_language, target_language].forEach((code, index) => (this.languages[index].chosen = code));
+    [source_language, target_language].forEach((code, index) => (this.languages[index].selectedCode = code));
     this.menu.draw(this.current());
   }
 
@@ -76,7 +76,7 @@ export class ModelChooser {
 
   /** The selected languages that this model supports. */
   forModel(model) {
-    const [source_language, target_language] = this.languages.map(({ chosen }) => (model === this.model ? chosen : ''));
+    const [source_language, target_language] = this.languages.map(({ selectedCode }) => (model === this.model ? selectedCode : ''));
     return { model, source_language, target_language };
   }
 

@@ -106,9 +106,9 @@ export class ModelMenu {
     ];
     this.picker.fill({
       label: t('option_model'),
-      shown: model ? shortName(model) : '',
+      buttonText: model ? shortName(model) : '',
       groups: groups.filter((group) => group.items.length),
-      chosen: model?.name,
+      selectedValue: model?.name,
     });
     this.away.draw();
     this.byId.hidden = !this.config.any_model || Boolean(state.hubAway);

@@ -60,8 +60,8 @@ export function initialSelection(translation, linkedSelection) {
 }
 
 /** Add the most informative row to a selection. */
-function withInformativeRow(translation, chosen) {
-  const look = { ...chosen, ...clampSelection(translation, { ...state, ...chosen }) };
+function withInformativeRow(translation, selection) {
+  const look = { ...selection, ...clampSelection(translation, { ...state, ...selection }) };
   return { ...look, row: informativeRow(translation, look, state) };
 }
 

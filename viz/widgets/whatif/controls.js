@@ -108,13 +108,13 @@ export class SourceWords {
     this.pair = new MinimalPair();
     const parts = [this.title, this.description, this.words, this.asks, this.pair.element];
     this.element = make('section', { class: 'sentence-words' }, ...parts);
-    this.chosen = null;
+    this.selectedWord = null;
     this.translation = null;
   }
 
   draw(translation) {
     // An answer for the same translation keeps the menu open.
-    if (this.chosen && this.translation !== translation) this.openMenu(null);
+    if (this.selectedWord && this.translation !== translation) this.openMenu(null);
     this.translation = translation;
     this.title.textContent = t('whatif_words');
     this.description.textContent = t('whatif_words_say');
@@ -140,7 +140,7 @@ export class SourceWords {
 
   /** Open the menu of a word; close it for `null`. */
   openMenu(word) {
-    this.chosen = word;
+    this.selectedWord = word;
     this.asks.hidden = !word;
     if (!word) return;
     this.field = make('input', {
@@ -167,7 +167,7 @@ export class SourceWords {
   }
 
   addInputChange(action, fields = {}) {
-    const { first, last } = this.chosen;
+    const { first, last } = this.selectedWord;
     this.openMenu(null);
     replaceIntervention((item) => item.start < last && item.end > first, { action, start: first, end: last, ...fields });
   }

@@ -90,7 +90,7 @@ export class Importance {
     this.measure.hidden = single.isComplete;
     this.measure.textContent = t(single.running ? 'whatif_measure_stop' : 'whatif_measure');
     this.offerHead();
-    this.choice.hidden = !single.known.size;
+    this.choice.hidden = !single.results.size;
     this.choice.setAttribute('aria-label', t('whatif_tiles'));
     const tile = (name, caption) => {
       const pick = () => {
@@ -103,7 +103,7 @@ export class Importance {
     if (this.selectedHead) tiles.push(tile('interactions', t('whatif_interactions', { head: headName(this.selectedHead) })));
     reconcile(this.choice, ...tiles);
     this.progress.textContent = this.progressText();
-    if (this.translation) this.predicted.draw(this.translation, single.known, headKey);
+    if (this.translation) this.predicted.draw(this.translation, single.results, headKey);
     this.paint();
     this.changed();
   }
@@ -126,12 +126,12 @@ export class Importance {
     const { single, pairs, tiles } = this;
     const measurement = tiles === 'interactions' ? pairs : single;
     if (measurement.fault) return measurement.fault;
-    if (!measurement.known.size) return '';
-    const numbers = { done: measurement.known.size, all: measurement.all, limit: MAX_SECONDS };
+    if (!measurement.results.size) return '';
+    const numbers = { done: measurement.results.size, all: measurement.all, limit: MAX_SECONDS };
     if (measurement.late) return t('whatif_measured_late', numbers);
     if (!measurement.isComplete) return t('whatif_measured', numbers);
     if (measurement === pairs) {
-      const strongestPair = [...pairs.known.values()]
+      const strongestPair = [...pairs.results.values()]
         .filter((item) => headKey(item) !== headKey(this.selectedHead))
         .reduce((a, b) => (Math.abs(this.interaction(b)) > Math.abs(this.interaction(a)) ? b : a));
       return t('whatif_together_most', {
@@ -146,20 +146,20 @@ export class Importance {
 
   /** Single heads by increasing importance. */
   byLoss() {
-    const heads = [...this.single.known.values()].filter(({ head }) => head !== null);
+    const heads = [...this.single.results.values()].filter(({ head }) => head !== null);
     return heads.sort((a, b) => a.loss - b.loss);
   }
 
   /** Loss without both heads, minus the sum of their single losses. */
   interaction(head) {
-    const singleLoss = (part) => this.single.known.get(headKey(part)).loss;
+    const singleLoss = (part) => this.single.results.get(headKey(part)).loss;
     return head.loss - singleLoss(head) - singleLoss(this.selectedHead);
   }
 
   /** Show losses or interactions on the wall, or restore the maps. */
   paint() {
     const { tiles } = this;
-    const measurements = tiles === 'interactions' ? this.pairs.known : this.single.known;
+    const measurements = tiles === 'interactions' ? this.pairs.results : this.single.results;
     const ownKey = this.selectedHead && headKey(this.selectedHead);
     const maximum =
       tiles === 'interactions'

@@ -8,14 +8,14 @@ import { t } from '../core/i18n.js';
 export class MapSource {
   constructor(store) {
     this.store = store;
-    this.from = make('select', { onchange: () => this.showError('') });
+    this.from = make('select', { onchange: () => this.showStatus('') });
     this.text = make('input', { type: 'text', maxlength: 300, spellcheck: 'false' });
-    this.copies = make('label', {});
-    this.borrows = make('label', {});
+    this.headField = make('label', {});
+    this.sentenceField = make('label', {});
     this.description = make('p', { class: 'quiet', role: 'status' });
-    this.element = make('div', { class: 'giver', hidden: true }, this.copies, this.borrows, this.description);
+    this.element = make('div', { class: 'map-source', hidden: true }, this.headField, this.sentenceField, this.description);
     this.kind = '';
-    this.why = '';
+    this.errorKey = '';
   }
 
   isOpenFor(brush) {
@@ -25,25 +25,25 @@ export class MapSource {
   draw(translation) {
     const { brush } = this.store.state;
     this.element.hidden = !this.isOpenFor(brush);
-    if (brush !== this.brush || state.kind !== this.kind) this.why = '';
+    if (brush !== this.brush || state.kind !== this.kind) this.errorKey = '';
     this.brush = brush;
-    this.copies.hidden = brush !== 'copy';
-    this.borrows.hidden = brush !== 'borrow';
+    this.headField.hidden = brush !== 'copy';
+    this.sentenceField.hidden = brush !== 'borrow';
     if (this.element.hidden) return;
-    if (!this.copies.hidden) this.drawHeads(translation);
+    if (!this.headField.hidden) this.drawHeads(translation);
     this.text.placeholder = t('whatif_borrow_text');
     this.text.lang = translation.model.source;
-    reconcile(this.copies, `${t('whatif_copy_from')} `, this.from);
-    reconcile(this.borrows, make('span', {}, t('whatif_borrow_from')), this.text);
-    this.showError(this.why);
+    reconcile(this.headField, `${t('whatif_copy_from')} `, this.from);
+    reconcile(this.sentenceField, make('span', {}, t('whatif_borrow_from')), this.text);
+    this.showStatus(this.errorKey);
   }
 
   /** List all heads of the kind; the selected head comes first. */
   drawHeads(translation) {
-    const kind = `${state.kind} ${translation.layers(state.kind)} ${translation.heads(state.kind)}`;
-    if (kind === this.listed && this.kind === state.kind) return;
+    const listKey = `${state.kind} ${translation.layers(state.kind)} ${translation.heads(state.kind)}`;
+    if (listKey === this.listKey && this.kind === state.kind) return;
     const { layer, head } = state;
-    const chosen = typeof layer === 'number' && typeof head === 'number' ? `${layer}.${head}` : '0.0';
+    const selectedValue = typeof layer === 'number' && typeof head === 'number' ? `${layer}.${head}` : '0.0';
     const options = [];
     for (let layerIndex = 0; layerIndex < translation.layers(state.kind); layerIndex++) {
       for (let headIndex = 0; headIndex < translation.heads(state.kind); headIndex++) {
@@ -53,36 +53,42 @@ export class MapSource {
       }
     }
     replace(this.from, ...options);
-    this.from.value = chosen;
+    this.from.value = selectedValue;
     this.kind = state.kind;
-    this.listed = kind;
+    this.listKey = listKey;
   }
 
-  showError(key) {
-    this.why = key;
-    const description = key || (this.brush === 'copy' ? 'whatif_copy_says' : 'whatif_borrow_says');
+  /** Show the phrase of an error; without one, the instructions. */
+  showStatus(errorKey) {
+    this.errorKey = errorKey;
+    const description = errorKey || (this.brush === 'copy' ? 'whatif_copy_says' : 'whatif_borrow_says');
     this.description.textContent = t(description);
-    this.description.classList.toggle('refused', Boolean(key));
+    this.description.classList.toggle('refused', Boolean(errorKey));
   }
 
-  /** The selected source for this head; null or empty if it is invalid. */
-  choice({ layer, head }) {
+  /**
+   * Read the source that replaces the map of a head, and show an error if it cannot.
+   * @param {{ layer: number | string, head: number | string }} head
+   * @returns {string | { layer: number, head: number } | null} a sentence ("" if none was typed) or a head (null if it
+   *   cannot be copied there)
+   */
+  readSource({ layer, head }) {
     if (this.brush === 'borrow') {
       const text = this.text.value.trim();
-      this.showError(text ? '' : 'whatif_borrow_first');
+      this.showStatus(text ? '' : 'whatif_borrow_first');
       if (!text) this.text.focus();
       return text;
     }
     const [fromLayer, fromHead] = this.from.value.split('.').map(Number);
     const isSingleHead = typeof layer === 'number' && typeof head === 'number';
-    const reason = !isSingleHead
+    const errorKey = !isSingleHead
       ? 'whatif_copy_one'
       : fromLayer > layer
         ? 'whatif_copy_later'
         : fromLayer === layer && fromHead === head
           ? 'whatif_copy_same'
           : '';
-    this.showError(reason);
-    return reason ? null : { layer: fromLayer, head: fromHead };
+    this.showStatus(errorKey);
+    return errorKey ? null : { layer: fromLayer, head: fromHead };
   }
 }

@@ -18,13 +18,13 @@ export class Measurement {
   reset() {
     this.turn += 1;
     /** @type {Map<string, any>} */
-    this.known = new Map();
+    this.results = new Map();
     this.all = 0; // number of measurements, once the server has reported it
     [this.running, this.late, this.fault] = [false, false, ''];
   }
 
   get isComplete() {
-    return this.all > 0 && this.known.size >= this.all;
+    return this.all > 0 && this.results.size >= this.all;
   }
 
   stop() {
@@ -41,10 +41,10 @@ export class Measurement {
     this.changed();
     try {
       while (turn === this.turn && !this.isComplete) {
-        const answer = await this.ask(this.known.size);
+        const answer = await this.ask(this.results.size);
         if (turn !== this.turn) return;
         this.all = answer.all;
-        for (const [key, value] of answer.entries) this.known.set(key, value);
+        for (const [key, value] of answer.entries) this.results.set(key, value);
         this.late = performance.now() - startTime > 1000 * MAX_SECONDS && !this.isComplete;
         if (this.late || state.tab !== 'whatif') break;
         this.changed();

@@ -81,7 +81,7 @@ export class PairPatching {
     this.progress.textContent = this.progressText();
     for (const part of [this.result, this.states, this.heads.element]) part.hidden = !answer;
     if (!answer) return;
-    const shares = [...measurement.known.values()];
+    const shares = [...measurement.results.values()];
     const count = answer.tokens.length;
     const layers = this.translation.layers('encoder') + 1; // and the embedding
     const states = Array.from({ length: layers }, (_, layer) => shares.slice(layer * count, (layer + 1) * count));
@@ -101,8 +101,8 @@ export class PairPatching {
   progressText() {
     const { measurement } = this;
     if (measurement.fault) return measurement.fault;
-    if (!measurement.known.size || measurement.isComplete) return '';
-    const numbers = { done: measurement.known.size, all: measurement.all, limit: MAX_SECONDS };
+    if (!measurement.results.size || measurement.isComplete) return '';
+    const numbers = { done: measurement.results.size, all: measurement.all, limit: MAX_SECONDS };
     return t(measurement.late ? 'whatif_measured_late' : 'whatif_measured', numbers);
   }
 

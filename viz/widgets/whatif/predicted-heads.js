@@ -9,7 +9,7 @@ import { LatestRequest } from '../core/latest-request.js';
 import { t } from '../core/i18n.js';
 import { HeadBars } from './head-bars.js';
 
-const MAX_LISTED = 5;
+const MAX_LISTED_HEADS = 5; // heads
 const [SIZE, MARGIN] = [190, 30]; // pixels: scatter plot and its margins
 
 /** Spearman's ρ: the correlation of two lists' ranks, with mean ranks for ties. */
@@ -73,7 +73,7 @@ export class PredictedHeads {
     const size = (head) => Math.abs(measured(head) ?? head.predicted);
     const all = this.heads.length > 0 && this.heads.every((head) => measured(head) !== undefined);
     const order = [...this.heads].sort(all ? (a, b) => size(b) - size(a) : (a, b) => Math.abs(b.predicted) - Math.abs(a.predicted));
-    const best = order.slice(0, MAX_LISTED);
+    const best = order.slice(0, MAX_LISTED_HEADS);
     const maximum = Math.max(...best.map(size), 1e-9);
     const format = (value) => (value === undefined ? '–' : formatEffect(value));
     const items = best.map((head) => ({

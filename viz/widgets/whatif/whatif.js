@@ -282,7 +282,7 @@ class WhatIfTab {
   /** Replace this head's map with another head's, or with its map for another sentence. */
   applyMapSource(name, head) {
     const { kind, translation } = state;
-    const source = this.mapSource.choice(head);
+    const source = this.mapSource.readSource(head);
     if (!source) return; // the form shows the error
     if (name === 'copy') copyHead(kind, head, source);
     else borrowMap(kind, head, source, translation.layers(kind));

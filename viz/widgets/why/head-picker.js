@@ -35,8 +35,8 @@ export class HeadPicker {
     fill(this.head, translation.heads(kind), head);
   }
 
-  kindButton(kind, chosen) {
-    const attributes = { type: 'button', 'aria-pressed': String(chosen), data: { kind } };
+  kindButton(kind, isSelected) {
+    const attributes = { type: 'button', 'aria-pressed': String(isSelected), data: { kind } };
     return make('button', { ...attributes, onclick: () => this.pickKind(kind) }, t(`kind_${kind}_short`));
   }
 
@@ -66,9 +66,9 @@ function stepHead(step) {
 const toIndex = (text) => (/^\d+$/.test(text) ? Number(text) : text);
 
 /** Fill a menu. The average is an option only while it is selected. */
-function fill(select, count, chosen) {
+function fill(select, count, value) {
   const options = [...Array(count).keys()].map((number) => make('option', { value: number }, number + 1));
-  if (typeof chosen !== 'number') options.push(make('option', { value: chosen }, t(`why_${chosen}`)));
+  if (typeof value !== 'number') options.push(make('option', { value }, t(`why_${value}`)));
   replace(select, ...options);
-  select.value = chosen;
+  select.value = value;
 }

@@ -69,7 +69,7 @@ export function strongestCell({ weights, columns }, row, column) {
 /** The single head whose map differs least from an average or a maximum of several. */
 export function nearestHead(translation, kind, layer, head) {
   const aim = translation.map(kind, layer, head).weights;
-  const choices = (chosen, count) => (typeof chosen === 'number' ? [chosen] : [...Array(count).keys()]);
+  const choices = (selection, count) => (typeof selection === 'number' ? [selection] : [...Array(count).keys()]);
   let nearest = { layer: 0, head: 0, gap: Infinity };
   for (const eachLayer of choices(layer, translation.layers(kind))) {
     for (const eachHead of choices(head, translation.heads(kind))) {

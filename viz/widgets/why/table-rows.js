@@ -20,8 +20,8 @@ export function splitKeys(ownKeys, count) {
 }
 
 /** A key's name as a button that selects it. */
-export function keyName(token, index, chosen, choose) {
-  const attributes = { type: 'button', 'aria-pressed': String(chosen), title: token.full ?? token.label, data: { place: index } };
+export function keyName(token, index, isSelected, choose) {
+  const attributes = { type: 'button', 'aria-pressed': String(isSelected), title: token.full ?? token.label, data: { place: index } };
   const name = make('bdi', { class: token.special ? 'special' : '' }, token.label);
   return label('', make('button', { ...attributes, onclick: () => choose(index) }, name));
 }

@@ -29,15 +29,20 @@ export class TokenRadio {
     this.tokens.lang = language;
   }
 
-  draw(tokens, chosen) {
+  draw(tokens, selectedIndex) {
     const { tokens: element } = this;
     const focused = element.contains(document.activeElement);
     const buttons = tokens.map((token, index) => {
-      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(index === chosen), tabindex: index === chosen ? 0 : -1 };
+      const attributes = {
+        type: 'button',
+        role: 'radio',
+        'aria-checked': String(index === selectedIndex),
+        tabindex: index === selectedIndex ? 0 : -1,
+      };
       const name = make('bdi', {}, token.label);
       return make('button', { ...attributes, class: token.special ? 'token special' : 'token', data: { place: index } }, name);
     });
     replace(element, ...buttons);
-    if (focused) buttons[chosen]?.focus({ preventScroll: true });
+    if (focused) buttons[selectedIndex]?.focus({ preventScroll: true });
   }
 }

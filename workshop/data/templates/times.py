@@ -55,7 +55,7 @@ PARTS_OF_DAY = read_table(
     """
 )
 PERIODS = ((5, "凌晨"), (9, "早上"), (12, "上午"), (13, "中午"), (18, "下午"), (24, "晚上"))
-LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # maximum days per month
+DAYS_PER_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # in leap years
 
 
 def clock_words(random: Random, languages: Languages) -> Value:
@@ -171,7 +171,7 @@ def part_of_weekday(random: Random, languages: Languages) -> Value:
 
 def _day_and_month(random: Random) -> tuple[int, int]:
     month = random.randint(1, 12)
-    return random.randint(1, LONGEST[month - 1]), month
+    return random.randint(1, DAYS_PER_MONTH[month - 1]), month
 
 
 def date_digits(random: Random, languages: Languages) -> Value:

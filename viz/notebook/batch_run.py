@@ -1,0 +1,25 @@
+"""Whether a program such as nbclient or papermill runs the notebook, which shows no widgets."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+PYTHON_MESSAGE_ID = re.compile(r"[0-9a-f-]+_\d+_\d+")  # jupyter_client: session, process, number; others: a UUID
+
+
+def is_batch_run() -> bool:
+    """Whether a Python client without an interface runs the current cell.
+
+    nbclient stores the state of each widget, and nbconvert then prefers the widget, whose code a reader would have to
+    load from other hosts. Interfaces use other ids than `jupyter_client`, or add metadata. Voilà runs cells with
+    nbclient, and shows widgets.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None or os.environ.get("SERVER_SOFTWARE", "").startswith("voila"):
+        return False
+    request = kernel.get_parent("shell") or {}
+    message_id = str(request.get("header", {}).get("msg_id", ""))
+    return PYTHON_MESSAGE_ID.fullmatch(message_id) is not None and not request.get("metadata")
