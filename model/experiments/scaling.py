@@ -7,6 +7,7 @@ Softmax turns widely spread scores into one weight near 1, where its gradient is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -32,6 +33,7 @@ class ScalingResult:
     scaled_row: tuple[float, ...]
 
 
+@lru_cache(maxsize=64)
 def measure_scaling(width: int, seed: int) -> ScalingResult:
     """Score the same random queries and keys with and without the division."""
     query, key = random_vectors(width, seed)

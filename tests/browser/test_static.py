@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import shutil
 import subprocess
@@ -20,10 +21,12 @@ from playwright.sync_api import Browser, Page, expect
 from headlight import Translator
 from headlight.model.phrases import phrases
 from headlight.model.records import KINDS
+from headlight.viz.lessons.walk import WALK
 from headlight.viz.settings import MODELS
+from headlight.viz.static_site.lesson_content import STEPS
 from headlight.viz.static_site.page_content import PANELS
 from headlight.viz.tabs import panels_by_view
-from tests.browser.acting import page_weights, state, switch_language, translate, translation
+from tests.browser.acting import page_weights, state, switch_language, translate, translation, wait_until_idle
 from tests.browser.conftest import PATIENCE, Watch
 from tests.browser.polling import wait_for_function
 
@@ -164,6 +167,84 @@ def test_rows_and_search_are_explained_in_the_browser(browser: Browser, host: Ho
 def translation_words(page: Page) -> str:
     """The displayed translation, also on tabs that fold the form."""
     return str(page.evaluate("headlight.translation.text"))
+
+
+@pytest.mark.journey
+def test_the_walk_is_computed_in_the_browser(browser: Browser, host: Host, exact: Translator) -> None:
+    names = ("encoder.layers.0.self_attention.queries", "decoder.layers.0.cross_attention.scores")
+    with visit(browser, host.address) as page:
+        translate(page, TEXT)
+        open_panel(page, "learn")
+        page.click(".lesson-row[data-lesson=walk]")
+        for language in ("en", "zh"):
+            switch_language(page, language)
+            for step in WALK.steps:
+                page.locator(f".lesson-drawing [data-part='{step.node}']").click()
+                wait_for_function(
+                    page, "(step) => document.querySelector('.lesson').dataset.step === step", arg=step.name
+                )
+                wait_until_idle(page)
+                title = phrases(language)[f"lesson_walk_{step.name}_title"]
+                if not page.locator(
+                    ".lesson-ask:not([hidden]) .answer .link"
+                ).count():  # it may hide a part of the title
+                    expect(page.locator(".lesson h2")).to_have_text(title)
+                expect(page.locator(".lesson .error")).to_be_hidden()
+                assert page.locator(".lesson-source .lit").count() > 0
+        values = {"request": page.evaluate("headlight.translation.requestValues()"), "names": list(names)}
+        answer = page.evaluate(
+            """async (values) => {
+              const script = document.querySelector('script[type=module]').src;
+              return (await import(script)).modules['core/server.js'].server.lesson_tensors(values);
+            }""",
+            values,
+        )
+        ids = tuple(page.evaluate("headlight.translation.target.map(({ id }) => id)"))
+        captured = exact.translate(TEXT, target=ids, capture=names).captured
+        for name in names:
+            tensor = answer["tensors"][name]
+            numbers = np.frombuffer(base64.b64decode(tensor["numbers"]), dtype="<f4").reshape(tensor["shape"])
+            np.testing.assert_allclose(numbers, captured[name], atol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_lines_are_chosen_and_have_their_verdict(browser: Browser, host: Host, language: str) -> None:
+    words = phrases(language)
+    with visit(browser, host.address, width=390, has_touch=True) as page:
+        switch_language(page, language)
+        open_panel(page, "learn")
+        expect(page.get_by_text(words["lesson_others_need_app"])).to_be_visible()
+        expect(page.locator(".lesson-row")).to_have_count(1 + len(STEPS))
+        page.click(".lesson-row[data-lesson=build]")
+        page.wait_for_selector(".build[data-part=words]")
+        expect(page.locator(".build .own-line")).to_be_hidden()
+        page.get_by_role("button", name="ids @ E", exact=True).click()
+        expect(page.locator(".line-verdict")).to_contain_text("RuntimeError: mat1 and mat2 shapes cannot be multiplied")
+        page.get_by_role("button", name="E[ids]", exact=True).click()
+        expect(page.locator(".line-verdict")).to_contain_text(words["build_passes_words"])
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.slow
+def test_stored_experiments_follow_their_controls(browser: Browser, host: Host) -> None:
+    with visit(browser, host.address) as page:
+        open_panel(page, "learn")
+        for lesson in ("positions", "heads"):
+            page.click(f".lesson-row[data-lesson={lesson}]")
+            for step in STEPS[lesson]:
+                wait_for_function(page, "(step) => document.querySelector('.lesson').dataset.step === step", arg=step)
+                wait_until_idle(page)
+                show = page.locator(".lesson-ask:not([hidden]) .answer .link")
+                if show.count():
+                    show.click()  # a question hides the figures and the controls
+                expect(page.locator(".lesson .figure > *").first).to_be_visible()
+                page.locator(".lesson-controls input[type=range]").first.press("ArrowLeft")
+                wait_until_idle(page)
+                expect(page.locator(".lesson .error")).to_be_hidden()
+                if step != STEPS[lesson][-1]:
+                    page.locator(".lesson .ways button").nth(1).click()
+            page.locator(".lesson .crumb .link").first.click()
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from headlight.model.checkpoints.storage import read_json
 from headlight.model.errors import CommandError, repr_short
 from headlight.model.records import TranslationRequest
 from headlight.model.text.languages import two_letters
+from headlight.viz.lessons.tensors import model_values
 from headlight.viz.page import Page, build_page
 from headlight.viz.server.widget import widget_module
 from headlight.viz.service.examples import EXAMPLES
@@ -24,9 +25,10 @@ from headlight.viz.service.model_cards import CONFIG, ModelCard
 from headlight.viz.service.model_json import answer_json, answer_model
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
+from headlight.viz.static_site.lesson_content import build_verdicts, experiment_results, static_lessons
 from headlight.viz.tabs import TABS
 
-PANELS = ("heads", "whatif", "own", "decoding", "models")  # those whose calls the engine answers
+PANELS = ("heads", "whatif", "own", "decoding", "learn", "models")  # those whose calls the engine answers
 # Calls that the engine answers (`viz/widgets/engine/calls.js`).
 ENGINE_CALLS = (
     "stream_messages",
@@ -36,6 +38,7 @@ ENGINE_CALLS = (
     "find_change",
     "explain_row",
     "draw_search",
+    "lesson_tensors",
 )
 STORED_BY_MODEL = ("corpus_roles", "head_atlas", "pruning_curve")  # calls whose answer depends on the model only
 READ_BACK = "back_weight"  # the option that needs a second model for each sentence
@@ -61,7 +64,7 @@ class PageContent:
 
     widgets: Sequence[Mapping[str, str]]  # id, name, module, panel, value and config of each, in the order of the page
     models: Mapping[str, Any]  # data of each model for the engine
-    stored: Mapping[str, Mapping[str, str]]  # URL of a stored answer by call and model
+    stored: Mapping[str, Mapping[str, str]]  # URL of a stored answer by call, and by model or step
     limits: Mapping[str, int]
     files: Sequence[SiteFile]
 
@@ -127,6 +130,7 @@ def _model_data(service: Service, name: str, files: list[SiteFile]) -> dict[str,
         "languages": {"source": two_letters(source), "target": two_letters(target)},
         "answer_model": _without_reading_back(answer_model(service, TranslationRequest(text="", model=name))),
         "cross_heads": _cross_heads(card),
+        "lesson_model": model_values(service.model_info(name)),
     }
 
 
@@ -200,10 +204,19 @@ def _first_answer(service: Service, defaults: Mapping[str, Any]) -> str:
 
 
 def _stored_answers(page: Page, names: Sequence[str], files: list[SiteFile]) -> dict[str, dict[str, str]]:
-    """Ask for the answers that need no sentence, and return their URLs by call and model; "": for all models."""
+    """Ask for the answers that need no sentence, and return their URLs by call and model or step; "": for all."""
     calls = {name: call.function for name, call in page.calls.calls.items()}
     cards = [card for card in calls["model_cards"]({}) if card["name"] in names]
-    stored = {"model_cards": {"": _store(files, "model_cards", cards)}}
+    lessons = static_lessons(calls["read_lessons"]({}))
+    answers = {
+        "model_cards": cards,
+        "read_lessons": lessons,
+        "read_build": calls["read_build"]({}),
+        "run_build_line": build_verdicts(calls["run_build_line"]),
+    }
+    stored = {call: {"": _store(files, call, answer)} for call, answer in answers.items()}
+    results = experiment_results(lessons, calls["run_experiment"], {"text": "a", "model": names[0]})
+    stored["run_experiment"] = {step: _store(files, "run_experiment", result) for step, result in results.items()}
     for call in STORED_BY_MODEL:
         stored[call] = {
             name: _store(files, call, calls[call]({"model": name, "request": {"text": "a", "model": name}}))

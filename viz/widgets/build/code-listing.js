@@ -1,6 +1,7 @@
 // The part in PyTorch: the function so far, the blank line with its candidates, and what became of the chosen one.
 
 import { fillElements, make, replace } from '../core/dom.js';
+import { hasServer } from '../core/server.js';
 import { t } from '../core/i18n.js';
 import { sidesAreRight } from './part-decoder.js';
 import { formatNumber } from './sums.js';
@@ -45,7 +46,8 @@ export class CodeListing {
     replace(this.lines, ...part.listing.map(([text, shape]) => this.line(text, shape, data, state)));
     const hasGap = part.candidates.length > 0;
     this.question.textContent = hasGap ? t('build_which_line') : t('build_which_side');
-    this.candidates.hidden = this.form.hidden = !hasGap;
+    this.candidates.hidden = !hasGap;
+    this.form.hidden = !hasGap || !hasServer(); // only Python runs a line of one's own
     this.candidates.setAttribute('aria-label', t('build_which_line'));
     replace(this.candidates, ...part.candidates.map((text) => this.candidate(text, line)));
     this.own.setAttribute('aria-label', t('build_own_line'));

@@ -1,6 +1,7 @@
 // Calls of the engine in a worker, on a page without a server. Answers that need no sentence are stored as files.
 
 import { queueStatus } from './boot.js';
+import { storedEntry, storedFile } from './stored-answers.js';
 
 /**
  * @typedef {import('./http-transport.js').Transport} Transport
@@ -94,12 +95,11 @@ export class EngineTransport {
     }
   }
 
-  async loadStored(name, { model, request }, /** @type {RequestInit} */ { signal }) {
-    const files = this.site.stored[name];
-    const file = files[model ?? request?.model ?? ''] ?? files[''];
+  async loadStored(name, values, /** @type {RequestInit} */ { signal }) {
+    const file = storedFile(this.site.stored[name], values);
     try {
       const response = await fetch(new URL(file, document.baseURI), { signal });
-      if (response.ok) return await response.json();
+      if (response.ok) return storedEntry(name, values, await response.json(), this.site.models);
     } catch (error) {
       if (signal?.aborted) throw error;
     }

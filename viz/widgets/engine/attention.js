@@ -10,6 +10,10 @@
  *   functions that change scores or weights, [head, row, key], in place; `which`: index of the hypothesis
  */
 
+/** The path of an attention in Python. */
+export const attentionPath = (kind, layer) =>
+  kind === 'cross' ? `decoder.layers.${layer}.cross_attention` : `${kind}.layers.${layer}.self_attention`;
+
 /** Whether a row may attend to a key. */
 export const isAllowed = ({ kind, start, allowed }, row, key) =>
   (kind !== 'decoder' || key <= start + row) && (!allowed || allowed[key] === 1);

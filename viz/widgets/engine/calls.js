@@ -4,8 +4,10 @@ import { ablationLoss, allHeads, allParts } from './ablation.js';
 import { chrf } from './chrf.js';
 import { Fault } from './fault.js';
 import { tokenValues } from './answer.js';
+import { requestChanges } from './replay.js';
 import { explainRow } from './row.js';
 import { searchValues } from './search-tree.js';
+import { lessonTensors } from './tensors.js';
 import { borrowedMaps } from './translator.js';
 import { diffWords, writtenWords } from './word-diff.js';
 
@@ -112,7 +114,9 @@ async function findChange(engine, { request: values, order, first = 1 }, control
 async function answerRow(engine, values, control) {
   const { entry, request } = engine.check(values.request);
   const translation = await engine.translate(entry, request, control);
-  return translation && explainRow(await engine.loader.load(entry.name), translation, values);
+  if (!translation) return null;
+  const model = await engine.loader.load(entry.name);
+  return explainRow(model, translation, await requestChanges(engine, model, translation), values);
 }
 
 /** The search tree of a request. */
@@ -131,4 +135,5 @@ export const ANSWERS = {
   find_change: findChange,
   explain_row: answerRow,
   draw_search: drawSearch,
+  lesson_tensors: lessonTensors,
 };

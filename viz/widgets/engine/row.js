@@ -1,7 +1,8 @@
 // One row of a head, from products of query and keys to weights: `explain_row` of `viz/tabs/why.py`.
 
+import { encodeArray } from './array-encoding.js';
 import { isAllowed } from './attention.js';
-import { modelChanges } from './interventions.js';
+import { replay } from './replay.js';
 
 const MAX_SCORE = 12; // beyond it, exp(score) has too many digits to read
 const MAX_LINES = 40; // keys with a line of their own
@@ -18,8 +19,7 @@ function visibleKeys(weights, chosen, every) {
 }
 
 /** Queries, keys, scores and weights of one row in a pass over the finished translation. */
-function captureRow({ config, transformer }, { request, source, target, hidden }, { kind, layer, head, row }) {
-  const plain = modelChanges(config, request.interventions);
+function captureRow(model, translation, plain, { kind, layer, head, row }) {
   /** @type {any} */
   let captured = null;
   const changes = {
@@ -41,32 +41,18 @@ function captureRow({ config, transformer }, { request, source, target, hidden }
       return { ...edits, observe };
     },
   };
-  const ids = source.map(({ id }) => id);
-  const allowed = hidden.length ? Uint8Array.from(ids, (_, index) => (hidden.includes(index) ? 0 : 1)) : null;
-  const { vectors } = transformer.encode(ids, allowed, changes);
-  const inputs = [config.start_id, ...target.slice(0, -1).map(({ id }) => id)];
-  if (kind !== 'encoder') {
-    const hypothesis = { ids: inputs, caches: transformer.newCaches(inputs.length) };
-    transformer.decode([hypothesis], transformer.projectMemory(vectors), allowed, changes);
-  }
+  replay(model, translation, changes, { decodes: kind !== 'encoder' });
   return captured;
-}
-
-/** Numbers as the page decodes them: float32 in base64 with their shape. */
-function encodeArray(rows) {
-  const numbers = Float32Array.from(rows.flat());
-  const bytes = new Uint8Array(numbers.buffer);
-  const shape = Array.isArray(rows[0]) ? [rows.length, rows[0].length] : [rows.length];
-  return { shape, numbers: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')) };
 }
 
 /**
  * @param {import('./translator.js').Model} model
  * @param {any} translation
+ * @param {import('./transformer.js').Changes} changes of its request
  * @param {{ kind: 'encoder' | 'decoder' | 'cross', layer: number, head: number, row: number, column: number | null, every?: boolean }} cell
  */
-export function explainRow(model, translation, cell) {
-  const { query, keys, scores, allowed } = captureRow(model, translation, cell);
+export function explainRow(model, translation, changes, cell) {
+  const { query, keys, scores, allowed } = captureRow(model, translation, changes, cell);
   const map = translation.maps[cell.kind][cell.layer];
   const rows = (cell.kind === 'encoder' ? translation.source : translation.target).length;
   const at = (cell.head * rows + cell.row) * keys.length;
@@ -80,8 +66,11 @@ export function explainRow(model, translation, cell) {
   const divisor = model.config.scale_scores ? Math.sqrt(query.length) : 1;
   return {
     own,
-    query: encodeArray(query),
-    keys: encodeArray(own.map((key) => keys[key])),
+    query: encodeArray([query.length], query),
+    keys: encodeArray(
+      [own.length, query.length],
+      own.flatMap((key) => keys[key]),
+    ),
     divisor: divisor > 1 ? round(divisor) : null,
     sums: keys.map((key) => round(key.reduce((total, number, index) => total + number * query[index], 0))),
     scores: scores.map(round),

@@ -1,6 +1,6 @@
 // Greedy search, sampling and beam search, one token at a time: the rules of `model/decoding/`.
 
-import { copyCaches } from './transformer.js';
+import { copyCaches } from './caches.js';
 
 /**
  * @typedef {{ ids: number[], score: number, logProbability: number, ended: boolean }} Candidate

@@ -1,37 +1,24 @@
 // The Transformer in the browser: encoder, and decoder with key/value caches. `model/core/` is its reference.
 
-import { attentionWeights, mixValues } from './attention.js';
+import { attentionPath, attentionWeights, mixValues } from './attention.js';
+import { appendToCache } from './caches.js';
+import { unsupportedSetting } from './supported.js';
 import { Weights, WeightsError } from './weights.js';
 
 const LOGIT_ROWS = 16; // rows of logits that are computed together
-/** Settings of `config.json` that this engine supports. */
-const SUPPORTED = {
-  positions: 'sinusoidal',
-  position_width: 0,
-  norm: 'layer',
-  activation: 'relu',
-  head_width: null,
-  scale_output: false,
-  final_logits_bias: false,
-  embedding_norm: false,
-};
-
-/** The name of the first setting of a model that the engine lacks, or an empty text. */
-export function unsupportedSetting(config) {
-  const isMissing = ([name, value]) => (config[name] ?? value) !== value;
-  return Object.entries(SUPPORTED).find(isMissing)?.[0] ?? '';
-}
-
 /** Numbers that a model needs besides its weights, for sequences of up to `config.max_length` tokens. */
 const scratchFloats = ({ d_model: width, d_ff: wide, max_length: longest, target_vocabulary: words }) =>
   longest * (6 * width + wide + 16) + LOGIT_ROWS * (words + 4 + width) + 64;
 
 /**
  * @typedef {import('./attention.js').Kind} Kind
- * @typedef {{ keys: Float32Array, values: Float32Array, length: number }} Cache keys and values of one sequence, [token, width]
+ * @typedef {import('./caches.js').Cache} Cache
  * @typedef {{ attention?: (kind: Kind, layer: number) => import('./attention.js').Edits | undefined,
  *   places?: (side: 'encoder' | 'decoder', place: number) => number,
- *   isZero?: (side: 'encoder' | 'decoder', layer: number, part: 'feed_forward' | 'residual') => boolean }} Changes of interventions
+ *   isZero?: (side: 'encoder' | 'decoder', layer: number, part: 'feed_forward' | 'residual') => boolean,
+ *   probe?: (path: string, numbers: Float32Array, rows: number) => void }} Changes of interventions; `probe` gets each tensor by
+ *   the path that it has in Python, and copies it
+ * @typedef {{ side: 'encoder' | 'decoder', layer: number, changes: Changes }} Place a layer with its changes
  * @typedef {Float32Array[]} Maps [head, row, key] of each layer
  */
 
@@ -49,6 +36,7 @@ export class Transformer {
     this.positionRows = [];
     const weights = new Weights(files, scratchFloats(config));
     this.kernels = weights.kernels;
+    this.parameters = { matrices: weights.matrices, vectors: weights.vectors };
     this.scale = config.scale_scores ? 1 / Math.sqrt(this.width / config.heads) : 1;
     const shared = weights.has('decoder.embedding.table.weight') ? 'decoder' : 'encoder';
     const tables = { encoder: weights.has('encoder.embedding.table.weight') ? 'encoder' : 'decoder', decoder: shared };
@@ -99,13 +87,15 @@ export class Transformer {
     const x = this.embed('encoder', ids, (index) => index, changes);
     const maps = layers.map((layer, index) => {
       const shape = this.shape('encoder', index, ids.length, ids.length, 0, allowed);
+      /** @type {Place} */
+      const place = { side: 'encoder', layer: index, changes };
       let map = new Float32Array(0);
-      this.sublayer(x, layer.selfNorm, changes.isZero?.('encoder', index, 'residual'), (input, output) => {
+      this.sublayer(x, place, 'self_attention', layer.selfNorm, (input, output) => {
         const own = this.project(input, ids.length, layer.selfAttention);
         map = this.attend(own.queries, own, shape, 0, changes);
         this.kernels.multiply(this.scratch.mixed, ids.length, layer.selfAttention.output, output);
       });
-      this.feedForward(x, layer, 'encoder', index, changes);
+      this.feedForward(x, place, layer);
       return map;
     });
     if (finalNorm) this.normalise(x, finalNorm, x);
@@ -154,9 +144,10 @@ export class Transformer {
     const maps = layers.map((layer, index) => {
       const own = this.shape('decoder', index, count, start + count, start, null);
       const across = this.shape('cross', index, count, cross[index].length, start, allowed);
-      const noResidual = changes.isZero?.('decoder', index, 'residual');
+      /** @type {Place} */
+      const place = { side: 'decoder', layer: index, changes };
       const result = { decoder: /** @type {Maps} */ ([]), cross: /** @type {Maps} */ ([]) };
-      this.sublayer(x, layer.selfNorm, noResidual, (input, output) => {
+      this.sublayer(x, place, 'self_attention', layer.selfNorm, (input, output) => {
         const { queries, keys, values } = this.project(input, rows, layer.selfAttention);
         result.decoder = hypotheses.map(({ caches }, which) => {
           appendToCache(caches[index], part(keys, which), part(values, which), this.width);
@@ -164,12 +155,12 @@ export class Transformer {
         });
         this.kernels.multiply(this.scratch.mixed, rows, layer.selfAttention.output, output);
       });
-      this.sublayer(x, layer.crossNorm, noResidual, (input, output) => {
+      this.sublayer(x, place, 'cross_attention', layer.crossNorm, (input, output) => {
         this.kernels.multiply(input, rows, layer.crossAttention.query, this.scratch.queries);
         result.cross = hypotheses.map((_, which) => this.attend(part(this.scratch.queries, which), cross[index], across, which, changes));
         this.kernels.multiply(this.scratch.mixed, rows, layer.crossAttention.output, output);
       });
-      this.feedForward(x, layer, 'decoder', index, changes);
+      this.feedForward(x, place, layer);
       return result;
     });
     if (finalNorm) this.normalise(x, finalNorm, x);
@@ -199,16 +190,21 @@ export class Transformer {
   }
 
   /** Table rows × √d_model + positions, [token, width]. `position(index)`: the position of a token before any change. */
-  embed(side, ids, position, /** @type {Changes} */ { places }) {
+  embed(side, ids, position, /** @type {Changes} */ { places, probe }) {
     const { weights } = this.sides[side].table;
     const { width } = this;
     const factor = this.config.scale_embedding ? Math.sqrt(width) : 1;
     const x = new Float32Array(ids.length * width);
     ids.forEach((id, index) => {
+      for (let at = 0; at < width; at++) x[index * width + at] = weights[id * width + at] * factor;
+    });
+    probe?.(`${side}.embedding.embedded`, x, ids.length);
+    for (let index = 0; index < ids.length; index++) {
       const place = places ? places(side, position(index)) : position(index);
       const row = place < 0 ? null : this.positionRow(place + this.config.position_offset);
-      for (let at = 0; at < width; at++) x[index * width + at] = Math.fround(weights[id * width + at] * factor) + (row ? row[at] : 0);
-    });
+      if (row) for (let at = 0; at < width; at++) x[index * width + at] += row[at];
+    }
+    for (const name of ['positioned', 'stream']) probe?.(`${side}.embedding.${name}`, x, ids.length);
     return x;
   }
 
@@ -235,13 +231,19 @@ export class Transformer {
   }
 
   /** x + sublayer(norm(x)), or norm(x + sublayer(x)) with post-norm, in place; without x if the residual is removed. */
-  sublayer(x, norm, noResidual, compute) {
+  sublayer(x, /** @type {Place} */ { side, layer, changes }, part, norm, compute) {
     const { normed, added } = this.scratch;
+    const path = `${side}.layers.${layer}`;
+    const probe = (name, numbers) => changes.probe?.(`${path}.${name}`, numbers.subarray(0, x.length), x.length / this.width);
     if (this.config.norm_first) this.normalise(x, norm, normed);
     else normed.set(x);
     compute(normed, added);
-    for (let at = 0; at < x.length; at++) x[at] = (noResidual ? 0 : x[at]) + added[at];
+    if (changes.isZero?.(side, layer, 'residual')) x.fill(0);
+    probe(`around_${part}.carried`, x);
+    probe(part === 'feed_forward' ? 'feed_forward.output' : `${part}.attended`, added);
+    for (let at = 0; at < x.length; at++) x[at] += added[at];
     if (!this.config.norm_first) this.normalise(x, norm, x);
+    probe(`around_${part}.stream`, x);
   }
 
   project(input, count, { query, key, value }) {
@@ -257,41 +259,27 @@ export class Transformer {
   attend(queries, { keys, values }, shape, which, changes) {
     const weights = attentionWeights(queries, keys, shape, this.scale, changes.attention?.(shape.kind, shape.layer), which);
     const size = shape.rows * this.width;
-    mixValues(weights, values, shape, this.scratch.mixed.subarray(which * size, (which + 1) * size));
+    const mixed = this.scratch.mixed.subarray(which * size, (which + 1) * size);
+    mixValues(weights, values, shape, mixed);
+    const path = attentionPath(shape.kind, shape.layer);
+    changes.probe?.(`${path}.values`, values.subarray(0, shape.keys * this.width), shape.keys);
+    changes.probe?.(`${path}.weights`, weights, shape.rows);
+    changes.probe?.(`${path}.mixed`, mixed, shape.rows);
     return weights;
   }
 
-  feedForward(x, { wide, narrow, feedForwardNorm }, side, index, /** @type {Changes} */ { isZero }) {
+  feedForward(x, /** @type {Place} */ place, { wide, narrow, feedForwardNorm }) {
     const rows = x.length / this.width;
-    this.sublayer(x, feedForwardNorm, isZero?.(side, index, 'residual'), (input, output) => {
-      if (isZero?.(side, index, 'feed_forward')) {
-        output.fill(0);
-        return;
-      }
+    const { side, layer, changes } = place;
+    const isZero = changes.isZero?.(side, layer, 'feed_forward');
+    this.sublayer(x, place, 'feed_forward', feedForwardNorm, (input, output) => {
+      if (isZero) output.fill(0);
+      if (isZero && !changes.probe) return;
       const hidden = this.scratch.wide;
       this.kernels.multiply(input, rows, wide, hidden);
       for (let at = 0; at < rows * wide.outputs; at++) if (hidden[at] < 0) hidden[at] = 0;
-      this.kernels.multiply(hidden, rows, narrow, output);
+      changes.probe?.(`${side}.layers.${layer}.feed_forward.hidden`, hidden.subarray(0, rows * wide.outputs), rows);
+      if (!isZero) this.kernels.multiply(hidden, rows, narrow, output);
     });
   }
 }
-
-/** Appends keys and values, [token, width]. Full arrays double in size. */
-function appendToCache(cache, keys, values, width) {
-  const length = cache.length + keys.length / width;
-  for (const [name, added] of /** @type {const} */ ([
-    ['keys', keys],
-    ['values', values],
-  ])) {
-    if (length * width > cache[name].length) {
-      const larger = new Float32Array(2 * length * width);
-      larger.set(cache[name].subarray(0, cache.length * width));
-      cache[name] = larger;
-    }
-    cache[name].set(added, cache.length * width);
-  }
-  cache.length = length;
-}
-
-/** Copies caches, so that two hypotheses can continue one. @param {Cache[]} caches */
-export const copyCaches = (caches) => caches.map(({ keys, values, length }) => ({ keys: keys.slice(), values: values.slice(), length }));

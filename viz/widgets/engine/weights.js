@@ -78,6 +78,8 @@ export class Weights {
     this.kernels = new Kernels(total + scratch);
     /** @type {Map<string, import('./kernels.js').Matrix>} shared matrices */
     this.matrices = new Map();
+    /** @type {Map<string, Float32Array>} by name, without the zeros at their end */
+    this.vectors = new Map();
   }
 
   has(name) {
@@ -98,6 +100,7 @@ export class Weights {
     const [{ shape }] = this.parts(name);
     const vector = this.kernels.allocate(padToTile(shape[0]));
     copyNumbers(this.parts(name)[0], vector);
+    this.vectors.set(name, vector.subarray(0, shape[0]));
     return vector;
   }
 

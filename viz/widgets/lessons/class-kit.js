@@ -11,7 +11,7 @@ import { resolveValues } from './control-values.js';
 const TYPE = 'application/x-ipynb+json';
 
 export class ClassKit {
-  /** `notebook(values)`: the server call that returns a file. */
+  /** `notebook(values)`: the server call that returns a file; undefined on a page without a server. */
   constructor(notebook) {
     this.notebook = notebook;
     this.lesson = null;
@@ -35,7 +35,7 @@ export class ClassKit {
       button('lesson_kit_link', () => this.copy(false)),
       lesson.steps.some(({ ask }) => ask) ? button('lesson_kit_asks', () => this.copy(true)) : null,
       button('lesson_kit_save', () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' }))),
-      button('lesson_kit_notebook', () => this.write()),
+      this.notebook ? button('lesson_kit_notebook', () => this.write()) : null,
     );
     if (focused >= 0) /** @type {HTMLElement} */ (this.ways.children[focused])?.focus({ preventScroll: true });
   }

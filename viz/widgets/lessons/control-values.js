@@ -9,7 +9,7 @@ const parseInteger = (text, low, high) =>
 const PARSERS = {
   choice: (text, { options }) => (options.includes(text) ? text : undefined),
   switch: (text) => ({ 0: false, 1: true })[text],
-  slider: (text, { low, high }) => parseInteger(text, low, high),
+  slider: (text, { low, high, step = 1 }) => ((Number(text) - low) % step ? undefined : parseInteger(text, low, high)),
   button: (text, { max_presses }) => parseInteger(text, 0, max_presses),
   places: (text, { max_selected }) => parsePlaces(text, max_selected),
   text: (text, { max_length }) => (text.length <= max_length ? text : undefined),

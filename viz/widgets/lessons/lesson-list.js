@@ -3,12 +3,13 @@
 
 import { icon, make, replace } from '../core/dom.js';
 import { set } from '../core/state.js';
+import { hasServer } from '../core/server.js';
 import { cssColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { valueColour } from '../parts/tooltip.js';
 import { AllTerms } from './glossary.js';
 import { answered, isPersistent, lessonStatus, score } from './progress.js';
-import { PLANS, planViews } from './plans.js';
+import { availablePlans, planViews } from './plans.js';
 import { maxAbs } from './tensor-cache.js';
 
 const TICK = 'M2.5 6.5L5 9l4.500-6';
@@ -38,8 +39,9 @@ export class LessonList {
     );
     const head = make('div', { class: 'top-line' }, introduction, this.start);
     this.rows = make('div', { class: 'rows' });
+    this.missing = make('p', { class: 'quiet missing-lessons', hidden: hasServer() });
     this.glossary = new AllTerms();
-    this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.glossary.element);
+    this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.missing, this.glossary.element);
   }
 
   /** `drawPicture(lesson)` returns a matrix, or null until it is loaded. */
@@ -56,9 +58,10 @@ export class LessonList {
     const openPlan = (plan) => dispatchEvent(new CustomEvent('headlight-deck', { detail: planViews(lessons, plan) }));
     const planButton = (plan) =>
       make('button', { type: 'button', class: 'link', onclick: () => openPlan(plan) }, t('lesson_plan', { minutes: plan }));
-    replace(this.plans, ...Object.keys(PLANS).map(planButton));
+    replace(this.plans, ...availablePlans(lessons).map(planButton));
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);
+    this.missing.textContent = t('lesson_others_need_app');
     this.glossary.draw();
     const [first, ...last] = this.pages.map((page) => page.row(this.open));
     replace(this.rows, first, ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))), ...last);

@@ -35,6 +35,12 @@ export const PLANS = {
   ],
 };
 
+/** The plans whose steps are all on this page. */
+export function availablePlans(lessons) {
+  const steps = new Set(lessons.flatMap((lesson) => lesson.steps.map(({ name }) => `${lesson.name}.${name}`)));
+  return Object.keys(PLANS).filter((plan) => PLANS[plan].every(([address]) => steps.has(address)));
+}
+
 /**
  * The views of a plan, with the answers hidden. Each step is shown for the sentence that the page has.
  * @param {any[]} lessons

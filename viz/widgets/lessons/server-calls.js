@@ -17,7 +17,7 @@ export async function lessonCalls(root, server) {
     more: (values) => callWithRetry(server.more_training, values),
     stop: (values) => server.stop_training(values, '', { keepalive: true }), // also while the page closes
   };
-  const notebook = (values) => callWithRetry(server.lesson_notebook, values);
+  const notebook = server.lesson_notebook && ((values) => callWithRetry(server.lesson_notebook, values)); // only Python writes it
   const build = {
     read: () => callWithRetry(server.read_build, {}),
     run: (values) => callWithRetry(server.run_build_line, values),

@@ -2,6 +2,7 @@
 
 import { make, setScrollable } from '../core/dom.js';
 import { t } from '../core/i18n.js';
+import { hasServer } from '../core/server.js';
 
 const WORDS = /\b(def|return|if|else|elif|is|None|not|for|in|while|self|True|False|class|and|or|with|as|lambda)\b/;
 
@@ -11,7 +12,7 @@ const WORDS = /\b(def|return|if|else|elif|is|None|not|for|in|while|self|True|Fal
 export function sourceBox({ file, name, lines, lit, otherwise }, variants, trains = false) {
   const variant = Object.keys(otherwise ?? {}).find((variant) => variants.includes(variant));
   const highlighted = variant ? otherwise[variant] : lit;
-  const ran = highlighted.length > 1 ? 'lesson_lines_ran' : 'lesson_line_ran';
+  const ran = !hasServer() ? 'lesson_line_in_python' : highlighted.length > 1 ? 'lesson_lines_ran' : 'lesson_line_ran';
   const caption = t(trains ? 'lesson_line_trains' : ran, { lines: highlighted.join(', ') });
   const code = make(
     'pre',
