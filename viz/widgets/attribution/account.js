@@ -151,7 +151,7 @@ export class Account {
         'div',
         { class: sum < 0 ? 'against' : index === 2 ? 'constant' : 'for', style: `flex-grow:${this.groups[index].steps.length}` },
         make('span', {}, t(key, this.languages())),
-        make('b', {}, index === 3 && make('i', {}, '= '), formatEffect(sum)),
+        make('b', {}, index === 3 ? make('i', {}, '= ') : '', formatEffect(sum)),
       ),
     );
     replace(this.sums, ...sums);
