@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from typing import cast
 
 from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
 from headlight.model.errors import CommandError
@@ -74,9 +75,11 @@ def _format_line(translation: Translation, position: int, head: HeadEffect) -> s
     word = _label(translation.target_tokens[position])
     rows = translation.source_tokens if head.kind == "encoder" else translation.target_tokens
     columns = translation.source_tokens if head.kind != "decoder" else (translation.start_token, *rows)
+    layer, index = cast(tuple[int, int], (head.layer, head.head))  # only whole layers and kinds lack one
+    name = head_name(head.kind, layer, index)
     row, column = _label(rows[head.row]), _label(columns[head.column])
     return (
-        f"{head.predicted:+9.3f} {head.measured:+9.3f}  {head_name(head.kind, head.layer, head.head)} for “{word}”,"
+        f"{head.predicted:+9.3f} {head.measured:+9.3f}  {name} for “{word}”,"
         f" mostly where “{row}” looks at “{column}” ({head.cell:+.3f})"
     )
 

@@ -117,6 +117,9 @@ def test_effect_map_matches_model(page: Page, visit: Visit, example: Translation
     map_values = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     expected = np.sign(maps[layer, head]) * np.sqrt(np.minimum(1, np.abs(maps[layer, head]) / 0.4))
     np.testing.assert_allclose(map_values, expected, atol=2e-3)
+    signed = [f"{total:+.2f}".replace("-", "−") for total in (maps[:, :, row].sum(), maps[layer, :, row].sum())]
+    sums = page.locator(".explorer .effect-status p").first
+    expect(sums).to_have_text(f"All 24 heads together: {signed[0]} nats. Layer {layer + 1}: {signed[1]}.")
     column = int(example.attention.cross[layer, head, row].argmax())
     effect = f"{maps[layer, head, row, column]:+.2f}"
     expect(page.locator(".translate .headline").first).to_contain_text(f"supports sleeping: {effect} nats predicted")

@@ -10,6 +10,7 @@ import { reconcile } from '../core/reconcile.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { set, state } from '../core/state.js';
 import { otherTokens } from '../core/translation.js';
+import { axes, formatEffect } from '../core/map-view.js';
 import { TranslationSource } from '../headview/translation-source.js';
 
 const MAX_TENSORS = 6; // three kinds, on words and on leads
@@ -39,7 +40,7 @@ export class EffectMaps {
   draw() {
     this.drawChoice();
     const needed = state.view === 'effect' && !this.tensors.has(this.key);
-    this.note.textContent = needed ? t('effect_loading') : '';
+    this.note.textContent = needed ? t('effect_loading') : this.summary();
     if (!needed) {
       this.error.textContent = '';
       return this.latest.cancel();
@@ -52,10 +53,29 @@ export class EffectMaps {
       ({ effects }) => {
         if (this.tensors.size === MAX_TENSORS) this.tensors.clear();
         this.tensors.set(key, decodeArray(effects));
-        this.note.textContent = '';
+        this.note.textContent = this.summary();
         this.redraw();
       },
     );
+  }
+
+  /** The sums of the selected row over all heads and over the layer; for the encoder, those of all rows. */
+  summary() {
+    const { kind, layer, head } = state;
+    const tensor = this.tensors.get(this.key);
+    if (state.view !== 'effect' || !tensor) return '';
+    if (head === 'max') return t('effect_no_maximum');
+    const { rows } = axes(state.translation, kind, state);
+    const own = kind === 'encoder' ? rows.flatMap(({ places }) => places) : rows[state.row]?.places;
+    if (!own) return '';
+    const [layers, heads, queries, keys] = tensor.shape;
+    const totals = Array(layers).fill(0);
+    for (let map = 0; map < layers * heads; map++)
+      for (const query of own)
+        for (let key = 0; key < keys; key++) totals[Math.floor(map / heads)] += tensor.numbers[(map * queries + query) * keys + key];
+    const all = totals.reduce((sum, total) => sum + total, 0);
+    const sums = t('effect_sum', { count: layers * heads, sum: formatEffect(all) });
+    return layer === 'mean' ? sums : `${sums} ${t('effect_sum_layer', { layer: layer + 1, sum: formatEffect(totals[layer]) })}`;
   }
 
   /** Buttons: effects on the word, or on its lead. */
@@ -64,7 +84,8 @@ export class EffectMaps {
     this.choice.setAttribute('aria-label', t('effect_choice'));
     const button = (lead) => {
       const attributes = { type: 'button', 'aria-pressed': String(lead === state.lead), onclick: () => set({ lead }) };
-      return make('button', attributes, t(lead ? 'effect_of_lead' : 'effect_of_word'));
+      const encoder = state.kind === 'encoder' ? '_encoder' : '';
+      return make('button', attributes, t(`effect_of_${lead ? 'lead' : 'word'}${encoder}`));
     };
     reconcile(this.choice, button(false), button(true));
   }

@@ -147,6 +147,7 @@ export async function mount({ element, server }) {
     effectMode = mode;
     redrawAll(); // the wall's colours change
   });
+  on(['row', 'layer', 'head', 'words', 'special', 'language'], () => open() && effects?.draw());
   on(['busy'], () => element.classList.toggle('busy', state.busy));
   draw();
   effects?.draw();
