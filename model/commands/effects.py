@@ -75,7 +75,7 @@ def _format_line(translation: Translation, position: int, head: HeadEffect) -> s
     word = _label(translation.target_tokens[position])
     rows = translation.source_tokens if head.kind == "encoder" else translation.target_tokens
     columns = translation.source_tokens if head.kind != "decoder" else (translation.start_token, *rows)
-    layer, index = cast(tuple[int, int], (head.layer, head.head))  # only whole layers and kinds lack one
+    layer, index = cast("tuple[int, int]", (head.layer, head.head))  # only whole layers and kinds lack one
     name = head_name(head.kind, layer, index)
     row, column = _label(rows[head.row]), _label(columns[head.column])
     return (
