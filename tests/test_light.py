@@ -34,7 +34,7 @@ RESULTS = {
     "previous": [2, 3],
     "compare": "Headlight: self 2 × 3 heads of 5 × 5, self 2 × 3 heads of 5 × 5",
     "bertviz": True,
-    "formats": ["application/vnd.jupyter.widget-view+json", "text/html", "text/plain"],
+    "formats": ["application/vnd.jupyter.widget-view+json", "image/svg+xml", "text/html", "text/plain"],
     "errors": True,
 }
 MAX_INSTALLED_BYTES = 300_000_000

@@ -412,7 +412,7 @@ def test_use_this_model_opens_heads(page: Page) -> None:
 
 def test_empty_review_is_an_error_during_another_request(page: Page) -> None:
     pending_routes: list[Any] = []
-    judging = "**/headlight/call/judge"
+    judging = "**/headlight/call/classify_review"
     page.route(judging, lambda route: pending_routes.append(route))
     choose_panel(page, "sentiment")  # the first example is classified at once
     page.fill("#review", "")

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import './setup.js';
 
 globalThis.document ??= /** @type {any} */ ({ documentElement: {} });
-const { decimals, formatNumber, formatProducts, formatTerm, isRight, readSum } = await import('../../viz/widgets/build/sums.js');
+const { decimals, formatNumber, formatProducts, formatTerm, isRight, readSum } = await import('../../viz/widgets/parts/sums.js');
 const { multiply, measureOverlap, scaleToShares, applySoftmax, measureSpread, transpose } = await import(
   '../../viz/widgets/build/matrices.js'
 );

@@ -76,7 +76,7 @@ class Endpoints:
     def __init__(self, service: Service) -> None:
         self.service = service
 
-    def translate(self, values: Mapping[str, Any], on_partial: OnPartial) -> dict[str, Any]:
+    def translate(self, values: Mapping[str, Any], on_partial: OnPartial = lambda partial: None) -> dict[str, Any]:
         """Translate a sentence and return the probability of each token. `on_partial` gets the text so far."""
         request = self._request(values)
         answer, cached = translate_in_steps(self.service, request, on_partial)

@@ -242,7 +242,7 @@ def served_requests(options: Options, log: Log) -> Iterator[Check]:
                 "gradio_api/component_server",
                 "gradio_api/upload",
                 "gradio_api/mcp/",
-                "gradio_api/headlight/call/judge",
+                "gradio_api/headlight/call/classify_review",
                 "gradio_api/headlight/call/export",
                 "gradio_api/headlight/stream/stream_messages",
             ]

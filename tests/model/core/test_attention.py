@@ -135,7 +135,7 @@ def test_attention_matches_pytorch(kind: str, mask_name: str, bias: bool, averag
     assert_close(weights, expected_weights, of="weights")
 
 
-@pytest.mark.parametrize(("dtype", "within"), [(torch.float32, 1e-5), (torch.float64, 1e-11)], ids=str)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-11)], ids=str)
 @pytest.mark.parametrize("mask_name", MASKS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_match_pytorch(kind: str, mask_name: str, dtype: torch.dtype, tolerance: float) -> None:

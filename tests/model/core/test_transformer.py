@@ -71,7 +71,7 @@ def reference_vectors(theirs: nn.Transformer, source: Tensor, target: Tensor, ma
 # ---------------------------------------------------------------- against PyTorch
 
 
-@pytest.mark.parametrize(("dtype", "within"), [(torch.float32, 1e-5), (torch.float64, 1e-11)], ids=str)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-11)], ids=str)
 @pytest.mark.parametrize("padded", [False, True], ids=["full", "padded"])
 @pytest.mark.parametrize("style", STYLES)
 def test_layers_match_pytorch_forward_and_backward(

@@ -25,7 +25,7 @@ def site() -> Iterator[Site]:
         yield opened_site
 
 
-@pytest.mark.parametrize("path", ["/", "/config", "/gradio_api/info", "/gradio_api/headlight/call/judge"])
+@pytest.mark.parametrize("path", ["/", "/config", "/gradio_api/info", "/gradio_api/headlight/call/classify_review"])
 @pytest.mark.parametrize(
     "headers", [{"host": EVIL}, {"x-forwarded-host": EVIL}, {"x-gradio-server": f"https://{EVIL}/"}], ids=str
 )

@@ -181,13 +181,15 @@ def test_policy_lists_the_hash_of_each_inline_script_of_the_page(site: Site) -> 
 def test_malformed_widget_call_is_rejected(
     site: Site, caplog: pytest.LogCaptureFixture, changes: dict[str, Any], status: int
 ) -> None:
-    reply = site.http.post(f"/{FOLDER}/call/judge", json={"session": "s", "values": {}} | changes)
+    reply = site.http.post(f"/{FOLDER}/call/classify_review", json={"session": "s", "values": {}} | changes)
     assert (reply.status_code, reply.json()["word"]) == (status, "missing" if status == 200 else "wrong_field")
     assert_clean(reply.text)
     assert caplog.text == ""
 
 
-@pytest.mark.parametrize("path", ["call/__init__", "call/stream_messages", "stream/judge", "call/%20", "call/judge/x"])
+@pytest.mark.parametrize(
+    "path", ["call/__init__", "call/stream_messages", "stream/classify_review", "call/%20", "call/classify_review/x"]
+)
 def test_call_of_unknown_function_is_rejected(site: Site, path: str) -> None:
     reply = site.http.post(f"/{FOLDER}/{path}", json={"values": {}})
     assert (reply.status_code, reply.json()["word"] in ("unknown_endpoint", "nothing_here")) == (404, True)
@@ -234,7 +236,7 @@ def test_deferred_answer_is_sent_unchanged(site: Site) -> None:
 
 
 def test_form_data_is_rejected(site: Site) -> None:
-    reply = site.http.post(f"/{FOLDER}/call/judge", files={"a": b"x"}, data={"values": "1"})
+    reply = site.http.post(f"/{FOLDER}/call/classify_review", files={"a": b"x"}, data={"values": "1"})
     assert reply.status_code == 400
 
 

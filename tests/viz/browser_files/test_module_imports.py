@@ -17,7 +17,7 @@ MOUNT = "function mount("
 BELOW = ["core", "parts", "headview", "recording"]
 # The page as a file, and the frame in a notebook: they put widgets together, as `viz/page.py` does on the server.
 TOGETHER = ("offline.js", "notebook/")
-ON_LESSONS = ("build",)  # Build it yourself is a lesson
+ON_LESSONS = ("build", "quiz")  # lessons of their own
 OTHER = {"", "core", "parts", "recording", "notebook", "engine"}  # the engine is a worker without elements
 FOLDERS = sorted({posixpath.dirname(module) for module in MODULES} - OTHER)
 MAX_LINES = 300  # lines; a longer one has more than one thing to do

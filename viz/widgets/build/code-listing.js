@@ -4,7 +4,7 @@ import { fillElements, make, replace } from '../core/dom.js';
 import { hasServer } from '../core/server.js';
 import { t } from '../core/i18n.js';
 import { sidesAreRight } from './part-decoder.js';
-import { formatNumber } from './sums.js';
+import { formatNumber } from '../parts/sums.js';
 import { sentenceText } from './stage-results.js';
 
 const SIDE_NAMES = { y: 'y', m: 'memory' };

@@ -1,7 +1,7 @@
 // Fields that take a number or a sum. Each is checked when it is left or on Enter.
 
 import { make } from '../core/dom.js';
-import { formatNumber, isRight, readSum } from './sums.js';
+import { formatNumber, isRight, readSum } from '../parts/sums.js';
 
 /**
  * @typedef {object} FieldOptions

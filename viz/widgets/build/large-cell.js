@@ -3,7 +3,7 @@
 import { resolveSelection } from '../lessons/lesson-link.js';
 import { StepScene } from '../lessons/step-scene.js';
 import { rowNumbers, softmax, sum } from '../lessons/tensor-cache.js';
-import { formatNumber } from './sums.js';
+import { formatNumber } from '../parts/sums.js';
 
 const VALUE_COLUMN = 0; // of the values that a row mixes
 

@@ -4,7 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { faultText, t } from '../core/i18n.js';
 import { state } from '../core/state.js';
 import { hasLargeCell, largeCell, largeScene } from './large-cell.js';
-import { formatNumber } from './sums.js';
+import { formatNumber } from '../parts/sums.js';
 
 export class LargeModel {
   /** `callbacks`: `tensors`, the lessons' cache of tensors, and `openStep(step)`. */

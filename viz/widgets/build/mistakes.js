@@ -2,7 +2,7 @@
 // with its values, or null if none fits.
 
 import { pickColumn, averageNumbers, multiply } from './matrices.js';
-import { isNear } from './sums.js';
+import { isNear } from '../parts/sums.js';
 
 /** @typedef {[string, Record<string, string | number>?]} Reason */
 

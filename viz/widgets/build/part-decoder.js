@@ -7,7 +7,7 @@ import { maskMistakes, maskReason } from './mistakes.js';
 import { wordName } from './part-tables.js';
 import { heatStyle, lightCell, productScheme } from './product-scheme.js';
 import { RowDrawing } from './row-drawing.js';
-import { formatNumber } from './sums.js';
+import { formatNumber } from '../parts/sums.js';
 
 /** A decoder row's name carries the word it has read and the word it writes. */
 export const rowName = (read, written) => [make('i', {}, `${wordName(read)} → `), make('b', {}, wordName(written))];

@@ -5,7 +5,7 @@ import { t } from '../core/i18n.js';
 import { pickColumn, multiply, transpose } from './matrices.js';
 import { wrongHidden, wrongMixture, wrongProduct, wrongScore, wrongWord } from './mistakes.js';
 import { lightCell, matrixName, productScheme } from './product-scheme.js';
-import { formatNumber, formatProducts, formatTerm } from './sums.js';
+import { formatNumber, formatProducts, formatTerm } from '../parts/sums.js';
 
 const NARROW_CELLS = 9; // more columns do not fit a phone
 const LARGEST_TERMS = 3; // of a long sum

@@ -16,7 +16,7 @@ import {
 } from './mistakes.js';
 import { columnsToType, result } from './part-products.js';
 import { additionScheme, lightAddends } from './product-scheme.js';
-import { decimals, formatLarge, formatNumber, formatTerm } from './sums.js';
+import { decimals, formatLarge, formatNumber, formatTerm } from '../parts/sums.js';
 
 const SHARE_TOLERANCE = 0.0101; // shares are typed with two decimals; an error of one unit in the last place is accepted
 const SUM_TOLERANCE = 0.06; // of six rounded numbers

@@ -3,7 +3,7 @@
 
 import { fillElements, make, replace } from '../core/dom.js';
 import { scaleColour } from '../core/theme.js';
-import { formatNumber, matrixDecimals } from './sums.js';
+import { formatNumber, matrixDecimals } from '../parts/sums.js';
 
 const GAP_COLUMNS = 1; // between the left matrix and the result
 

@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { measureOverlap, scaleToShares } from './matrices.js';
-import { formatNumber } from './sums.js';
+import { formatNumber } from '../parts/sums.js';
 
 const KEY_STEP = 0.05; // weight that one press of an arrow key adds
 const STEP_BY_KEY = { ArrowUp: KEY_STEP, ArrowRight: KEY_STEP, ArrowDown: -KEY_STEP, ArrowLeft: -KEY_STEP };

@@ -2,7 +2,7 @@
 
 import { make, replace, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
-import { formatNumber } from './sums.js';
+import { formatNumber } from '../parts/sums.js';
 
 const CHART = { step: 23.6, left: 12, height: 72, top: 18, bottom: 62, floor: 66 };
 const LOSS_RANGE = [0.005, 2.2];

@@ -1,6 +1,6 @@
 // Marks an answer: the name of the outcome that it matches, "other" or "unknown".
 
-import { readSum, isNear } from '../build/sums.js';
+import { readSum, isNear } from '../parts/sums.js';
 
 export const UNKNOWN = 'unknown';
 

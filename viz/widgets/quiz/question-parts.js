@@ -2,7 +2,7 @@
 
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
-import { formatNumber } from '../build/sums.js';
+import { formatNumber } from '../parts/sums.js';
 import { hasCell } from './marking.js';
 
 /** A label with the words that begin with @ in the page's language. */

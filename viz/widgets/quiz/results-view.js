@@ -2,7 +2,7 @@
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
-import { formatNumber } from '../build/sums.js';
+import { formatNumber } from '../parts/sums.js';
 import { filledGrid, labelText, questionText, tables, valueTexts } from './question-parts.js';
 import { STAGES } from './quiz-progress.js';
 
