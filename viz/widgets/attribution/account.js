@@ -149,7 +149,7 @@ export class Account {
     const sums = this.groups.map(({ key, sum }, index) =>
       make(
         'div',
-        { class: sum < 0 ? 'against' : index === 2 ? 'constant' : 'for', style: `flex-grow:${this.groups[index].steps.length}` },
+        { class: index === 2 ? 'constant' : sum < 0 ? 'against' : 'for', style: `flex-grow:${this.groups[index].steps.length}` },
         make('span', {}, t(key, this.languages())),
         make('b', {}, index === 3 ? make('i', {}, '= ') : '', formatEffect(sum)),
       ),
