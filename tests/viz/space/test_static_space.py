@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,20 +11,10 @@ from headlight import main
 from headlight.viz.space.rules import faults
 from headlight.viz.static_site.space_card import CARD, space_readme
 from tests.installed import ROOT
-from tests.space_server import NEW, Account, Space, SpaceHub, card_errors, running_space_hub
+from tests.space_server import NEW, Account, Space, SpaceHub, card_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")  # the library's function that uploads a file to LFS
 NAME = "ada/headlight"
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[SpaceHub]:
-    monkeypatch.setenv("HF_TOKEN", "hf_ada")
-    for name in ("HF_HUB_OFFLINE", "HF_HUB_DISABLE_XET"):
-        monkeypatch.delenv(name, raising=False)
-    with running_space_hub() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.address)
-        yield running
 
 
 def send(folder: Path, *options: str) -> int:

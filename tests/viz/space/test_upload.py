@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,22 +15,12 @@ from headlight.model.errors import CommandError
 from headlight.viz.space.upload import read_name, upload
 from tests.hub_server import safetensors
 from tests.installed import ROOT, outside
-from tests.space_server import NEW, Account, Space, SpaceHub, running_space_hub
+from tests.space_server import NEW, Account, Space, SpaceHub
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")  # the library's function that uploads a file to LFS
 CARD = b"---\ntitle: Headlight\nsdk: gradio\napp_file: app.py\n---\n"
 NAME = "ada/headlight"
 WAYS = ("xet", "lfs")
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SpaceHub]:
-    monkeypatch.setenv("HF_TOKEN", "hf_ada")
-    for name in ("HF_HUB_OFFLINE", "HF_HUB_DISABLE_XET"):
-        monkeypatch.delenv(name, raising=False)
-    with running_space_hub() as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.address)
-        yield running
 
 
 @pytest.fixture
