@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from headlight.model.recordings.recording import Recording
-from headlight.model.records import KINDS, Translation
 from headlight.viz.export.drawing import Drawing, Line, Shape, to_svg
-from headlight.viz.notebook.view_pictures import draw_heads, draw_wall, map_shape
+from headlight.viz.notebook.view_pictures import draw_heads, draw_wall, map_shape, source_kinds
 from headlight.viz.theme import THEMES
 
 MAX_HEAD_TOKENS = 48  # per side; a larger map would fill more than a screen
@@ -19,17 +17,14 @@ def picture_svg(view: Any) -> str:
     """Return the picture as SVG: of a comparison, all heads of both inputs."""
     kind, sources = view.kind, view.sources
     drawings = [
-        draw_wall(source, kind, None, THEMES["light"], as_images=True) for source in sources if has_kind(source, kind)
+        draw_wall(source, kind, None, THEMES["light"], as_images=True)
+        for source in sources
+        if kind in source_kinds(source)
     ]
     rows, columns = map_shape(sources[0], kind)[2:]
     if len(sources) == 1 and max(rows, columns) <= MAX_HEAD_TOKENS and has_single_map(view):
         drawings.append(draw_heads(view, "head", None, None, THEMES["light"]))
     return to_svg(stack(drawings)).decode()
-
-
-def has_kind(source: Translation | Recording, kind: str) -> bool:
-    """Whether a comparison's input has the kind of attention of the first."""
-    return kind in (KINDS if isinstance(source, Translation) else source.kinds)
 
 
 def has_single_map(view: Any) -> bool:

@@ -26,7 +26,7 @@ from headlight.viz.notebook.iframe import frame_page
 from headlight.viz.notebook.recording_json import MAX_EMBEDDED_WEIGHTS, count_weights, embedded_maps, recording_values
 from headlight.viz.notebook.static_picture import picture_svg
 from headlight.viz.notebook.thumbnail import wall_pixels
-from headlight.viz.notebook.view_pictures import write_picture
+from headlight.viz.notebook.view_pictures import source_kinds, write_picture
 from headlight.viz.service.messages import Answer, AnswerModel, ModelEntry
 from headlight.viz.service.payload import answer_dict
 
@@ -59,7 +59,7 @@ class View:
         self.language = language
         self.pinned: dict[str, Any] | None = None  # a second head, compared with the selected one
         self._selection = selection
-        kinds = _kinds(sources[0])
+        kinds = source_kinds(sources[0])
         if selection["kind"] is None:
             selection["kind"] = "cross" if "cross" in kinds else kinds[0]
         is_default = selection["kind"] == "cross" and all(selection[name] is None for name in SYNCED_FIELDS[1:])
@@ -91,8 +91,8 @@ class View:
         """Return a value of the selection; raise a `RecordingError` if an input does not have it."""
         first, *others = self.sources
         if name == "kind":
-            if value not in _kinds(first):
-                raise RecordingError(f"kind must be one of {', '.join(_kinds(first))}, but {value!r} was given.")
+            if value not in source_kinds(first):
+                raise RecordingError(f"kind must be one of {', '.join(source_kinds(first))}, but {value!r} was given.")
             return value
         if value is None and name in ("row", "column"):
             return None
@@ -103,7 +103,7 @@ class View:
         numbers = _numbers(first, kind, name)
         number = require_index(name, value, numbers, reductions)
         for other in others if name in REDUCTIONS else ():
-            if kind in _kinds(other) and (count := len(_numbers(other, kind, name))) <= numbers.index(number):
+            if kind in source_kinds(other) and (count := len(_numbers(other, kind, name))) <= numbers.index(number):
                 raise RecordingError(
                     f"{name} is {number}, but the second input has {count} {name}s of the kind {kind}."
                 )
@@ -220,10 +220,6 @@ class View:
         of the selected layer, by default the selected head. The default caption says what is drawn.
         """
         write_picture(self, path, what, heads=heads, caption=caption, theme=theme)
-
-
-def _kinds(source: Translation | Recording) -> tuple[MapKind, ...]:
-    return KINDS if isinstance(source, Translation) else source.kinds
 
 
 def _numbers(source: Translation | Recording, kind: MapKind, name: str) -> Sequence[int]:

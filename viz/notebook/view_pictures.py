@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from headlight.model.files import write_file
 from headlight.model.recordings.recording import Recording, RecordingError
-from headlight.model.records import AttentionMap, FloatArray, MapKind
+from headlight.model.records import KINDS, AttentionMap, FloatArray, MapKind, Translation
 from headlight.viz.export.drawing import Drawing, to_pdf, to_png, to_svg
 from headlight.viz.export.head_drawings import head_drawing, lines_drawing, wall_drawing
 from headlight.viz.notebook.recording_json import downsample
@@ -64,6 +64,11 @@ def draw_heads(view: Any, what: str, heads: Sequence[int] | None, caption: str |
     text = f"{_prefix(view.sources[0])}{view.kind} attention, layer {view.layer + 1}, {names}; {axes}."
     text = text if caption is None else caption
     return lines_drawing(maps, text, theme) if what == "lines" else head_drawing(maps[0], text, theme)
+
+
+def source_kinds(source: Translation | Recording) -> tuple[MapKind, ...]:
+    """Return the kinds of attention of an input."""
+    return KINDS if isinstance(source, Translation) else source.kinds
 
 
 def map_shape(source: Any, kind: MapKind) -> tuple[int, ...]:
