@@ -189,6 +189,25 @@ class HeadIdValue(ValueKind):
 
 
 @dataclass(frozen=True)
+class RivalValue(ValueKind):
+    """A position of the translation and the ID of the rival there, null to compare with none; null: the default."""
+
+    name, annotation = "rival", str
+    high: int  # last position
+
+    def check(self, name: str, value: Any, settings: Settings) -> tuple[int, int | None] | None:
+        if value is None:
+            return None
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            raise PageError(
+                name, "not_choice", {"name": name, "choices": "[position, token ID], null", "given": repr_short(value)}
+            )
+        position, token_id = value
+        position = check_int(name, position, low=0, high=self.high)
+        return position, None if token_id is None else _check_token_id(name, token_id)
+
+
+@dataclass(frozen=True)
 class InterventionsValue(ValueKind):
     """A validated list of interventions on heads, layers, positions and words."""
 

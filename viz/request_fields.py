@@ -40,6 +40,7 @@ from headlight.viz.field_values import (
     InterventionsValue,
     IntValue,
     LayerValue,
+    RivalValue,
     TextOrIdsValue,
     TextsValue,
     TextValue,
@@ -155,6 +156,10 @@ class Selection:
     head: IndexOrReduction = _selection_field(HeadValue(), "mean", api=("attention",), always_in_link=True)
     row: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned query
     column: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned key
+    # The chosen token of the translation, where no row of the map is one.
+    word: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)
+    # The position of a token of the translation and its rival, without a rival if that is None; None: the default.
+    rival: tuple[int, int | None] | None = _selection_field(RivalValue(MAX_TOKENS - 1), None)
     # Content of the head wall: maps, or a measure per head.
     measure: str = _selection_field(ChoiceValue(MEASURES), MEASURES[0])
     # The role whose heads the wall outlines; empty: none.

@@ -100,12 +100,16 @@ def sentence_head_effects(translator: Translator, translation: Translation) -> d
     }
 
 
-def effect_maps(translator: Translator, translation: Translation, kind: Kind, rival: Rival = None) -> Float64Array:
+def effect_maps(
+    translator: Translator, translation: Translation, kind: Kind, rival: Rival = None, position: int | None = None
+) -> Float64Array:
     """Return the effects of all heads of a kind as maps, `[layers, heads, queries, keys]`.
 
-    A row of the decoder's kinds has the effects on the word that it writes; an encoder's rows serve all words, so they
-    have the effects on the whole translation.
+    With a `position`, the effects are those on this token. Without one, a row of the decoder's kinds has the effects on
+    the word that it writes; an encoder's rows serve all words, so they have the effects on the whole translation.
     """
+    if position is not None:
+        return word_effects(translator, translation, [position], rival)[0].cells[kind]
     if kind == "encoder":
         return sentence_effects(translator, translation, rival)[kind]
     maps: Float64Array = np.zeros(translation.attention.of(kind).shape)

@@ -9,6 +9,7 @@ headlight.score_parts(translator, translation, "cross", 2, 5, "sleeping", "schl�
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from headlight.model.errors import RequestError, range_error, repr_short
@@ -20,6 +21,7 @@ from headlight.model.records import DEFAULT_TOP, Alternative, Kind, Token, Trans
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.translator import Translator
 
+_BYTE = re.compile("(⟨[0-9A-F]{2}⟩)+")  # the label of a token that is a part of a character
 
 def effects(
     translator: Translator,
@@ -95,20 +97,33 @@ def find_token(tokens: Sequence[Token], word: str | int) -> int:
     return texts.index(word.strip())
 
 
-def find_rival(tokenizer: Vocabulary, rival: str | int | None, word: Token | None = None) -> int | None:
+def find_rival(
+    tokenizer: Vocabulary, rival: str | int | None, word: Token | None = None, *, single: bool = False
+) -> int | None:
     """Return the ID of the first token of a text, or an ID as it is. `word` is the token that it is a rival of.
 
     Raises:
-        RequestError: the text is empty, or the word itself.
+        RequestError: the text is empty, not in the vocabulary, or the word itself; with `single`, it has several tokens.
     """
     if rival is None:
         return None
-    ids = [rival] if isinstance(rival, int) else tokenizer.encode(rival)
+    token_id = rival if isinstance(rival, int) else _encode_rival(tokenizer, rival.strip(), single=single)
+    if word is not None and token_id == word.id:
+        raise RequestError("rival_is_word", field="rival", given=repr_short(word.text.strip()))
+    return int(token_id)
+
+
+def _encode_rival(tokenizer: Vocabulary, text: str, *, single: bool) -> int:
+    ids = tokenizer.encode(text)
     if not ids:
         raise RequestError("empty_rival", field="rival")
-    if word is not None and ids[0] == word.id:
-        raise RequestError("rival_is_word", field="rival", given=repr_short(word.text.strip()))
-    return int(ids[0])
+    labels = [tokenizer.label(token_id).strip() for token_id in ids]
+    if tokenizer.unknown_id in ids or any(map(_BYTE.fullmatch, labels)):
+        raise RequestError("unknown_rival", field="rival", given=text)
+    if single and len(ids) > 1:
+        pieces = " + ".join(label for label in labels if label)
+        raise RequestError("rival_in_pieces", field="rival", given=text, count=len(ids), tokens=pieces)
+    return ids[0]
 
 
 def likeliest_rival(translation: Translation, position: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from headlight.model.experiments.effects import LIKELIEST, effect_maps
+from headlight.model.experiments.effects import LIKELIEST, Rival, effect_maps
 from headlight.model.measures.map_reduction import drop_special, mean_map, merge_words
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import AttentionMap, Translation, read_only
@@ -21,16 +21,31 @@ def shows_effects(selection: Selection) -> bool:
 
 
 def effects_suffix(selection: Selection) -> str:
-    """Return the part of a file name that describes its effects."""
-    return "-effects-on-lead" if selection.lead else "-effects"
+    """Return the part of a file name that describes its effects; words are counted from one."""
+    position = chosen_word(selection)
+    word = "" if position is None else f"-on-word-{position + 1}"
+    return f"-effects{word}{'-on-lead' if selection.lead else ''}"
+
+
+def chosen_word(selection: Selection) -> int | None:
+    """Return the position of the word that effects of the encoder are on; None for all words."""
+    return selection.word if selection.kind == "encoder" else None
+
+
+def selected_rival(selection: Selection) -> Rival:
+    """Return the rival of a lead: the chosen one of the chosen word, else the likeliest other token of each word."""
+    if not selection.lead:
+        return None
+    position, token_id = selection.rival or (None, None)
+    return LIKELIEST if token_id is None or position != chosen_word(selection) else token_id
 
 
 def effect_map(service: Service, translation: Translation, selection: Selection) -> AttentionMap:
     """Return the effects of the selected heads on the words of the rows, summed over heads and over merged tokens."""
     layers, heads = selected_heads(translation, selection)
-    rival = LIKELIEST if selection.lead else None
+    rival, position = selected_rival(selection), chosen_word(selection)
     maps: Float64Array = service.run_on_translator(
-        translation.request.model, effect_maps, translation, selection.kind, rival
+        translation.request.model, effect_maps, translation, selection.kind, rival, position
     )
     single = [translation.attention_map(selection.kind, layer, head) for layer in layers for head in heads]
     weights = maps[layers.start : layers.stop, heads.start : heads.stop].sum(axis=(0, 1)).astype(np.float32)

@@ -17,6 +17,7 @@ from headlight.model.errors import CommandError
 from headlight.model.experiments.effects import (
     LIKELIEST,
     EffectSummary,
+    Rival,
     effect_maps,
     measured_effects,
     summarise_effects,
@@ -35,7 +36,7 @@ from headlight.viz.server.widget import widget
 from headlight.viz.service.head_roles import roles_function
 from headlight.viz.service.service import Service
 from headlight.viz.service.stored_reports import atlas_function
-from headlight.viz.service.word_query import parse_word
+from headlight.viz.service.word_query import parse_word, rival_values
 
 MAX_LISTED_HEADS = 5  # heads of "Which heads wrote this word?"
 PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get a turn
@@ -76,7 +77,8 @@ def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
             translation.request.model, summarise_effects, translation, position, MAX_LISTED_HEADS, rival
         )
         heads = {kind: effects.round(4).tolist() for kind, effects in summary.heads.items()}
-        return {"heads": heads, "strongest": [asdict(head) for head in summary.strongest]}
+        strongest = [asdict(head) for head in summary.strongest]
+        return {"heads": heads, "strongest": strongest, "rival": rival_values(service, translation, rival)}
 
     return strongest_effects
 
@@ -99,14 +101,23 @@ def measured_effect_function(service: Service) -> Callable[[Mapping[str, Any]], 
 
 
 def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the effects of all heads of a kind, cell by cell, on words or on their leads over the likeliest rivals."""
+    """Call: the effects of all heads of a kind, cell by cell, on words or on their leads over the likeliest rivals.
+
+    `place` names a single word, and `rival` its rival.
+    """
 
     def map_effects(values: Mapping[str, Any]) -> dict[str, Any]:
-        translation = service.translate(service.check(values.get("request")))
         kind = check_choice("kind", values.get("kind"), choices=KINDS)
-        rival = LIKELIEST if values.get("lead") is True else None
-        maps: Float64Array = service.run_on_translator(translation.request.model, effect_maps, translation, kind, rival)
-        return {"effects": encode_array(maps)}
+        rival: Rival = LIKELIEST if values.get("lead") is True else None
+        position, named = None, None
+        if values.get("place") is None:
+            translation = service.translate(service.check(values.get("request")))
+        else:
+            translation, position, named = parse_word(service, values)
+        maps: Float64Array = service.run_on_translator(
+            translation.request.model, effect_maps, translation, kind, rival if named is None else named, position
+        )
+        return {"effects": encode_array(maps), "rival": rival_values(service, translation, named)}
 
     return map_effects
 

@@ -38,6 +38,7 @@ from headlight.viz.service.payload import (
 )
 from headlight.viz.service.request_queue import fingerprint
 from headlight.viz.service.service import MEGABYTE, CachedResult, Service
+from headlight.viz.service.word_query import rival_function
 from headlight.viz.settings import ANY_MODEL
 
 MESSAGE_INTERVAL = 0.06  # seconds between progress messages
@@ -70,7 +71,7 @@ class TranslateWidget(OneJobPerVisitor):
         self.threads = calls.threads
         calls.add_stream(self.stream_messages)
         calls.add(self.read_back, background=True)
-        calls.add(self.scan)
+        calls.add(self.scan, rival_function(self.service))
         component = widget("translate/translate", value=load_first_answer(self.service), config=self._config())
         calls.add(self.fetch_deferred, computes=False)
         if self.service.backend.uses_gradio_queue:

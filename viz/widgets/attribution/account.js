@@ -5,7 +5,10 @@ import { axes, formatEffect, threeDecimals, twoDecimals } from '../core/map-view
 import { callWithRetry } from '../core/boot.js';
 import { fillElements, isNarrow, make, replace, svg } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
+import { state } from '../core/state.js';
+import { chosenRival } from '../core/written-word.js';
 import { languageName, sentenceGap, t } from '../core/i18n.js';
+import { RivalChoice } from '../parts/rival-choice.js';
 import { AccountHeads } from './account-heads.js';
 import { partRows } from './part-rows.js';
 import { roundParts } from './rounding.js';
@@ -15,8 +18,13 @@ const GAP = 0.8; // empty steps between two groups
 const NUMBER_WIDTH = 34; // pixels; narrower steps show only large numbers
 const LETTER_WIDTH = 7; // pixels; names that are wider than a step are turned
 
+const MIN_CHANCE = 0.0005; // smaller probabilities round to 0.000
+
 /** A probability; small ones, as most rivals have, get a digit more. */
-const chance = (probability) => (probability < 0.1 ? threeDecimals : twoDecimals)(probability);
+export function chance(probability) {
+  if (probability > 0 && probability < MIN_CHANCE) return '< 0.001';
+  return (probability < 0.1 ? threeDecimals : twoDecimals)(probability);
+}
 
 /** The sums of token values per word: {label, value, special}. */
 export function wordParts(translation, { source, prefix }, index) {
@@ -35,8 +43,6 @@ export class Account {
   /** @param {import('../core/server.js').Server} server */
   constructor(server) {
     this.server = server;
-    /** @type {number | null} */
-    this.rival = null; // token ID; null: the likeliest one
     /** @type {any} */
     this.word = null;
     this.position = -1;
@@ -45,13 +51,13 @@ export class Account {
     /** @type {any} */
     this.answer = null; // of this translation and place
     this.title = make('h2', { class: 'view-title' });
-    this.rivals = make('div', { class: 'segments', role: 'group' });
+    this.rivals = new RivalChoice(server, chance);
     this.sentence = make('p', { class: 'says' });
     this.sums = make('div', { class: 'sums numeric' });
     this.picture = make('div', { class: 'staircase' });
     this.note = make('p', { class: 'quiet' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    const head = make('div', { class: 'account-head' }, this.title, this.rivals);
+    const head = make('div', { class: 'account-head' }, this.title, this.rivals.element);
     this.heads = new AccountHeads(server);
     this.content = make('div', {}, this.sentence, this.sums, this.picture, this.heads.element, this.note);
     this.element = make('section', { class: 'account' }, head, this.error, this.content);
@@ -62,9 +68,10 @@ export class Account {
   /** Show the account of the first token of a word, in which the model decided for the whole word. */
   show(translation, word) {
     const position = word.places[0];
-    if (translation !== this.translation || position !== this.position) [this.rival, this.answer] = [null, null];
+    if (translation !== this.translation || position !== this.position) this.answer = null;
     [this.translation, this.word, this.position] = [translation, word, position];
-    const query = { request: translation.requestValues(), place: position, rival: this.rival };
+    const rival = chosenRival(state, position)?.id ?? null; // null: the likeliest one
+    const query = { request: translation.requestValues(), place: position, rival };
     this.latest.load(
       JSON.stringify(query),
       (signal) => callWithRetry(this.server.account_word, query, null, null, signal),
@@ -78,7 +85,8 @@ export class Account {
     else {
       const label = make('b', {}, make('bdi', { lang: translation.model.target || null }, word.label));
       replace(this.title, ...fillElements(t('word_title'), { word: label }));
-      for (const part of [this.rivals, this.sums, this.picture, this.note]) replace(part);
+      for (const part of [this.sums, this.picture, this.note]) replace(part);
+      this.rivals.draw(translation, position, { rival: null, name: t('account_instead') });
       this.sentence.textContent = t('account_loading');
       this.heads.hide();
     }
@@ -89,16 +97,7 @@ export class Account {
     const name = (label) => make('bdi', { lang: translation.model.target || null }, label);
     const names = () => ({ word: make('b', {}, name(answer.word)), rival: make('b', { class: 'rival' }, name(answer.rival.label)) });
     replace(this.title, ...fillElements(t('account_title'), names()));
-    this.rivals.setAttribute('aria-label', t('account_rivals'));
-    const button = ({ id, label, probability }) => {
-      const onclick = () => {
-        this.rival = id;
-        this.show(this.translation, this.word);
-      };
-      const attributes = { type: 'button', 'aria-pressed': String(id === answer.rival.id), onclick };
-      return make('button', attributes, name(label), ' ', make('span', { class: 'numeric' }, chance(probability)));
-    };
-    replace(this.rivals, make('span', { class: 'quiet' }, t('account_instead')), ...answer.rivals.map(button));
+    this.rivals.draw(translation, this.position, { rival: this.rivalWithProbability(), name: t('account_instead') });
     this.groups = this.makeGroups();
     replace(this.sentence, ...fillElements(this.probabilityText(), names()), ...this.groupSides(names));
     this.note.textContent = t('account_note');
@@ -107,10 +106,15 @@ export class Account {
     this.drawPicture();
   }
 
+  /** The rival; the probability of an unlikely one follows from the lead, the difference of both log probabilities. */
+  rivalWithProbability() {
+    const { probability, rival, lead, rivals } = this.answer;
+    const listed = rivals.find(({ id }) => id === rival.id);
+    return { ...rival, probability: listed?.probability ?? probability * Math.exp(-lead) };
+  }
+
   probabilityText() {
-    const { probability, rival, rivals } = this.answer;
-    const rivalEntry = rivals.find(({ id }) => id === rival.id);
-    return t('account_chances', { own: chance(probability), other: rivalEntry ? chance(rivalEntry.probability) : '–' });
+    return t('account_chances', { own: chance(this.answer.probability), other: chance(this.rivalWithProbability().probability) });
   }
 
   /** Text: whether the sentence and the written words favour the word or the rival. Biases belong to no word. */

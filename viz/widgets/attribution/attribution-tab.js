@@ -4,8 +4,10 @@
 
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
-import { on, state } from '../core/state.js';
+import { isWord } from '../core/default-head.js';
+import { on, set, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
+import { chooseWord, wordPlace } from '../core/written-word.js';
 import { t } from '../core/i18n.js';
 import { Account } from './account.js';
 import { LogitLens } from './logit-lens.js';
@@ -21,8 +23,6 @@ class AttributionTab {
   /** @param {import('../core/server.js').Server} server */
   constructor(root, server, config) {
     this.root = root;
-    this.selectedPlace = null; // position of the selected word's first token
-    this.key = '';
     this.writing = make('span', { class: 'quiet', id: 'word-writing' });
     this.strip = make('div', { class: 'written', role: 'radiogroup', 'aria-labelledby': 'word-writing' });
     this.account = new Account(server);
@@ -31,7 +31,8 @@ class AttributionTab {
     const strip = make('div', { class: 'pick' }, this.writing, this.strip);
     root.append(strip, this.account.element, this.methods.element, this.logitLens.element);
     this.strip.addEventListener('keydown', (event) => this.onKeyDown(event));
-    on(['tab', 'translation', 'row', 'kind', 'layer', 'head', 'language', 'theme', 'palette'], () => this.update());
+    const fields = ['tab', 'translation', 'row', 'kind', 'word', 'rival', 'layer', 'head', 'language', 'theme', 'palette'];
+    on(fields, () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
   }
@@ -42,16 +43,8 @@ class AttributionTab {
       return;
     }
     const { translation } = state;
-    const key = JSON.stringify(translation.requestValues());
-    if (key !== this.key) [this.key, this.selectedPlace, this.pinned] = [key, null, null];
     const words = writtenWords(translation);
-    const pinned = pinnedPlace(translation);
-    if (pinned !== null && pinned !== this.pinned) this.selectedPlace = pinned;
-    this.pinned = pinned;
-    const chosenIndex = Math.max(
-      0,
-      words.findIndex(({ places }) => places.includes(this.selectedPlace ?? firstWordPlace(words))),
-    );
+    const chosenIndex = chosenWord(words);
     this.draw(words, chosenIndex);
     this.account.show(translation, words[chosenIndex]);
     this.methods.show(translation, words[chosenIndex]);
@@ -76,8 +69,7 @@ class AttributionTab {
   }
 
   pick(index) {
-    this.selectedPlace = index;
-    this.update();
+    set(chooseWord(state.translation, state, state.kind, index));
   }
 
   onKeyDown(event) {
@@ -86,8 +78,7 @@ class AttributionTab {
     event.preventDefault();
     event.stopPropagation();
     const words = writtenWords(state.translation);
-    const chosenIndex = words.findIndex(({ places }) => places.includes(this.selectedPlace ?? firstWordPlace(words)));
-    this.pick(words[(chosenIndex + step + words.length) % words.length].places[0]);
+    this.pick(words[(chosenWord(words) + step + words.length) % words.length].places[0]);
   }
 }
 
@@ -97,10 +88,8 @@ function writtenWords(translation) {
   return rows.map(({ label, places, special }) => ({ label, places: [...places], special }));
 }
 
-/** Position of the first token of the pinned row, or null if no row of the target is pinned. */
-function pinnedPlace(translation) {
-  if (state.row === null || state.kind === 'encoder') return null;
-  return axes(translation, state.kind, state).rows[state.row]?.places[0] ?? null;
+/** Index of the word that the tab is about, by default the first one with letters. */
+function chosenWord(words) {
+  const place = wordPlace(state.translation, state);
+  return Math.max(0, words.findIndex((word) => (place === null ? isWord(word) : word.places.includes(place))));
 }
-
-const firstWordPlace = (words) => (words.find(({ label, special }) => !special && /[\p{L}\p{N}]/u.test(label)) ?? words[0]).places[0];

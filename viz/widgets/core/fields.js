@@ -15,15 +15,18 @@ export const CLASSIFIER_TAB = 'sentiment'; // the permalink of this tab has the 
 /** Names of the options that can be set on the page. */
 export const pageOptions = () => FIELDS.request.filter(({ option, on_page: isShown }) => option && isShown).map(({ name }) => name);
 
-/** Converts a selection to the server's format: snake-case names, heads as pairs. */
+/** Fields of two values: their names in the state, where they are objects; the server has lists. */
+const PAIRS = { head: ['layer', 'head'], rival: ['place', 'id'] };
+
+/** Converts a selection to the server's format: snake-case names, heads and rivals as pairs. */
 export function selectionValues(selection) {
-  const toValue = ({ kind, key }) => (kind === 'head' && selection[key] ? [selection[key].layer, selection[key].head] : selection[key]);
+  const toValue = ({ kind, key }) => (PAIRS[kind] && selection[key] ? PAIRS[kind].map((name) => selection[key][name]) : selection[key]);
   return Object.fromEntries(FIELDS.selection.map((row) => [row.name, toValue(row)]));
 }
 
 /** Converts the server's format to a selection. */
 export function selectionFrom(values) {
-  const fromValue = ({ kind, name }) =>
-    kind === 'head' && values[name] ? { layer: values[name][0], head: values[name][1] } : values[name];
+  const fromPair = (kind, pair) => Object.fromEntries(PAIRS[kind].map((name, index) => [name, pair[index]]));
+  const fromValue = ({ kind, name }) => (PAIRS[kind] && values[name] ? fromPair(kind, values[name]) : values[name]);
   return Object.fromEntries(FIELDS.selection.filter(({ name }) => name in values).map((row) => [row.key, fromValue(row)]));
 }

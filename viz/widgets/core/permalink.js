@@ -25,6 +25,11 @@ const PARSERS = {
     const value = { layer: parseIndex(layer, row.layer), head: parseIndex(head, row.head) };
     return value.layer === undefined || value.head === undefined || more.length ? undefined : value;
   },
+  rival(text, row) {
+    const [, place, id] = /^(\d+)\.(\d+|none)$/.exec(text) ?? [];
+    const value = { place: parseInteger(place ?? '', row), id: id === 'none' ? null : Number(id) };
+    return value.place === undefined ? undefined : value;
+  },
 };
 /** The server validates request values, so numbers are only parsed here. */
 const REQUEST_PARSERS = {
@@ -34,7 +39,11 @@ const REQUEST_PARSERS = {
   whole: parseNumber,
   real: parseNumber,
 };
-const FORMATTERS = { switch: Number, head: ({ layer, head }) => `${layer}.${head}` };
+const FORMATTERS = {
+  switch: Number,
+  head: ({ layer, head }) => `${layer}.${head}`,
+  rival: ({ place, id }) => `${place}.${id ?? 'none'}`,
+};
 const format = ({ kind }, value) => (FORMATTERS[kind] ? FORMATTERS[kind](value) : value);
 
 function parseNumber(text) {
@@ -114,6 +123,8 @@ export function clampSelection(translation, selection) {
     row: indexOrNull(selection.row, rows.length),
     column: indexOrNull(selection.column, columns.length),
     written: indexOrNull(selection.written, translation.target.length),
+    word: indexOrNull(selection.word, translation.target.length),
+    rival: selection.rival && selection.rival.place < translation.target.length ? selection.rival : null,
   };
 }
 

@@ -1,4 +1,4 @@
-// Keeps pins on the same words when the sentence changes.
+// Keeps pins and the chosen word on the same words when the sentence changes.
 
 import { axes } from './map-view.js';
 
@@ -26,4 +26,12 @@ export function remapPins(before, after, selection) {
     row: remapIndex(selection.row, labels(old.rows), labels(now.rows)),
     column: remapIndex(selection.column, labels(old.columns), labels(now.columns)),
   };
+}
+
+/** The chosen word and its rival for another translation; null if the word is missing. */
+export function remapWord(before, after, { word, rival }) {
+  const labels = ({ target }) => target.map(({ label }) => label);
+  const place = (index) => remapIndex(index, labels(before), labels(after));
+  const rivalPlace = place(rival?.place ?? null);
+  return { word: place(word), rival: rivalPlace === null ? null : { ...rival, place: rivalPlace } };
 }

@@ -24,6 +24,8 @@ export function mountDeskPointer(view, open) {
   let caretClick = null;
   root?.addEventListener('click', (event) => {
     if (event.target === field && field?.selectionStart !== field?.selectionEnd) return; // text was selected
+    const word = deskWordAt(event)?.dataset.place;
+    if (word && state.kind === 'encoder' && state.view === 'effect' && open()) return set({ word: Number(word) });
     const [row, column] = cellAt(event);
     if (row !== null && row === state.row) return; // a second click on a target word opens its alternatives
     const before = pins();

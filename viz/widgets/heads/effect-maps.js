@@ -1,16 +1,18 @@
 // Effect view: the effect of each cell on the word that its row writes, in nats, predicted by one backward pass per
 // word: on its probability, or on its lead over the likeliest other word. Encoder rows affect all words, so their cells show
-// the effect on the whole translation.
+// the effect on the whole translation, or on the chosen word.
 
 import { decodeArray } from '../core/base64-arrays.js';
 import { callWithRetry } from '../core/boot.js';
 import { make } from '../core/dom.js';
-import { t } from '../core/i18n.js';
+import { sentenceGap, t } from '../core/i18n.js';
 import { reconcile } from '../core/reconcile.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { set, state } from '../core/state.js';
 import { otherTokens } from '../core/translation.js';
 import { axes, formatEffect } from '../core/map-view.js';
+import { chosenRival, wordLabel } from '../core/written-word.js';
+import { sumName } from '../parts/head-names.js';
 import { TranslationSource } from '../headview/translation-source.js';
 
 const MAX_TENSORS = 6; // three kinds, on words and on leads
@@ -24,7 +26,9 @@ export class EffectMaps {
     this.server = server;
     this.redraw = redraw;
     /** @type {Map<string, import('../core/base64-arrays.js').Tensor>} */
-    this.tensors = new Map(); // request and kind → [layers, heads, queries, keys]
+    this.tensors = new Map(); // query → [layers, heads, queries, keys]
+    /** @type {Map<string, string>} */
+    this.rivals = new Map(); // query → label of the rival that it names
     this.note = make('p', { class: 'quiet', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.choice = make('div', { class: 'segments', role: 'group' });
@@ -32,27 +36,46 @@ export class EffectMaps {
     this.latest = new LatestRequest(this.element, this.error, 'error_our_fault');
   }
 
+  /** The chosen word that the effects are on; null for all words. */
+  get word() {
+    return state.kind === 'encoder' ? state.word : null;
+  }
+
+  get query() {
+    const { kind, lead } = state;
+    const rival = lead && this.word !== null ? (chosenRival(state, this.word)?.id ?? null) : null;
+    return { request: state.translation.requestValues(), kind, lead, place: this.word, rival };
+  }
+
   get key() {
-    return `${state.kind} ${state.lead} ${JSON.stringify(state.translation.requestValues())}`;
+    return JSON.stringify(this.query);
+  }
+
+  /** The names of the chosen word and of its rival; null if the effects are on all words. */
+  names() {
+    if (this.word === null) return null;
+    const { translation } = state;
+    const rival = this.rivals.get(this.key) ?? otherTokens(translation.target[this.word])[0]?.[0] ?? '–';
+    return { word: wordLabel(translation, state, this.word), rival: state.lead ? rival : '' };
   }
 
   /** Loads the effects of the displayed kind if the view needs them. */
   draw() {
     this.drawChoice();
-    const needed = state.view === 'effect' && !this.tensors.has(this.key);
+    const { key, query } = this;
+    const needed = state.view === 'effect' && !this.tensors.has(key);
     this.note.textContent = needed ? t('effect_loading') : this.summary();
     if (!needed) {
       this.error.textContent = '';
       return this.latest.cancel();
     }
-    const { key } = this;
-    const query = { request: state.translation.requestValues(), kind: state.kind, lead: state.lead };
     return this.latest.load(
       key,
       (signal) => callWithRetry(this.server.map_effects, query, null, null, signal),
-      ({ effects }) => {
+      ({ effects, rival }) => {
         if (this.tensors.size === MAX_TENSORS) this.tensors.clear();
         this.tensors.set(key, decodeArray(effects));
+        if (rival) this.rivals.set(key, rival.label);
         this.note.textContent = this.summary();
         this.redraw();
       },
@@ -61,10 +84,9 @@ export class EffectMaps {
 
   /** The sums of the selected row over all heads and over the layer; for the encoder, those of all rows. */
   summary() {
-    const { kind, layer, head } = state;
+    const { kind, layer } = state;
     const tensor = this.tensors.get(this.key);
     if (state.view !== 'effect' || !tensor) return '';
-    if (head === 'max') return t('effect_no_maximum');
     const { rows } = axes(state.translation, kind, state);
     const own = kind === 'encoder' ? rows.flatMap(({ places }) => places) : rows[state.row]?.places;
     if (!own) return '';
@@ -75,30 +97,34 @@ export class EffectMaps {
         for (let key = 0; key < keys; key++) totals[Math.floor(map / heads)] += tensor.numbers[(map * queries + query) * keys + key];
     const all = totals.reduce((sum, total) => sum + total, 0);
     const sums = t('effect_sum', { count: layers * heads, sum: formatEffect(all) });
-    return layer === 'mean' ? sums : `${sums} ${t('effect_sum_layer', { layer: layer + 1, sum: formatEffect(totals[layer]) })}`;
+    const ofLayer = layer === 'mean' ? [] : [t('effect_sum_layer', { layer: layer + 1, sum: formatEffect(totals[layer]) })];
+    return [sums, ...ofLayer, ...(kind === 'encoder' && this.word === null ? [t('effect_choose_word')] : [])].join(sentenceGap());
   }
 
-  /** Buttons: effects on the word, or on its lead. */
+  /** Buttons: effects on the word, or on its lead; with a chosen word, also on the whole translation. */
   drawChoice() {
     this.choice.hidden = state.view !== 'effect';
     this.choice.setAttribute('aria-label', t('effect_choice'));
-    const button = (lead) => {
-      const attributes = { type: 'button', 'aria-pressed': String(lead === state.lead), onclick: () => set({ lead }) };
-      const encoder = state.kind === 'encoder' ? '_encoder' : '';
-      return make('button', attributes, t(`effect_of_${lead ? 'lead' : 'word'}${encoder}`));
+    const chosen = this.names();
+    const all = state.kind === 'encoder' && !chosen ? '_encoder' : '';
+    const button = (changes, name) => {
+      const isPressed = Object.entries(changes).every(([field, value]) => value === state[field]);
+      return make('button', { type: 'button', 'aria-pressed': String(isPressed), onclick: () => set(changes) }, name);
     };
-    reconcile(this.choice, button(false), button(true));
+    reconcile(
+      this.choice,
+      chosen && button({ word: null }, t('effect_of_word_encoder')),
+      button({ lead: false }, chosen ? t('effect_of_chosen', { word: chosen.word }) : t(`effect_of_word${all}`)),
+      button({ lead: true }, t(`effect_of_lead${all}`)),
+    );
   }
 
-  /**
-   * Effects of a view's cells, summed over the tokens of words and, for a mean, over heads. Null if they are not loaded,
-   * or for a maximum, which has no effects.
-   */
+  /** Effects of a view's cells, summed over the tokens of words and, for a mean, over heads. Null if they are not loaded. */
   cells({ kind, layer, head, rows, columns }) {
     const tensor = kind === state.kind ? this.tensors.get(this.key) : null;
-    if (!tensor || head === 'max') return null;
+    if (!tensor) return null;
     const [layers, heads, queries, keys] = tensor.shape;
-    const indices = (index, count) => (index === 'mean' ? [...Array(count).keys()] : [index]);
+    const indices = (index, count) => (typeof index === 'string' ? [...Array(count).keys()] : [index]);
     const starts = indices(layer, layers).flatMap((layerIndex) =>
       indices(head, heads).map((headIndex) => (layerIndex * heads + headIndex) * queries * keys),
     );
@@ -128,8 +154,33 @@ export class EffectSource extends TranslationSource {
     return rows.map(({ places }) => (places.length === 1 ? (otherTokens(this.translation.target[places[0]])[0]?.[0] ?? '') : ''));
   }
 
+  /** The effects of several heads are summed, also where weights are averaged. */
+  get averageName() {
+    return state.view === 'effect' ? t('sum_short') : t('mean_short');
+  }
+
+  headName(head) {
+    return state.view === 'effect' ? sumName(head) : super.headName(head);
+  }
+
+  /** Effects have no maximum over heads. */
+  wallLayout(kind, showing) {
+    const rows = super.wallLayout(kind, showing);
+    return showing?.view === 'effect' ? rows.map((heads) => heads.filter(({ head }) => head !== 'max')) : rows;
+  }
+
+  /** Keys of the chosen word, which is framed in the translation. */
+  chosenKeys() {
+    const { word } = this.effects;
+    if (word === null || state.view !== 'effect') return [];
+    const { rows } = axes(this.translation, 'cross', { words: state.words, special: true });
+    return this.keys('cross', 'rows', rows.find(({ places }) => places.includes(word)));
+  }
+
   view(kind, head, showing) {
     const view = super.view(kind, head, showing);
-    return showing.view === 'effect' ? { ...view, effects: this.effects.cells(view), rivals: state.lead ? this.rivals(view) : null } : view;
+    if (showing.view !== 'effect') return view;
+    const effects = this.effects.cells(view);
+    return { ...view, effects, rivals: state.lead ? this.rivals(view) : null, chosen: this.effects.names() };
   }
 }

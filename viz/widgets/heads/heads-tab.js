@@ -4,8 +4,10 @@ import { make, isNarrow } from '../core/dom.js';
 import { isEmbedded } from '../core/embed.js';
 import { ready } from '../core/page.js';
 import { on, pageStore, set, state } from '../core/state.js';
+import { wordPlace } from '../core/written-word.js';
 import { t } from '../core/i18n.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
+import { defaultActions } from '../headview/default-actions.js';
 import { mountKeyboard } from '../headview/keyboard.js';
 import { TranslationSource } from '../headview/translation-source.js';
 import { EffectMaps, EffectSource } from './effect-maps.js';
@@ -44,9 +46,32 @@ const OBSERVED_FIELDS = [
   'measure',
   'role',
   'theme',
+  'word',
+  'rival',
 ];
 
 const FORMS = ['matrix', 'effect', 'lines', 'numbers'];
+
+/** A clicked word of the translation stays chosen in the encoder, in which it has no row. */
+function pinActions() {
+  const { onPin, clearPins } = defaultActions(pageStore);
+  return {
+    onPin: (row, column) => {
+      onPin(row, column);
+      if (state.kind !== 'encoder') set({ word: wordPlace(state.translation, { ...state, word: null }) });
+    },
+    clearPins: () => {
+      clearPins();
+      set({ word: null });
+    },
+  };
+}
+
+/** Effects have no maximum over heads: their sum is shown instead. */
+function withoutMaximum({ head, pinned }) {
+  const sum = (choice) => (choice === 'max' ? 'mean' : choice);
+  return { head: sum(head), ...(pinned?.head === 'max' ? { pinned: { ...pinned, head: 'mean' } } : {}) };
+}
 
 const getElements = (...parts) => parts.filter(Boolean).map(({ element }) => element);
 
@@ -79,6 +104,7 @@ export async function mount({ element, server }) {
       hosts,
       forms: FORMS.filter((form) => effects || form !== 'effect'),
       redraws: ['translation', 'tab'],
+      callbacks: pinActions(),
     },
     shortKinds: () => onDesk,
   });
@@ -139,15 +165,17 @@ export async function mount({ element, server }) {
     if (open()) ribbons?.draw();
   };
   let effectMode = ''; // what the effects on display are on
-  on(['view', 'kind', 'lead', 'translation', 'tab'], () => {
+  on(['view', 'kind', 'lead', 'word', 'rival', 'head', 'pinned', 'translation', 'tab'], () => {
     if (!open()) return;
+    if (effects && state.view === 'effect') set(withoutMaximum(state));
     effects?.draw();
-    const mode = state.view === 'effect' ? `effect ${state.lead}` : '';
+    const { place, rival } = effects?.query ?? {};
+    const mode = state.view === 'effect' ? `effect ${state.lead} ${place} ${rival}` : '';
     if (effectMode === mode) return;
     effectMode = mode;
     redrawAll(); // the wall's colours change
   });
-  on(['row', 'layer', 'head', 'words', 'special', 'language'], () => open() && effects?.draw());
+  on(['row', 'layer', 'words', 'special', 'language'], () => open() && effects?.draw());
   on(['busy'], () => element.classList.toggle('busy', state.busy));
   draw();
   effects?.draw();

@@ -8,16 +8,17 @@ import { formatEffect, formatSigned } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
 import { otherTokens } from '../core/translation.js';
+import { chooseWord, chosenRival, wordLabel } from '../core/written-word.js';
 import { effectLevel } from '../core/effect-scale.js';
 import { cssColour, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
+import { RivalChoice } from '../parts/rival-choice.js';
 import { Question } from './question.js';
 import { colourTile, resetTile } from './measure-wall.js';
 import { markedCell } from './marked-cell.js';
 
 const SURE_FROM = 0.9; // probability from which only the lead over a rival shows what a head does
-const MAX_RIVALS = 3; // tokens in the menu of rivals
 
 export class WordEffects extends Question {
   /**
@@ -31,32 +32,37 @@ export class WordEffects extends Question {
     this.heads = null; // the effects of all heads by kind
     this.server = server;
     this.view = view;
-    this.word = ''; // key of the translation and the word
     /** @type {number | null} */
     this.rival = null; // token ID
     /** @type {Map<string, number>} */
     this.measured = new Map(); // measured effects of heads that are not among the strongest
-    this.rivals = make('div', { class: 'rivals', role: 'group' });
+    this.rivals = new RivalChoice(server);
     this.list = make('div', { class: 'bars' });
     this.shownBar = make('div', { class: 'bars' }); // the shown head
     for (const bars of [this.list, this.shownBar])
       bars.addEventListener('click', (event) => {
         const { kind, layer, head } = event.target.closest('button')?.dataset ?? {};
-        if (kind) set({ ...(kind === state.kind ? {} : { kind, row: null, column: null }), layer: Number(layer), head: Number(head) });
+        const word = kind === state.kind ? {} : chooseWord(state.translation, state, kind, this.query.place);
+        if (kind) set({ kind, ...word, layer: Number(layer), head: Number(head) });
       });
+    this.description = make('p', { class: 'quiet' });
+    const close = () => {
+      this.element.open = false;
+    };
+    this.back = make('button', { type: 'button', class: 'link', onclick: close });
+    this.body.append(this.rivals.element, this.description, this.list, this.shownBar, this.back);
   }
 
   draw() {
-    const { view: visible, source } = this.view;
-    const { translation, kind } = state;
-    const cell = visible && kind !== 'encoder' ? markedCell(visible, state) : null;
-    this.element.hidden = !cell;
-    if (!cell) return;
-    const [position] = visible.rows[cell.row].places; // for a whole word, its first token
-    replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, source.name(visible, 'rows', [cell.row])) }));
+    const { view: visible } = this.view;
+    const { translation } = state;
+    const position = visible ? markedWord(visible) : null;
+    this.element.hidden = position === null;
+    if (position === null) return;
+    const name = make('bdi', { lang: translation.model.target || null }, wordLabel(translation, state, position));
+    replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, name) }));
     const request = translation.requestValues();
-    const word = JSON.stringify([request, position]);
-    if (word !== this.word) [this.word, this.rival] = [word, defaultRival(translation.target[position])];
+    this.rival = (chosenRival(state, position) ?? defaultRival(translation.target[position])).id;
     this.query = { request, place: position, rival: this.rival };
     const { query } = this;
     const key = JSON.stringify(query);
@@ -64,7 +70,7 @@ export class WordEffects extends Question {
       this.heads = null;
       this.measured.clear();
     }
-    this.drawRivals(translation.target[position]);
+    this.drawRivals();
     this.load(
       key,
       (signal) => callWithRetry(this.server.strongest_effects, query, null, null, signal),
@@ -74,24 +80,16 @@ export class WordEffects extends Question {
     this.mark();
   }
 
-  /** Buttons for the rival: none, or one of the likeliest other tokens. */
-  drawRivals(token) {
-    const button = (id, name) => {
-      const onclick = () => {
-        this.rival = id;
-        this.draw();
-      };
-      return make('button', { type: 'button', 'aria-pressed': String(id === this.rival), onclick }, name);
-    };
-    const others = otherTokens(token)
-      .slice(0, MAX_RIVALS)
-      .map(([label, id]) => button(id, make('bdi', {}, label)));
-    this.rivals.hidden = !others.length;
-    this.rivals.setAttribute('aria-label', t('account_rivals'));
-    replace(this.rivals, make('span', { class: 'quiet' }, t('effects_against')), button(null, t('effects_no_rival')), ...others);
+  drawRivals() {
+    const { place, rival } = this.query;
+    const label = this.rivalLabel?.id === rival ? this.rivalLabel.label : '';
+    const options = { rival: rival === null ? null : { id: rival, label }, name: t('effects_against'), none: true };
+    this.rivals.draw(state.translation, place, options);
   }
 
-  show({ heads, strongest }) {
+  show({ heads, strongest, rival }) {
+    this.rivalLabel = rival;
+    this.drawRivals();
     this.heads = heads;
     this.strongest = strongest;
     const maxEffect = Math.max(...strongest.flatMap(({ predicted, measured }) => [predicted, measured].map(Math.abs)), 1e-9);
@@ -101,12 +99,8 @@ export class WordEffects extends Question {
       make('div', { class: 'names' }, ...names.map((name) => make('span', {}, name))),
       ...strongest.map((head) => this.bar(head, maxEffect)),
     );
-    const close = () => {
-      this.element.open = false;
-    };
-    const back = make('button', { type: 'button', class: 'link', onclick: close }, t('link_heads_back'));
-    const description = make('p', { class: 'quiet' }, t(this.rival === null ? 'effects_says' : 'effects_says_lead'));
-    replace(this.body, this.rivals, description, this.list, this.shownBar, back);
+    this.description.textContent = t(this.rival === null ? 'effects_says' : 'effects_says_lead');
+    this.back.textContent = t('link_heads_back');
     this.mark();
   }
 
@@ -178,5 +172,15 @@ export class WordEffects extends Question {
   }
 }
 
+/** Position of the word of the marked cell; for a whole word, that of its first token. Null: none. */
+function markedWord(visible) {
+  if (state.kind === 'encoder') return state.word;
+  const cell = markedCell(visible, state);
+  return cell && visible.rows[cell.row].places[0];
+}
+
 /** The rival that is selected at first: the likeliest other token if the model is sure of the word, or if maps show leads. */
-const defaultRival = (token) => (state.lead || token.probability >= SURE_FROM ? (otherTokens(token)[0]?.[1] ?? null) : null);
+function defaultRival(token) {
+  const isShown = state.lead || token.probability >= SURE_FROM;
+  return { id: (isShown && otherTokens(token)[0]?.[1]) ?? null };
+}

@@ -60,10 +60,6 @@ export class Comparison {
   }
 }
 
-/** A and B; without effects unless both have them, because a maximum over heads has none. */
-export const withSameValues = (...views) =>
-  views.every(({ effects }) => effects) ? views : views.map((view) => ({ ...view, effects: null }));
-
 /** Sentence with the mean absolute difference of A and B, worded for the view mode. */
 export function differenceText(first, second, form) {
   let [sum, count] = [0, 0];

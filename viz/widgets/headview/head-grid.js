@@ -71,7 +71,7 @@ export class HeadGrid {
   layers(source, rows) {
     const caption = (text, name = '') => make('div', { class: `caption ${name}`, 'aria-hidden': 'true' }, text);
     const gap = (name) => make('div', { class: name, 'aria-hidden': 'true' });
-    const short = { mean: t('mean_short'), max: t('maximum_short') };
+    const short = { mean: source.averageName ?? t('mean_short'), max: t('maximum_short') };
     const across = rows[0].map(({ head }) => head);
     const numbered = across.filter((head) => typeof head === 'number').length;
     this.element.style.setProperty('--heads', numbered);

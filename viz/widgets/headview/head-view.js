@@ -8,7 +8,7 @@ import { chooseKind, mountKinds } from '../parts/kind-buttons.js';
 import { mountLegend } from '../parts/legend.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { stepButtons } from '../parts/step-buttons.js';
-import { differenceText, withSameValues } from './comparison.js';
+import { differenceText } from './comparison.js';
 import { viewMode, mountViewModes } from './view-modes.js';
 import { mountStrongestList } from './strongest-list.js';
 import { defaultActions } from './default-actions.js';
@@ -181,7 +181,6 @@ class HeadView {
     const form = viewMode(this.forms, state);
     this.view = source.view(state.kind, source.nearestHead(state.kind, shownHead(state)), state);
     this.otherView = isComparing(state) ? source.view(state.kind, source.nearestHead(state.kind, state.pinned), state) : null;
-    if (this.otherView) [this.otherView, this.view] = withSameValues(this.otherView, this.view);
     this.drawTitle(state);
     this.drawForms?.();
     const name = this.names.mapName(this.title.textContent);

@@ -36,7 +36,8 @@ export function tokenStrengths(source, view, now, scale) {
 export function shadeStrips(strips, source, view, now, { scale, palette }) {
   const strengths = tokenStrengths(source, view, now, scale);
   const axis = now.rows ? 'rows' : 'columns';
-  const selectedKeys = new Set((now[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index])));
+  const highlightedKeys = (now[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index]));
+  const selectedKeys = new Set([...highlightedKeys, ...(source.chosenKeys?.() ?? [])]);
   for (const token of strips.elements()) {
     const keys = token.dataset.keys.split(' ');
     paint(token, strengths(keys), palette);

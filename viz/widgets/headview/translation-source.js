@@ -21,6 +21,7 @@ import { rowName } from '../parts/row-name.js';
  * - optional `attentionSentence(view, rows, columns)`: sentence about two words, for heads that are shifted by one row;
  * - optional `longName(view, axis, places)`: the name, with a row's input word;
  * - optional `rest(view)`, `restText(view, place)`: column weights and their text, shown if nothing is highlighted;
+ * - optional `averageName`: what the wall calls averages; `chosenKeys()`: keys of tokens that are framed besides highlighted ones;
  * - optional `isMasked(view, axis, places)`: whether all words at these places are masked.
  */
 export class TranslationSource {

@@ -15,6 +15,12 @@ export function headName(layer, head) {
   return t('one_head', { layer: layer + 1, head: head + 1 });
 }
 
+/** The name of a head in the view Effect, in which several heads are summed. */
+export function sumName({ layer, head }) {
+  if (typeof layer === 'number') return head === 'mean' ? t('sum_of_heads', { layer: layer + 1 }) : headName(layer, head);
+  return head === 'mean' ? t('sum_of_all') : t('sum_of_layers', { head: head + 1 });
+}
+
 /** "L3·H6"; averages and maxima have their full names. */
 export function shortName({ layer, head }) {
   const single = typeof layer === 'number' && typeof head === 'number';

@@ -4,7 +4,9 @@ import { selectionFor, parsePermalink, clampSelection } from '../core/permalink.
 import { NO_SELECTION, state } from '../core/state.js';
 import { defaultHead } from '../core/default-head.js';
 import { informativeRow } from '../core/selection.js';
-import { remapPins } from '../core/pins.js';
+import { remapPins, remapWord } from '../core/pins.js';
+
+const NOTHING_CHOSEN = { ...NO_SELECTION, word: null, rival: null };
 
 /** The full request of a permalink with a sentence or a model; null if it has neither. */
 export function requestFromLink(request, defaults, example) {
@@ -45,7 +47,7 @@ export function initialSelection(translation, linkedSelection) {
   const first = !before;
   if (before && !linkedSelection && before.model.name !== translation.model.name && translation.tensors.cross) {
     return withInformativeRow(translation, {
-      ...NO_SELECTION,
+      ...NOTHING_CHOSEN,
       pinned: null,
       besideHead: null,
       lastHeads: {},
@@ -55,8 +57,8 @@ export function initialSelection(translation, linkedSelection) {
   }
   const linked = first ? parsePermalink() : linkedSelection; // the first translation of the page uses the permalink
   const stays = !before || sameShape(before, translation);
-  if (linked) return { ...(stays ? {} : NO_SELECTION), ...selectionFor(translation, linked) };
-  return stays ? clampSelection(translation, state) : withInformativeRow(translation, NO_SELECTION);
+  if (linked) return { ...(stays ? {} : NOTHING_CHOSEN), ...selectionFor(translation, linked) };
+  return stays ? clampSelection(translation, state) : withInformativeRow(translation, NOTHING_CHOSEN);
 }
 
 /** Add the most informative row to a selection. */
@@ -74,6 +76,7 @@ const sameShape = (a, b) => ids(a.source) === ids(b.source) && ids(a.target) ===
  */
 export function liveLook(before, translation) {
   if (before?.model.name !== translation.model.name) return initialSelection(translation, null);
-  const look = { hoverRow: null, hoverColumn: null, written: null, ...remapPins(before, translation, state) };
+  const pins = { ...remapPins(before, translation, state), ...remapWord(before, translation, state) };
+  const look = { hoverRow: null, hoverColumn: null, written: null, ...pins };
   return look.row === null && look.column === null ? withInformativeRow(translation, look) : look;
 }

@@ -2,18 +2,29 @@
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
+import { typedPositions } from './typed-positions.js';
 
 const [MEDIUM_FROM, SMALL_FROM] = [110, 240]; // characters above which the font gets smaller
 
-/** Split the text into token elements; wrap those of each span in a `mark`. */
-function overlayParts(text, spans, tokens) {
+/**
+ * Splits a typed text into its tokens and the text between them; those of each span are in a `mark`.
+ * @param {string} typed
+ * @param {{ text: string, spans: [number, number][], tokens: import('../core/translation.js').Token[] }} overlay
+ */
+function overlayParts(typed, { text, spans, tokens }) {
+  const positions = typedPositions(text, typed);
+  if (!positions) return [];
+  const { starts, ends } = positions;
   const units = [0];
   for (const letter of text) units.push(units[units.length - 1] + letter.length);
   const words = [];
-  for (const { start, end, key, special, piece, unknown } of tokens) {
-    if (special || end <= start) continue;
-    if (piece > 0 && words.length) words[words.length - 1].keys += ` ${key}`;
-    else words.push({ start, end, keys: key, unknown });
+  for (const token of tokens) {
+    const { end, key, piece, unknown } = token;
+    const wordText = text.slice(token.start, end);
+    const start = end - wordText.trimStart().length; // a token may begin with the space before its word
+    if (token.special || end <= start) continue;
+    if (Number(piece) > 0 && words.length) words[words.length - 1].keys += ` ${key}`;
+    else words.push({ start: starts[start], end: ends[end], keys: key, unknown });
   }
   const between = (from, to) => {
     const parts = [];
@@ -21,24 +32,21 @@ function overlayParts(text, spans, tokens) {
     for (const { start, end, keys, unknown } of words) {
       const [first, last] = [Math.max(start, offset), Math.min(end, to)];
       if (first >= last) continue;
-      const wordText = text.slice(first, last);
-      const blank = wordText.length - wordText.trimStart().length; // a token may begin with the space before its word
-      parts.push(
-        text.slice(offset, first + blank),
-        make('span', { class: unknown ? 'token unknown' : 'token', data: { keys } }, wordText.slice(blank)),
-      );
+      const name = unknown ? 'token unknown' : 'token';
+      parts.push(typed.slice(offset, first), make('span', { class: name, data: { keys } }, typed.slice(first, last)));
       offset = last;
     }
-    return [...parts, text.slice(offset, to)];
+    return [...parts, typed.slice(offset, to)];
   };
   const parts = [];
   let done = 0;
   for (const [start, end] of spans) {
-    if (units[start] < done) continue;
-    parts.push(...between(done, units[start]), make('mark', {}, ...between(units[start], units[end])));
-    done = units[end];
+    const [from, to] = [starts[units[start]], ends[units[end]]];
+    if (from < done) continue;
+    parts.push(...between(done, from), make('mark', {}, ...between(from, to)));
+    done = to;
   }
-  return [...parts, ...between(done, text.length)];
+  return [...parts, ...between(done, typed.length)];
 }
 
 export class SentenceField {
@@ -78,9 +86,9 @@ export class SentenceField {
   }
 
   /**
-   * While the field contains `text`, overlay its tokens, which views shade, and mark character spans `[start, end]`.
+   * While the field contains `text`, apart from pictures and spaces, overlay its tokens, which views shade, and mark spans.
    * @param {string} text
-   * @param {[number, number][]} spans in code points
+   * @param {[number, number][]} spans `[start, end]` in code points
    * @param {import('../core/translation.js').Token[]} tokens with positions in UTF-16 units
    */
   overlay(text, spans, tokens) {
@@ -89,8 +97,7 @@ export class SentenceField {
   }
 
   drawShades() {
-    const { text, spans, tokens } = this.shownOverlay ?? { text: null, spans: [], tokens: [] };
-    const parts = text === this.text ? overlayParts(text, spans, tokens) : [];
+    const parts = this.shownOverlay ? overlayParts(this.text, this.shownOverlay) : [];
     replace(this.shades, ...parts.filter((part) => part !== ''));
     this.shades.dispatchEvent(new Event('headlight-words'));
   }

@@ -55,7 +55,8 @@ class WhyTab {
     const answer = make('div', { class: 'answer', 'aria-live': 'polite' }, this.title, this.note);
     const head = make('div', { class: 'head' }, answer, this.headPicker.pickers);
     const kinds = make('div', { class: 'bar' }, this.headPicker.kinds, this.description);
-    this.weights = make('div', {}, this.table.element, this.dimensions.element);
+    this.productsName = make('summary', {});
+    this.weights = make('details', { class: 'products' }, this.productsName, this.table.element, this.dimensions.element);
     this.streamBox = make('div', {}, this.stream.element);
     this.content = make('div', {}, this.score.element, this.error, this.weights, this.streamError, this.streamBox);
     this.row = new LatestRequest(this.weights, this.error, 'why_failed');
@@ -146,6 +147,7 @@ class WhyTab {
     const [query, keys] = [decodeArray(answer.query).numbers, decodeArray(answer.keys).numbers];
     const width = query.length;
     const explanation = { ...answer, query, keys, width };
+    this.productsName.textContent = t('why_products_fold', { count: width });
     const caption = t(kind === 'encoder' ? 'why_query_says' : 'why_query_written', { width });
     this.table.draw(explanation, column, translation.rows(kind)[row], translation.columns(kind), caption);
     const index = answer.own.indexOf(column);

@@ -1,0 +1,37 @@
+// Where the characters of a sentence as the model read it are in the sentence as it was typed: pictures were left out and
+// spaces joined.
+
+const LEFT_OUT = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and joiners, spaces
+
+/**
+ * The offsets at which each UTF-16 unit of `text` starts and ends in `typed`; null if the texts differ in more than what is
+ * left out. Index `text.length` of `starts` and index 0 of `ends` are for empty ranges.
+ * @param {string} text
+ * @param {string} typed
+ * @returns {{ starts: number[], ends: number[] } | null}
+ */
+export function typedPositions(text, typed) {
+  const starts = [];
+  const ends = [0];
+  let at = 0; // offset in `typed`
+  const skip = (until) => {
+    while (at < typed.length) {
+      const letter = String.fromCodePoint(/** @type {number} */ (typed.codePointAt(at)));
+      if (letter === until || !LEFT_OUT.test(letter)) return;
+      at += letter.length;
+    }
+  };
+  for (const letter of text) {
+    skip(letter);
+    const isTyped = typed.startsWith(letter, at);
+    if (!isTyped && letter !== ' ') return null;
+    for (let unit = 0; unit < letter.length; unit++) {
+      starts.push(at + (isTyped ? unit : 0));
+      ends.push(at + (isTyped ? unit + 1 : 0));
+    }
+    if (isTyped) at += letter.length;
+  }
+  starts.push(at);
+  skip('');
+  return at === typed.length ? { starts, ends } : null;
+}
