@@ -23,6 +23,7 @@ from headlight.model.translate.translator import Translator
 
 _BYTE = re.compile("(⟨[0-9A-F]{2}⟩)+")  # the label of a token that is a part of a character
 
+
 def effects(
     translator: Translator,
     translation: Translation,
@@ -103,7 +104,7 @@ def find_rival(
     """Return the ID of the first token of a text, or an ID as it is. `word` is the token that it is a rival of.
 
     Raises:
-        RequestError: the text is empty, not in the vocabulary, or the word itself; with `single`, it has several tokens.
+        RequestError: the text is empty, not in the vocabulary, the word itself or, with `single`, several tokens.
     """
     if rival is None:
         return None

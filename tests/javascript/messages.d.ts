@@ -406,6 +406,7 @@ declare module 'messages' {
     measured_effect: Call<any>;
     model_cards: Call<any>;
     more_training: Call<any>;
+    name_rival: Call<any>;
     patch_pair: Call<any>;
     position_encoding: Call<any>;
     predict_losses: Call<any>;

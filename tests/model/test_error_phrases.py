@@ -136,6 +136,8 @@ CAUSES: dict[str, Callable[[], object]] = {
     "unequal_lengths": lambda: patch_sentences("Ja.", "Das Kind trinkt Wasser."),
     "equal_translations": lambda: patch_sentences("Ja.", "Ja."),
     "empty_rival": lambda: find_rival(tiny_translator().target_tokenizer, ""),
+    "unknown_rival": lambda: find_rival(tiny_translator().target_tokenizer, "狗"),
+    "rival_in_pieces": lambda: find_rival(tiny_translator().target_tokenizer, "xyzzy", single=True),
     "rival_is_word": lambda: effects(*tiny_answer(), 0, rival=tiny_answer()[1].target_tokens[0].id),
     "blank_text": ask(text=" "),
     "blank_words": ask(target=" "),

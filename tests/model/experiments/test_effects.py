@@ -211,6 +211,20 @@ def test_sentence_effects_are_sums_over_words(translator: Translator, answer: Tr
     np.testing.assert_array_equal(effect_maps(translator, answer, "encoder"), sentence["encoder"])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_effect_map_of_one_word_is_weight_times_gradient(
+    translator: Translator, answer: Translation, kind: Kind
+) -> None:
+    maps = effect_maps(translator, answer, kind, position=PLACE)
+    assert maps.shape == answer.attention.of(kind).shape
+    cell = tuple(int(place) for place in np.unravel_index(np.abs(maps).argmax(), maps.shape))
+    high, low = (log_probability_with_weight(translator, answer, kind, cell, factor) for factor in (1 + STEP, 1 - STEP))
+    assert maps[cell] == pytest.approx((high - low) / (2 * STEP), rel=0.02, abs=2e-4)
+    words = range(len(answer.target_tokens))
+    total = sum(effect_maps(translator, answer, kind, position=place) for place in words)
+    np.testing.assert_allclose(total, sentence_effects(translator, answer)[kind], atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
 def test_effect_map_row_matches_effects_on_its_word(
     translator: Translator, answer: Translation, kind: Kind, monkeypatch: pytest.MonkeyPatch

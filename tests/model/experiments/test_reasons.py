@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import headlight
@@ -40,6 +42,25 @@ def test_find_token_returns_first_token_with_text(translator: Translator, answer
     assert find_rival(translator.target_tokenizer, word) == translator.target_tokenizer.encode(word)[0]
     with pytest.raises(RequestError, match="empty"):
         find_rival(translator.target_tokenizer, "")
+
+
+def test_rival_of_several_tokens_or_unknown_characters_names_them(translator: Translator, answer: Translation) -> None:
+    tokenizer = translator.target_tokenizer
+    words = [tokenizer.label(each).strip() for each in range(tokenizer.vocabulary_size)]
+    token_id, word = next((each, word) for each, word in enumerate(words) if word and tokenizer.encode(word) == [each])
+    assert find_rival(tokenizer, f" {word} ", single=True) == token_id
+    ids = tokenizer.encode(f"{word}xyzzy")
+    assert find_rival(tokenizer, f"{word}xyzzy") == ids[0]  # without `single`, the first token counts
+    with pytest.raises(RequestError, match=f"“{word}xyzzy” is {len(ids)} tokens: ") as error_info:
+        find_rival(tokenizer, f"{word}xyzzy", single=True)
+    assert " + ".join(tokenizer.label(each).strip() for each in ids) in str(error_info.value)
+    for single in (True, False):
+        with pytest.raises(RequestError, match="has no “狗”"):
+            find_rival(tokenizer, "狗", single=single)
+    with pytest.raises(RequestError, match="empty"):
+        find_rival(tokenizer, "  ", single=True)
+    with pytest.raises(RequestError, match="is the word itself"):
+        find_rival(tokenizer, word, replace(answer.target_tokens[PLACE], id=token_id), single=True)
 
 
 def test_word_is_a_token_or_its_position(translator: Translator, answer: Translation) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headlight.model.experiments.effects import LIKELIEST, effect_maps
+from headlight.model.experiments.effects import LIKELIEST, Rival, effect_maps, word_effects
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.viz.browser_files.static_files import WIDGETS
 from headlight.viz.errors import PageError
@@ -286,6 +286,21 @@ def test_effect_view_exports_effects_in_nats(service: Service, translation: Tran
     assert answer["name"] == f"headlight-{kind}-1-2-effects-on-lead.csv"
     table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig").to_numpy()
     np.testing.assert_allclose(table[allowed], leads[0, 1][allowed], atol=1e-6)
+
+
+def test_encoder_exports_effects_on_the_chosen_word(service: Service, translation: Translation) -> None:
+    choices: tuple[tuple[dict[str, object], Rival, str], ...] = (
+        ({}, None, "on-word-3"),
+        ({"lead": True}, LIKELIEST, "on-word-3-on-lead"),
+        ({"lead": True, "rival": [2, 5]}, 5, "on-word-3-on-lead"),
+        ({"lead": True, "rival": [1, 5]}, LIKELIEST, "on-word-3-on-lead"),  # the rival of another word
+    )
+    for selection, rival, name in choices:
+        (own,) = service.run_on_translator("toy", word_effects, translation, [2], rival)
+        answer = take(service, "csv", kind="encoder", layer=0, head=1, view="effect", word=2, **selection)
+        assert answer["name"] == f"headlight-encoder-1-2-effects-{name}.csv"
+        table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig").to_numpy()
+        np.testing.assert_allclose(table, own.cells["encoder"][0, 1], atol=1e-6)
 
 
 def test_effects_add_up_over_heads_and_merged_words(service: Service, translation: Translation) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.model.experiments.effects import LIKELIEST, effect_maps, summarise_effects
+from headlight.model.experiments.effects import LIKELIEST, effect_maps, summarise_effects, word_effects
 from headlight.model.records import KINDS, Kind
 from headlight.viz.errors import PageError
 from headlight.viz.lessons.lesson_session import decode_array
@@ -21,6 +21,7 @@ from headlight.viz.tabs.heads import (
     links_function,
     measured_effect_function,
 )
+from headlight.viz.token_labels import make_visible
 
 PAIR = ["ich mochte ein bier", "i want a beer .", "0-0 1-1 2-2 3?3"]
 
@@ -74,6 +75,7 @@ def test_effects_against_a_rival_match_the_model(service: Service) -> None:
     query = {"request": request, "place": 2, "rival": 5}
     own = service.run_on_translator("toy", summarise_effects, translation, 2, MAX_LISTED_HEADS, 5)
     assert effects_function(service)(query)["strongest"] == [asdict(head) for head in own.strongest]
+    assert effects_function(service)(query)["rival"]["id"] == 5
     first = own.strongest[0]
     head = {"kind": first.kind, "layer": first.layer, "head": first.head}
     assert measured_effect_function(service)(query | head)["measured"] == pytest.approx(first.measured, abs=1e-5)
@@ -103,3 +105,19 @@ def test_effect_maps_match_model(service: Service, kind: Kind) -> None:
     np.testing.assert_allclose(leads, expected, atol=1e-6)
     with pytest.raises(PageError):
         effect_maps_function(service)({"request": request, "kind": "self"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_effect_maps_of_one_word_match_model(service: Service, kind: Kind) -> None:
+    request = {"text": "ich mochte ein bier", "model": "toy"}
+    translation = service.translate(service.check(request))
+    call = effect_maps_function(service)
+    for query, rival in (({}, None), ({"lead": True}, LIKELIEST), ({"lead": True, "rival": 5}, 5)):
+        answer = call({"request": request, "kind": kind, "place": 2} | query)
+        (own,) = service.run_on_translator("toy", word_effects, translation, [2], rival)
+        np.testing.assert_allclose(decode_array(answer["effects"]), own.cells[kind], atol=1e-6)
+        label = service.model_info("toy").target_tokenizer.label(5)
+        assert answer["rival"] == ({"id": 5, "label": make_visible(label)} if rival == 5 else None)
+    for wrong in ({"place": 99}, {"place": "x"}, {"place": 2, "rival": -1}):
+        with pytest.raises(PageError):
+            call({"request": request, "kind": kind} | wrong)

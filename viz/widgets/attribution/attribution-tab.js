@@ -91,5 +91,8 @@ function writtenWords(translation) {
 /** Index of the word that the tab is about, by default the first one with letters. */
 function chosenWord(words) {
   const place = wordPlace(state.translation, state);
-  return Math.max(0, words.findIndex((word) => (place === null ? isWord(word) : word.places.includes(place))));
+  return Math.max(
+    0,
+    words.findIndex((word) => (place === null ? isWord(word) : word.places.includes(place))),
+  );
 }

@@ -19,6 +19,8 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @property {number | null} row pinned
  * @property {number | null} column
  * @property {Head | null} pinned
+ * @property {number | null} word the chosen token of the translation, where no row is one
+ * @property {{ place: number, id: number | null } | null} rival of the token at a position; the ID is null for none
  * @property {'matrix' | 'effect' | 'lines' | 'numbers'} view
  * @property {boolean} words whether tokens are merged into words
  * @property {boolean} special whether special tokens are shown

@@ -174,7 +174,11 @@ export class EffectSource extends TranslationSource {
     const { word } = this.effects;
     if (word === null || state.view !== 'effect') return [];
     const { rows } = axes(this.translation, 'cross', { words: state.words, special: true });
-    return this.keys('cross', 'rows', rows.find(({ places }) => places.includes(word)));
+    return this.keys(
+      'cross',
+      'rows',
+      rows.find(({ places }) => places.includes(word)),
+    );
   }
 
   view(kind, head, showing) {
