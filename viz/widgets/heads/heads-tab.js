@@ -165,7 +165,7 @@ export async function mount({ element, server }) {
     if (open()) ribbons?.draw();
   };
   let effectMode = ''; // what the effects on display are on
-  on(['view', 'kind', 'lead', 'word', 'rival', 'head', 'pinned', 'translation', 'tab'], () => {
+  const drawEffects = () => {
     if (!open()) return;
     if (effects && state.view === 'effect') set(withoutMaximum(state));
     effects?.draw();
@@ -174,9 +174,10 @@ export async function mount({ element, server }) {
     if (effectMode === mode) return;
     effectMode = mode;
     redrawAll(); // the wall's colours change
-  });
+  };
+  on(['view', 'kind', 'lead', 'word', 'rival', 'head', 'pinned', 'translation', 'tab'], drawEffects);
   on(['row', 'layer', 'words', 'special', 'language'], () => open() && effects?.draw());
   on(['busy'], () => element.classList.toggle('busy', state.busy));
   draw();
-  effects?.draw();
+  drawEffects();
 }
