@@ -159,6 +159,7 @@ def test_visible_row_weights_sum_without_scrolling(visit: Visit, width: int) -> 
           return !scrolls || (each.scrollHeight <= each.clientHeight + 1 && each.scrollWidth <= each.clientWidth + 1);
         })"""
     )
+    page.click(".headlight-why .products > summary")
     rows = page.locator(".headlight-why .row tbody tr")
     assert rows.count() == 41
     # Tolerance of each column: three decimals, and four.

@@ -55,6 +55,8 @@ def choose(page: Page, row: int, column: int) -> None:
     """Select a query and a key in Why."""
     page.click(f".headlight-why [aria-labelledby=why-row] [data-place='{row}']")
     wait_until_idle(page)
+    if page.locator(".headlight-why .products:not([open])").count():
+        page.click(".headlight-why .products > summary")
     page.click(f".headlight-why .row [data-place='{column}']")
     wait_until_idle(page)
 
@@ -466,6 +468,44 @@ def test_account_sums_to_logit_difference_and_names_rival(
     rows = page.locator(".staircase .account-rows .row")
     expect(rows).to_have_count(len(example.source_tokens) + place + 1 + 2)
     page.set_viewport_size({"width": 1440, "height": 1000})
+
+
+@pytest.mark.journey
+def test_account_against_a_typed_rival_is_in_the_address(
+    visit: Visit, example: Translation, translator: Translator
+) -> None:
+    page = visit()
+    open_tab(page, "word")
+    page.click(".headlight-word .pick button:has-text('saw')")
+    wait_until_idle(page)
+    place = [token.text.strip() for token in example.target_tokens].index("saw")
+    assert state(page, "row") == place
+    field = page.locator(".account .rivals input")
+    for text, message in (
+        ("zebra", "“zebra” is 2 tokens: ze + bra."),
+        ("狗", "has no “狗”"),
+        ("saw", "the word itself"),
+    ):
+        field.fill(text)
+        field.press("Enter")
+        expect(page.locator(".account .rivals .error")).to_contain_text(message)
+    (rival,) = translator.target_tokenizer.encode("now")
+    field.fill(" now ")
+    field.press("Enter")
+    expect(page.locator(".account h2")).to_have_text("Why saw and not now?")
+    expect(page.locator(".account .rivals .error")).to_be_empty()
+    account = word_account(translator, example, place, rival)
+    lead = page.locator(".account .sums b").last
+    expect(lead).to_have_text(f"= {account.lead:+.2f}")
+    pressed = page.locator(".account .rivals [aria-pressed=true]")
+    expect(pressed).to_have_text("now < 0.001")
+    wait_for_function(page, "(text) => location.hash.includes(text)", arg=f"row={place}&rival={place}.{rival}")
+    again = visit(page.evaluate("location.hash"))
+    expect(again.locator(".account h2")).to_have_text("Why saw and not now?")
+    expect(again.locator(".account .sums b").last).to_have_text(f"= {account.lead:+.2f}")
+    again.click(".headlight-word .pick button:has-text('table')")  # the rival was that of another word
+    expect(again.locator(".account h2")).to_contain_text("Why table and not")
+    expect(again.locator(".account .rivals [aria-pressed=true]")).not_to_contain_text("now")
 
 
 def test_account_of_a_word_opens_into_heads_and_the_words_they_read(

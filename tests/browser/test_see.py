@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.effects import LIKELIEST, effect_maps, measured_effects, summarise_effects
+from headlight.model.experiments.effects import (
+    LIKELIEST,
+    effect_maps,
+    measured_effects,
+    summarise_effects,
+    word_effects,
+)
 from headlight.model.experiments.importance import AttentionPart
 from headlight.model.experiments.reasons import other_candidates
 from headlight.model.experiments.scan import scan
+from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Intervention, Translation
 from headlight.viz.tabs import VIEWS
 from tests.browser.acting import (
@@ -24,6 +32,7 @@ from tests.browser.acting import (
     state,
     switch_language,
     traces,
+    wait_for_translation,
     wait_until_idle,
 )
 from tests.browser.conftest import Visit
@@ -173,6 +182,106 @@ def test_compared_effects_match_model(page: Page, example: Translation, translat
     expect(page.locator(".translate .headline").first).to_contain_text(
         f"{numbers[0]} nats predicted (A {numbers[1]}, B {numbers[2]})"
     )
+
+
+@pytest.mark.journey
+def test_encoder_effects_are_on_the_clicked_word(
+    page: Page, visit: Visit, example: Translation, translator: Translator
+) -> None:
+    place = [token.text.strip() for token in example.target_tokens].index("sleeping")
+    (rival,) = translator.target_tokenizer.encode("now")
+    page.click("[data-view=effect]")
+    page.click(".explorer [data-kind=encoder]")
+    status = page.locator(".explorer .effect-status")
+    expect(status).to_contain_text("Click a word of the translation")
+    assert_effects(page, effect_maps(translator, example, "encoder"))
+    page.click(".translate .out .word:has-text('sleeping')")
+    (word,) = word_effects(translator, example, [place])
+    expect(status).to_contain_text(f"All 64 heads together: {signed(word.heads('encoder').sum())} nats.")
+    assert_effects(page, word.cells["encoder"])
+    expect(page.locator(".explorer .legend").first).to_contain_text("nats, for sleeping; predicted")
+    expect(page.locator(".translate .out .word.chosen")).to_have_text("sleeping")
+    wait_for_function(page, "(text) => location.hash.includes(text)", arg=f"&word={place}")
+    again = visit(page.evaluate("location.hash") + f"&lead=1&rival={place}.{rival}")
+    (lead,) = word_effects(translator, example, [place], rival)
+    expect(again.locator(".explorer .legend").first).to_contain_text(
+        "nats, for the lead of sleeping over now; predicted"
+    )
+    expect(again.locator(".explorer .effect-status")).to_contain_text(
+        f"All 64 heads together: {signed(lead.heads('encoder').sum())} nats."
+    )
+    assert_effects(again, lead.cells["encoder"])
+    page.get_by_role("button", name="on the translation").click()
+    expect(status).to_contain_text("Click a word of the translation")
+    assert state(page, "word") is None
+
+
+def assert_effects(page: Page, maps: Float64Array) -> None:
+    """Assert that the large map shows the effects of the selected head."""
+    wait_until_idle(page)
+    effects = maps[state(page, "layer"), state(page, "head")]
+    shown = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
+    np.testing.assert_allclose(shown, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3)
+
+
+def signed(number: float) -> str:
+    return f"{number:+.2f}".replace("-", "−")
+
+
+@pytest.mark.journey
+def test_effects_have_a_sum_instead_of_average_and_maximum(
+    page: Page, example: Translation, translator: Translator
+) -> None:
+    page.check('#panel-heads [data-field="averages"]')
+    page.click('.wall-grid [data-layer="1"][data-head="max"]')
+    page.click("[data-view=effect]")
+    wait_until_idle(page)
+    assert state(page, "head") == "mean"
+    expect(page.locator(".wall-grid [data-head=max]")).to_have_count(0)
+    expect(page.locator(".explorer .topline h2")).to_have_text("Layer 2 · Sum of heads")
+    effects = effect_maps(translator, example, "cross")[1].sum(axis=0)
+    shown = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
+    np.testing.assert_allclose(shown, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3)
+    page.click("[data-view=matrix]")
+    expect(page.locator(".wall-grid [data-head=max]")).to_have_count(4)
+
+
+def test_words_beside_emoji_have_ribbons(visit: Visit) -> None:
+    text = "Der Hund 🐶 schläft im Garten 🌳."
+    page = visit(f"#{urlencode({'text': text, 'model': 'de-en'})}")
+    wait_for_translation(page, text)
+    words = page.locator(".translate .shades .token")
+    expect(words).to_have_text(["Der", "Hund", "schläft", "im", "Garten", "."])
+    expect(page.locator(".ribbons path.marked").first).to_be_attached()
+    box, ribbon = words.nth(2).bounding_box(), page.locator(".ribbons path.marked").first.bounding_box()
+    assert box is not None
+    assert ribbon is not None
+    middle = box["x"] + box["width"] / 2
+    assert ribbon["x"] - 8 <= middle <= ribbon["x"] + ribbon["width"] + 8
+
+
+@pytest.mark.journey
+def test_word_effects_against_a_typed_rival_are_in_the_address(
+    page: Page, visit: Visit, example: Translation, translator: Translator
+) -> None:
+    row = state(page, "row")
+    (rival,) = translator.target_tokenizer.encode("now")
+    page.click(".word-effects summary")
+    field = page.locator(".word-effects .rivals input")
+    field.fill("zebra")
+    field.press("Enter")
+    expect(page.locator(".word-effects .rivals .error")).to_contain_text("“zebra” is 2 tokens: ze + bra.")
+    field.fill("now")
+    field.press("Enter")
+    summary = summarise_effects(translator, example, row, 5, rival)
+    expected = [signed(head.predicted) for head in summary.strongest]
+    predicted = page.locator(".word-effects .bars button .numeric:nth-child(3)")
+    expect(predicted).to_have_text(expected)
+    expect(page.locator(".word-effects .rivals [aria-pressed=true]")).to_have_text("now")
+    wait_for_function(page, "(text) => location.hash.includes(text)", arg=f"rival={row}.{rival}")
+    again = visit(page.evaluate("location.hash"))
+    expect(again.locator(".word-effects .bars button .numeric:nth-child(3)")).to_have_text(expected)
+    expect(again.locator(".word-effects .rivals [aria-pressed=true]")).to_have_text("now")
 
 
 @pytest.mark.journey
