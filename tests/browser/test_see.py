@@ -220,8 +220,8 @@ def assert_effects(page: Page, maps: Float64Array) -> None:
     """Assert that the large map shows the effects of the selected head."""
     wait_until_idle(page)
     effects = maps[state(page, "layer"), state(page, "head")]
-    shown = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
-    np.testing.assert_allclose(shown, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3)
+    map_values = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
+    np.testing.assert_allclose(map_values, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3)
 
 
 def signed(number: float) -> str:
@@ -240,8 +240,8 @@ def test_effects_have_a_sum_instead_of_average_and_maximum(
     expect(page.locator(".wall-grid [data-head=max]")).to_have_count(0)
     expect(page.locator(".explorer .topline h2")).to_have_text("Layer 2 · Sum of heads")
     effects = effect_maps(translator, example, "cross")[1].sum(axis=0)
-    shown = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
-    np.testing.assert_allclose(shown, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3)
+    map_values = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
+    np.testing.assert_allclose(map_values, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3)
     page.click("[data-view=matrix]")
     expect(page.locator(".wall-grid [data-head=max]")).to_have_count(4)
 

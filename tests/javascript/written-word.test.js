@@ -80,7 +80,7 @@ test('a word behind the end of the translation is not chosen', () => {
 });
 
 test('effects of several heads are sums, and have no maximum', () => {
-  const source = new EffectSource(translation, /** @type {any} */ ({ word: null, cells: () => null, names: () => null }));
+  const source = new EffectSource(translation, /** @type {any} */ ({ word: null, cells: () => null, subject: () => null }));
   const heads = () => source.wallLayout('cross', { ...state, averages: true })[0].map(({ head }) => head);
   assert.deepEqual(heads(), [0, 1, 'mean', 'max']);
   const names = () => [0, 'mean'].map((head) => source.headName({ layer: 0, head }));

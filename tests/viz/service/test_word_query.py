@@ -29,9 +29,9 @@ def test_every_word_of_the_vocabulary_can_be_a_rival(service: Service) -> None:
         if word.startswith(" ") and word.strip().isalpha() and tokenizer.encode(word.strip()) == [token]
     ]
     assert len(whole) >= 10
-    written = service.translate(service.check(REQUEST)).target_tokens[2].id
+    own_id = service.translate(service.check(REQUEST)).target_tokens[2].id
     for token, word in whole:
-        if token != written:
+        if token != own_id:
             answer = rival_function(service)({"request": REQUEST, "place": 2, "rival": word})
             assert answer is not None
             assert (answer["id"], answer["label"].strip("␣ ")) == (token, word.strip())

@@ -49,9 +49,9 @@ function readBefore(translation, kind, index, items) {
 
 /**
  * @typedef {Omit<ReturnType<typeof view>, 'sums'> & { sums?: Float32Array | null, gaps?: boolean, effects?: Float32Array | null,
- *   rivals?: string[] | null, chosen?: { word: string, rival: string } | null }} View
+ *   rivals?: string[] | null, subject?: { word: string, rival: string } | null }} View
  *   `effects`: effect of each cell in nats, in the view Effect; `rivals`: of each row, if the effects are on leads;
- *   `chosen`: the word that effects of the encoder are on, and its rival, which is empty if they are not on its lead;
+ *   `subject`: the word that effects of the encoder are on, and its rival, which is empty if they are not on its lead;
  *   `gaps`: whether cells are empty because one of two sentences lacks a word
  * @typedef {import('./translation.js').Token} Token
  * @typedef {Token & { places: number[], read?: Token | null }} Item one or more tokens

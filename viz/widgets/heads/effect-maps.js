@@ -52,7 +52,7 @@ export class EffectMaps {
   }
 
   /** The names of the chosen word and of its rival; null if the effects are on all words. */
-  names() {
+  subject() {
     if (this.word === null) return null;
     const { translation } = state;
     const rival = this.rivals.get(this.key) ?? otherTokens(translation.target[this.word])[0]?.[0] ?? '–';
@@ -105,16 +105,16 @@ export class EffectMaps {
   drawChoice() {
     this.choice.hidden = state.view !== 'effect';
     this.choice.setAttribute('aria-label', t('effect_choice'));
-    const chosen = this.names();
-    const all = state.kind === 'encoder' && !chosen ? '_encoder' : '';
+    const subject = this.subject();
+    const all = state.kind === 'encoder' && !subject ? '_encoder' : '';
     const button = (changes, name) => {
       const isPressed = Object.entries(changes).every(([field, value]) => value === state[field]);
       return make('button', { type: 'button', 'aria-pressed': String(isPressed), onclick: () => set(changes) }, name);
     };
     reconcile(
       this.choice,
-      chosen && button({ word: null }, t('effect_of_word_encoder')),
-      button({ lead: false }, chosen ? t('effect_of_chosen', { word: chosen.word }) : t(`effect_of_word${all}`)),
+      subject && button({ word: null }, t('effect_of_word_encoder')),
+      button({ lead: false }, subject ? t('effect_of_chosen', { word: subject.word }) : t(`effect_of_word${all}`)),
       button({ lead: true }, t(`effect_of_lead${all}`)),
     );
   }
@@ -185,6 +185,6 @@ export class EffectSource extends TranslationSource {
     const view = super.view(kind, head, showing);
     if (showing.view !== 'effect') return view;
     const effects = this.effects.cells(view);
-    return { ...view, effects, rivals: state.lead ? this.rivals(view) : null, chosen: this.effects.names() };
+    return { ...view, effects, rivals: state.lead ? this.rivals(view) : null, subject: this.effects.subject() };
   }
 }

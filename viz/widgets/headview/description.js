@@ -59,11 +59,11 @@ function effectText(view, [row, column], names) {
   const isSingleHead = typeof view.layer === 'number' && typeof view.head === 'number';
   const head = isSingleHead ? t('effect_head', { layer: view.layer + 1, head: view.head + 1 }) : t('effect_heads');
   const side = Math.abs(effect) < MIN_EFFECT ? 'none' : effect > 0 ? 'for' : 'against';
-  const subject = view.kind !== 'encoder' ? 'says' : view.chosen && side !== 'none' ? 'word' : 'sentence';
-  const rival = view.chosen ? view.chosen.rival || null : view.rivals?.[row];
+  const prefix = view.kind !== 'encoder' ? 'says' : view.subject && side !== 'none' ? 'word' : 'sentence';
+  const rival = view.subject ? view.subject.rival || null : view.rivals?.[row];
   const lead = rival == null ? [] : [sentenceGap(), effectRival(rival)];
-  const word = make('b', {}, make('bdi', {}, view.chosen?.word ?? ''));
-  return [...fillElements(t(`effect_${subject}_${side}`, { head, effect: signed(effect, 2) }), { ...names, word }), ...lead];
+  const word = make('b', {}, make('bdi', {}, view.subject?.word ?? ''));
+  return [...fillElements(t(`effect_${prefix}_${side}`, { head, effect: signed(effect, 2) }), { ...names, word }), ...lead];
 }
 
 /** "The rival is asleep." */

@@ -21,7 +21,7 @@ export function mountLegend(element, { state, set }) {
 
   return function draw(view, otherView) {
     const { theme, language } = pageState;
-    const effects = Boolean(view.effects) && [view.kind, Boolean(view.rivals), view.chosen];
+    const effects = Boolean(view.effects) && [view.kind, Boolean(view.rivals), view.subject];
     const colours = JSON.stringify([state.scale, state.palette, theme, language, Boolean(otherView), Boolean(view.masked), effects]);
     const isColours = !['numbers', 'lines'].includes(state.view);
     if (isColours && colours === key) return element;
@@ -55,11 +55,11 @@ export function colourLegend(view, { scale, palette }) {
   return [colourRamp(palette, low, high), sample(zero, t('zero')), ...masked];
 }
 
-function effectLegend({ kind, rivals, chosen }) {
+function effectLegend({ kind, rivals, subject }) {
   const ramp = colourRamp('difference', `${t('effect_against')} −${STRONG_EFFECT}`, `+${STRONG_EFFECT} ${t('effect_for')}`);
-  const subject = chosen ? 'word' : kind === 'encoder' ? 'sentence' : 'row';
-  const names = Object.fromEntries(Object.entries(chosen ?? {}).map(([name, label]) => [name, make('bdi', {}, label)]));
-  return [ramp, make('span', { class: 'quiet' }, ...fillElements(t(`effect_unit_${subject}${rivals ? '_lead' : ''}`), names))];
+  const unit = subject ? 'word' : kind === 'encoder' ? 'sentence' : 'row';
+  const names = Object.fromEntries(Object.entries(subject ?? {}).map(([name, label]) => [name, make('bdi', {}, label)]));
+  return [ramp, make('span', { class: 'quiet' }, ...fillElements(t(`effect_unit_${unit}${rivals ? '_lead' : ''}`), names))];
 }
 
 export const differenceKey = (limit = 1) => colourRamp('difference', `−${limit} ${t('more_in_b')}`, `${t('more_in_a')} +${limit}`);

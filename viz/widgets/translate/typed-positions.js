@@ -1,5 +1,4 @@
-// Where the characters of a sentence as the model read it are in the sentence as it was typed: pictures were left out and
-// spaces joined.
+// Positions of a sentence as the model read it in the sentence as it was typed: pictures were left out, spaces joined.
 
 const LEFT_OUT = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and joiners, spaces
 
