@@ -182,5 +182,5 @@ function markedWord(visible) {
 /** The rival that is selected at first: the likeliest other token if the model is sure of the word, or if maps show leads. */
 function defaultRival(token) {
   const isShown = state.lead || token.probability >= SURE_FROM;
-  return { id: (isShown && otherTokens(token)[0]?.[1]) ?? null };
+  return { id: isShown ? (otherTokens(token)[0]?.[1] ?? null) : null };
 }
