@@ -78,7 +78,7 @@ def word_account(translator: Translator, translation: Translation, position: int
 
 
 def source_account(translator: Translator, translation: Translation, positions: Sequence[int]) -> Float64Array:
-    """Return what each source token added to the leads of a word's tokens over their likeliest rivals, `[tokens]`."""
+    """Return the contribution of each source token to the leads of a word's tokens over their rivals, `[tokens]`."""
     accounts = [
         word_account(translator, translation, position, likeliest_rival(translation, position))
         for position in positions

@@ -1,4 +1,4 @@
-"""Whether predicted effects of heads agree with the losses that runs without each head measure."""
+"""Agreement of predicted effects of heads with losses measured by runs without each head."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIN_EFFECT = 0.05  # nats: smaller predictions have no clear sign
 
 @dataclass(frozen=True)
 class EffectAgreement:
-    """Agreement over the heads of one translation, or of several: means of correlations, sums of heads."""
+    """Agreement over the heads of one or more translations: means of correlations, sums of heads."""
 
     spearman: Mapping[str, float]  # of all heads ("all"), and of each kind; NaN if a ranking is constant
     clear: int  # heads with a prediction beyond ±MIN_EFFECT
