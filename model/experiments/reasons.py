@@ -13,11 +13,11 @@ import re
 from collections.abc import Sequence
 
 from headlight.model.errors import RequestError, range_error, repr_short
-from headlight.model.experiments.account import WordAccount, word_account
+from headlight.model.experiments.account import WordAccount, likeliest_rival, word_account
 from headlight.model.experiments.effects import EffectSummary, summarise_effects
 from headlight.model.experiments.score_parts import Cell, ScoreParts, Side
 from headlight.model.experiments.score_parts import score_parts as cell_parts
-from headlight.model.records import DEFAULT_TOP, Alternative, Kind, Token, Translation
+from headlight.model.records import DEFAULT_TOP, Kind, Token, Translation
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.translator import Translator
 
@@ -125,14 +125,3 @@ def _encode_rival(tokenizer: Vocabulary, text: str, *, single: bool) -> int:
         pieces = " + ".join(label for label in labels if label)
         raise RequestError("rival_in_pieces", field="rival", given=text, count=len(ids), tokens=pieces)
     return ids[0]
-
-
-def likeliest_rival(translation: Translation, position: int) -> int:
-    """Return the ID of the likeliest other token at a position of the translation."""
-    others = other_candidates(translation.target_tokens[position])
-    return others[0].id if others else int(translation.target_tokens[position].id == 0)
-
-
-def other_candidates(token: Token) -> list[Alternative]:
-    """Return the candidates of a step that were not written, by probability."""
-    return [other for other in token.alternatives if other.id != token.id]

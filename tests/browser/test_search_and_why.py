@@ -499,7 +499,9 @@ def test_account_against_a_typed_rival_is_in_the_address(
     expect(lead).to_have_text(f"= {account.lead:+.2f}")
     pressed = page.locator(".account .rivals [aria-pressed=true]")
     expect(pressed).to_have_text("now < 0.001")
-    wait_for_function(page, "(text) => location.hash.includes(text)", arg=f"row={place}&word={place}&rival={place}.{rival}")
+    wait_for_function(
+        page, "(text) => location.hash.includes(text)", arg=f"row={place}&word={place}&rival={place}.{rival}"
+    )
     again = visit(page.evaluate("location.hash"))
     expect(again.locator(".account h2")).to_have_text("Why saw and not now?")
     expect(again.locator(".account .sums b").last).to_have_text(f"= {account.lead:+.2f}")

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
+from headlight.model.experiments.account import other_candidates
 from headlight.model.experiments.effects import (
     LIKELIEST,
     effect_maps,
@@ -18,7 +19,6 @@ from headlight.model.experiments.effects import (
     word_effects,
 )
 from headlight.model.experiments.importance import AttentionPart
-from headlight.model.experiments.reasons import other_candidates
 from headlight.model.experiments.scan import scan
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Intervention, Translation
