@@ -502,7 +502,7 @@ def test_account_against_a_typed_rival_is_in_the_address(
     wait_for_function(
         page, "(text) => location.hash.includes(text)", arg=f"row={place}&word={place}&rival={place}.{rival}"
     )
-    again = visit(page.evaluate("location.hash"))
+    again = visit(page.evaluate("location.hash"), drawn=".account .sums")
     expect(again.locator(".account h2")).to_have_text("Why saw and not now?")
     expect(again.locator(".account .sums b").last).to_have_text(f"= {account.lead:+.2f}")
     again.click(".headlight-word .pick button:has-text('table')")  # the rival was that of another word
