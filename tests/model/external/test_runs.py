@@ -11,8 +11,7 @@ import transformers
 
 import headlight
 from headlight.errors import RecordingError
-from headlight.model.external.attention_sites import record_sites
-from headlight.model.external.runs import number_ranges
+from headlight.model.external.attention_sites import number_ranges, record_sites
 from headlight.model.recordings.recording import Recording
 from headlight.model.records import MapKind
 from tests.model.recordings import families
@@ -111,10 +110,15 @@ def test_swin_layers_are_numbered_by_their_blocks() -> None:
     pixels = torch.rand(3, 16, 16)
     recording = headlight.record(families.deep_swin(), image=pixels)
     assert recording.of("self").numbers == (1,)  # the other stage has maps of another shape
-    assert remarks(recording)["window"] == {"number": 1, "count": 4}
+    assert recording.of("self").shape == (
+        1,
+        2,
+        16,
+        16,
+    )  # the four windows together: tests/model/external/test_windows.py
+    assert remarks(recording)["shifted_windows"] == {"layers": "2", "size": 2, "shift": 1}
     assert "no_attention" not in remarks(recording)
     expected = plain_call(families.deep_swin(), pixel_values=pixels[None]).attentions
-    assert_maps(recording, "self", expected[:1])
     assert_maps(headlight.record(families.deep_swin(), image=pixels, layers=[3]), "self", expected[1:])
 
 

@@ -16,8 +16,9 @@ from PIL import Image
 import headlight
 from headlight import Translator
 from headlight.errors import ModelError, RecordingError
-from headlight.viz.export.drawing import Drawing, Line, Rectangle, Text, text_width, to_pdf, to_png, to_svg
+from headlight.viz.export.drawing import Drawing, Line, Rectangle, Text, text_width, to_pdf, to_svg
 from headlight.viz.export.drawing import Image as Picture
+from headlight.viz.export.png_drawing import to_png
 from headlight.viz.notebook.view_pictures import MAX_TILE_CELLS
 from headlight.viz.theme import THEMES, colour_scale, head_colour
 from tests.viz.notebook.test_showing import CAUSAL, NAMES
