@@ -51,6 +51,32 @@ def test_model_reads_text_with_eager_attention(family: str) -> None:
     assert_maps(recording, "self", plain_call(model, input_ids=encoded["input_ids"]).attentions)
 
 
+@pytest.mark.parametrize("kind", ["Electra", "Albert", "Deberta", "DebertaV2"])
+def test_classifiers_are_shown(kind: str) -> None:
+    model, tokenizer = families.classifier(kind), families.tokenizer()
+    recording = headlight.record(model, tokenizer, TEXT)
+    assert (names(recording.source), recording.name) == (WORDS, f"{kind}ForSequenceClassification")
+    ids = tokenizer(TEXT, return_tensors="pt")["input_ids"]
+    assert_maps(recording, "self", plain_call(model, input_ids=ids).attentions)
+
+
+def test_t5gemma_writes_or_reads_a_text() -> None:
+    model, tokenizer = families.t5gemma(), families.tokenizer()
+    recording = headlight.record(model, tokenizer, TEXT, target="a dog ran")
+    assert (names(recording.source), names(recording.target)) == (WORDS, ["a", "dog", "ran"])
+    inputs = {
+        "input_ids": tokenizer(TEXT, return_tensors="pt")["input_ids"],
+        "decoder_input_ids": torch.tensor([[token.id for token in recording.decoder_inputs or ()]]),
+    }
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        expected = model(**inputs, output_attentions=True)
+    model.set_attn_implementation("sdpa")
+    for kind in ("encoder", "decoder", "cross"):
+        assert_maps(recording, kind, expected[f"{kind}_attentions"])
+    assert headlight.record(model, tokenizer, TEXT, generate=3).of("cross").shape[2] <= 3
+
+
 def test_model_is_left_as_it_was() -> None:
     model = families.fused_gpt2()
     model.train()
