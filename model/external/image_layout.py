@@ -12,19 +12,24 @@ TOKEN_IDS = ("image_token_id", "image_token_index")
 
 
 def image_layout(model: Any, shape: Sequence[int]) -> ImageLayout:
-    """Return the layout for pixel values of this shape, `[…, height, width]`. It has no grids if the patches merge."""
+    """Return the layout for pixel values of this shape, `[…, height, width]`.
+
+    Models with several stages have no grids here: they merge patches, or order them in their own way, as Hiera.
+    """
     configs = _configs(model)
     late_tokens = next(
         (int(config.num_detection_tokens) for config in configs if _has(config, "num_detection_tokens")), 0
     )
     token_id = next((getattr(model.config, name) for name in TOKEN_IDS if _has(model.config, name)), None)
-    merges = any(_has(config, name) for config in configs for name in ("depths", "backbone_config"))
-    if merges or len(shape) not in (3, 4) or (size := patch_size(model)) is None:
+    if any(_has(config, "depths") for config in configs):
+        return ImageLayout(is_known=True)
+    has_backbone = any(_has(config, "backbone_config") for config in configs)
+    if has_backbone or len(shape) not in (3, 4) or (size := patch_size(model)) is None:
         return ImageLayout(late_tokens=late_tokens, token_id=token_id)
     patch_height, patch_width = size
     rows, columns = shape[-2] // patch_height, shape[-1] // patch_width
     grid = PatchGrid(rows, columns, rows * patch_height, columns * patch_width)
-    return ImageLayout(grids=(grid,), late_tokens=late_tokens, token_id=token_id)
+    return ImageLayout(is_known=True, grids=(grid,), late_tokens=late_tokens, token_id=token_id)
 
 
 def patch_size(model: Any) -> tuple[int, int] | None:

@@ -53,9 +53,9 @@ class ModelRun:
         numbers = self._single_stack_layers(layers)
         outputs, remarks = dict(self.outputs), list(self.remarks)
         for name, windows in self.windows.items():
-            shown = last_stage(windows) if numbers is None else numbers
-            outputs[name] = _whole_maps(outputs[name], windows, shown)
-            remarks += window_remarks(windows, shown)
+            indices = last_stage(windows) if numbers is None else numbers
+            outputs[name] = _whole_maps(outputs[name], windows, indices)
+            remarks += window_remarks(windows, indices)
         result = recording_from_outputs(outputs, replace(self.inputs, **names), layers=numbers, name=self.name)
         return replace(result, remarks=(*result.remarks, *remarks))
 
@@ -187,7 +187,7 @@ def _with_windows(run: ModelRun, model: Any, sites: SiteRecorder, window_sites: 
     if not windows:
         return run
     grids = covered_grids(model, next(iter(windows.values())))
-    layout = replace(run.inputs.layout, grids=grids)
+    layout = replace(run.inputs.layout, is_known=True, grids=grids)
     pictures = len(run.inputs.pixel_values) if run.inputs.pixel_values is not None else 1
     remarks = (*run.remarks, *([Remark("batch", {"number": 1, "count": pictures})] if pictures > 1 else []))
     return replace(run, inputs=replace(run.inputs, layout=layout), windows=windows, remarks=remarks)
@@ -207,8 +207,9 @@ def _numbered(layers: Sequence[Any], sites: SiteRecorder) -> list[Any]:
 
 def _run_of_part(key: str, part: Any, inputs: ModelInputs, name: str, sites: SiteRecorder) -> ModelRun:
     """Return the run of one half of a model, whose tokens are named by the text or by the image."""
-    others = ("pixel_values",) if not ("vision" in key or "image" in key) else TEXT_INPUTS
-    part_inputs = replace(inputs, **dict.fromkeys(others))
+    reads_image = "vision" in key or "image" in key
+    absent: dict[str, Any] = dict.fromkeys(TEXT_INPUTS if reads_image else ("pixel_values",))
+    part_inputs = replace(inputs, **absent)
     return _run(_fields(part), part_inputs, f"{name}: {_part_name(key)}", sites, None)
 
 

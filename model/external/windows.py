@@ -134,9 +134,9 @@ def window_remarks(windows: Sequence[BlockWindows | None], numbers: Sequence[int
     return [
         Remark(
             "shifted_windows" if block.shift else "windows",
-            {"layers": number_ranges(shown), "size": block.size, "shift": block.shift},
+            {"layers": number_ranges(block_layers), "size": block.size, "shift": block.shift},
         )
-        for block, shown in layers.items()
+        for block, block_layers in layers.items()
     ]
 
 

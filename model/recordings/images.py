@@ -32,8 +32,9 @@ class Patches(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ImageLayout:
-    """How a model cuts an image. Without grids, they are guessed from the number of tokens and the aspect ratio."""
+    """How a model cuts an image. If that is not known, the number of tokens and the aspect ratio tell the grid."""
 
+    is_known: bool = False
     grids: tuple[PatchGrid, ...] = ()
     late_tokens: int = 0  # after the patches, such as the detection tokens of YOLOS
     token_id: int | None = None  # the token of a text that stands for a patch
@@ -65,7 +66,7 @@ def locate_patches(count: int, size: tuple[int, int], layout: ImageLayout) -> Pa
     """Find the patches among `count` tokens of an image of `size`, height and width. None if they are not clear."""
     for early in range(MAX_EARLY_TOKENS + 1):
         patches = count - early - layout.late_tokens
-        if layout.grids:
+        if layout.is_known:
             grid = next((grid for grid in layout.grids if grid.rows * grid.columns == patches), None)
         else:
             grid = _similar_grid(patches, size)

@@ -150,6 +150,7 @@ class _Reader:
             self.inputs = self._decoder_only_inputs(*layers_by_kind["cross"].arrays[0].shape[1:])
         stepwise = any(is_stepwise(value) for value in values.values())
         if "self" in layers_by_kind:
+            self._require_own_keys(layers_by_kind["self"].arrays[0].shape[1:])
             count = layers_by_kind["self"].arrays[0].shape[-1]
             ids = self.sequences[self._sequence()][:count] if stepwise and self.sequences is not None else None
             axes.source = self._source(count, ids)
@@ -278,10 +279,21 @@ class _Reader:
             )
         return numbered_names(count)
 
+    def _require_own_keys(self, size: Sequence[int]) -> None:
+        """Raise a `RecordingError` if patches attend to tokens of another number."""
+        rows, columns = size
+        if self.inputs.pixel_values is not None and rows != columns:
+            raise RecordingError(
+                f"The maps have {rows} rows and {columns} columns: the model merges patches, as SegFormer, PVT and Hiera "
+                "do, so they are not the same tokens. Give the weights of layers of one shape as cross-attention: "
+                "show(cross=outputs.attentions[:1])."
+            )
+
     def _patches(self, count: int) -> Patches | None:
         """Return the place of each source token in the image, or None if it is not clear."""
         values, layout = to_numpy(self.inputs.pixel_values), self.inputs.layout
-        if self.windows > 1 or values.ndim not in (3, 4):
+        has_own_order = has_field(self.outputs, "bool_masked_pos")  # of Hiera: by mask units
+        if self.windows > 1 or values.ndim not in (3, 4) or has_own_order:
             return None
         size: tuple[int, int] = values.shape[-2:]
         order = get_field(self.outputs, "ids_restore")

@@ -26,9 +26,9 @@ def test_letters_come_from_a_font_that_has_them(letter: str, monkeypatch: pytest
     monkeypatch.setattr(png_drawing, "SYSTEM_FONTS", (*png_drawing.SYSTEM_FONTS, *installed))
     plain = ImageFont.load_default(20)
     assert bytes(plain.getmask(letter)) == bytes(plain.getmask("\uffff"))  # a box
-    drawn = ink(letter)
-    rows, columns = (np.flatnonzero(drawn.any(axis=axis)) for axis in (1, 0))
-    box = drawn[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    darkness = ink(letter)
+    rows, columns = (np.flatnonzero(darkness.any(axis=axis)) for axis in (1, 0))
+    box = darkness[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
     masks = [ImageFont.truetype(name, 20).getmask(letter) for name in png_drawing.SYSTEM_FONTS if has_font(name)]
     sizes = [mask.getbbox() and mask.crop(mask.getbbox()).size for mask in masks]
     assert box.shape[::-1] in sizes  # as wide and as high as in one of the fonts

@@ -16,6 +16,7 @@ CELL, TEXT, CAPTION_TEXT, GAP, MARGIN = 14.0, 9.0, 9.0, 4.0, 12.0  # points
 TILE, TILE_GAP, TILE_LABEL = 56.0, 6.0, 24.0  # of the wall
 COLUMN_GAP, LINE_WIDTH, MIN_LINE_WEIGHT = 150.0, 2.0, 0.01  # of the lines
 COLOURS = 255
+MIN_LARGEST = 1e-4  # weight of a patch to which others are relative (as in `recording/picture.js`)
 PICTURE, VEIL = 224.0, 0.6  # points of the longer side, share of a weight's colour (as in `recording/picture.js`)
 
 
@@ -109,8 +110,7 @@ def _veiled(picture: Picture, weights: FloatArray, theme: Theme) -> np.ndarray:
         [list(bytes.fromhex(str(colour)[1:])) for _, colour in colour_scale("headlight", theme, COLOURS)], dtype=float
     )
     grid = picture.patch_weights(weights)
-    largest = np.nanmax(grid, initial=0.0)
-    levels = np.nan_to_num(grid / largest if largest else grid)
+    levels = np.nan_to_num(grid / np.nanmax(grid, initial=MIN_LARGEST))
     veil = colours[np.rint(levels * (COLOURS - 1)).astype(int)]  # [row, column, 3]
     rows, columns = (
         np.arange(size) * count // size

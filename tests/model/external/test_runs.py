@@ -68,10 +68,8 @@ def test_t5gemma_writes_or_reads_a_text() -> None:
         "input_ids": tokenizer(TEXT, return_tensors="pt")["input_ids"],
         "decoder_input_ids": torch.tensor([[token.id for token in recording.decoder_inputs or ()]]),
     }
-    model.set_attn_implementation("eager")
     with torch.no_grad():
         expected = model(**inputs, output_attentions=True)
-    model.set_attn_implementation("sdpa")
     for kind in ("encoder", "decoder", "cross"):
         assert_maps(recording, kind, expected[f"{kind}_attentions"])
     assert headlight.record(model, tokenizer, TEXT, generate=3).of("cross").shape[2] <= 3

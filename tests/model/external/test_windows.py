@@ -57,8 +57,8 @@ def test_windows_are_at_their_patches(kind: str, depth: int, shift: int) -> None
         np.testing.assert_allclose(
             recording.attention.of("self")[0, head], plain_map(layer[:, head], 8, 8, 4, shift), atol=1e-6
         )
-    said = remarks(recording)["shifted_windows" if shift else "windows"]
-    assert said == {"layers": str(depth), "size": 4, "shift": shift}
+    remark = remarks(recording)["shifted_windows" if shift else "windows"]
+    assert remark == {"layers": str(depth), "size": 4, "shift": shift}
     picture = recording.picture
     assert picture is not None
     assert (picture.rows, picture.columns, picture.places) == (8, 8, tuple(range(64)))

@@ -89,9 +89,9 @@ def test_masked_autoencoder_names_the_patches_that_it_reads() -> None:
     model = transformers.ViTMAEModel(config).eval()
     outputs = model(torch.rand(1, 3, 24, 24), output_attentions=True)  # four of nine patches, which look like 2 × 2
     recording = headlight.record(outputs, pixel_values=torch.rand(1, 3, 24, 24))
-    kept = [place for place in range(9) if outputs.mask[0, place] == 0]
+    visible = [place for place in range(9) if outputs.mask[0, place] == 0]
     places = recording.picture.places if recording.picture is not None else ()
-    assert sorted(place for place in places if place is not None) == kept
+    assert sorted(place for place in places if place is not None) == visible
     assert places[0] is None
     assert [token.text for token in recording.source][1:] == [
         f"{place // 3 + 1}·{place % 3 + 1}" for place in places if place is not None
@@ -120,7 +120,7 @@ def test_grid_is_guessed_from_the_aspect_ratio(
 
 def test_known_grid_is_not_guessed() -> None:
     """Two by two patches after a class token and four registers are as many tokens as three by three patches."""
-    layout = ImageLayout(grids=(PatchGrid(2, 2, 16, 16),))
+    layout = ImageLayout(is_known=True, grids=(PatchGrid(2, 2, 16, 16),))
     patches = locate_patches(9, (16, 16), layout)
     assert patches is not None
     assert patches.places == (None, None, None, None, None, 0, 1, 2, 3)
@@ -221,3 +221,56 @@ def test_cross_attention_has_the_patches_of_the_encoder() -> None:
     assert recording.picture.places == (None, *range(9))
     weights = recording.attention_map("cross", 1, 0).weights[1]
     np.testing.assert_array_equal(recording.picture.patch_weights(weights), weights[1:].reshape(3, 3))
+
+
+def test_image_tokens_of_a_text_are_its_patches() -> None:
+    """LLaVA reads 3 × 3 patches as tokens of its text; the others have no place."""
+    vision = transformers.CLIPVisionConfig(**SIZES, image_size=24)
+    text = transformers.LlamaConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=8,
+        **families.SIZES,
+    )  # fmt: skip
+    config = transformers.LlavaConfig(vision_config=vision, text_config=text, image_token_index=9)
+    torch.manual_seed(5)
+    model = transformers.LlavaForConditionalGeneration(config).eval()
+    ids = torch.tensor([[2, 3, *[9] * 9, 4]])
+    pixels = torch.rand(1, 3, 24, 24)
+    recording = headlight.record(model, input_ids=ids, pixel_values=pixels)
+    assert recording.picture is not None
+    assert recording.picture.places == (None, None, *range(9), None)
+    np.testing.assert_array_equal(recording.picture.pixels, np.rint(255 * pixels[0].numpy().transpose(1, 2, 0)))
+    without = headlight.record(model, input_ids=ids[:, :2])
+    assert without.picture is None
+
+
+def test_tokens_in_another_order_are_numbered() -> None:
+    """Hiera orders patches by mask units, so their places in the image are not those of a grid."""
+    config = transformers.HieraConfig(
+        image_size=[64, 64], embed_dim=12, depths=[1, 1, 1, 1], attn_implementation="eager"
+    )
+    torch.manual_seed(5)
+    model, pixels = transformers.HieraModel(config).eval(), torch.rand(1, 3, 64, 64)
+    with torch.no_grad():
+        outputs = model(pixels, output_attentions=True)
+    for recording in (
+        headlight.record(model, pixel_values=pixels),
+        headlight.record(outputs, pixel_values=pixels, layers=[0]),
+    ):
+        assert recording.picture is None
+        assert [token.text for token in recording.source][:3] == ["1", "2", "3"]
+
+
+def test_merged_keys_are_refused_with_advice() -> None:
+    config = transformers.SegformerConfig(
+        hidden_sizes=[8] * 4, depths=[1] * 4, num_attention_heads=[1, 2, 2, 2], attn_implementation="eager"
+    )
+    torch.manual_seed(5)
+    model, pixels = transformers.SegformerModel(config).eval(), torch.rand(1, 3, 64, 64)
+    with pytest.raises(RecordingError, match=r"256 rows and 4 columns: the model merges .* show\(cross="):
+        headlight.record(model, pixel_values=pixels)
+    with torch.no_grad():
+        outputs = model(pixels, output_attentions=True)
+    with pytest.raises(RecordingError, match="the model merges"):
+        headlight.record(outputs, pixel_values=pixels, layers=[0])
+    recording = headlight.record(cross=outputs.attentions[:1])
+    np.testing.assert_array_equal(recording.attention.of("cross")[0], outputs.attentions[0][0].numpy())

@@ -9,6 +9,7 @@ import { effectiveHighlight, getHighlight, highlightWeights, maxWeight } from '.
 import { cellOfElement, mountPointer } from '../headview/pointer.js';
 
 const VEIL = 0.6; // share of a weight's colour (as in `viz/export/head_drawings.py`)
+const MIN_LARGEST = 1e-4; // smaller weights are not known exactly enough to compare them, and are shown as 0.0000
 
 /**
  * Mounts the image as the first part of a view of heads.
@@ -34,7 +35,7 @@ export function mountPicture(headView, { picture, source: tokens }) {
     const chosen = chosenPatches(view, now, picture);
     for (const [place, patch] of patches.entries()) {
       const weight = weights.get(place);
-      const level = weight === undefined || weight !== weight ? null : weight / largest;
+      const level = weight === undefined || weight !== weight ? null : weight / Math.max(largest, MIN_LARGEST);
       patch.style.backgroundColor = level === null ? '' : veil(scaleColour(store.state.palette, level));
       patch.classList.toggle('chosen', chosen.has(place));
     }
