@@ -1,4 +1,7 @@
-"""`headlight faithfulness`: compare attribution methods by masking source words in the order of their scores."""
+"""`headlight faithfulness`: compare attribution methods by masking source words in the order of their scores.
+
+The report also has the agreement of the predicted and measured effects of heads on the same translations.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from headlight.model.commands.common import ProgressLine, add_device, add_senten
 from headlight.model.commands.steadiness import sample_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
+from headlight.model.experiments.effect_agreement import MIN_EFFECT
 from headlight.model.experiments.faithfulness import FaithfulnessSamples, Report, evaluate_corpus, make_report
 from headlight.model.files import write_file
 from headlight.model.text.languages import languages_from_name
@@ -70,6 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{folder.name}: {report.sentences} sentences; {title}")
     for name, result in sorted(report.methods.items(), key=lambda item: -item[1].area):
         print(f"{result.area:+.3f}  [{result.low:+.3f} {result.high:+.3f}]  {name}")
+    effects = report.effects
+    ranks = ", ".join(f"{name} {value:.2f}" for name, value in effects.spearman.items())
+    print(f"predicted and measured effects of heads: Spearman {ranks};", end=" ")
+    print(f"same sign: {effects.same_sign} of {effects.clear} heads beyond ±{MIN_EFFECT} nats")
     if arguments.output is not None:
         _write(arguments.output, samples, folder)
     return 0

@@ -29,7 +29,7 @@ from headlight.model.errors import range_error
 from headlight.model.experiments.fixed_nonlinearities import FixedNonlinearities
 from headlight.model.experiments.scoring import forced_logits
 from headlight.model.measures.trace_records import Float64Array
-from headlight.model.records import KINDS, Translation
+from headlight.model.records import KINDS, Alternative, Token, Translation
 from headlight.model.translate.translator import Translator
 
 SOURCE, TARGET = (
@@ -75,6 +75,26 @@ def word_account(translator: Translator, translation: Translation, position: int
     total = float(run.lead.detach())
     # An affine function is its gradient times its input, plus its constants.
     return WordAccount(position, rival, total, tuple(parts[0]), tuple(parts[1]), total - sum(parts[0]) - sum(parts[1]))
+
+
+def source_account(translator: Translator, translation: Translation, positions: Sequence[int]) -> Float64Array:
+    """Return the contribution of each source token to the leads of a word's tokens over their rivals, `[tokens]`."""
+    accounts = [
+        word_account(translator, translation, position, likeliest_rival(translation, position))
+        for position in positions
+    ]
+    return np.sum([account.source for account in accounts], axis=0)
+
+
+def likeliest_rival(translation: Translation, position: int) -> int:
+    """Return the ID of the likeliest other token at a position of the translation."""
+    others = other_candidates(translation.target_tokens[position])
+    return others[0].id if others else int(translation.target_tokens[position].id == 0)
+
+
+def other_candidates(token: Token) -> list[Alternative]:
+    """Return the candidates of a step that were not written, by probability."""
+    return [other for other in token.alternatives if other.id != token.id]
 
 
 def account_by_head(translator: Translator, translation: Translation, position: int, rival: int) -> Float64Array:

@@ -1,4 +1,4 @@
-"""Attribution of a written word to source words by twelve methods.
+"""Attribution of a written word to source words by thirteen methods.
 
     for answer in attributions(translator, translation, positions):
         answer.name, answer.scores, answer.seconds
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from headlight.model.errors import choice_error, range_error
+from headlight.model.experiments.account import source_account
 from headlight.model.experiments.erasure import erasure_losses, single_sets
 from headlight.model.experiments.gradients import (
     MAX_POINTS,
@@ -116,6 +117,7 @@ TOKEN_METHODS: dict[str, Callable[[AttributionQuery], Float64Array]] = {  # scor
     "alti": lambda query: query.mean_of_rows(rollout(mixing_of_contributions(query.trace))[0]),
     "attention_gradient": lambda query: attention_gradient(query.translator, query.translation, query.positions),
     "input_gradient": lambda query: input_gradient(query.translator, query.translation, query.positions),
+    "account": lambda query: source_account(query.translator, query.translation, query.positions),
 }
 
 
@@ -148,6 +150,7 @@ METHODS = (
     "attention_gradient",
     "input_gradient",
     "integrated",
+    "account",
     "erasure",
 )
 

@@ -4,6 +4,8 @@ Source words are masked in the order of a method's scores, and the written word 
 ("comprehensiveness", DeYoung et al. 2020, https://arxiv.org/abs/1911.03429). With a faithful method, the probability
 falls at once; in a random order, it falls slowly. The area between the two curves, in probability, is the method's
 faithfulness: it is positive if the method beats random orders.
+
+The same sentences tell how well the predicted effects of heads agree with measured ones (`effect_agreement.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from headlight.model.experiments.attribution import (
     attribution_query,
     removable_words,
 )
+from headlight.model.experiments.effect_agreement import EffectAgreement, effect_agreement, mean_agreement
 from headlight.model.experiments.erasure import cumulative_sets, scores_with_masked_words
 from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.measures.rank_agreement import area_between, kendall_tau, rank_order, resample, top_overlap
@@ -54,6 +57,7 @@ class Report:
     chance: tuple[float, ...]  # mean curve of random orders
     tau: Mapping[str, Mapping[str, float]]  # mean Kendall τ of two methods
     overlap: Mapping[str, Mapping[str, float]]  # mean overlap of their top three words
+    effects: EffectAgreement  # predicted and measured effects of all heads on the translation
 
 
 @dataclass
@@ -64,6 +68,7 @@ class FaithfulnessSamples:
     areas: dict[str, list[float]] = field(default_factory=dict)
     tau: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     overlap: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    effects: list[EffectAgreement] = field(default_factory=list)
 
 
 def erasure_curve(query: AttributionQuery, order: Sequence[int]) -> list[float]:
@@ -147,6 +152,7 @@ def evaluate_corpus(
         query = attribution_query(translator, translation, word, alignment_head=alignment_head, points=points)
         scores = {name: attribute(query, name).scores for name in methods}
         baseline = random_baseline(query)
+        samples.effects.append(effect_agreement(translator, translation))
         samples.curves.setdefault("", []).append(resample(baseline, MEAN_CURVE_POINTS))
         for name in methods:
             curve = erasure_curve(query, removal_order(query, scores[name]))
@@ -176,6 +182,7 @@ def make_report(samples: FaithfulnessSamples) -> Report:
         _mean(samples.curves.get("", [])),
         {first: {second: float(np.nanmean(samples.tau[first, second])) for second in names} for first in names},
         {first: {second: float(np.mean(samples.overlap[first, second])) for second in names} for first in names},
+        mean_agreement(samples.effects),
     )
 
 

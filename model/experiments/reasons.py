@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headlight.model.errors import RequestError, range_error, repr_short
-from headlight.model.experiments.account import WordAccount, word_account
+from headlight.model.experiments.account import WordAccount, likeliest_rival, word_account
 from headlight.model.experiments.effects import EffectSummary, summarise_effects
 from headlight.model.experiments.score_parts import Cell, ScoreParts, Side
 from headlight.model.experiments.score_parts import score_parts as cell_parts
-from headlight.model.records import DEFAULT_TOP, Alternative, Kind, Token, Translation
+from headlight.model.records import DEFAULT_TOP, Kind, Token, Translation
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.translator import Translator
 
@@ -109,14 +109,3 @@ def find_rival(tokenizer: Vocabulary, rival: str | int | None, word: Token | Non
     if word is not None and ids[0] == word.id:
         raise RequestError("rival_is_word", field="rival", given=repr_short(word.text.strip()))
     return int(ids[0])
-
-
-def likeliest_rival(translation: Translation, position: int) -> int:
-    """Return the ID of the likeliest other token at a position of the translation."""
-    others = other_candidates(translation.target_tokens[position])
-    return others[0].id if others else int(translation.target_tokens[position].id == 0)
-
-
-def other_candidates(token: Token) -> list[Alternative]:
-    """Return the candidates of a step that were not written, by probability."""
-    return [other for other in token.alternatives if other.id != token.id]

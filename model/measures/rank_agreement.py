@@ -21,6 +21,21 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
     return float((left_signs * right_signs).sum() / pairs) if pairs else float("nan")
 
 
+def spearman(first: Sequence[float], second: Sequence[float]) -> float:
+    """Compute Spearman's rank correlation; equal values share the mean of their ranks. NaN if a ranking is constant."""
+    left, right = (_mean_ranks(scores) for scores in (first, second))
+    if not len(left) or np.ptp(left) == 0 or np.ptp(right) == 0:
+        return float("nan")
+    return float(np.corrcoef(left, right)[0, 1])
+
+
+def _mean_ranks(scores: Sequence[float]) -> Float64Array:
+    values = np.asarray(scores, dtype=np.float64)
+    ordered = np.sort(values)
+    ranks: Float64Array = (np.searchsorted(ordered, values) + np.searchsorted(ordered, values, side="right")) / 2
+    return ranks
+
+
 def rank_order(scores: Sequence[float]) -> list[int]:
     """Return the indices from the highest score to the lowest; equal scores stay in order."""
     return sorted(range(len(scores)), key=lambda index: (-scores[index], index))

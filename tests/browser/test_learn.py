@@ -216,6 +216,7 @@ def test_truncation_note_appears_only_for_truncated_figures(visit: Visit) -> Non
     assert cut == [
         "embed",
         "positions",
+        "norm",
         "qkv",
         "scores",
         "scale",

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.experiments.effects import sentence_head_effects, word_effects
-from headlight.model.experiments.importance import all_heads
+from headlight.model.experiments.effects import word_effects
 from headlight.model.experiments.score_parts import SIDES, Cell, ScorePart, ScoreParts, score_parts, weight_without
-from headlight.model.records import KINDS, Intervention, Translation
+from headlight.model.records import KINDS, Translation
 from headlight.model.translate.translator import Translator
 from tests.tiny import CORPUS, SENTENCES, tiny_translator
 from workshop.benchmarks import effects, report
-from workshop.benchmarks.arithmetic import rank_correlation
 
 PLACE = 4
 
@@ -55,31 +53,6 @@ def test_cost_is_measured_in_pairs(translator: Translator) -> None:
     result = effects.cost(translator, SENTENCES[0], 2, lambda message: None)
     assert set(result["seconds"]) == {"forward", "pass", "effects", "account"}
     assert {name: ratio["pairs"] for name, ratio in result["ratio"].items()} == {"effects": 2, "account": 2}
-
-
-def test_ranking_matches_runs_without_each_head(translator: Translator, answers: list[Translation]) -> None:
-    result = effects.ranking(translator, answers)
-    heads = all_heads(translator.model.config)
-    correlations: dict[str, list[float]] = {name: [] for name in ("all", *KINDS)}
-    signs = []
-    for answer in answers:
-        ids = tuple(token.id for token in answer.target_tokens)
-        predicted, losses = {}, {}
-        sums = sentence_head_effects(translator, answer)
-        for part in heads:
-            assert part.layer is not None
-            off = Intervention(kind=part.kind, layer=part.layer, head=part.head, action="remove")
-            without = translator.translate(answer.request.text, target=ids, interventions=(off,))
-            losses[part] = answer.log_probability - without.log_probability
-            predicted[part] = float(sums[part.kind][part.layer, part.head])
-        for name, values in correlations.items():
-            parts = [part for part in heads if name in ("all", part.kind)]
-            values.append(rank_correlation([predicted[part] for part in parts], [losses[part] for part in parts]))
-        signs += [predicted[part] * losses[part] > 0 for part in heads if abs(predicted[part]) > 0.05]
-    assert result["heads"] == len(heads)
-    assert result["signs"] == {"heads": len(signs), "agreeing": sum(signs)}
-    for name, values in correlations.items():
-        assert result["spearman"][name] == pytest.approx(statistics.fmean(values), abs=0.02), name
 
 
 def test_random_cells_are_unmasked_with_other_keys(answers: list[Translation]) -> None:
@@ -152,7 +125,7 @@ def test_effects_section_measures_each_model_in_its_language(
     messages: list[str] = []
     result = effects.measure(2, 4, 1, messages.append, torch.get_num_threads())
     assert list(result["models"]) == ["de-en", "zh-en"]
-    assert "zh-en, ranking" in " ".join(messages)
+    assert "zh-en, parts of scores" in " ".join(messages)
     for model in result["models"].values():
         assert sum(count["cells"] for count in model["directions"]["key"].values()) == 4
         assert len(model["explained"]) == translator.model.config.encoder_layers

@@ -192,6 +192,11 @@ def test_kill_waits_for_the_beginning_and_ends_the_process(tmp_path: Path) -> No
     assert not chaos.run_and_kill([chaos.sys.executable, "-c", ""], lambda: False, 0.0)  # it ended before
 
 
+@pytest.mark.slow
+def test_killed_downloads_are_completed() -> None:
+    assert [check.holds for check in chaos.downloads(OPTIONS, no_log)] == [True, True]
+
+
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "127.0.0.1"])
 def test_smoke_reads_addresses_of_pages_only(url: str) -> None:
     with pytest.raises(SystemExit, match="is not the address of a page"):

@@ -1,4 +1,4 @@
-"""Word tab: the account of a target word, its attribution by twelve methods, and its logit decomposition.
+"""Word tab: the account of a target word, its attribution by thirteen methods, and its logit decomposition.
 
 Each method and each erasure curve is a separate call, so that the browser can stop between calls and the queue can
 serve other visitors.
@@ -13,7 +13,14 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.model.experiments.account import WordAccount, account_by_head, account_by_key, word_account
+from headlight.model.experiments.account import (
+    WordAccount,
+    account_by_head,
+    account_by_key,
+    likeliest_rival,
+    other_candidates,
+    word_account,
+)
 from headlight.model.experiments.attribution import (
     METHODS,
     Attribution,
@@ -24,7 +31,6 @@ from headlight.model.experiments.attribution import (
 from headlight.model.experiments.faithfulness import RANDOM_ORDERS, agreement, random_orders, removal_order
 from headlight.model.experiments.logit_lens import LayerPrediction, LogitDecomposition, decompose_logit, logit_lens
 from headlight.model.experiments.queries import WordQuery, attribute_word, word_erasure_curve
-from headlight.model.experiments.reasons import likeliest_rival, other_candidates
 from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Translation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 import statistics
 from collections.abc import Sequence
@@ -54,16 +53,6 @@ def spread(seconds: Sequence[float]) -> dict[str, float]:
         "p95": ordered[min(last, int(0.95 * len(ordered)))],
         "count": len(seconds),
     }
-
-
-def rank_correlation(values: Sequence[float], others: Sequence[float]) -> float:
-    """Return Spearman's rank correlation. Equal values share the mean of their ranks."""
-    return statistics.correlation(_ranks(values), _ranks(others))
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    ordered = sorted(values)
-    return [(bisect.bisect_left(ordered, value) + bisect.bisect_right(ordered, value)) / 2 for value in values]
 
 
 # ------------------------------------------------------------ formatting

@@ -1,4 +1,6 @@
-"""Cost and accuracy of effects, accounts and parts of scores in bundled models.
+"""Cost of effects and accounts, and accuracy of parts of scores in bundled models.
+
+`headlight faithfulness` measures the accuracy of effects.
 
 Sentences and cells are drawn with a fixed seed, so only times differ from run to run.
 """
@@ -18,20 +20,18 @@ from torch import Tensor
 from headlight.model.commands.steadiness import TEXTS, sample_sentences
 from headlight.model.core.probes import watch
 from headlight.model.experiments.account import SOURCE, TARGET, word_account
-from headlight.model.experiments.effects import sentence_head_effects, word_effects
-from headlight.model.experiments.importance import all_ablation_losses, all_heads
+from headlight.model.experiments.effects import word_effects
 from headlight.model.experiments.score_parts import SIDES, Cell, ScoreParts, Side, score_parts, weight_without
 from headlight.model.experiments.scoring import decoder_inputs
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
-from workshop.benchmarks.arithmetic import paired_ratio, rank_correlation, summary
+from workshop.benchmarks.arithmetic import paired_ratio, summary
 from workshop.benchmarks.page import SENTENCE_20_TOKENS
 from workshop.benchmarks.worker import stopwatch
 
 MODELS = {"de-en": "de", "zh-en": "zh"}  # model → column of the corpus
 TIMED_MODEL = "de-en"
 SEED = 1
-MIN_EFFECT = 0.05  # nats: smaller predictions have no clear sign
 MIN_SCORE = 0.5  # smaller scores have no clear shares
 SUMMED_PARTS = 3  # largest parts, whose sum the page shows
 REASON_SHARE = (0.5, 1.5)  # share of the score within which the page calls these parts the reason
@@ -58,12 +58,10 @@ def measure(sentences: int, cells: int, repetitions: int, log: Log, threads: int
     for name, translator in translators.items():
         texts = random_sentences(TEXTS, MODELS[name], sentences)
         translations = [translator.translate(text) for text in texts]
-        log(f"effects: {name}, ranking")
-        ranks = ranking(translator, translations)
         log(f"effects: {name}, parts of scores")
         directions = part_directions(translator, translations, cells)
         shares = explained_shares(translator, translations, cells)
-        result["models"][name] = {**ranks, "directions": directions, "explained": shares}
+        result["models"][name] = {"directions": directions, "explained": shares}
     return result
 
 
@@ -136,32 +134,6 @@ def plain_pass(
         return torch.autograd.grad(*graph)
 
     return forward, backward
-
-
-# ------------------------------------------------------------ ranking
-
-
-def ranking(translator: Translator, translations: Sequence[Translation]) -> dict[str, Any]:
-    """Compare the predicted effect of every head on a translation with the measured loss without the head."""
-    heads = all_heads(translator.model.config)
-    correlations: dict[str, list[float]] = {name: [] for name in ("all", *KINDS)}
-    agreeing = above = 0
-    for translation in translations:
-        effects = sentence_head_effects(translator, translation)
-        predicted = np.array([effects[part.kind][part.layer, part.head] for part in heads])
-        losses = np.array(all_ablation_losses(translator, translation, [(part,) for part in heads]))
-        correlations["all"].append(rank_correlation(predicted.tolist(), losses.tolist()))
-        for kind in KINDS:
-            is_kind = np.array([part.kind == kind for part in heads])
-            correlations[kind].append(rank_correlation(predicted[is_kind].tolist(), losses[is_kind].tolist()))
-        is_clear = np.abs(predicted) > MIN_EFFECT
-        above += int(is_clear.sum())
-        agreeing += int((np.sign(predicted) == np.sign(losses))[is_clear].sum())
-    return {
-        "heads": len(heads),
-        "spearman": {name: statistics.fmean(values) for name, values in correlations.items()},
-        "signs": {"heads": above, "agreeing": agreeing},
-    }
 
 
 # ------------------------------------------------------------ parts of scores

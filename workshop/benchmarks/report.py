@@ -265,17 +265,8 @@ KIND_NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attent
 
 
 def effects(result: Result) -> str:
-    """Render the cost of effects and accounts, and the accuracy of effects and of parts of scores."""
+    """Render the cost of effects and accounts, and the accuracy of parts of scores."""
     cost, models = result["cost"], result["models"]
-    ranks = [
-        [
-            name,
-            *(f"{model['spearman'][group]:.2f}" for group in ("all", *KIND_NAMES)),
-            f"{model['signs']['heads']:,}",
-            _share(model["signs"]["agreeing"], model["signs"]["heads"]),
-        ]
-        for name, model in models.items()
-    ]
     directions = []
     for name, model in models.items():
         for side, counts in model["directions"].items():
@@ -299,14 +290,9 @@ def effects(result: Result) -> str:
             "one backward pass from the word's log probability to the embeddings of both sides, without gradients of "
             "parameters.\n",
             table(["", "ms", "÷ forward and backward", "goal", ""], _cost_rows(cost)),
-            f"{result['sentences']} random sentences of `mini.tsv` per model. Spearman's correlation of the predicted "
-            "effect of each head on the translation with the measured loss without the head, the mean over "
-            "the sentences; and the share of heads with a predicted effect beyond ±0.05 nats whose loss has the same "
-            "sign.\n",
-            table(["", "all heads", *KIND_NAMES.values(), "heads beyond ±0.05", "same sign"], ranks),
-            "Random cells of these sentences, in rows with at least two keys: how often the weight falls without the "
-            "largest part of the score (other than the biases) if that is positive, and rises if it is negative. "
-            f"Goal: {DIRECTION_GOAL:.0%} of the cells.\n",
+            f"Random cells of {result['sentences']} random sentences of `mini.tsv` per model, in rows with at least "
+            "two keys: how often the weight falls without the largest part of the score (other than the biases) if "
+            f"that is positive, and rises if it is negative. Goal: {DIRECTION_GOAL:.0%} of the cells.\n",
             table(["", "side", "cells", *KIND_NAMES.values(), "all", ""], directions, words=2),
             "Keys of random encoder cells whose score is at least 0.5 above or below the average of the row: the share "
             "of the score that the three largest parts sum to, and how often it is between 50% and 150%.\n",

@@ -273,9 +273,9 @@ def downloads(options: Options, log: Log) -> Iterator[Check]:
         def command(output: str) -> list[str]:
             return headlight("import", "acme/opus", str(folder / output), "--yes")
 
-        hub.going.clear()
-        hit = run_and_kill(command("killed"), hub.halted.is_set, 0.1, HF_HOME=str(folder / "one"), **variables)
-        hub.going.set()
+        hub.resumed.clear()
+        hit = run_and_kill(command("killed"), hub.paused.is_set, 0.1, HF_HOME=str(folder / "one"), **variables)
+        hub.resumed.set()
         again = run(command("killed"), HF_HOME=str(folder / "one"), **variables)
         processes = [
             subprocess.Popen(

@@ -12,7 +12,14 @@ import pytest
 from headlight.model.errors import RequestError
 from headlight.model.measures import attention_rollout
 from headlight.model.measures.attention_rollout import MixingMatrices, flow, mixing_of_attention, rollout
-from headlight.model.measures.rank_agreement import area_between, kendall_tau, rank_order, resample, top_overlap
+from headlight.model.measures.rank_agreement import (
+    area_between,
+    kendall_tau,
+    rank_order,
+    resample,
+    spearman,
+    top_overlap,
+)
 from headlight.model.records import Attention, FloatArray
 
 SOURCE, TARGET, ENCODER, DECODER, HEADS = 5, 3, 2, 3, 4
@@ -153,6 +160,15 @@ def test_too_large_flow_raises(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---------------------------------------------------------------- agreement
+
+
+def test_spearman_by_hand() -> None:
+    assert spearman([1.0, 2.0, 30.0], [-5.0, 0.0, 0.1]) == pytest.approx(1)
+    assert spearman([1.0, 2.0, 30.0], [3.0, 2.0, 1.0]) == pytest.approx(-1)
+    assert spearman([1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 4.0, 3.0]) == pytest.approx(1 - 6 * 4 / (4 * 15))
+    assert spearman([1.0, 1.0, 2.0], [1.0, 2.0, 3.0]) == pytest.approx(1.5 / 3**0.5)  # ranks 1.5, 1.5, 3
+    assert math.isnan(spearman([1.0, 1.0], [1.0, 2.0]))
+    assert math.isnan(spearman([], []))
 
 
 def test_kendall_tau_by_hand() -> None:

@@ -11,14 +11,14 @@ from headlight.model.records import FloatArray
 from headlight.model.training.build_lesson.model import HEAD_WIDTH
 from headlight.model.training.build_lesson.sentence_numbers import padded_trace, probabilities_without, run_on_scores
 from headlight.viz.lessons.quiz.case import Case, Item
-from headlight.viz.lessons.quiz.question import MIN_GAP, RIGHT, Question, outcomes, table
+from headlight.viz.lessons.quiz.question import MIN_GAP, RIGHT, SHOWN_DECIMALS, Question, outcomes, table
 
 SHORT, LONG = 3, 6  # words of a sentence
-LINES = {  # lines that could make weights of scores
-    RIGHT: "s.softmax(-1)",
+LINES = {  # lines that make no weights of scores
     "columns": "s.softmax(-2)",
     "linear": "s / s.sum(-1, keepdim=True)",
     "whole": "s.exp() / s.exp().sum()",
+    "powers": "s.exp() / s.sum(-1, keepdim=True)",
 }
 RATIO_RANGE = (1.3, 4.0)
 LETTERS = ("a", "b", "c", "d", "e", "f")
@@ -65,7 +65,7 @@ def swapped(case: Case) -> Question:
         ),
         values={"row": words[row], "column": words[column]},
         tables=(table(words, words, scores),),
-        labels=(f"{words[row]} → {words[column]}",),
+        labels=(f"{words[row]}, {words[column]}",),
     )
 
 
@@ -73,11 +73,11 @@ def scale(case: Case) -> Question | None:
     """Return the ratio of two weights, to choose from their scores before the division."""
     row = case.random.randrange(len(case.pair.source))
     first, second = case.two(len(case.pair.source))
-    scores = case.head_values("encoder.query")[row] @ case.head_values("encoder.key").T
-    weights = case.head_values("encoder.shares")[row]
+    # The ratio of the numbers that the question shows is the one that a reader calculates.
+    scores = np.round(case.head_values("encoder.query")[row] @ case.head_values("encoder.key").T, SHOWN_DECIMALS)
     gap = scores[first] - scores[second]
     ratios = {
-        RIGHT: weights[first] / weights[second],
+        RIGHT: math.exp(gap / math.sqrt(HEAD_WIDTH)),
         "unscaled": math.exp(gap),
         "width": math.exp(gap / HEAD_WIDTH),
         "difference": gap / math.sqrt(HEAD_WIDTH),
@@ -126,11 +126,13 @@ def padding(case: Case) -> Question:
     trace = padded_trace(case.pair)
     scores = trace["encoder.scores"][case.head, row]
     words = case.pair.source
+    visible = [*scores[: row + 1], *[-math.inf] * (LONG - row - 1)]  # of a decoder
     return Question(
         "numbers",
         outcomes(
             right=trace["encoder.shares"][case.head, row, column],
             counted=shares(scores)[column],
+            causal=shares(np.array(visible))[column] if row < SHORT - 1 else None,
             power=math.exp(scores[column]),
             average=1 / SHORT,
         ),
@@ -153,16 +155,16 @@ def bug(case: Case) -> Question | None:
     if np.abs(scores.sum(1)).min() < MIN_SCORE:  # dividing by almost nothing gives numbers that no reader expects
         return None
     measured = {name: _sums(run_on_scores(line, scores)) for name, line in LINES.items()}
-    wrong = case.random.choice([name for name in LINES if name != RIGHT])
+    wrong = case.random.choice(list(LINES))
     if any(np.abs(measured[wrong] - sums).max() < 2 * MIN_GAP for name, sums in measured.items() if name != wrong):
         return None
     smallest = float(run_on_scores(LINES[wrong], scores).min())
     if smallest >= 0 and np.allclose(measured[wrong][:, 0], 1, atol=MIN_GAP):  # its test would pass
         return None
-    others = {f"not_{name}": line for name, line in LINES.items() if name not in (wrong, RIGHT)}
+    others = {f"not_{name}": line for name, line in LINES.items() if name != wrong}
     return Question(
         "choice",
-        outcomes(right=LINES[wrong], passes=LINES[RIGHT], **others),
+        outcomes(right=LINES[wrong], **others),
         values={"smallest": smallest},
         tables=(table(case.pair.source, ("@row_sum", "@column_sum"), measured[wrong]),),
         options=case.shuffle(tuple(LINES.values())),

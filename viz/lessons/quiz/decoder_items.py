@@ -27,7 +27,7 @@ def mask(case: Case) -> Question:
             turned=cells(np.tril(square, -1)),
             next=cells(np.eye(MASK_ROWS, k=1, dtype=bool)),
         ),
-        values={"words": " ".join(case.pair.target)},
+        values={"words": " ".join(case.pair.target), "count": MASK_ROWS},
         rows=tuple(words),
         columns=tuple(words),
     )
@@ -40,18 +40,18 @@ def cells(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Cells:
 
 def shift(case: Case) -> Question:
     """Return the word that each row of the decoder must write in training, to click."""
-    outputs = [label(word) for word in case.outputs[:SHIFT_ROWS]]
-    columns = (label(case.inputs[0]), *outputs)
+    inputs = [label(word) for word in case.inputs[:SHIFT_ROWS]]
+    columns = case.shuffle((inputs[0], *(label(word) for word in case.outputs[:SHIFT_ROWS])))
     predicted = [label(word) for word in next_words(case.pair)[:SHIFT_ROWS]]
     return Question(
         "cells",
         outcomes(
             right=frozenset((row, columns.index(word)) for row, word in enumerate(predicted)),
-            same=frozenset((row, row) for row in range(SHIFT_ROWS)),
-            before=frozenset((row, max(0, row - 1)) for row in range(SHIFT_ROWS)),
+            same=frozenset((row, columns.index(word)) for row, word in enumerate(inputs)),
+            before=frozenset((row, columns.index(inputs[max(0, row - 1)])) for row in range(SHIFT_ROWS)),
         ),
-        values={"source": case.pair.text, "words": " ".join(case.pair.target)},
-        rows=tuple(label(word) for word in case.inputs[:SHIFT_ROWS]),
+        values={"source": case.pair.text, "words": " ".join(case.pair.target), "count": SHIFT_ROWS},
+        rows=tuple(inputs),
         columns=columns,
         one_per_row=True,
     )
@@ -99,7 +99,10 @@ def query(case: Case) -> Question | None:
 
 
 def order(case: Case) -> Question | None:
-    """Return a map to draw: for each written word the Chinese word that decides it."""
+    """Return a map to draw: for each row of the decoder the Chinese word whose translation it writes.
+
+    Rows are named by the word read only: with the word to write beside it, the glosses would answer the question.
+    """
     links = deciding_words(case.pair)
     rows = sorted(links)
     content = [key for key, word in enumerate(case.pair.source) if word in ALIGNED]
@@ -113,7 +116,7 @@ def order(case: Case) -> Question | None:
             read=frozenset((index, links.get(row - 1, 0)) for index, row in enumerate(rows)),
         ),
         values={"source": case.pair.text, "words": " ".join(case.pair.target)},
-        rows=tuple(f"{label(case.inputs[row])} → {label(case.outputs[row])}" for row in rows),
+        rows=tuple(label(case.inputs[row]) for row in rows),
         columns=case.pair.source,
         one_per_row=True,
     )

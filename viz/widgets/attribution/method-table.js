@@ -11,7 +11,7 @@ import { AgreementTable } from './agreement.js';
 import { ErasureCurves, area } from './erasure-curves.js';
 import { completenessText, faithfulnessBar, faithfulnessText, methodGroups } from './faithfulness.js';
 
-const SIGNED = new Set(['input_gradient', 'integrated', 'erasure']);
+const SIGNED = new Set(['input_gradient', 'integrated', 'account', 'erasure']);
 const NO_HEAD = { layer: null, head: null };
 
 export class MethodTable {
