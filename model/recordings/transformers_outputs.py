@@ -284,8 +284,8 @@ class _Reader:
         rows, columns = size
         if self.inputs.pixel_values is not None and rows != columns:
             raise RecordingError(
-                f"The maps have {rows} rows and {columns} columns: the model merges patches, as SegFormer, PVT and Hiera "
-                "do, so they are not the same tokens. Give the weights of layers of one shape as cross-attention: "
+                f"The maps have {rows} rows and {columns} columns: the model merges patches, as SegFormer and PVT do, "
+                "so they are not the same tokens. Give layers of one shape as cross-attention: "
                 "show(cross=outputs.attentions[:1])."
             )
 

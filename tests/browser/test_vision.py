@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from headlight.viz.theme import THEMES, colour_scale
 from tests.browser.conftest import PATIENCE, Watch
+from tests.browser.test_notebooks import as_widget, other_notebook, output_page
 from tests.viz.notebook.test_vision import vision_view
 
 COLOURS = (
@@ -69,3 +70,17 @@ def test_weights_of_a_row_are_laid_over_the_image(browser: Browser, tmp_path: Pa
         expect(page.locator(".picture p b")).to_have_text("2·2")
         leave()
     assert not watch.faults, "\n".join(watch.faults)
+
+
+def test_image_is_shown_under_the_policy_of_vs_code(browser: Browser) -> None:
+    view = vision_view(row=0)
+    with browser.new_context(locale="en-US") as context:
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        for content in (view._repr_html_(), as_widget(view)):
+            output = output_page(content, body='data-vscode-theme-kind="vscode-dark"')
+            frame = other_notebook(page, output, "allow-scripts allow-same-origin")
+            image = frame.locator(".picture img")
+            expect(image).to_be_visible()
+            assert image.evaluate("(image) => image.naturalWidth") == 24
+            expect(frame.locator(".picture p b")).to_have_text("[CLS]")
