@@ -125,7 +125,7 @@ def last_stage(windows: Sequence[BlockWindows | None]) -> list[int]:
 
 
 def window_remarks(windows: Sequence[BlockWindows | None], numbers: Sequence[int]) -> list[Remark]:
-    """Say which of the layers have windows, and how they are shifted."""
+    """Name the layers with windows, and their shift."""
     layers: dict[BlockWindows, list[int]] = {}
     for number in numbers:
         block = windows[number]

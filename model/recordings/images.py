@@ -24,7 +24,7 @@ class PatchGrid(NamedTuple):
 
 
 class Patches(NamedTuple):
-    """The place of each token: `places[token]` counts the patches row by row; None: the token has none, as [CLS]."""
+    """The place of each token: `places[token]` counts the patches row by row; None: no patch, as [CLS]."""
 
     grid: PatchGrid
     places: tuple[int | None, ...]
@@ -32,7 +32,7 @@ class Patches(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ImageLayout:
-    """How a model cuts an image. If that is not known, the number of tokens and the aspect ratio tell the grid."""
+    """How a model cuts an image. Unknown grids follow from the number of tokens and the aspect ratio."""
 
     is_known: bool = False
     grids: tuple[PatchGrid, ...] = ()
@@ -54,7 +54,7 @@ class Picture:
         return replace(self, places=self.places[tokens])
 
     def patch_weights(self, weights: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Return the weights of source tokens as `[row, column]`; NaN where no token has its place."""
+        """Return the weights of source tokens as `[row, column]`; NaN for patches without a token."""
         result = np.full(self.rows * self.columns, np.nan)
         for place, weight in zip(self.places, weights, strict=True):
             if place is not None:
