@@ -242,7 +242,7 @@ def albert() -> Any:
 
 
 def classifier(kind: str) -> Any:
-    """A text classifier of a family that Headlight does not read from files."""
+    """A text classifier of a family that is shown in notebooks."""
     sizes: dict[str, Any] = {
         "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 8,
     }  # fmt: skip
