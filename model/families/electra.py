@@ -17,7 +17,6 @@ from headlight.model.checkpoints.reader import FolderReader
 from headlight.model.core.classifier_config import EncoderClassifierConfig
 from headlight.model.families.bert import DEFAULTS, Bert
 
-
 OWN_DEFAULTS: dict[str, Any] = DEFAULTS | {
     "embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024,
 }  # fmt: skip
