@@ -8,7 +8,7 @@ from typing import Any
 from headlight.model.core.config import Config, TransformerConfig
 
 MAX_CLASSES = 300  # the page shows a number per class and word
-HEAD_ACTIVATIONS = ("tanh", "relu")
+HEAD_ACTIVATIONS = ("tanh", "relu", "gelu")
 
 
 class _ClassifierConfigBase(Config):

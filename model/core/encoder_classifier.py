@@ -1,6 +1,6 @@
 """Classifier on the encoder's first output vector, as in BERT (arXiv:1810.04805).
 
-    start token and text → encoder → vector of the start token → matrix, tanh or relu → matrix → one logit per class
+    start token and text → encoder → vector of the start token → matrix, activation → matrix → one logit per class
 
 The start token is not a word. It attends to all other tokens in every layer, so its last vector can represent the whole
 text. The non-linearity between the two matrices means that the logits are not a sum over tokens.
@@ -17,7 +17,7 @@ from headlight.model.core.masks import padding_mask
 from headlight.model.core.probes import Probe
 from headlight.model.core.transformer import Encoder
 
-HEAD_ACTIVATION_FUNCTIONS = {"tanh": torch.tanh, "relu": torch.relu}
+HEAD_ACTIVATION_FUNCTIONS = {"tanh": torch.tanh, "relu": torch.relu, "gelu": nn.functional.gelu}
 
 
 class EncoderClassifier(Classifier):

@@ -113,3 +113,14 @@ def _list_items(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]
 
 def _pattern(path: str) -> str:
     return re.sub(r"\.\d+(?=\.|$)", ".*", path)
+
+
+def number_ranges(numbers: Sequence[int]) -> str:
+    """Return layer numbers counted from 1, as titles do: "1–3, 5"."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first + 1) if first == last else f"{first + 1}–{last + 1}" for first, last in runs)

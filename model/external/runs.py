@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
-from headlight.model.external.attention_sites import SiteRecorder, record_sites
+from headlight.model.external.attention_sites import SiteRecorder, number_ranges, record_sites
+from headlight.model.external.image_layout import image_layout
 from headlight.model.external.model_inputs import Example, ModelTensors, decoder_ids, prepare_inputs, text_config
 from headlight.model.external.switches import attention_implementation, evaluation_mode
+from headlight.model.external.windows import (
+    BlockWindows,
+    WindowSites,
+    covered_grids,
+    first_stage,
+    last_stage,
+    record_window_sites,
+    window_remarks,
+)
 from headlight.model.recordings.generate_steps import is_stepwise
+from headlight.model.recordings.images import ImageLayout
 from headlight.model.recordings.recording import Recording, RecordingError, Remark, did_you_mean
 from headlight.model.recordings.transformers_outputs import (
     FIELDS,
@@ -35,23 +46,40 @@ class ModelRun:
     inputs: ModelInputs
     name: str
     remarks: tuple[Remark, ...] = ()
+    windows: Mapping[str, Sequence[BlockWindows | None]] = field(default_factory=dict)  # of each layer, by output
 
     def recording(self, *, layers: Sequence[int] | None = None, **names: Any) -> Recording:
         """Return the attention of some or all layers; `names` are `source`, `target` or `tokens`."""
-        result = recording_from_outputs(
-            self.outputs, replace(self.inputs, **names), layers=self._layers(layers), name=self.name
-        )
-        return replace(result, remarks=(*result.remarks, *self.remarks))
+        numbers = self._single_stack_layers(layers)
+        outputs, remarks = dict(self.outputs), list(self.remarks)
+        for name, windows in self.windows.items():
+            indices = last_stage(windows) if numbers is None else numbers
+            outputs[name] = _whole_maps(outputs[name], windows, indices)
+            remarks += window_remarks(windows, indices)
+        result = recording_from_outputs(outputs, replace(self.inputs, **names), layers=numbers, name=self.name)
+        return replace(result, remarks=(*result.remarks, *remarks))
 
-    def _layers(self, layers: Sequence[int] | None) -> Sequence[int] | None:
-        """Return the first layers of one shape if the model's layers differ, as in Swin, and none are named."""
+    def _single_stack_layers(self, layers: Sequence[int] | None) -> Sequence[int] | None:
+        """Return layers of one shape if the model's differ, as in Swin, and none are named."""
+        if layers is not None and isinstance(layers, Iterable):
+            return list(layers)
         values = self.outputs.get("attentions")
         if layers is not None or values is None or is_stepwise(values):
             return layers
+        if "attentions" in self.windows:
+            return first_stage(self.windows["attentions"])
         shapes = [None if weights is None else tuple(weights.shape) for weights in values]
         first = next(shape for shape in shapes if shape is not None)
         same = [number for number, shape in enumerate(shapes) if shape == first]
         return None if len(same) == len([shape for shape in shapes if shape]) else same
+
+
+def _whole_maps(layers: Sequence[Any], windows: Sequence[BlockWindows | None], numbers: Sequence[int]) -> list[Any]:
+    """Return the named layers as maps of the whole image, and None for the others."""
+    return [
+        None if number not in numbers else weights if block is None else block.whole_map(weights)
+        for number, (weights, block) in enumerate(zip(layers, windows, strict=True))
+    ]
 
 
 def run_model(
@@ -64,16 +92,24 @@ def run_model(
     """
     tensors = prepare_inputs(model, tokenizer, example)
     model, name = _submodel(model, tensors), type(model).__name__
-    with torch.no_grad(), evaluation_mode(model), attention_implementation(model), record_sites(model) as sites:
+    with (
+        torch.no_grad(),
+        evaluation_mode(model),
+        attention_implementation(model),
+        record_sites(model) as sites,
+        record_window_sites(model) as window_sites,
+    ):
         outputs = _outputs(model, tokenizer, example, tensors, generate)
         parts = {key: value for key, value in outputs.items() if value is not None and has_attention(value)}
         if not has_attention(outputs) and parts:
-            return [_run_of_part(key, parts[key], tensors, tokenizer, name, sites) for key in _parts(parts, part)]
+            inputs = _model_inputs(model, tensors, tokenizer)
+            return [_run_of_part(key, parts[key], inputs, name, sites) for key in _parts(parts, part)]
         if part is not None:
             raise RecordingError(f"{name} has no parts, so part={part!r} would be ignored. Leave it out.")
         if not _attention_fields(outputs):
             raise _no_attention(model)
-        return [_run(outputs, _model_inputs(tensors, tokenizer), name, sites, model)]
+        run = _run(outputs, _model_inputs(model, tensors, tokenizer), name, sites, model)
+        return [_with_windows(run, model, sites, window_sites)]
 
 
 def _submodel(model: Any, tensors: ModelTensors) -> Any:
@@ -131,13 +167,30 @@ def _fields(outputs: Any) -> dict[str, Any]:
 
 def _run(outputs: Mapping[str, Any], inputs: ModelInputs, name: str, sites: SiteRecorder, model: Any) -> ModelRun:
     values, remarks = dict(outputs), _sliding_remarks(model, outputs)
-    for field in _attention_fields(outputs):
-        value = outputs[field]
-        values[field] = [_numbered(step, sites) for step in value] if is_stepwise(value) else _numbered(value, sites)
+    for output in _attention_fields(outputs):
+        value = outputs[output]
+        values[output] = [_numbered(step, sites) for step in value] if is_stepwise(value) else _numbered(value, sites)
         first = value[0] if is_stepwise(value) else value
-        if field != "cross_attentions" and (missing := sites.without_attention(first)):
+        if output != "cross_attentions" and (missing := sites.without_attention(first)):
             remarks.append(Remark("no_attention", {"layers": number_ranges(missing)}))
     return ModelRun(values, inputs, name, tuple(remarks))
+
+
+def _with_windows(run: ModelRun, model: Any, sites: SiteRecorder, window_sites: WindowSites) -> ModelRun:
+    """Return the run with the windows of its layers, and the patches of each stage."""
+    windows = {
+        name: [window_sites.windows(sites, weights) for weights in run.outputs[name]]
+        for name in ("attentions", "encoder_attentions")
+        if run.outputs.get(name) and not is_stepwise(run.outputs[name])
+    }
+    windows = {name: blocks for name, blocks in windows.items() if any(blocks)}
+    if not windows:
+        return run
+    grids = covered_grids(model, next(iter(windows.values())))
+    layout = replace(run.inputs.layout, is_known=True, grids=grids)
+    pictures = len(run.inputs.pixel_values) if run.inputs.pixel_values is not None else 1
+    remarks = (*run.remarks, *([Remark("batch", {"number": 1, "count": pictures})] if pictures > 1 else []))
+    return replace(run, inputs=replace(run.inputs, layout=layout), windows=windows, remarks=remarks)
 
 
 def _numbered(layers: Sequence[Any], sites: SiteRecorder) -> list[Any]:
@@ -152,15 +205,12 @@ def _numbered(layers: Sequence[Any], sites: SiteRecorder) -> list[Any]:
     return results
 
 
-def _run_of_part(
-    key: str, part: Any, tensors: ModelTensors, tokenizer: Any, name: str, sites: SiteRecorder
-) -> ModelRun:
+def _run_of_part(key: str, part: Any, inputs: ModelInputs, name: str, sites: SiteRecorder) -> ModelRun:
     """Return the run of one half of a model, whose tokens are named by the text or by the image."""
     reads_image = "vision" in key or "image" in key
-    part_tensors = {
-        input_name: value for input_name, value in tensors.items() if (input_name in TEXT_INPUTS) != reads_image
-    }
-    return _run(_fields(part), _model_inputs(part_tensors, tokenizer), f"{name}: {_part_name(key)}", sites, None)
+    absent: dict[str, Any] = dict.fromkeys(TEXT_INPUTS if reads_image else ("pixel_values",))
+    part_inputs = replace(inputs, **absent)
+    return _run(_fields(part), part_inputs, f"{name}: {_part_name(key)}", sites, None)
 
 
 def _parts(parts: Mapping[str, Any], part_name: str | None) -> list[str]:
@@ -179,12 +229,13 @@ def _part_name(key: str) -> str:
 
 
 def _attention_fields(outputs: Mapping[str, Any]) -> list[str]:
-    return [field for field in FIELDS if get_field(outputs, field)]
+    return [output for output in FIELDS if get_field(outputs, output)]
 
 
-def _model_inputs(tensors: ModelTensors, tokenizer: Any) -> ModelInputs:
+def _model_inputs(model: Any, tensors: ModelTensors, tokenizer: Any) -> ModelInputs:
     fields: dict[str, Any] = {name: tensors[name] for name in ModelInputs.__dataclass_fields__ if name in tensors}
-    return ModelInputs(tokenizer=tokenizer, **fields)
+    layout = image_layout(model, tensors["pixel_values"].shape) if "pixel_values" in tensors else ImageLayout()
+    return ModelInputs(tokenizer=tokenizer, layout=layout, **fields)
 
 
 def _sliding_remarks(model: Any, outputs: Mapping[str, Any]) -> list[Remark]:
@@ -210,14 +261,3 @@ def _no_attention(model: torch.nn.Module) -> RecordingError:
         "another model; which tokens a prediction depends on, headlight.attribute_tokens(model, tokenizer, text) "
         "measures for a model without attention, too."
     )
-
-
-def number_ranges(numbers: Sequence[int]) -> str:
-    """Return layer numbers counted from 1, as titles do: "1–3, 5"."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first + 1) if first == last else f"{first + 1}–{last + 1}" for first, last in runs)

@@ -21,10 +21,11 @@ FAMILIES: dict[str, str] = {
     "bert": "headlight.model.families.bert",
     "distilbert": "headlight.model.families.distilbert",
     "roberta": "headlight.model.families.roberta",
+    "electra": "headlight.model.families.electra",
 }
 # The first OPUS-MT folders (spring 2020) have the type "bart", of which Marian was a variant at that time.
 RENAMED_TYPES: dict[tuple[str, str], str] = {("bart", "MarianMTModel"): "marian"}
-CLASSIFIERS = ("bert", "distilbert", "roberta")  # families that classify texts; the others generate text
+CLASSIFIERS = ("bert", "distilbert", "roberta", "electra")  # families that classify texts; the others generate text
 
 
 def model_type(config: Mapping[str, Any]) -> Any:

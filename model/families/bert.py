@@ -44,7 +44,7 @@ def bert_fields(fields: ConfigFields) -> dict[str, Any]:
 class Bert(BertFamilyReader):
     """Folders of `model_type` "bert"."""
 
-    tokenizer_classes = ("BertTokenizer",)
+    tokenizer_classes: tuple[str, ...] = ("BertTokenizer",)
     architecture = "BertForSequenceClassification"
     tensor_prefix = "bert"
     head_layer = "bert.pooler.dense"

@@ -132,7 +132,8 @@ def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
     if reader is None:
         fault = f"is of format {name!r}" if name is not None else "lacks the field format"
         raise ConfigError(
-            f"{folder / CONFIG} {fault}. Choose a model in one of the supported formats: {', '.join(READERS)}."
+            f"{folder / CONFIG} {fault}. Choose a model in one of the supported formats: {', '.join(READERS)}. "
+            "In Python, headlight.show(model, tokenizer, text) shows the attention of every model of transformers."
         )
     if isinstance(reader, str):  # a family is imported on first use
         reader = import_module(reader).reader()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from headlight.model.recordings.images import Picture
 from headlight.model.recordings.inspection import (
     allowed_cells,
     inspect_layers,
@@ -35,6 +36,7 @@ class AxisTokens:
     source_mask: np.ndarray | None = None
     target_mask: np.ndarray | None = None
     remarks: list[Remark] = field(default_factory=list)
+    picture: Picture | None = None  # of the source tokens
 
 
 def recording_from_arrays(
@@ -113,7 +115,24 @@ def build_recording(parts: Mapping[MapKind, Layers], axes: AxisTokens, *, name: 
     decoder_inputs = (
         axes.decoder_inputs[slices["target"]] if axes.decoder_inputs is not None and "target" in slices else None
     )
-    return Recording(maps, source_tokens, source_text, target_tokens, target_text, decoder_inputs, tuple(remarks), name)
+    picture = (
+        None
+        if axes.picture is None or "source" not in sides
+        else _picture(axes.picture, len(sides["source"][0]), slices["source"])
+    )
+    return Recording(
+        maps, source_tokens, source_text, target_tokens, target_text, decoder_inputs, tuple(remarks), name, picture
+    )
+
+
+def _picture(picture: Picture, count: int, unpadded: slice) -> Picture:
+    """Return the picture of the tokens without padding."""
+    if len(picture.places) != count:
+        raise RecordingError(
+            f"The picture has patches for {len(picture.places)} tokens, but there are {count}. Give the picture of the "
+            "same call, or none."
+        )
+    return picture.select(unpadded)
 
 
 def _sides_of_axes(kind: MapKind) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """Recordings as NPZ and JSON, in the format of exported translations (`model/checkpoints/formats.py`).
 
 Arrays by kind, `[layer, head, row, column]`; token names as `source_tokens`, `target_tokens` and `decoder_tokens`, or
-as `tokens` for attention of the kind "self"; their texts as `source` and `translation`.
+as `tokens` for attention of the kind "self"; their texts as `source` and `translation`. The image of a vision model is
+`picture`, `[height, width, 3]`, and `patches` its rows and columns of patches, then the patch of each token, or -1.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from zipfile import BadZipFile
 import numpy as np
 
 from headlight.model.recordings.builder import AxisTokens, NamedTokens, build_recording
+from headlight.model.recordings.images import Picture
 from headlight.model.recordings.layers import parse_layers
 from headlight.model.recordings.recording import MAP_KINDS, Recording, RecordingError
 from headlight.model.recordings.token_names import locate_tokens, tokens_from_names
 
+PICTURE_ADVICE = "Leave both out, or save the view again."
 SIDES = ("tokens", "source_tokens", "target_tokens", "decoder_tokens")
 
 
@@ -33,6 +36,10 @@ def to_dict(recording: Recording) -> dict[str, Any]:
         results["target_tokens"] = [token.text for token in recording.target]
     if recording.decoder_inputs is not None:
         results["decoder_tokens"] = [token.text for token in recording.decoder_inputs]
+    if (picture := recording.picture) is not None:
+        results["picture"] = picture.pixels
+        places = [-1 if place is None else place for place in picture.places]
+        results["patches"] = [picture.rows, picture.columns, *places]
     return results
 
 
@@ -87,9 +94,27 @@ def from_dict(values: Mapping[str, Any], *, name: str = "") -> Recording:
     decoder_inputs = _tokens(names["decoder_tokens"], None if target is None else target[1])
     return build_recording(
         cast("Any", layers_by_kind),
-        AxisTokens(source, target, None if decoder_inputs is None else decoder_inputs[0]),
+        AxisTokens(source, target, None if decoder_inputs is None else decoder_inputs[0], picture=_picture(values)),
         name=name,
     )
+
+
+def _picture(values: Mapping[str, Any]) -> Picture | None:
+    if "picture" not in values or "patches" not in values:
+        return None
+    try:
+        rows, columns, *places = (int(value) for value in values["patches"])
+        pixels = np.asarray(values["picture"], dtype=np.uint8)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise RecordingError(
+            f"picture and patches are no image with its patches ({error}). {PICTURE_ADVICE}"
+        ) from error
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size or max(places, default=0) >= rows * columns:
+        raise RecordingError(
+            f"picture has the shape {pixels.shape}, and patches has {rows} × {columns} patches, which do not fit. "
+            f"{PICTURE_ADVICE}"
+        )
+    return Picture(pixels, rows, columns, tuple(None if place < 0 else place for place in places))
 
 
 def _tokens(names: list[str] | None, text: Any) -> NamedTokens | None:

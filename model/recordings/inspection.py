@@ -50,7 +50,7 @@ def is_causal(visible: BoolArray) -> bool:
 
 
 def allowed_cells(visible: BoolArray, *, square: bool) -> BoolArray:
-    """Infer the mask from causal maps, sliding windows and unused columns."""
+    """Infer the mask from causal maps, sliding windows, windows of an image and unused columns."""
     allowed = np.ones_like(visible)
     if square and is_causal(visible):
         rows, columns = visible.shape
@@ -59,8 +59,17 @@ def allowed_cells(visible: BoolArray, *, square: bool) -> BoolArray:
             if not np.tril(visible, k=-reach).any():
                 allowed = np.triu(allowed, k=1 - reach)
                 break
+    elif square and (groups := _groups(visible)) is not None:
+        allowed = groups
     allowed[:, ~visible.any(axis=0)] = False
     return allowed
+
+
+def _groups(visible: BoolArray) -> BoolArray | None:
+    """Return the cells within groups of tokens if every token attends to exactly its group, as in a window of Swin."""
+    first = visible.argmax(axis=1)
+    groups: BoolArray = first[:, None] == first
+    return groups if np.array_equal(groups, visible) else None
 
 
 def trim_padding(visible: BoolArray, *, square: bool) -> slice:

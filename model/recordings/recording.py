@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from headlight.model.errors import ModelError, Value
+from headlight.model.recordings.images import Picture
 from headlight.model.records import AttentionMap, BoolArray, FloatArray, MapKind, Token, read_only
 
 MAP_KINDS: tuple[MapKind, ...] = ("encoder", "decoder", "cross", "self")  # in the order of the page
@@ -102,6 +103,7 @@ class Recording:
 
     `decoder_inputs` are the columns of "decoder": the tokens that the decoder reads. With them, a row is the token that
     the decoder writes. Without them, the columns are the target tokens, and a row is the token that was just read.
+    `picture` is the image whose patches are source tokens.
     """
 
     maps: Mapping[MapKind, Maps]
@@ -112,6 +114,7 @@ class Recording:
     decoder_inputs: tuple[Token, ...] | None = None
     remarks: tuple[Remark, ...] = ()
     name: str = ""
+    picture: Picture | None = None
 
     @property
     def kinds(self) -> tuple[MapKind, ...]:

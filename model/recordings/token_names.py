@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headlight.model.recordings.images import Patches
 from headlight.model.recordings.recording import RecordingError
 from headlight.model.records import Token
 from headlight.model.text.segmentation import word_indices
@@ -164,11 +165,20 @@ def numbered_names(count: int, first: int = 1) -> tuple[tuple[Token, ...], str]:
     return tokens_from_names([str(first + index) for index in range(count)])
 
 
-def patch_names(rows: int, columns: int, before: int) -> tuple[tuple[Token, ...], str]:
-    """Name the patches of an image by row and column. `before` is the number of special tokens before them."""
-    prefix_names = ["[CLS]", *(f"[REG{index}]" for index in range(1, before))][:before]
-    names = [f"{row}·{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)]
-    return tokens_from_names(prefix_names + names, [True] * before + [False] * len(names))
+def patch_names(patches: Patches) -> tuple[tuple[Token, ...], str]:
+    """Name patches by row and column from 1, and the other tokens in their order: [CLS], [REG1], …, [DET1], …"""
+    places, columns = patches.places, patches.grid.columns
+    first = next((token for token, place in enumerate(places) if place is not None), len(places))
+    last = max((token for token, place in enumerate(places) if place is not None), default=-1)
+    names = []
+    for token, place in enumerate(places):
+        if place is not None:
+            names.append(f"{place // columns + 1}·{place % columns + 1}")
+        elif token > last:
+            names.append(f"[DET{token - last}]")
+        else:
+            names.append("[CLS]" if token == 0 and first > 0 else f"[REG{token}]")
+    return tokens_from_names(names, [place is None for place in places])
 
 
 def unchanged_names(names: Sequence[str]) -> tuple[tuple[Token, ...], str]:

@@ -8,14 +8,22 @@ returns steps × layers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import isqrt
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from headlight.model.recordings.builder import AxisTokens, NamedTokens, build_recording
 from headlight.model.recordings.generate_steps import beam_rows, is_stepwise, join_steps
+from headlight.model.recordings.images import (
+    ImageLayout,
+    Patches,
+    Picture,
+    locate_image_tokens,
+    locate_patches,
+    locate_visible_patches,
+    read_picture,
+)
 from headlight.model.recordings.layers import Layers, parse_layers, to_numpy
 from headlight.model.recordings.recording import Recording, RecordingError, Remark
 from headlight.model.recordings.sliding_windows import whole_maps
@@ -41,11 +49,11 @@ class ModelInputs:
     source: Sequence[str] | None = None  # token names; they have priority over ids
     target: Sequence[str] | None = None
     tokens: Sequence[str] | None = None  # names of `input_ids`: source tokens, or the tokens of a decoder called alone
+    layout: ImageLayout = field(default_factory=ImageLayout)  # of `pixel_values`
 
 
-INPUT_NAMES = tuple(
-    name for name in ModelInputs.__dataclass_fields__ if name not in ("tokenizer", "source", "target", "tokens")
-)
+NO_INPUTS = ("tokenizer", "source", "target", "tokens", "layout")
+INPUT_NAMES = tuple(name for name in ModelInputs.__dataclass_fields__ if name not in NO_INPUTS)
 
 
 def get_field(outputs: Any, name: str) -> Any:
@@ -113,9 +121,9 @@ def recording_from_outputs(
             "These outputs hold no attention. Load the model with attn_implementation='eager' and call it with "
             "output_attentions=True."
         )
-    for kind, field in (("self", "global_attentions"), ("encoder", "encoder_global_attentions")):
-        if kind in results and has_field(outputs, field):
-            results[kind] = whole_maps(results[kind], get_field(outputs, field))
+    for kind, global_field in (("self", "global_attentions"), ("encoder", "encoder_global_attentions")):
+        if kind in results and has_field(outputs, global_field):
+            results[kind] = whole_maps(results[kind], get_field(outputs, global_field))
     return _Reader(outputs, inputs, layers, batch).read(results, name, is_decoder_only=is_decoder_only)
 
 
@@ -123,6 +131,7 @@ class _Reader:
     """Reader of one sequence of the batch, with names for its axes."""
 
     def __init__(self, outputs: Any, inputs: ModelInputs, layers: Sequence[int] | None, batch: int | None) -> None:
+        self.outputs = outputs
         self.inputs = inputs
         self.layers = layers
         self.batch = batch or 0
@@ -141,14 +150,17 @@ class _Reader:
             self.inputs = self._decoder_only_inputs(*layers_by_kind["cross"].arrays[0].shape[1:])
         stepwise = any(is_stepwise(value) for value in values.values())
         if "self" in layers_by_kind:
+            self._require_own_keys(layers_by_kind["self"].arrays[0].shape[1:])
             count = layers_by_kind["self"].arrays[0].shape[-1]
             ids = self.sequences[self._sequence()][:count] if stepwise and self.sequences is not None else None
             axes.source = self._source(count, ids)
+            axes.picture = self._picture(count, ids)
             axes.source_mask = self._mask(self.inputs.attention_mask, count, stepwise=stepwise)
         else:
             source_count = self._count(layers_by_kind, {"encoder": 1, "cross": 2})
             if source_count is not None:
                 axes.source = self._source(source_count)
+                axes.picture = self._picture(source_count)
                 axes.source_mask = self._mask(self.inputs.attention_mask, source_count)
             target_count = self._count(layers_by_kind, {"decoder": 1, "cross": 1})
             if target_count is not None and self.sequences is not None and self.inputs.target is None:
@@ -256,7 +268,9 @@ class _Reader:
             return self._token_names(ids)
         if inputs.pixel_values is not None:
             # A window is square, whatever the picture.
-            return _image_patches(count, (1, 1) if self.windows > 1 else to_numpy(inputs.pixel_values).shape)
+            window = locate_patches(count, (1, 1), ImageLayout()) if self.windows > 1 else None
+            patches = self._patches(count) if window is None else window
+            return numbered_names(count) if patches is None else patch_names(patches)
         if inputs.input_features is not None:
             return _audio_frames(count, to_numpy(inputs.input_features).shape)
         if ids is not None:
@@ -264,6 +278,47 @@ class _Reader:
                 f"input_ids has {len(ids)} tokens, but the maps have {count}. Give the ids of the same call."
             )
         return numbered_names(count)
+
+    def _require_own_keys(self, size: Sequence[int]) -> None:
+        """Raise a `RecordingError` if patches attend to tokens of another number."""
+        rows, columns = size
+        if self.inputs.pixel_values is not None and rows != columns:
+            raise RecordingError(
+                f"The maps have {rows} rows and {columns} columns: the model merges patches, as SegFormer and PVT do, "
+                "so they are not the same tokens. Give layers of one shape as cross-attention: "
+                "show(cross=outputs.attentions[:1])."
+            )
+
+    def _patches(self, count: int) -> Patches | None:
+        """Return the place of each source token in the image, or None if it is not clear."""
+        values, layout = to_numpy(self.inputs.pixel_values), self.inputs.layout
+        has_own_order = has_field(self.outputs, "bool_masked_pos")  # of Hiera: by mask units
+        if self.windows > 1 or values.ndim not in (3, 4) or has_own_order:
+            return None
+        size: tuple[int, int] = values.shape[-2:]
+        order = get_field(self.outputs, "ids_restore")
+        if order is not None:
+            return locate_visible_patches(count, self._batch_ids(order), size, layout)
+        return locate_patches(count, size, layout)
+
+    def _picture(self, count: int, ids: np.ndarray | None = None) -> Picture | None:
+        """Return the image that the source tokens come from."""
+        inputs = self.inputs
+        if inputs.pixel_values is None:
+            return None
+        if ids is None and inputs.input_ids is not None:
+            ids = self._batch_ids(inputs.input_ids)
+        is_text = ids is not None and len(ids) == count
+        patches = locate_image_tokens(ids, inputs.layout) if ids is not None and is_text else self._patches(count)
+        if patches is None:
+            return None
+        values = to_numpy(inputs.pixel_values)
+        values = values if values.ndim == 3 else values[self._input_row(len(values))]
+        return read_picture(values, inputs.tokenizer, patches)
+
+    def _input_row(self, count: int) -> int:
+        """Return the row of the inputs, whose batch may have one for several sequences."""
+        return self.batch if self.sequences is None else self._sequence() * count // len(self.sequences)
 
     def _target(self, count: int) -> NamedTokens:
         if self.inputs.target is not None:
@@ -311,7 +366,7 @@ class _Reader:
         array = to_numpy(ids)
         if array.ndim == 1:
             return array
-        row_index = self.batch if self.sequences is None else self._sequence() * len(array) // len(self.sequences)
+        row_index = self._input_row(len(array))
         if array.ndim != 2 or row_index >= len(array):
             raise RecordingError(f"input_ids has the shape {array.shape}. Give [batch, tokens] or [tokens].")
         row: np.ndarray = array[row_index]
@@ -332,16 +387,6 @@ class _Reader:
             f"The attention mask has {len(row)} tokens, but the maps have {count}. Give the mask of the same "
             "call, or none."
         )
-
-
-def _image_patches(count: int, shape: Sequence[int]) -> NamedTokens:
-    """Name the patches of an image: a grid with its aspect ratio, after the model's prefix tokens."""
-    height, width = shape[-2:]
-    for prefix_count in range(9):  # a class token, the second token of a distilled model, four or eight registers
-        rows = isqrt((count - prefix_count) * height // width) if count > prefix_count else 0
-        if rows and (count - prefix_count) % rows == 0 and (count - prefix_count) // rows * height == rows * width:
-            return patch_names(rows, (count - prefix_count) // rows, prefix_count)
-    return numbered_names(count)
 
 
 def _audio_frames(count: int, shape: Sequence[int]) -> NamedTokens:

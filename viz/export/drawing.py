@@ -1,4 +1,4 @@
-"""A drawing of rectangles, lines, texts and images, written as SVG, PDF or PNG without a browser.
+"""A drawing of rectangles, lines, texts and images, written as SVG or PDF without a browser. `png_drawing` writes PNG.
 
 All texts use a fixed-width font, so their widths are known: 0.6 em, or 1 em for wide characters.
 """
@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import unicodedata
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from headlight.model.errors import ModelError
 from headlight.viz.export.png import encode_rgb_png
 
 LATIN_WIDTH, WIDE_WIDTH = 0.6, 1.0  # em
 BASELINE = 0.35  # em from the middle of a line of text to its baseline
-PNG_SCALE = 2  # pixels per unit
 Anchor = Literal["start", "middle", "end"]
 FONTS = {
     "Latin": "/Type /Font /Subtype /Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding",
@@ -93,6 +90,22 @@ class Drawing:
     shapes: Sequence[Shape]
 
 
+def stack(drawings: Sequence[Drawing]) -> Drawing:
+    """Place drawings below each other."""
+    shapes: list[Shape] = []
+    top = 0.0
+    for drawing in drawings:
+        shapes += [_moved(shape, top) for shape in drawing.shapes]
+        top += drawing.height
+    return Drawing(max(drawing.width for drawing in drawings), top, drawings[0].background, shapes)
+
+
+def _moved(shape: Shape, down: float) -> Shape:
+    if isinstance(shape, Line):
+        return replace(shape, y1=shape.y1 + down, y2=shape.y2 + down)
+    return replace(shape, y=shape.y + down)
+
+
 def text_width(text: str, size: float) -> float:
     """Return the width of a text."""
     return size * sum(WIDE_WIDTH if _is_wide(letter) else LATIN_WIDTH for letter in text)
@@ -129,7 +142,7 @@ def _svg_shape(shape: Shape) -> str:
     x, y = (shape.x + middle, shape.y) if shape.vertical else (shape.x, shape.y + middle)
     turn = f' transform="rotate(-90 {_number(x)} {_number(y)})"' if shape.vertical else ""
     style = f'font-size="{_number(shape.size)}" fill="{shape.colour}" text-anchor="{shape.anchor}"'
-    return f'<text x="{_number(x)}" y="{_number(y)}" {style}{turn}>{html.escape(_printable(shape.text))}</text>'
+    return f'<text x="{_number(x)}" y="{_number(y)}" {style}{turn}>{html.escape(printable(shape.text))}</text>'
 
 
 def _svg_image(shape: Image) -> str:
@@ -183,7 +196,7 @@ def _pdf_shape(shape: Shape, height: float) -> str:
     x, y, middle = shape.x, height - shape.y, BASELINE * shape.size
     shift = {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor] * text_width(shape.text, shape.size)
     matrix = ("0 1 -1 0", x + middle, y - shift) if shape.vertical else ("1 0 0 1", x - shift, y - middle)
-    parts = [_pdf_text(run, shape.size) for run in _runs(_printable(shape.text))]
+    parts = [_pdf_text(run, shape.size) for run in _runs(printable(shape.text))]
     return f"BT {colour} rg {matrix[0]} {_number(matrix[1])} {_number(matrix[2])} Tm {' '.join(parts)} ET"
 
 
@@ -202,52 +215,6 @@ def _pdf_text(run: str, size: float) -> str:
     return f"/Latin {_number(size)} Tf <{run.encode('cp1252', 'replace').hex()}> Tj"
 
 
-def to_png(drawing: Drawing) -> bytes:
-    """Return the drawing as PNG. Raise a `ModelError` for texts that Pillow's font lacks."""
-    try:
-        import PIL.Image
-        from PIL import ImageDraw, ImageFont
-    except ImportError as error:
-        raise ModelError("PNG needs Pillow: pip install pillow. SVG and PDF need nothing.") from error
-    texts = [shape.text for shape in drawing.shapes if isinstance(shape, Text)]
-    if any(_is_wide(letter) for text in texts for letter in text):
-        raise ModelError("Pillow's font has Latin letters alone. Export .svg or .pdf for other texts.")
-    size = (round(drawing.width * PNG_SCALE), round(drawing.height * PNG_SCALE))
-    image = PIL.Image.new("RGB", size, drawing.background)
-    canvas = ImageDraw.Draw(image)
-    for shape in drawing.shapes:
-        if isinstance(shape, Rectangle):
-            corners = (shape.x, shape.y, shape.x + shape.width, shape.y + shape.height)
-            left, top, right, bottom = (round(value * PNG_SCALE) for value in corners)
-            canvas.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), fill=shape.colour)
-        elif isinstance(shape, Image):
-            left, top, right, bottom = (
-                round(value * PNG_SCALE) for value in (shape.x, shape.y, shape.x + shape.width, shape.y + shape.height)
-            )
-            method = PIL.Image.Resampling.BICUBIC if shape.smooth else PIL.Image.Resampling.NEAREST
-            pixels = PIL.Image.fromarray(shape.pixels)
-            image.paste(pixels.resize((max(1, right - left), max(1, bottom - top)), method), (left, top))
-        elif isinstance(shape, Line):
-            points = [value * PNG_SCALE for value in (shape.x1, shape.y1, shape.x2, shape.y2)]
-            canvas.line(points, fill=shape.colour, width=max(1, round(shape.width * PNG_SCALE)))
-        else:
-            font = ImageFont.load_default(shape.size * PNG_SCALE)
-            anchor = {"start": "lm", "middle": "mm", "end": "rm"}[shape.anchor]
-            place = (shape.x * PNG_SCALE, shape.y * PNG_SCALE)
-            if not shape.vertical:
-                canvas.text(place, shape.text, fill=shape.colour, font=font, anchor=anchor)
-                continue
-            _, word_top, word_right, word_bottom = font.getbbox(shape.text)
-            word = PIL.Image.new("L", (int(word_right) + 1, int(word_bottom) + 1))
-            ImageDraw.Draw(word).text((0, 0), shape.text, fill=255, font=font)
-            word = word.rotate(90, expand=True)
-            corner = (round(place[0] - (word_top + word_bottom) / 2), round(place[1] - word.height))
-            image.paste(shape.colour, corner, word)
-    content = io.BytesIO()
-    image.save(content, "PNG")
-    return content.getvalue()
-
-
 def _runs(text: str) -> list[str]:
     """Split a text where the font changes."""
     runs: list[str] = []
@@ -264,7 +231,8 @@ def _is_wide(letter: str) -> bool:
     return unicodedata.east_asian_width(letter) in ("W", "F") or not letter.encode("cp1252", "ignore")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """Return the text with spaces for letters that are not printable."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from headlight.model.recordings.images import Picture
 from headlight.model.records import AttentionMap, FloatArray, Token
 from headlight.viz.export.drawing import LATIN_WIDTH, Drawing, Image, Line, Rectangle, Shape, Text, text_width
 from headlight.viz.theme import Theme, colour_scale, head_colour
@@ -15,6 +16,8 @@ CELL, TEXT, CAPTION_TEXT, GAP, MARGIN = 14.0, 9.0, 9.0, 4.0, 12.0  # points
 TILE, TILE_GAP, TILE_LABEL = 56.0, 6.0, 24.0  # of the wall
 COLUMN_GAP, LINE_WIDTH, MIN_LINE_WEIGHT = 150.0, 2.0, 0.01  # of the lines
 COLOURS = 255
+MIN_LARGEST = 1e-4  # weight of a patch to which others are relative (as in `recording/picture.js`)
+PICTURE, VEIL = 224.0, 0.6  # points of the longer side, share of a weight's colour (as in `recording/picture.js`)
 
 
 def head_drawing(head_map: AttentionMap, caption: str, theme: Theme) -> Drawing:
@@ -82,6 +85,46 @@ def lines_drawing(maps: Sequence[AttentionMap], caption: str, theme: Theme) -> D
     return _with_caption(
         [*_legend(maps, left, theme), *lines, *names], width, top + max(len(rows), len(columns)) * CELL, caption, theme
     )
+
+
+def picture_drawing(picture: Picture, weights: FloatArray, patch: int | None, caption: str, theme: Theme) -> Drawing:
+    """Draw an image below the weights of its patches, relative to the largest, and a frame around one patch."""
+    scale = PICTURE / max(picture.pixels.shape)
+    height, width = (scale * size for size in picture.pixels.shape[:2])
+    shapes: list[Shape] = [Image(MARGIN, MARGIN, width, height, _veiled(picture, weights, theme), smooth=True)]
+    if patch is not None:
+        row, column = divmod(patch, picture.columns)
+        shapes += _frame(
+            MARGIN + column * width / picture.columns,
+            MARGIN + row * height / picture.rows,
+            width / picture.columns,
+            height / picture.rows,
+            theme,
+        )
+    return _with_caption(shapes, MARGIN + width + MARGIN, MARGIN + height, caption, theme)
+
+
+def _veiled(picture: Picture, weights: FloatArray, theme: Theme) -> np.ndarray:
+    """Mix the colour of each patch's weight into its pixels, except for masked patches, whose weight is NaN."""
+    colours = np.array(
+        [list(bytes.fromhex(str(colour)[1:])) for _, colour in colour_scale("headlight", theme, COLOURS)], dtype=float
+    )
+    grid = picture.patch_weights(weights)
+    levels = np.nan_to_num(grid / np.nanmax(grid, initial=MIN_LARGEST))
+    veil = colours[np.rint(levels * (COLOURS - 1)).astype(int)]  # [row, column, 3]
+    rows, columns = (
+        np.arange(size) * count // size
+        for size, count in zip(picture.pixels.shape, (picture.rows, picture.columns), strict=False)
+    )
+    shares = np.where(np.isnan(grid), 0.0, VEIL)[rows[:, None], columns][..., None]
+    mixed: np.ndarray = np.rint(picture.pixels * (1 - shares) + veil[rows[:, None], columns] * shares).astype(np.uint8)
+    return mixed
+
+
+def _frame(x: float, y: float, width: float, height: float, theme: Theme) -> list[Line]:
+    corners = ((x, y), (x + width, y), (x + width, y + height), (x, y + height))
+    sides = zip(corners, (*corners[1:], corners[0]), strict=True)
+    return [Line(*start, *end, LINE_WIDTH, theme.accent) for start, end in sides]
 
 
 def _legend(maps: Sequence[AttentionMap], left: float, theme: Theme) -> list[Text]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from headlight.model.recordings.images import Picture
 from headlight.model.recordings.recording import IndexOrReduction, Maps, Recording
 from headlight.model.records import FloatArray, MapKind
+from headlight.viz.export.png import encode_rgb_png
 from headlight.viz.service.payload import tokens_values
 from headlight.viz.service.weight_encoding import compress_weights
 
@@ -28,6 +31,18 @@ def recording_values(recording: Recording) -> dict[str, Any]:
         "target": tokens_values(recording.target),
         "text": recording.text,
         "before": None if recording.decoder_inputs is None else tokens_values(recording.decoder_inputs),
+        "picture": None if recording.picture is None else picture_values(recording.picture),
+    }
+
+
+def picture_values(picture: Picture) -> dict[str, Any]:
+    """Return the image as an address with its data, and the patch of each source token."""
+    image = base64.b64encode(encode_rgb_png(picture.pixels)).decode()
+    return {
+        "image": f"data:image/png;base64,{image}",
+        "rows": picture.rows,
+        "columns": picture.columns,
+        "places": list(picture.places),
     }
 
 

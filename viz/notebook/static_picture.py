@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from headlight.viz.export.drawing import Drawing, Line, Shape, to_svg
-from headlight.viz.notebook.view_pictures import draw_heads, draw_wall, map_shape, source_kinds
+from headlight.viz.export.drawing import stack, to_svg
+from headlight.viz.notebook.view_pictures import (
+    draw_heads,
+    draw_picture,
+    draw_wall,
+    map_shape,
+    shows_picture,
+    source_kinds,
+)
 from headlight.viz.theme import THEMES
 
 MAX_HEAD_TOKENS = 48  # per side; a larger map would fill more than a screen
@@ -24,25 +29,11 @@ def picture_svg(view: Any) -> str:
     rows, columns = map_shape(sources[0], kind)[2:]
     if len(sources) == 1 and max(rows, columns) <= MAX_HEAD_TOKENS and has_single_map(view):
         drawings.append(draw_heads(view, "head", None, None, THEMES["light"]))
+    elif len(sources) == 1 and has_single_map(view) and shows_picture(view):
+        drawings.append(draw_picture(view, None, THEMES["light"]))
     return to_svg(stack(drawings)).decode()
 
 
 def has_single_map(view: Any) -> bool:
     """Whether the selection is a head, or the mean of one layer's heads."""
     return not isinstance(view.layer, str) and view.head != "max"
-
-
-def stack(drawings: Sequence[Drawing]) -> Drawing:
-    """Place drawings below each other."""
-    shapes: list[Shape] = []
-    top = 0.0
-    for drawing in drawings:
-        shapes += [_moved(shape, top) for shape in drawing.shapes]
-        top += drawing.height
-    return Drawing(max(drawing.width for drawing in drawings), top, drawings[0].background, shapes)
-
-
-def _moved(shape: Shape, down: float) -> Shape:
-    if isinstance(shape, Line):
-        return replace(shape, y1=shape.y1 + down, y2=shape.y2 + down)
-    return replace(shape, y=shape.y + down)

@@ -216,8 +216,9 @@ class View:
     ) -> None:
         """Write a picture as `.svg`, `.pdf` or `.png`, without a browser.
 
-        `what` is "wall", all heads of the selected kind; "head", the selected head as a matrix; or "lines", the `heads`
-        of the selected layer, by default the selected head. The default caption says what is drawn.
+        `what` is "wall", all heads of the selected kind; "head", the selected head as a matrix; "lines", the `heads`
+        of the selected layer, by default the selected head; or "picture", the image of a vision model with the weights
+        of the selected row, which "head" draws, too. The default caption says what is drawn.
         """
         write_picture(self, path, what, heads=heads, caption=caption, theme=theme)
 

@@ -6,17 +6,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from headlight.model.files import write_file
 from headlight.model.recordings.recording import Recording, RecordingError
 from headlight.model.records import KINDS, AttentionMap, FloatArray, MapKind, Translation
-from headlight.viz.export.drawing import Drawing, to_pdf, to_png, to_svg
-from headlight.viz.export.head_drawings import head_drawing, lines_drawing, wall_drawing
+from headlight.viz.export.drawing import Drawing, stack, to_pdf, to_svg
+from headlight.viz.export.head_drawings import head_drawing, lines_drawing, picture_drawing, row_names, wall_drawing
 from headlight.viz.notebook.recording_json import downsample
 from headlight.viz.theme import THEMES, Theme
 
 MAX_TILE_CELLS = 24  # per side of a head in the wall
-WRITERS: dict[str, Callable[[Drawing], bytes]] = {".svg": to_svg, ".pdf": to_pdf, ".png": to_png}
-PICTURES = ("wall", "head", "lines")
+
+
+def _to_png(drawing: Drawing) -> bytes:
+    from headlight.viz.export.png_drawing import to_png  # imported here because it needs Pillow
+
+    return to_png(drawing)
+
+
+WRITERS: dict[str, Callable[[Drawing], bytes]] = {".svg": to_svg, ".pdf": to_pdf, ".png": _to_png}
+PICTURES = ("wall", "head", "lines", "picture")
 
 
 def write_picture(
@@ -35,6 +45,8 @@ def write_picture(
         raise RecordingError(f'heads= is for what="lines", and would be ignored for {what!r}. Leave it out.')
     if what == "wall":
         drawing = draw_wall(view.sources[0], view.kind, caption, THEMES[cast("Any", theme)])
+    elif what == "picture":
+        drawing = draw_picture(view, caption, THEMES[cast("Any", theme)])
     else:
         drawing = draw_heads(view, what, heads, caption, THEMES[cast("Any", theme)])
     write_file(path, WRITERS[path.suffix](drawing))
@@ -54,16 +66,53 @@ def draw_wall(source: Any, kind: MapKind, caption: str | None, theme: Theme, *, 
 
 
 def draw_heads(view: Any, what: str, heads: Sequence[int] | None, caption: str | None, theme: Theme) -> Drawing:
-    """Draw the selected head as a matrix, or several heads of its layer as lines."""
-    if isinstance(view.layer, str) or view.head == "max":
-        raise RecordingError(f"A picture of {what!r} needs one layer. Select it: view.layer = 0; view.head = 0.")
+    """Draw the selected head as a matrix, or several heads of its layer as lines.
+
+    Below the matrix of a vision model is the image with the weights of the selected row.
+    """
+    _require_single_map(view, what)
     chosen = [view.head] if heads is None else list(heads)
     maps = [_map(view, head) for head in chosen]
     names = ", ".join("the mean of all heads" if head == "mean" else f"head {head + 1}" for head in chosen)
     axes = "left: queries, right: keys" if what == "lines" else "rows: queries, columns: keys"
     text = f"{_prefix(view.sources[0])}{view.kind} attention, layer {view.layer + 1}, {names}; {axes}."
     text = text if caption is None else caption
-    return lines_drawing(maps, text, theme) if what == "lines" else head_drawing(maps[0], text, theme)
+    if what == "lines":
+        return lines_drawing(maps, text, theme)
+    drawings = [head_drawing(maps[0], text, theme)]
+    if shows_picture(view):
+        drawings.append(draw_picture(view, None if caption is None else "", theme))
+    return stack(drawings)
+
+
+def shows_picture(view: Any) -> bool:
+    """Whether the columns are patches of an image and a row is selected."""
+    return getattr(view.sources[0], "picture", None) is not None and view.kind != "decoder" and view.row is not None
+
+
+def draw_picture(view: Any, caption: str | None, theme: Theme) -> Drawing:
+    """Draw the image of a vision model with the weights of the selected row."""
+    _require_single_map(view, "picture")
+    if not shows_picture(view):
+        raise RecordingError(
+            "A picture needs the image of a vision model and a row: show(model, processor, image=image), then "
+            "view.row = 0."
+        )
+    source, head_map = view.sources[0], _map(view, view.head)
+    weights = np.where(head_map.allowed, head_map.weights, np.nan)[view.row]
+    head = "the mean of all heads" if view.head == "mean" else f"head {view.head + 1}"
+    largest = np.nanmax(source.picture.patch_weights(weights))
+    text = (
+        f"{_prefix(source)}{view.kind} attention, layer {view.layer + 1}, {head}: the row "
+        f"{row_names(head_map)[view.row]} over the image, relative to the largest weight of a patch, {largest:.4f}."
+    )
+    patch = source.picture.places[view.row] if view.kind in ("encoder", "self") else None
+    return picture_drawing(source.picture, weights, patch, text if caption is None else caption, theme)
+
+
+def _require_single_map(view: Any, what: str) -> None:
+    if isinstance(view.layer, str) or view.head == "max":
+        raise RecordingError(f"A picture of {what!r} needs one layer. Select it: view.layer = 0; view.head = 0.")
 
 
 def source_kinds(source: Translation | Recording) -> tuple[MapKind, ...]:

@@ -11,8 +11,7 @@ import transformers
 
 import headlight
 from headlight.errors import RecordingError
-from headlight.model.external.attention_sites import record_sites
-from headlight.model.external.runs import number_ranges
+from headlight.model.external.attention_sites import number_ranges, record_sites
 from headlight.model.recordings.recording import Recording
 from headlight.model.records import MapKind
 from tests.model.recordings import families
@@ -50,6 +49,30 @@ def test_model_reads_text_with_eager_attention(family: str) -> None:
     recording = headlight.record(model, families.tokenizer(), TEXT)
     assert (recording.kinds, names(recording.source), recording.name) == (("self",), WORDS, type(model).__name__)
     assert_maps(recording, "self", plain_call(model, input_ids=encoded["input_ids"]).attentions)
+
+
+@pytest.mark.parametrize("kind", ["Electra", "Albert", "Deberta", "DebertaV2"])
+def test_classifiers_are_shown(kind: str) -> None:
+    model, tokenizer = families.classifier(kind), families.tokenizer()
+    recording = headlight.record(model, tokenizer, TEXT)
+    assert (names(recording.source), recording.name) == (WORDS, f"{kind}ForSequenceClassification")
+    ids = tokenizer(TEXT, return_tensors="pt")["input_ids"]
+    assert_maps(recording, "self", plain_call(model, input_ids=ids).attentions)
+
+
+def test_t5gemma_writes_or_reads_a_text() -> None:
+    model, tokenizer = families.t5gemma(), families.tokenizer()
+    recording = headlight.record(model, tokenizer, TEXT, target="a dog ran")
+    assert (names(recording.source), names(recording.target)) == (WORDS, ["a", "dog", "ran"])
+    inputs = {
+        "input_ids": tokenizer(TEXT, return_tensors="pt")["input_ids"],
+        "decoder_input_ids": torch.tensor([[token.id for token in recording.decoder_inputs or ()]]),
+    }
+    with torch.no_grad():
+        expected = model(**inputs, output_attentions=True)
+    for kind in ("encoder", "decoder", "cross"):
+        assert_maps(recording, kind, expected[f"{kind}_attentions"])
+    assert headlight.record(model, tokenizer, TEXT, generate=3).of("cross").shape[2] <= 3
 
 
 def test_model_is_left_as_it_was() -> None:
@@ -111,10 +134,15 @@ def test_swin_layers_are_numbered_by_their_blocks() -> None:
     pixels = torch.rand(3, 16, 16)
     recording = headlight.record(families.deep_swin(), image=pixels)
     assert recording.of("self").numbers == (1,)  # the other stage has maps of another shape
-    assert remarks(recording)["window"] == {"number": 1, "count": 4}
+    assert recording.of("self").shape == (
+        1,
+        2,
+        16,
+        16,
+    )  # the four windows together: tests/model/external/test_windows.py
+    assert remarks(recording)["shifted_windows"] == {"layers": "2", "size": 2, "shift": 1}
     assert "no_attention" not in remarks(recording)
     expected = plain_call(families.deep_swin(), pixel_values=pixels[None]).attentions
-    assert_maps(recording, "self", expected[:1])
     assert_maps(headlight.record(families.deep_swin(), image=pixels, layers=[3]), "self", expected[1:])
 
 

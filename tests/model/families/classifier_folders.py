@@ -68,6 +68,14 @@ def roberta(folder: Path, *, classes: int = 3, apart: bool = False, seed: int = 
     return _save(folder, transformers.RobertaForSequenceClassification(config), seed)
 
 
+def electra(folder: Path, *, classes: int = 3, apart: bool = False, seed: int = 3, **fields: Any) -> Path:
+    """An ELECTRA folder, with embeddings as wide as the layers."""
+    size = word_pieces(folder, transformers.BertTokenizer, apart=apart)
+    sizes = BERT | {"embedding_size": fields.get("hidden_size", BERT["hidden_size"])} | labels(classes)
+    config = transformers.ElectraConfig(**sizes | {"vocab_size": size} | fields)
+    return _save(folder, transformers.ElectraForSequenceClassification(config), seed)
+
+
 def word_pieces(folder: Path, kind: Any, *, apart: bool = False, **options: Any) -> int:
     """Write a vocabulary and return its size."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ from tests.compare import assert_close
 from tests.model.families.classifier_folders import (
     bert,
     distilbert,
+    electra,
     reference,
     reference_outputs,
     reference_tokenizer,
@@ -52,6 +53,11 @@ SHAPES: dict[str, tuple[Maker, dict[str, Any]]] = {
     "roberta with another padding id": (
         roberta,
         {"classes": 4, "pad_token_id": 3, "hidden_act": "relu", "problem_type": "single_label_classification"},
+    ),
+    "electra": (electra, {}),
+    "electra with one class, wider": (
+        electra,
+        {"classes": 1, "hidden_size": 28, "num_attention_heads": 2, "hidden_act": "gelu_new", "apart": True},
     ),
     "roberta with one class": (roberta, {"classes": 1, "hidden_size": 24, "num_attention_heads": 3}),
 }
@@ -248,3 +254,9 @@ def test_evaluate_reports_accuracy(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "accuracy 66.67% of 6 texts" in capsys.readouterr().out
     probabilities = [float(line) for line in (tmp_path / "probabilities.txt").read_text(encoding="utf-8").split()]
     assert probabilities == pytest.approx([judge.judge(line).probability for line in LINES[:6]], abs=1e-4)
+
+
+def test_electra_with_narrow_embeddings_is_refused(tmp_path: Path) -> None:
+    folder = electra(tmp_path / "model", embedding_size=12)
+    with pytest.raises(ModelError, match=r"embedding_size is 12 and hidden_size is 20.*base and large sizes"):
+        Judge.load(folder)

@@ -239,3 +239,27 @@ def albert() -> Any:
         transformers.AlbertConfig, transformers.AlbertModel, embedding_size=8, hidden_size=16, num_hidden_layers=3,
         num_attention_heads=4, intermediate_size=8,
     )  # fmt: skip
+
+
+def classifier(kind: str) -> Any:
+    """A text classifier of a family that is shown in notebooks."""
+    sizes: dict[str, Any] = {
+        "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 8,
+    }  # fmt: skip
+    relative = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "max_relative_positions": 8}
+    more: dict[str, Any] = {
+        "Electra": {"embedding_size": 8}, "Albert": {"embedding_size": 8}, "Deberta": relative, "DebertaV2": relative,
+    }[kind]  # fmt: skip
+    config = getattr(transformers, f"{kind}Config")(**sizes, **more, **SIZES)
+    return _seeded(getattr(transformers, f"{kind}ForSequenceClassification"), config)
+
+
+@cache
+def t5gemma() -> Any:
+    """An encoder and a decoder, with a window of three tokens in every other layer."""
+    part: dict[str, Any] = {
+        "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4,
+        "intermediate_size": 8, "sliding_window": 3, **SIZES,
+    }  # fmt: skip
+    config = transformers.T5GemmaConfig(encoder=part, decoder=part, **SIZES)
+    return _seeded(transformers.T5GemmaForConditionalGeneration, config)

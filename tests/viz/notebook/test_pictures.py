@@ -6,6 +6,8 @@ import base64
 import io
 import re
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,8 +18,10 @@ from PIL import Image
 import headlight
 from headlight import Translator
 from headlight.errors import ModelError, RecordingError
-from headlight.viz.export.drawing import Drawing, Line, Rectangle, Text, text_width, to_pdf, to_png, to_svg
+from headlight.viz.export import png_drawing
+from headlight.viz.export.drawing import Drawing, Line, Rectangle, Text, text_width, to_pdf, to_svg
 from headlight.viz.export.drawing import Image as Picture
+from headlight.viz.export.png_drawing import to_png
 from headlight.viz.notebook.view_pictures import MAX_TILE_CELLS
 from headlight.viz.theme import THEMES, colour_scale, head_colour
 from tests.viz.notebook.test_showing import CAUSAL, NAMES
@@ -95,6 +99,43 @@ def test_pdf_and_png_have_the_same_drawing(tmp_path: Path) -> None:
     assert {COLOURS[level] for level in np.rint(np.sqrt(CAUSAL[0, 0]) * 254).astype(int).ravel()} <= colours
 
 
+@contextmanager
+def no_system_fonts() -> Iterator[None]:
+    """A computer that has Pillow's font alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(png_drawing, "SYSTEM_FONTS", ())
+        yield
+
+
+def ink(*texts: Text) -> np.ndarray:
+    """Dark pixels of texts in a drawing of 60 × 20 units."""
+    return np.asarray(Image.open(io.BytesIO(to_png(Drawing(60, 20, "#ffffff", texts)))).convert("L")) < 128
+
+
+def test_png_draws_arrows_and_letters_that_pillows_font_lacks(tmp_path: Path) -> None:
+    with no_system_fonts():
+        words = ink(Text(2, 10, "am", 10, "#000000"))
+        arrow = ink(Text(2, 10, "→", 10, "#000000"))
+        both = ink(Text(2, 10, "am→", 10, "#000000"))
+        end = np.flatnonzero(words.any(axis=0)).max()
+        np.testing.assert_array_equal(both[:, :end], words[:, :end])
+        rows, columns = (np.flatnonzero(arrow.any(axis=axis)) for axis in (1, 0))
+        line = np.argmax(arrow.sum(axis=1))  # the row of the shaft, as long as the arrow
+        assert arrow[line, columns.min() : columns.max() + 1].all()
+        left, right = arrow[:, : columns.mean().astype(int)], arrow[:, columns.mean().astype(int) :]
+        assert right.sum() > left.sum()  # the head is at the right
+        assert np.abs(rows.mean() - line) <= 1
+        assert both.sum() > words.sum() + 0.8 * arrow.sum()
+        translation = Translator.load("toy", device="cpu").translate("ich mochte ein bier")
+        view = headlight.show(translation)
+        for kind in ("decoder", "cross"):
+            view.kind = kind
+            for what in ("wall", "head", "lines"):
+                view.export(tmp_path / f"{kind}-{what}.png", what)
+                with Image.open(tmp_path / f"{kind}-{what}.png") as picture:
+                    assert picture.width > 100
+
+
 def test_texts_of_all_scripts_are_escaped_and_placed() -> None:
     texts = (Text(10, 20, "<b>猫</b>\n", 10, "#000000", "end"), Text(5, 5, "é\\()", 8, "#ff0000", vertical=True))
     drawing = Drawing(50, 40, "#ffffff", (*texts, Line(0, 0, 9, 9, 1, "#0000ff"), Rectangle(1, 2, 3, 4, "#00ff00")))
@@ -105,7 +146,7 @@ def test_texts_of_all_scripts_are_escaped_and_placed() -> None:
     assert f"<{chr(233).encode('cp1252').hex()}5c2829> Tj" in content
     assert "1 34 3 4 re f" in content  # y grows upward
     assert text_width("ab猫", 10) == pytest.approx(22)
-    with pytest.raises(ModelError, match=r"Latin letters alone. Export \.svg or \.pdf"):
+    with no_system_fonts(), pytest.raises(ModelError, match=r"Latin letters alone. Export \.svg or \.pdf"):
         to_png(drawing)
     latin = Drawing(40, 40, "#ffffff", (Text(20, 38, "word", 8, "#000000", vertical=True),))
     dark = np.asarray(Image.open(io.BytesIO(to_png(latin))).convert("L")) < 128

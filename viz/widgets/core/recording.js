@@ -19,12 +19,13 @@ export class Recording extends Translation {
    * @param {((request: { kind: string, heads: any[], small: boolean }) => void) | null} requestMaps
    */
   constructor(values, numbers, requestMaps = null) {
-    const { name, kinds, remarks, source, source_text, target, text, before } = values;
+    const { name, kinds, remarks, source, source_text, target, text, before, picture = null } = values;
     const start = before?.[0] ?? {};
     super({ model: { name, source: '', target: '', best_head: null }, source, source_text, target, text, start, attention: {} });
     this.kinds = MAP_KINDS.filter((kind) => kinds[kind]);
     this.recorded = kinds;
     this.remarks = remarks;
+    this.picture = picture; // of a vision model: {image, rows, columns, places}, `places` the patch of each source token or null
     this.labelsInputs = !before; // whether a decoder row is labelled by its input token, not by the predicted one
     this.before = withPositions(before ?? [], text).map((token, position) => ({ ...token, key: position ? `t${position - 1}` : 'b' }));
     this.requestMaps = requestMaps;

@@ -27,16 +27,17 @@ export class RecordingSource extends TranslationSource {
   }
 
   sentences(kind, { special }) {
-    const { labelsInputs, source, source_text, start, target, text } = this.recording;
+    const { labelsInputs, picture, source, source_text, start, target, text } = this.recording;
+    const words = source.filter((_, token) => (picture?.places[token] ?? null) === null); // patches are in the picture
     const visibleSides = new Set([axisSide(kind, 'rows'), axisSide(kind, 'columns')]);
     /** @type {[string, any[], string][]} */
     const sides = [
-      ['source', source, source_text],
+      ['source', words, source_text],
       ['target', labelsInputs ? target : [start, ...target], text],
     ];
     const options = { language: '', named: false, idle: false };
     return sides
-      .filter(([side]) => visibleSides.has(side))
+      .filter(([side, tokens]) => visibleSides.has(side) && tokens.length)
       .map(([side, tokens, sideText]) => ({
         ...options,
         side,

@@ -9,9 +9,11 @@ import { t } from '../core/i18n.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
 import { mountKeyboard } from '../headview/keyboard.js';
 import { mountDisplayOptions } from '../parts/display-options.js';
+import { mountPicture } from './picture.js';
 import { RecordingSource } from './recording-source.js';
 
 const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];
+const PICTURE_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'preview', 'arrived'];
 const BATCH_MS = 80; // milliseconds in which loaded thumbnails are batched before they are drawn
 
 /** Creates the store for a view of a recording. */
@@ -47,11 +49,14 @@ export class RecordingView {
     const [tools, note] = [make('div', {}), make('p', {})];
     const drawTools = mountDisplayOptions(tools, note, store);
     this.view.show.append(tools, note, this.view.hints);
+    const shadePicture = recording.picture ? mountPicture(this.view, recording) : () => {};
     const draw = () => {
       drawTools(this.view.view);
       this.drawRemarks();
+      shadePicture();
     };
     this.leaves = [
+      store.on(PICTURE_FIELDS, shadePicture),
       store.on(['kind', 'layer', 'head', 'words', 'special', 'rescale', 'scale', 'palette', 'fit'], draw),
       onPage(['language', 'theme'], draw),
       mountKeyboard(() => (keys() ? this.view : null)),
