@@ -27,6 +27,41 @@ const BORROW = [
 const HIDDEN = [{ action: 'mask', start: 4, end: 9 }];
 const TOY = { ...OPTIONS, text: 'ich mag dich', model: 'toy' };
 
+const WORD = { request: REQUEST, place: 3 };
+const EFFECT_CALLS = [
+  ['strongest_effects', { ...WORD, rival: null }],
+  ['strongest_effects', { ...WORD, rival: 42 }],
+  ['strongest_effects', { request: { ...REQUEST, interventions: BORROW }, place: 2 }],
+  ['measured_effect', { ...WORD, kind: 'encoder', layer: 3, head: 2, rival: null }],
+  ['measured_effect', { ...WORD, kind: 'cross', layer: 1, head: 5, rival: 42 }],
+  ...['encoder', 'decoder', 'cross'].flatMap((kind) => [true, false].map((lead) => ['map_effects', { request: REQUEST, kind, lead }])),
+  ['map_effects', { request: { ...REQUEST, interventions: [...BORROW, ...HIDDEN] }, kind: 'cross', lead: false }],
+  ['predict_losses', { request: REQUEST }],
+  ['strongest_effects', { request: TOY, place: 1, rival: null }],
+  ['map_effects', { request: TOY, kind: 'encoder', lead: true }],
+];
+const ACCOUNT_WORD = { request: REQUEST, place: 4 };
+const ACCOUNT_CALLS = [
+  ['account_word', { ...ACCOUNT_WORD, rival: null }],
+  ['account_word', { ...ACCOUNT_WORD, rival: 42 }],
+  ['account_word', { request: { ...REQUEST, interventions: HIDDEN }, place: 0 }],
+  ['account_heads', { ...ACCOUNT_WORD, rival: null }],
+  ['account_keys', { ...ACCOUNT_WORD, rival: null, layer: 2, head: 6 }],
+  ['account_word', { request: TOY, place: 1 }],
+  ['account_heads', { request: TOY, place: 1 }],
+];
+const CUT = [
+  { side: 'decoder', layer: 1, part: 'residual', action: 'zero' },
+  { side: 'decoder', layer: 0, part: 'feed_forward', action: 'zero' },
+];
+const LOGIT_CALLS = [
+  ['logit_details', { request: REQUEST, token: 3 }],
+  ['logit_details', { request: { ...REQUEST, interventions: CUT }, token: 2 }],
+  ['logit_details', { request: TOY, token: 1 }],
+];
+const ALL_CALLS = [...EFFECT_CALLS, ...ACCOUNT_CALLS, ...LOGIT_CALLS];
+const EXPECTED = python(SERVER, ALL_CALLS);
+
 const models = Object.fromEntries(['de-en', 'toy'].map((name) => [name, readModel(name)]));
 const entryFor = ({ name, config, languages }) => ({ name, config, languages, answer_model: { defaults: {} }, lesson_model: {} });
 const entries = Object.fromEntries(Object.entries(models).map(([name, model]) => [name, entryFor(model)]));
@@ -42,7 +77,7 @@ const close = (own, expected, most, what) => {
 };
 
 async function compare(calls) {
-  const expected = python(SERVER, calls);
+  const expected = EXPECTED.slice(ALL_CALLS.indexOf(calls[0]));
   for (const [index, [name, values]] of calls.entries()) {
     const own = JSON.parse(JSON.stringify(await ANSWERS[name](engine, values, {})));
     assert.deepEqual(Object.keys(own).sort(), Object.keys(expected[index]).sort(), name);
@@ -77,7 +112,8 @@ const COMPARE = {
     assert.deepEqual([own.word, own.rival], [expected.word, expected.rival], what);
     const plain = ({ id, label }) => [id, label];
     assert.deepEqual(own.rivals.map(plain), expected.rivals.map(plain), what);
-    for (const name of ['probability', 'lead', 'source', 'prefix', 'constants']) close(own[name], expected[name], 1.2e-4, `${what}, ${name}`);
+    for (const name of ['probability', 'lead', 'source', 'prefix', 'constants'])
+      close(own[name], expected[name], 1.2e-4, `${what}, ${name}`);
   },
   logit_details(own, expected, what) {
     assert.deepEqual(own.words, expected.words, what);
@@ -103,46 +139,11 @@ const COMPARE = {
   account_keys: (own, expected, what) => close(own.keys, expected.keys, 1e-4, what),
 };
 
-test('effects of heads on words are those of the server', async () => {
-  const word = { request: REQUEST, place: 3 };
-  await compare([
-    ['strongest_effects', { ...word, rival: null }],
-    ['strongest_effects', { ...word, rival: 42 }],
-    ['strongest_effects', { request: { ...REQUEST, interventions: BORROW }, place: 2 }],
-    ['measured_effect', { ...word, kind: 'encoder', layer: 3, head: 2, rival: null }],
-    ['measured_effect', { ...word, kind: 'cross', layer: 1, head: 5, rival: 42 }],
-    ...['encoder', 'decoder', 'cross'].flatMap((kind) => [true, false].map((lead) => ['map_effects', { request: REQUEST, kind, lead }])),
-    ['map_effects', { request: { ...REQUEST, interventions: [...BORROW, ...HIDDEN] }, kind: 'cross', lead: false }],
-    ['predict_losses', { request: REQUEST }],
-    ['strongest_effects', { request: TOY, place: 1, rival: null }],
-    ['map_effects', { request: TOY, kind: 'encoder', lead: true }],
-  ]);
-});
+test('effects of heads on words are those of the server', () => compare(EFFECT_CALLS));
 
-test('accounts of words are those of the server', async () => {
-  const word = { request: REQUEST, place: 4 };
-  await compare([
-    ['account_word', { ...word, rival: null }],
-    ['account_word', { ...word, rival: 42 }],
-    ['account_word', { request: { ...REQUEST, interventions: HIDDEN }, place: 0 }],
-    ['account_heads', { ...word, rival: null }],
-    ['account_keys', { ...word, rival: null, layer: 2, head: 6 }],
-    ['account_word', { request: TOY, place: 1 }],
-    ['account_heads', { request: TOY, place: 1 }],
-  ]);
-});
+test('accounts of words are those of the server', () => compare(ACCOUNT_CALLS));
 
-test('predictions of layers and parts of logits are those of the server', async () => {
-  const cut = [
-    { side: 'decoder', layer: 1, part: 'residual', action: 'zero' },
-    { side: 'decoder', layer: 0, part: 'feed_forward', action: 'zero' },
-  ];
-  await compare([
-    ['logit_details', { request: REQUEST, token: 3 }],
-    ['logit_details', { request: { ...REQUEST, interventions: cut }, token: 2 }],
-    ['logit_details', { request: TOY, token: 1 }],
-  ]);
-});
+test('predictions of layers and parts of logits are those of the server', () => compare(LOGIT_CALLS));
 
 test('wrong words, rivals and heads are named', async () => {
   const wrong = [
@@ -155,6 +156,9 @@ test('wrong words, rivals and heads are named', async () => {
     ['logit_details', { request: REQUEST, token: -1 }, 'token', 'not_whole'],
   ];
   for (const [name, values, field, word] of wrong) {
-    await assert.rejects(ANSWERS[name](engine, values, {}), (error) => error instanceof Fault && error.field === field && error.word === word);
+    await assert.rejects(
+      ANSWERS[name](engine, values, {}),
+      (error) => error instanceof Fault && error.field === field && error.word === word,
+    );
   }
 });

@@ -17,8 +17,20 @@ const SMALL = { d_model: 24, heads: 4, head_width: null, d_ff: 36, final_logits_
 const SHAPES = {
   'norms before the sub-layers': { norm_first: true, final_norm: true, tie_output: true },
   'norms after the sums': { norm_first: false, tie_output: false },
-  'no biases, three heads, no scale of the scores': { norm_first: true, attention_bias: false, feed_forward_bias: false, heads: 3, scale_scores: false },
-  'norms after the sums and at the end': { norm_first: false, final_norm: true, encoder_layers: 3, decoder_layers: 1, scale_embedding: false },
+  'no biases, three heads, no scale of the scores': {
+    norm_first: true,
+    attention_bias: false,
+    feed_forward_bias: false,
+    heads: 3,
+    scale_scores: false,
+  },
+  'norms after the sums and at the end': {
+    norm_first: false,
+    final_norm: true,
+    encoder_layers: 3,
+    decoder_layers: 1,
+    scale_embedding: false,
+  },
 };
 const PLACE = 4;
 const TEXT = 'Der Hund schläft im Garten.';
@@ -26,9 +38,18 @@ const TARGET = [5, 17, 30, 8, 99, 41, 2];
 const HEAD = { kind: 'cross', layer: 0, head: 1 };
 const CHANGES = [
   [],
-  [{ ...HEAD, action: 'remove' }, { kind: 'encoder', layer: 1, head: null, action: 'scale', amount: 0.5 }],
-  [{ ...HEAD, action: 'temperature', amount: 3 }, { kind: 'encoder', layer: 1, head: 0, action: 'uniform' }],
-  [{ ...HEAD, action: 'same' }, { kind: 'encoder', layer: 0, head: 2, action: 'next' }],
+  [
+    { ...HEAD, action: 'remove' },
+    { kind: 'encoder', layer: 1, head: null, action: 'scale', amount: 0.5 },
+  ],
+  [
+    { ...HEAD, action: 'temperature', amount: 3 },
+    { kind: 'encoder', layer: 1, head: 0, action: 'uniform' },
+  ],
+  [
+    { ...HEAD, action: 'same' },
+    { kind: 'encoder', layer: 0, head: 2, action: 'next' },
+  ],
   [
     { kind: 'encoder', layer: 1, head: 1, row: 2, column: 1, amount: 0.25, action: 'drag' },
     { kind: 'cross', layer: 0, head: 2, row: 3, column: 2, amount: 0.9, action: 'drag' },
@@ -41,8 +62,14 @@ const CHANGES = [
     { kind: 'encoder', layer: 1, head: 1, row: 3, column: 1, amount: 0.1, action: 'drag' },
     { kind: 'cross', layer: 0, head: 0, from_layer: 0, from_head: 2, action: 'copy' },
   ],
-  [{ side: 'encoder', layer: 1, part: 'feed_forward', action: 'zero' }, { side: 'decoder', layer: 0, part: 'residual', action: 'zero' }],
-  [{ start: 4, end: 8, action: 'mask' }, { side: 'encoder', action: 'shift', amount: 3 }],
+  [
+    { side: 'encoder', layer: 1, part: 'feed_forward', action: 'zero' },
+    { side: 'decoder', layer: 0, part: 'residual', action: 'zero' },
+  ],
+  [
+    { start: 4, end: 8, action: 'mask' },
+    { side: 'encoder', action: 'shift', amount: 3 },
+  ],
 ];
 
 const EXPECTED = `
@@ -113,7 +140,11 @@ const closeCells = (own, expected, what) => {
 };
 
 /** A translation as the engine keeps it, with what the pass back reads. */
-const newTranslation = ({ source, target, hidden }) => ({ source: source.map((id) => ({ id })), target: target.map((id) => ({ id })), hidden });
+const newTranslation = ({ source, target, hidden }) => ({
+  source: source.map((id) => ({ id })),
+  target: target.map((id) => ({ id })),
+  hidden,
+});
 
 async function compareAnswer(model, interventions, expected, what) {
   const translation = newTranslation(expected);

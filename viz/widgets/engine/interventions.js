@@ -169,8 +169,7 @@ export function modelChanges(config, interventions, borrowed = new Map()) {
 
   const headSize = ({ rows, keys }) => rows * keys;
   const passedKey = ({ kind, layer }, which) => `${kind} ${layer} ${which}`;
-  const borrow = (change, weights, shape) =>
-    borrowRows(change, weights, shape, /** @type {any} */ (borrowed.get(change.text))[shape.kind]);
+  const borrow = (change, weights, shape) => borrowRows(change, weights, shape, /** @type {any} */ (borrowed.get(change.text))[shape.kind]);
 
   function editWeight(change, weights, shape, which) {
     if (change.action === 'drag') return setWeight(change, weights, shape);

@@ -65,7 +65,13 @@ class StreamParts {
     }
     const output = read(`${path}.feed_forward.output`);
     const bias = output.some((number) => number !== 0) ? layer.narrow.bias : null; // a removed network adds no bias
-    const part = { part: 'feed_forward', kind: null, layer: index, head: null, vector: output.map((number, at) => number - (bias?.[at] ?? 0)) };
+    const part = {
+      part: 'feed_forward',
+      kind: null,
+      layer: index,
+      head: null,
+      vector: output.map((number, at) => number - (bias?.[at] ?? 0)),
+    };
     this.addPart([part], bias, layer.feedForwardNorm, [read(`${path}.around_feed_forward.carried`), output]);
   }
 
