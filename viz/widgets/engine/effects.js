@@ -14,6 +14,7 @@ export const KINDS = /** @type {const} */ (['encoder', 'decoder', 'cross']);
  * @typedef {import('./translator.js').Model} Model
  * @typedef {import('./translator.js').Control} Control
  * @typedef {import('./transformer.js').Changes} Changes
+ * @typedef {import('./tape.js').AttentionRecord} AttentionRecord
  * @typedef {number | 'likeliest' | null} Rival a token ID, the likeliest other token, or none
  * @typedef {Record<'encoder' | 'decoder' | 'cross', Float32Array[]>} Cells effects by layer, [head, row, key]
  */
@@ -75,7 +76,7 @@ function kindCells({ config }, { attentions }, { slopes }, kind) {
   return Array.from({ length: layerCount(config, kind) }, (_, layer) => {
     const path = attentionPath(kind, layer);
     const slope = /** @type {Float32Array} */ (slopes.get(path));
-    const { weights } = /** @type {import('./tape.js').AttentionRecord} */ (attentions.get(path));
+    const { weights } = /** @type {AttentionRecord} */ (attentions.get(path));
     return slope.map((number, at) => number * weights[at]);
   });
 }

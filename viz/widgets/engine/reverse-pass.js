@@ -4,6 +4,7 @@ import { attentionPath } from './attention.js';
 import { normGradient, softmaxGradient, sumByCells, weightsGradient } from './gradients.js';
 
 /** @typedef {import('./attention.js').Kind} Kind */
+/** @typedef {import('./tape.js').AttentionRecord} AttentionRecord */
 /** @typedef {'encoder' | 'decoder'} Side */
 /** @typedef {'self_attention' | 'cross_attention' | 'feed_forward'} Part */
 
@@ -111,7 +112,7 @@ export class ReversePass {
   /** The gradients of queries, keys and values. @param {Kind} kind */
   attention(gradient, kind, layer, output) {
     const path = attentionPath(kind, layer);
-    const { shape, weights, queries, keys } = /** @type {import('./tape.js').AttentionRecord} */ (this.tape.attentions.get(path));
+    const { shape, weights, queries, keys } = /** @type {AttentionRecord} */ (this.tape.attentions.get(path));
     const { width, scale } = this.transformer;
     const ownRows = this.ownRows && kind === 'decoder';
     const mixed = this.transposed(gradient, output);
@@ -127,7 +128,7 @@ export class ReversePass {
 
   /** The gradient of the scores, through softmax and interventions. Stores that of the weights. */
   scores(path, kind, mixed) {
-    const { shape, edits, softmax } = /** @type {import('./tape.js').AttentionRecord} */ (this.tape.attentions.get(path));
+    const { shape, edits, softmax } = /** @type {AttentionRecord} */ (this.tape.attentions.get(path));
     const gradient = weightsGradient(mixed, this.tensor(`${path}.values`), shape);
     this.slopes.set(path, gradient.slice());
     const copies = this.copied.get(path);
