@@ -105,6 +105,8 @@ def open_panel(page: Page, name: str) -> None:
     if name == "own":
         page.click(".models-picker .opens")
         page.click(".menu-link[data-panel=own]")
+    elif len(views[view]) > 1 and name != "heads":
+        page.click(f".subtabs [aria-controls=panel-{name}]")
 
 
 @pytest.mark.journey
@@ -320,4 +322,6 @@ def test_only_what_is_computed_here_is_offered(browser: Browser, host: Host, lan
             open_panel(page, panel)
             expect(page.locator(f"#panel-{panel}")).to_be_visible()
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        expect(page.locator(".findings, .predicted-heads, .patching").filter(visible=True)).to_have_count(0)
+        expect(page.locator(".findings, .methods, .patching").filter(visible=True)).to_have_count(0)
+        open_panel(page, "whatif")
+        expect(page.locator(".predicted-heads .bars button").first).to_be_visible()

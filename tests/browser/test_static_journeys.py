@@ -40,6 +40,16 @@ from tests.browser.test_player import (
     test_player_shows_written_tokens_and_highlights_row,
     test_space_toggles_playback_and_end_shows_all,
 )
+from tests.browser.test_search_and_why import (
+    test_account_of_a_word_opens_into_heads_and_the_words_they_read,
+    test_account_sums_to_logit_difference_and_names_rival,
+)
+from tests.browser.test_see import (
+    test_compared_effects_match_model,
+    test_effect_map_matches_model,
+    test_word_effects_compare_with_a_rival_and_measure_the_shown_head,
+    test_word_effects_list_predicted_and_measured_values,
+)
 from tests.browser.test_static import Host, folder, host
 from tests.browser.test_translating import (
     test_empty_sentence_shows_message_and_keeps_content,
@@ -52,13 +62,17 @@ from tests.browser.test_translating import (
 pytestmark = pytest.mark.slow
 FIXTURES = (folder, host, translation)
 TESTS = (
+    test_account_of_a_word_opens_into_heads_and_the_words_they_read,
+    test_account_sums_to_logit_difference_and_names_rival,
     test_arrow_keys_scrub_focused_slider,
     test_arrow_keys_step_through_heads,
     test_averages_and_maxima_match_heads,
     test_broken_permalink_restores_valid_parts,
     test_browser_language_is_default_and_can_be_switched,
     test_click_pins_and_escape_unpins,
+    test_compared_effects_match_model,
     test_comparison_shows_difference_of_two_heads,
+    test_effect_map_matches_model,
     test_empty_sentence_shows_message_and_keeps_content,
     test_enter_submits_typed_text,
     test_every_head_matches_model,
@@ -75,6 +89,8 @@ TESTS = (
     test_thumbnail_hover_previews_and_leave_restores_selection,
     test_token_hover_shades_attended_tokens_and_shows_weight,
     test_too_long_sentence_stays_in_field_and_error_names_limit,
+    test_word_effects_compare_with_a_rival_and_measure_the_shown_head,
+    test_word_effects_list_predicted_and_measured_values,
     test_word_rows_sum_to_one,
 )
 

@@ -38,6 +38,15 @@ def read_name(text: str) -> str:
     return name
 
 
+def check_space(name: str, *, sdk: str, replace: bool = False) -> None:
+    """Raise a `CommandError` if there is no token, the Hub rejects it, or the Space contains another app."""
+    api = _connect()
+    with hub_errors(name, api), quiet_library():
+        contents = _contents(api, name)
+        if contents is not None:
+            _refuse_other_app(name, contents[1], sdk, replace=replace)
+
+
 def upload(
     name: str,
     files: Mapping[str, Path],
@@ -49,14 +58,9 @@ def upload(
     log: Callable[[str], None] = print,
 ) -> bool:
     """Create or update the Space and delete its other files. Returns whether anything changed."""
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    if get_token() is None:
-        raise CommandError(
-            f"There is no Hub token on this machine. Create one with write access at {TOKENS}, then run "
-            "`hf auth login`, or set HF_TOKEN."
-        )
-    api: Any = HfApi(endpoint=endpoint(), user_agent=AGENT)
+    api = _connect()
     with hub_errors(name, api), quiet_library():
         contents = _contents(api, name)
         if contents is None:
@@ -66,10 +70,7 @@ def upload(
             )
             contents = _contents(api, name) or (None, set())
         commit, names = contents
-        if MARKS[sdk] not in names and names - BEGINNING and not replace:
-            raise CommandError(
-                f"{name} contains another app, whose files would be deleted. Choose another name, or add --replace."
-            )
+        _refuse_other_app(name, names, sdk, replace=replace)
         log(f"Sending {len(files)} files to {name}. If it is interrupted, run the same command again to resume.")
         deleted = sorted(names - set(files) - {".gitattributes"})
         result = api.create_commit(
@@ -81,6 +82,25 @@ def upload(
             parent_commit=commit,
         )  # fmt: skip
     return bool(result.oid != commit)
+
+
+def _connect() -> Any:
+    """Return the client of the Hub with this machine's token."""
+    from huggingface_hub import HfApi, get_token
+
+    if get_token() is None:
+        raise CommandError(
+            f"There is no Hub token on this machine. Create one with write access at {TOKENS}, then run "
+            "`hf auth login`, or set HF_TOKEN."
+        )
+    return HfApi(endpoint=endpoint(), user_agent=AGENT)
+
+
+def _refuse_other_app(name: str, names: set[str], sdk: str, *, replace: bool) -> None:
+    if MARKS[sdk] not in names and names - BEGINNING and not replace:
+        raise CommandError(
+            f"{name} contains another app, whose files would be deleted. Choose another name, or add --replace."
+        )
 
 
 def space_url(name: str) -> str:

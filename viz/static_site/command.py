@@ -9,7 +9,7 @@ from pathlib import Path
 from headlight.model.errors import CommandError
 from headlight.viz.settings import read_settings
 from headlight.viz.space.rules import faults
-from headlight.viz.space.upload import read_name, space_url, upload
+from headlight.viz.space.upload import check_space, read_name, space_url, upload
 from headlight.viz.static_site.files import check_folder, site_files, write_files
 from headlight.viz.static_site.page_content import choose_models, read_page
 from headlight.viz.static_site.space_card import space_readme
@@ -39,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the folder."""
     check_folder(arguments.folder)
     space = None if arguments.space is None else read_name(arguments.space)
+    if space:
+        check_space(space, sdk="static", replace=arguments.replace)  # before the folder is built
     settings = read_settings()
     names = choose_models(settings, arguments.models)
     files = site_files(read_page(settings, names))

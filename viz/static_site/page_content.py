@@ -28,7 +28,7 @@ from headlight.viz.settings import Settings
 from headlight.viz.static_site.lesson_content import build_verdicts, experiment_results, static_lessons
 from headlight.viz.tabs import TABS
 
-PANELS = ("heads", "whatif", "own", "decoding", "learn", "models")  # those whose calls the engine answers
+PANELS = ("heads", "whatif", "own", "word", "decoding", "learn", "models")  # those whose calls the engine answers
 # Calls that the engine answers (`viz/widgets/engine/calls.js`).
 ENGINE_CALLS = (
     "stream_messages",
@@ -39,6 +39,14 @@ ENGINE_CALLS = (
     "explain_row",
     "draw_search",
     "lesson_tensors",
+    "strongest_effects",
+    "measured_effect",
+    "map_effects",
+    "predict_losses",
+    "account_word",
+    "account_heads",
+    "account_keys",
+    "logit_details",
 )
 STORED_BY_MODEL = ("corpus_roles", "head_atlas", "pruning_curve")  # calls whose answer depends on the model only
 READ_BACK = "back_weight"  # the option that needs a second model for each sentence

@@ -22,6 +22,7 @@ from headlight.model.experiments.effects import (
 )
 from headlight.model.experiments.importance import AttentionPart, all_heads
 from headlight.model.experiments.scoring import decoder_inputs, forced_logits
+from headlight.model.intervention_records import CopyHead
 from headlight.model.records import KINDS, Intervention, Kind, Translation
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, tiny_translator
@@ -152,6 +153,20 @@ def test_interventions_of_the_request_apply(translator: Translator) -> None:
     (effects,) = word_effects(translator, answer, [PLACE])
     assert not effects.cells["cross"][0, 1].any()
     assert effects.cells["cross"][0, 0].any()
+
+
+def test_effect_of_a_copied_head_leaves_its_copy_out(translator: Translator) -> None:
+    copy = CopyHead(kind="cross", layer=2, head=0, from_layer=1, from_head=3)
+    answer = translator.translate(TEXT, max_length=9, interventions=(copy,))
+    (effects,) = word_effects(translator, answer, [PLACE])
+    cells = np.abs(effects.cells["cross"][1, 3])
+    query, key = (int(place) for place in np.unravel_index(cells.argmax(), cells.shape))
+    with translator.intervention_context(answer.request)():
+        high, low = (
+            log_probability_with_weight(translator, answer, "cross", (1, 3, query, key), factor)
+            for factor in (1 + STEP, 1 - STEP)
+        )
+    assert effects.cells["cross"][1, 3, query, key] == pytest.approx((high - low) / (2 * STEP), rel=0.02, abs=2e-4)
 
 
 def test_estimates_rank_heads_like_measured_effects() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from huggingface_hub import constants
 
 from headlight import main
 from headlight.viz.space.rules import faults
@@ -52,6 +53,22 @@ def test_space_of_the_app_is_not_replaced_unasked(
 def test_name_is_checked_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["static", str(tmp_path / "site"), "--space", "headlight"]) == 2
     assert "is not the name of a Space" in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()
+
+
+def test_token_and_space_are_checked_before_anything_is_written(
+    hub: SpaceHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.spaces[NAME] = Space(files={**NEW, "headlight.py": b"1\n"})
+    assert send(tmp_path / "site") == 2
+    assert "contains another app" in capsys.readouterr().err
+    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
+    assert send(tmp_path / "site") == 2
+    assert "does not accept the token. Create a new one" in capsys.readouterr().err
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "none"))
+    assert send(tmp_path / "site") == 2
+    assert "There is no Hub token" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
 
 

@@ -1,6 +1,6 @@
 // The One-word tab: the account of an output word, its attribution to the source words, the logit lens, and the terms of
 // its logit.
-// The methods are requested one at a time, and only while the tab is open.
+// The methods are requested one at a time, and only while the tab is open. A static page has no methods.
 
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
@@ -26,10 +26,10 @@ class AttributionTab {
     this.writing = make('span', { class: 'quiet', id: 'word-writing' });
     this.strip = make('div', { class: 'written', role: 'radiogroup', 'aria-labelledby': 'word-writing' });
     this.account = new Account(server);
-    this.methods = new MethodTable(server, config);
+    this.methods = server.run_method ? new MethodTable(server, config) : null;
     this.logitLens = new LogitLens(server);
     const strip = make('div', { class: 'pick' }, this.writing, this.strip);
-    root.append(strip, this.account.element, this.methods.element, this.logitLens.element);
+    root.append(strip, this.account.element, this.methods?.element ?? '', this.logitLens.element);
     this.strip.addEventListener('keydown', (event) => this.onKeyDown(event));
     const fields = ['tab', 'translation', 'row', 'kind', 'word', 'rival', 'layer', 'head', 'language', 'theme', 'palette'];
     on(fields, () => this.update());
@@ -39,7 +39,7 @@ class AttributionTab {
 
   update() {
     if (state.tab !== 'word' || !state.translation) {
-      this.methods.stop();
+      this.methods?.stop();
       return;
     }
     const { translation } = state;
@@ -47,7 +47,7 @@ class AttributionTab {
     const chosenIndex = chosenWord(words);
     this.draw(words, chosenIndex);
     this.account.show(translation, words[chosenIndex]);
-    this.methods.show(translation, words[chosenIndex]);
+    this.methods?.show(translation, words[chosenIndex]);
     this.logitLens.show(translation, words[chosenIndex]);
   }
 

@@ -1,6 +1,7 @@
 // The log probability of a translation without parts of the attention: `model/experiments/importance.py`.
 
 import { modelChanges } from './interventions.js';
+import { replay } from './replay.js';
 import { logSoftmax } from './search.js';
 
 const KINDS = /** @type {const} */ (['cross', 'decoder', 'encoder']);
@@ -18,26 +19,39 @@ export function allParts(config) {
 export const allHeads = (config) => allParts(config).filter(({ head }) => head !== null);
 
 /**
+ * Changes that also set the weights of these parts to zero.
+ * @param {import('./transformer.js').Changes} changes
+ * @param {AttentionPart[]} parts
+ * @returns {import('./transformer.js').Changes}
+ */
+export function withoutParts(changes, parts) {
+  const attention = (kind, layer) => {
+    const edits = changes.attention?.(kind, layer);
+    const removed = parts.filter((part) => part.kind === kind && (part.layer ?? layer) === layer);
+    if (!removed.length) return edits;
+    const weights = (numbers, shape, which) => {
+      edits?.weights?.(numbers, shape, which);
+      const size = shape.rows * shape.keys;
+      for (const { head } of removed) numbers.fill(0, (head ?? 0) * size, ((head ?? shape.heads - 1) + 1) * size);
+    };
+    return { ...edits, weights };
+  };
+  return { ...changes, attention };
+}
+
+/**
  * The log probability that a translation loses without these parts together, in nats. The request's own interventions apply, too.
  * @param {import('./translator.js').Model} model
  * @param {any} translation
  * @param {AttentionPart[]} parts
  * @param {any} [borrowed]
  */
-export function ablationLoss({ config, transformer }, translation, parts, borrowed) {
-  const removals = parts.map((part) => ({ ...part, action: 'remove' }));
-  const changes = modelChanges(config, [...translation.request.interventions, ...removals], borrowed);
-  const { source, target, hidden } = translation;
-  const sourceIds = source.map(({ id }) => id);
-  const ids = target.map(({ id }) => id);
-  const allowed = hidden.length ? Uint8Array.from(sourceIds, (_, index) => (hidden.includes(index) ? 0 : 1)) : null;
-  const { vectors } = transformer.encode(sourceIds, allowed, changes);
-  const inputs = [config.start_id, ...ids.slice(0, -1)];
-  const hypothesis = { ids: inputs, caches: transformer.newCaches(inputs.length) };
-  const { states } = transformer.decode([hypothesis], transformer.projectMemory(vectors), allowed, changes);
+export function ablationLoss(model, translation, parts, borrowed) {
+  const changes = withoutParts(modelChanges(model.config, translation.request.interventions, borrowed), parts);
+  const { states } = replay(model, translation, changes);
   let total = 0;
-  transformer.logits(states, (logits, row) => {
-    total += logSoftmax(logits)[ids[row]];
+  model.transformer.logits(/** @type {Float32Array} */ (states), (logits, row) => {
+    total += logSoftmax(logits)[translation.target[row].id];
   });
   return translation.logProbability - total;
 }

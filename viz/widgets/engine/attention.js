@@ -6,8 +6,11 @@
  *   `rows` queries and `keys` keys; `start`: position of the first query; `allowed`: keys that are not hidden; null: all
  * @typedef {{ scores?: (scores: Float32Array, shape: MapShape) => void,
  *   weights?: (weights: Float32Array, shape: MapShape, which: number) => void,
- *   observe?: (queries: Float32Array, keys: Float32Array, scores: Float32Array, shape: MapShape) => void }} Edits
- *   functions that change scores or weights, [head, row, key], in place; `which`: index of the hypothesis
+ *   observe?: (queries: Float32Array, keys: Float32Array, scores: Float32Array, shape: MapShape) => void,
+ *   scoresGradient?: (gradient: Float32Array, shape: MapShape) => void,
+ *   weightsGradient?: (gradient: Float32Array, softmax: Float32Array, shape: MapShape, earlier: (layer: number) => Float32Array) => void
+ *   }} Edits functions that change scores or weights, [head, row, key], in place; `which`: index of the hypothesis. A gradient
+ *   function changes the gradient of the changed numbers to that of the original ones
  */
 
 /** The path of an attention in Python. */

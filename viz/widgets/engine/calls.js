@@ -1,9 +1,12 @@
 // The calls of the page that the engine answers, in the format of the server (`viz/tabs/`).
 
+import { answerAccount, answerAccountHeads, answerAccountKeys } from './account-calls.js';
 import { ablationLoss, allHeads, allParts } from './ablation.js';
 import { chrf } from './chrf.js';
+import { mapEffects, measuredEffect, predictLosses, strongestEffects } from './effect-calls.js';
 import { Fault } from './fault.js';
 import { tokenValues } from './answer.js';
+import { logitDetails } from './logit-calls.js';
 import { requestChanges } from './replay.js';
 import { explainRow } from './row.js';
 import { searchValues } from './search-tree.js';
@@ -136,4 +139,12 @@ export const ANSWERS = {
   explain_row: answerRow,
   draw_search: drawSearch,
   lesson_tensors: lessonTensors,
+  strongest_effects: strongestEffects,
+  measured_effect: measuredEffect,
+  map_effects: mapEffects,
+  predict_losses: predictLosses,
+  account_word: answerAccount,
+  account_heads: answerAccountHeads,
+  account_keys: answerAccountKeys,
+  logit_details: logitDetails,
 };

@@ -1,4 +1,5 @@
-// Interventions of a request as changes of the model's scores and weights: `model/core/interventions.py`.
+// Interventions of a request as changes of the model's scores and weights, and the gradients of these changes:
+// `model/core/interventions.py`.
 
 import { isAllowed } from './attention.js';
 
@@ -24,9 +25,12 @@ function eachRow({ head }, { heads, rows, keys }, use) {
 
 const firstRow = ({ kind }, { start }) => (kind === 'encoder' ? 0 : start);
 
+/** The factor of a head's scores; undefined if the change replaces them. */
+const scoreFactor = ({ action, amount = 1 }) => ({ uniform: 0, temperature: 1 / amount })[action];
+
 /** @param {Change} change @param {Float32Array} scores @param {MapShape} shape */
 function editScores(change, scores, shape) {
-  const factor = { uniform: 0, temperature: 1 / (change.amount ?? 1) }[change.action];
+  const factor = scoreFactor(change);
   const step = { previous: -1, next: 1, same: 0 }[change.action] ?? 0;
   eachRow(change, shape, (at, row) => {
     const place = firstRow(change, shape) + row;
@@ -34,6 +38,13 @@ function editScores(change, scores, shape) {
       if (factor !== undefined) scores[at + key] *= factor;
       else scores[at + key] = key === place + step ? 0 : key === place ? FALLBACK_SCORE : MASKED_SCORE;
     }
+  });
+}
+
+/** The gradient of scores before a change, in place. */
+function scoresGradient(change, gradient, shape) {
+  eachRow(change, shape, (at) => {
+    for (let key = 0; key < shape.keys; key++) gradient[at + key] *= scoreFactor(change) ?? 0;
   });
 }
 
@@ -52,6 +63,20 @@ function setWeight(change, weights, shape) {
 }
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+/** The gradient of `setWeight`, in place. `weights` are those before it. */
+function setWeightGradient(change, gradient, weights, shape) {
+  const row = change.row - firstRow(change, shape);
+  if (row < 0 || row >= shape.rows || change.column >= shape.keys || !isAllowed(shape, row, change.column)) return;
+  const at = (change.head * shape.rows + row) * shape.keys;
+  const [cells, slopes] = [weights, gradient].map((numbers) => numbers.subarray(at, at + shape.keys));
+  const rest = Array.from(cells, (weight, key) => (key === change.column ? 0 : weight));
+  const total = sum(rest);
+  const mean = total > 0 ? rest.reduce((all, weight, key) => all + weight * slopes[key], 0) / total : 0;
+  const factor = total > 0 ? (1 - change.amount) / total : 0; // equal weights, or one key, depend on no weight
+  for (let key = 0; key < shape.keys; key++)
+    if (isAllowed(shape, row, key)) slopes[key] = key === change.column ? 0 : factor * (slopes[key] - mean);
+}
 
 /** Replaces rows by those for another sentence, cut to the keys that exist. */
 function borrowRows(change, weights, shape, { layers, rows, columns }) {
@@ -142,23 +167,66 @@ export function modelChanges(config, interventions, borrowed = new Map()) {
   const isCopied = (kind, layer) =>
     ofAttention.some((change) => change.kind === kind && change.action === 'copy' && change.from_layer === layer);
 
-  function editWeights(changes, weights, shape, which) {
-    const { kind, layer, heads, rows, keys } = shape;
-    for (const change of inOrder(changes, WEIGHT_ACTIONS)) {
-      if (change.action === 'drag') setWeight(change, weights, shape);
-      if (change.action === 'borrow') borrowRows(change, weights, shape, /** @type {any} */ (borrowed.get(change.text))[kind]);
-      if (change.action !== 'copy') continue;
-      const from =
-        change.from_layer === layer ? weights : /** @type {Float32Array} */ (passed.get(`${kind} ${change.from_layer} ${which}`));
-      const size = rows * keys;
-      weights.set(from.slice(change.from_head * size, (change.from_head + 1) * size), change.head * size);
-    }
-    const factors = headFactors(
+  const headSize = ({ rows, keys }) => rows * keys;
+  const passedKey = ({ kind, layer }, which) => `${kind} ${layer} ${which}`;
+  const borrow = (change, weights, shape) => borrowRows(change, weights, shape, /** @type {any} */ (borrowed.get(change.text))[shape.kind]);
+
+  function editWeight(change, weights, shape, which) {
+    if (change.action === 'drag') return setWeight(change, weights, shape);
+    if (change.action === 'borrow') return borrow(change, weights, shape);
+    const { from_layer: layer, from_head: head } = change;
+    const from = layer === shape.layer ? weights : /** @type {Float32Array} */ (passed.get(passedKey({ ...shape, layer }, which)));
+    const size = headSize(shape);
+    return weights.set(from.slice(head * size, (head + 1) * size), change.head * size);
+  }
+
+  const weightFactors = (changes, { heads }) =>
+    headFactors(
       changes.filter(({ action }) => SCALING_ACTIONS.includes(action)),
       heads,
     );
-    if (factors) for (let at = 0; at < weights.length; at++) weights[at] *= factors[Math.floor(at / (rows * keys))];
-    if (isCopied(kind, layer)) passed.set(`${kind} ${layer} ${which}`, weights);
+
+  function scaleHeads(changes, numbers, shape) {
+    const factors = weightFactors(changes, shape);
+    if (factors) for (let at = 0; at < numbers.length; at++) numbers[at] *= factors[Math.floor(at / headSize(shape))];
+  }
+
+  function editWeights(changes, weights, shape, which) {
+    for (const change of inOrder(changes, WEIGHT_ACTIONS)) editWeight(change, weights, shape, which);
+    scaleHeads(changes, weights, shape);
+    if (isCopied(shape.kind, shape.layer)) passed.set(passedKey(shape, which), weights.slice());
+  }
+
+  /** Moves the gradient of a copied head to its origin. `earlier(layer)`: the gradient of an earlier layer's weights. */
+  function copyGradient(change, gradient, shape, earlier) {
+    const size = headSize(shape);
+    const slopes = gradient.slice(change.head * size, (change.head + 1) * size);
+    gradient.fill(0, change.head * size, (change.head + 1) * size);
+    const origin = change.from_layer === shape.layer ? gradient : earlier(change.from_layer);
+    for (let at = 0; at < size; at++) origin[change.from_head * size + at] += slopes[at];
+  }
+
+  /** Rows that were borrowed depend on no weight. */
+  function borrowGradient(change, gradient, shape) {
+    const marks = new Float32Array(gradient.length).fill(NaN);
+    borrow(change, marks, shape);
+    for (let at = 0; at < gradient.length; at++) if (!Number.isNaN(marks[at])) gradient[at] = 0;
+  }
+
+  /** The gradient of the softmax's weights from that of the changed ones, in place. */
+  function weightsGradient(changes, gradient, softmax, shape, earlier) {
+    scaleHeads(changes, gradient, shape);
+    const weights = softmax.slice();
+    const steps = inOrder(changes, WEIGHT_ACTIONS).map((change) => {
+      const before = weights.slice();
+      editWeight(change, weights, shape, 0);
+      return { change, before };
+    });
+    for (const { change, before } of steps.reverse()) {
+      if (change.action === 'drag') setWeightGradient(change, gradient, before, shape);
+      else if (change.action === 'borrow') borrowGradient(change, gradient, shape);
+      else copyGradient(change, gradient, shape, earlier);
+    }
   }
 
   return {
@@ -171,6 +239,10 @@ export function modelChanges(config, interventions, borrowed = new Map()) {
           for (const change of ofScores) editScores(change, scores, shape);
         },
         weights: (weights, shape, which) => editWeights(changes, weights, shape, which),
+        scoresGradient: (gradient, shape) => {
+          for (const change of ofScores) scoresGradient(change, gradient, shape);
+        },
+        weightsGradient: (gradient, softmax, shape, earlier) => weightsGradient(changes, gradient, softmax, shape, earlier),
       };
     },
     places: (side, place) =>

@@ -1,4 +1,4 @@
-// Memory of one model and the matrix product over it.
+// Memory of one model and the matrix products over it.
 
 import { moduleBytes } from './simd-module.js';
 
@@ -18,6 +18,7 @@ export class Kernels {
     compiled ??= new WebAssembly.Module(moduleBytes());
     const { exports } = new WebAssembly.Instance(compiled, { env: { memory: this.memory } });
     this.product = /** @type {(...numbers: number[]) => void} */ (exports.product);
+    this.transposed = /** @type {(...numbers: number[]) => void} */ (exports.transposed);
     this.used = 0;
   }
 
@@ -39,6 +40,19 @@ export class Kernels {
     this.product(x.byteOffset, rows, weights.byteOffset, stride, inputs, y.byteOffset);
     if (!bias) return;
     for (let row = 0, at = 0; row < rows; row++) for (let output = 0; output < stride; output++) y[at++] += bias[output];
+  }
+
+  /**
+   * y = x W: the gradient of a product's input from the gradient of its output. All arrays are in this memory; a row of x
+   * has `matrix.stride` numbers.
+   * @param {Float32Array} x
+   * @param {number} rows
+   * @param {Matrix} matrix
+   * @param {Float32Array} y
+   */
+  multiplyTransposed(x, rows, { weights, stride, inputs }, y) {
+    y.fill(0, 0, rows * inputs);
+    this.transposed(x.byteOffset, rows, weights.byteOffset, stride, inputs, y.byteOffset);
   }
 }
 

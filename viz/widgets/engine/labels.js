@@ -101,3 +101,6 @@ export function candidateLabel(text) {
   const [first] = text;
   return (first !== undefined && isLetter(first) ? tables.labels.dot : '') + truncate(makeVisible(text));
 }
+
+/** The label of a word without its context. */
+export const wordLabel = (text) => truncate(makeVisible(text));

@@ -19,13 +19,13 @@ export async function requestChanges(engine, model, { request }) {
  * @param {import('./translator.js').Model} model
  * @param {any} translation
  * @param {import('./transformer.js').Changes} changes
- * @param {{ decodes?: boolean }} [options]
+ * @param {{ decodes?: boolean, encoded?: Float32Array | null }} [options] `encoded`: the encoder's output, if it is known
  * @returns {{ memory: Float32Array, states: Float32Array | null }} [token, width]
  */
-export function replay({ config, transformer }, { source, target, hidden }, changes, { decodes = true } = {}) {
+export function replay({ config, transformer }, { source, target, hidden }, changes, { decodes = true, encoded = null } = {}) {
   const ids = source.map(({ id }) => id);
   const allowed = hidden.length ? Uint8Array.from(ids, (_, index) => (hidden.includes(index) ? 0 : 1)) : null;
-  const { vectors: memory } = transformer.encode(ids, allowed, changes);
+  const memory = encoded ?? transformer.encode(ids, allowed, changes).vectors;
   if (!decodes) return { memory, states: null };
   const inputs = [config.start_id, ...target.slice(0, -1).map(({ id }) => id)];
   const hypothesis = { ids: inputs, caches: transformer.newCaches(inputs.length) };

@@ -168,11 +168,13 @@ export class Transformer {
   }
 
   /**
-   * Calls `use(logits, row)` with the logits of each state. The array is reused for later rows.
+   * Calls `use(logits, row)` with the logits of each state. The array is reused for later rows; before that, `after` is called
+   * with the first row and the number of rows.
    * @param {Float32Array} states
    * @param {(logits: Float32Array, row: number) => void} use
+   * @param {(first: number, rows: number) => void} [after]
    */
-  logits(states, use) {
+  logits(states, use, after) {
     const { outputs, stride } = this.words;
     for (let first = 0; first * this.width < states.length; first += LOGIT_ROWS) {
       const part = states.subarray(first * this.width, (first + LOGIT_ROWS) * this.width);
@@ -180,6 +182,7 @@ export class Transformer {
       this.states.set(part);
       this.kernels.multiply(this.states, rows, { ...this.words, bias: null }, this.logitRows);
       for (let row = 0; row < rows; row++) use(this.logitRows.subarray(row * stride, row * stride + outputs), first + row);
+      after?.(first, rows);
     }
   }
 

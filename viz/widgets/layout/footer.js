@@ -1,6 +1,6 @@
 // The footer: a note about the limits of attention as an explanation, version and licence, and a link to the API page.
 
-import { computesAnswers, hasServer } from '../core/server.js';
+import { computesAnswers, hasServer, server } from '../core/server.js';
 import { make } from '../core/dom.js';
 import { embedUrl, isEmbedded } from '../core/embed.js';
 import { formatPermalink } from '../core/permalink.js';
@@ -42,7 +42,7 @@ export async function mount({ element, props }) {
   const draw = () => {
     fullPageLink.textContent = t('footer_whole');
     note.textContent = t('footer');
-    comparisonLink.hidden = !document.getElementById('panel-word');
+    comparisonLink.hidden = !server.run_method || !document.getElementById('panel-word'); // a static page has no methods
     comparisonLink.textContent = t('footer_doubt');
     licence.textContent = `Headlight ${props.value} · ${t('footer_licence')}`;
     inBrowser.textContent = t('footer_in_browser');

@@ -85,8 +85,7 @@ export class Importance {
 
   drawControls() {
     const { single } = this;
-    const says = this.predicted.server.predict_losses ? 'whatif_importance_says' : 'whatif_importance_measured';
-    this.description.textContent = t(this.tiles === 'interactions' ? 'whatif_together_says' : says);
+    this.description.textContent = t(this.tiles === 'interactions' ? 'whatif_together_says' : 'whatif_importance_says');
     this.measure.hidden = single.isComplete;
     this.measure.textContent = t(single.running ? 'whatif_measure_stop' : 'whatif_measure');
     this.offerHead();

@@ -50,8 +50,6 @@ export class PredictedHeads {
   /** `losses`: measured losses by key; `toKey` maps a head to its key. */
   draw(translation, losses, toKey) {
     Object.assign(this, { losses, toKey });
-    this.element.hidden = !this.server.predict_losses;
-    if (this.element.hidden) return;
     const query = { request: translation.requestValues() };
     const key = JSON.stringify(query);
     if (key !== this.key) [this.key, this.heads] = [key, []];

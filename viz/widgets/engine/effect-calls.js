@@ -1,0 +1,85 @@
+// The calls about effects, in the format of the server: `viz/tabs/heads.py` and `viz/tabs/whatif.py`.
+
+import { encodeArray } from './array-encoding.js';
+import { KINDS, LIKELIEST, effectMaps, headSums, scoreWithout, sentenceEffects, wordEffects } from './effects.js';
+import { requestChanges } from './replay.js';
+import { checkChoice, checkInteger, loadTranslation, loadWord } from './word-query.js';
+
+const MAX_LISTED_HEADS = 5; // heads of "Which heads wrote this word?"
+
+const round = (number, digits) => Math.round(number * 10 ** digits) / 10 ** digits;
+const roundHeads = (sums) => sums.map((layer) => layer.map((sum) => round(sum, 4)));
+
+/** The head's cell with the largest effect. */
+function largestCell(cells, heads, head, keys) {
+  const size = cells.length / heads;
+  const own = cells.subarray(head * size, (head + 1) * size);
+  let best = 0;
+  own.forEach((cell, at) => {
+    if (Math.abs(cell) > Math.abs(own[best])) best = at;
+  });
+  return { row: Math.floor(best / keys), column: best % keys, cell: round(own[best], 6) };
+}
+
+/** Predicted effects of all heads on a word; the largest are measured. */
+export async function strongestEffects(engine, values, control) {
+  const asked = await loadWord(engine, values, control);
+  if (!asked) return null;
+  const { model, translation, changes, position } = asked;
+  const effects = await wordEffects(model, translation, changes, asked, control);
+  if (!effects) return null;
+  const { heads } = model.config;
+  const sums = Object.fromEntries(KINDS.map((kind) => [kind, headSums(effects.cells[kind], heads)]));
+  const all = KINDS.flatMap((kind) => sums[kind].flatMap((row, layer) => row.map((predicted, head) => ({ kind, layer, head, predicted }))));
+  const largest = all.sort((one, other) => Math.abs(other.predicted) - Math.abs(one.predicted)).slice(0, MAX_LISTED_HEADS);
+  const strongest = [];
+  for (const part of largest) {
+    await control.pause?.();
+    if (control.isStopped?.()) return null;
+    const without = scoreWithout(model, translation, changes, asked, [part], effects.memory);
+    const keys = part.kind === 'decoder' ? position + 1 : translation.source.length;
+    const cell = largestCell(effects.cells[part.kind][part.layer], heads, part.head, keys);
+    strongest.push({ ...part, predicted: round(part.predicted, 6), measured: round(effects.score - without, 6), ...cell });
+  }
+  return { heads: Object.fromEntries(KINDS.map((kind) => [kind, roundHeads(sums[kind])])), strongest };
+}
+
+/** The effect of one head on a word, from a pass without it. */
+export async function measuredEffect(engine, values, control) {
+  const asked = await loadWord(engine, values, control);
+  if (!asked) return null;
+  const { model, translation, changes } = asked;
+  const { config } = model;
+  const kind = checkChoice('kind', values.kind, KINDS);
+  const layer = checkInteger('layer', values.layer, (kind === 'encoder' ? config.encoder_layers : config.decoder_layers) - 1);
+  const head = checkInteger('head', values.head, config.heads - 1);
+  const [before, after] = [[], [{ kind, layer, head }]].map((parts) => scoreWithout(model, translation, changes, asked, parts));
+  return { measured: round(before - after, 6) };
+}
+
+/** The effects of all heads of a kind, cell by cell, on words or on their leads over the likeliest rivals. */
+export async function mapEffects(engine, values, control) {
+  const asked = await loadTranslation(engine, values, control);
+  if (!asked) return null;
+  const { model, translation } = asked;
+  const kind = checkChoice('kind', values.kind, KINDS);
+  const changes = await requestChanges(engine, model, translation);
+  const maps = await effectMaps(model, translation, changes, { kind, rival: values.lead === true ? LIKELIEST : null }, control);
+  if (!maps) return null;
+  const [read, written] = [translation.source.length, translation.target.length];
+  const sides = { encoder: [read, read], decoder: [written, written], cross: [written, read] }[kind];
+  const numbers = new Float32Array(maps.reduce((sum, { length }) => sum + length, 0));
+  maps.forEach((map, layer) => {
+    numbers.set(map, layer * map.length);
+  });
+  return { effects: encodeArray([maps.length, model.config.heads, ...sides], numbers) };
+}
+
+/** The predicted loss of every head, from one pass back. */
+export async function predictLosses(engine, values, control) {
+  const asked = await loadTranslation(engine, values, control);
+  if (!asked) return null;
+  const { model, translation } = asked;
+  const cells = await sentenceEffects(model, translation, await requestChanges(engine, model, translation), null, control);
+  return cells && { losses: Object.fromEntries(KINDS.map((kind) => [kind, roundHeads(headSums(cells[kind], model.config.heads))])) };
+}
