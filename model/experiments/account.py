@@ -83,7 +83,8 @@ def source_account(translator: Translator, translation: Translation, positions: 
         word_account(translator, translation, position, likeliest_rival(translation, position))
         for position in positions
     ]
-    return np.sum([account.source for account in accounts], axis=0)
+    total: Float64Array = np.sum([account.source for account in accounts], axis=0)
+    return total
 
 
 def likeliest_rival(translation: Translation, position: int) -> int:
