@@ -189,8 +189,8 @@ def _cells(
     activations: dict[str, Tensor] = {}
 
     def track(weights: Tensor, name: str) -> Tensor:
-        # The parameters have no gradients, so the graph begins at the first weights. A view, because an intervention may
-        # have copied the weights to a later head, which is no look of this head.
+        # The parameters have no gradients, so the graph begins at the first weights. A view, because an intervention
+        # may have copied the weights to a later head, which is no look of this head.
         activations[name] = weights.view_as(weights) if weights.requires_grad else weights.detach().requires_grad_()
         return activations[name]
 
