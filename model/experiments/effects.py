@@ -190,7 +190,7 @@ def _cells(
 
     def track(weights: Tensor, name: str) -> Tensor:
         # The parameters have no gradients, so the graph begins at the first weights. A view, because an intervention
-        # may have copied the weights to a later head, which is no look of this head.
+        # may have copied the weights to a later head, whose effect is its own.
         activations[name] = weights.view_as(weights) if weights.requires_grad else weights.detach().requires_grad_()
         return activations[name]
 

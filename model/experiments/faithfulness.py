@@ -5,7 +5,7 @@ Source words are masked in the order of a method's scores, and the written word 
 falls at once; in a random order, it falls slowly. The area between the two curves, in probability, is the method's
 faithfulness: it is positive if the method beats random orders.
 
-The same sentences tell how well the predicted effects of heads agree with measured ones (`effect_agreement.py`).
+The report also compares predicted and measured effects of heads (`effect_agreement.py`).
 """
 
 from __future__ import annotations

@@ -252,7 +252,7 @@ def _finding(
 ) -> Finding:
     rows = translation.source_tokens if name == "reason" and cell.kind == "encoder" else translation.target_tokens
     columns = translation.decoder_tokens if cell.kind == "decoder" else translation.source_tokens
-    # An encoder cell has no row of the written word, and its look says nothing about it.
+    # The written word has no row in the encoder.
     is_look = name == "reason" or (
         cell.kind == "cross" and cell.row == position and _weight(translation, cell) >= MIN_LOOK_NAMED
     )

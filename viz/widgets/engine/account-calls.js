@@ -14,21 +14,21 @@ const otherCandidates = ({ id, alternatives }) => alternatives.filter(([, other]
 
 /** The word of a call with a run back from its lead. The default rival is the likeliest. */
 async function loadRun(engine, values, control) {
-  const asked = await loadWord(engine, values, control);
-  if (!asked) return null;
-  const { model, translation, changes, position } = asked;
+  const query = await loadWord(engine, values, control);
+  if (!query) return null;
+  const { model, translation, changes, position } = query;
   const token = translation.target[position];
-  const rival = asked.rival ?? otherCandidates(token)[0]?.[1] ?? Number(token.id === 0);
+  const rival = query.rival ?? otherCandidates(token)[0]?.[1] ?? Number(token.id === 0);
   const run = await fixedRun(model, translation, changes, { position, rival }, control);
-  return run && { ...asked, rival, token, run };
+  return run && { ...query, rival, token, run };
 }
 
 /** What each token added to the lead of a word over a rival. */
 export async function answerAccount(engine, values, control) {
-  const asked = await loadRun(engine, values, control);
-  const account = asked && (await accountWord(asked.run, control));
+  const query = await loadRun(engine, values, control);
+  const account = query && (await accountWord(query.run, control));
   if (!account) return null;
-  const { token, rival, model } = asked;
+  const { token, rival, model } = query;
   const label = (id) => wordLabel(model.targetTokenizer.label(id));
   const entries = otherCandidates(token).slice(0, MAX_RIVALS);
   return {
@@ -45,18 +45,18 @@ export async function answerAccount(engine, values, control) {
 
 /** What each source token added through each head of cross-attention. */
 export async function answerAccountHeads(engine, values, control) {
-  const asked = await loadRun(engine, values, control);
-  const heads = asked && (await accountByHead(asked.run, control));
+  const query = await loadRun(engine, values, control);
+  const heads = query && (await accountByHead(query.run, control));
   return heads && { heads: heads.map((layer) => layer.map(roundAll)) };
 }
 
 /** What each source token added through each key of a head of cross-attention. */
 export async function answerAccountKeys(engine, values, control) {
-  const asked = await loadRun(engine, values, control);
-  if (!asked) return null;
-  const { config } = asked.model;
+  const query = await loadRun(engine, values, control);
+  if (!query) return null;
+  const { config } = query.model;
   const layer = checkInteger('layer', values.layer, config.decoder_layers - 1);
   const head = checkInteger('head', values.head, config.heads - 1);
-  const keys = await accountByKey(asked.run, layer, head, control);
+  const keys = await accountByKey(query.run, layer, head, control);
   return keys && { keys: keys.map(roundAll) };
 }

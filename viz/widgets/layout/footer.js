@@ -42,7 +42,7 @@ export async function mount({ element, props }) {
   const draw = () => {
     fullPageLink.textContent = t('footer_whole');
     note.textContent = t('footer');
-    comparisonLink.hidden = !server.run_method || !document.getElementById('panel-word'); // a static page has no methods
+    comparisonLink.hidden = !server.run_method || !document.getElementById('panel-word'); // not on a static page
     comparisonLink.textContent = t('footer_doubt');
     licence.textContent = `Headlight ${props.value} · ${t('footer_licence')}`;
     inBrowser.textContent = t('footer_in_browser');
