@@ -23,10 +23,10 @@ function largestCell(cells, heads, head, keys) {
 
 /** Predicted effects of all heads on a word; the largest are measured. */
 export async function strongestEffects(engine, values, control) {
-  const asked = await loadWord(engine, values, control);
-  if (!asked) return null;
-  const { model, translation, changes, position } = asked;
-  const effects = await wordEffects(model, translation, changes, asked, control);
+  const query = await loadWord(engine, values, control);
+  if (!query) return null;
+  const { model, translation, changes, position } = query;
+  const effects = await wordEffects(model, translation, changes, query, control);
   if (!effects) return null;
   const { heads } = model.config;
   const sums = Object.fromEntries(KINDS.map((kind) => [kind, headSums(effects.cells[kind], heads)]));
@@ -36,7 +36,7 @@ export async function strongestEffects(engine, values, control) {
   for (const part of largest) {
     await control.pause?.();
     if (control.isStopped?.()) return null;
-    const without = scoreWithout(model, translation, changes, asked, [part], effects.memory);
+    const without = scoreWithout(model, translation, changes, query, [part], effects.memory);
     const keys = part.kind === 'decoder' ? position + 1 : translation.source.length;
     const cell = largestCell(effects.cells[part.kind][part.layer], heads, part.head, keys);
     strongest.push({ ...part, predicted: round(part.predicted, 6), measured: round(effects.score - without, 6), ...cell });
@@ -46,28 +46,28 @@ export async function strongestEffects(engine, values, control) {
 
 /** The effect of one head on a word, from a pass without it. */
 export async function measuredEffect(engine, values, control) {
-  const asked = await loadWord(engine, values, control);
-  if (!asked) return null;
-  const { model, translation, changes } = asked;
+  const query = await loadWord(engine, values, control);
+  if (!query) return null;
+  const { model, translation, changes } = query;
   const { config } = model;
   const kind = checkChoice('kind', values.kind, KINDS);
   const layer = checkInteger('layer', values.layer, (kind === 'encoder' ? config.encoder_layers : config.decoder_layers) - 1);
   const head = checkInteger('head', values.head, config.heads - 1);
-  const [before, after] = [[], [{ kind, layer, head }]].map((parts) => scoreWithout(model, translation, changes, asked, parts));
+  const [before, after] = [[], [{ kind, layer, head }]].map((parts) => scoreWithout(model, translation, changes, query, parts));
   return { measured: round(before - after, 6) };
 }
 
 /** The effects of all heads of a kind, cell by cell, on words or on their leads over the likeliest rivals. */
 export async function mapEffects(engine, values, control) {
-  const asked = await loadTranslation(engine, values, control);
-  if (!asked) return null;
-  const { model, translation } = asked;
+  const query = await loadTranslation(engine, values, control);
+  if (!query) return null;
+  const { model, translation } = query;
   const kind = checkChoice('kind', values.kind, KINDS);
   const changes = await requestChanges(engine, model, translation);
   const maps = await effectMaps(model, translation, changes, { kind, rival: values.lead === true ? LIKELIEST : null }, control);
   if (!maps) return null;
-  const [read, written] = [translation.source.length, translation.target.length];
-  const sides = { encoder: [read, read], decoder: [written, written], cross: [written, read] }[kind];
+  const [inputs, outputs] = [translation.source.length, translation.target.length];
+  const sides = { encoder: [inputs, inputs], decoder: [outputs, outputs], cross: [outputs, inputs] }[kind];
   const numbers = new Float32Array(maps.reduce((sum, { length }) => sum + length, 0));
   maps.forEach((map, layer) => {
     numbers.set(map, layer * map.length);
@@ -77,9 +77,9 @@ export async function mapEffects(engine, values, control) {
 
 /** The predicted loss of every head, from one pass back. */
 export async function predictLosses(engine, values, control) {
-  const asked = await loadTranslation(engine, values, control);
-  if (!asked) return null;
-  const { model, translation } = asked;
+  const query = await loadTranslation(engine, values, control);
+  if (!query) return null;
+  const { model, translation } = query;
   const cells = await sentenceEffects(model, translation, await requestChanges(engine, model, translation), null, control);
   return cells && { losses: Object.fromEntries(KINDS.map((kind) => [kind, roundHeads(headSums(cells[kind], model.config.heads))])) };
 }

@@ -146,9 +146,9 @@ export async function effectMaps(model, translation, changes, { kind, rival }, c
  * @param {Float32Array | null} [encoded] output of the encoder, with `changes` alone
  */
 export function scoreWithout(model, translation, changes, { position, rival }, parts, encoded = null) {
-  const written = { ...translation, target: translation.target.slice(0, position + 1) };
+  const prefix = { ...translation, target: translation.target.slice(0, position + 1) };
   const isEncoded = parts.every(({ kind }) => kind !== 'encoder');
-  const { states } = replay(model, written, withoutParts(changes, parts), { encoded: isEncoded ? encoded : null });
+  const { states } = replay(model, prefix, withoutParts(changes, parts), { encoded: isEncoded ? encoded : null });
   const last = /** @type {Float32Array} */ (states).subarray(position * model.transformer.width);
   let score = 0;
   model.transformer.logits(last, (logits) => {

@@ -40,9 +40,9 @@ function rowLogits({ transformer }, states, row) {
 
 /** @param {import('./engine.js').Engine} engine */
 export async function logitDetails(engine, values, control) {
-  const asked = await loadTranslation(engine, values, control);
-  if (!asked) return null;
-  const { model, translation } = asked;
+  const query = await loadTranslation(engine, values, control);
+  if (!query) return null;
+  const { model, translation } = query;
   const ids = translation.target.map(({ id }) => id);
   const position = checkInteger('token', values.token, ids.length - 1);
   const tape = recordPass(model, translation, await requestChanges(engine, model, translation));

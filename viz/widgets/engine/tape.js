@@ -44,7 +44,7 @@ export function recordPass(model, translation, changes, rows = translation.targe
       },
     };
   };
-  const written = { ...translation, target: translation.target.slice(0, rows) };
-  const { memory, states } = replay(model, written, { ...changes, attention, probe });
+  const prefix = { ...translation, target: translation.target.slice(0, rows) };
+  const { memory, states } = replay(model, prefix, { ...changes, attention, probe });
   return { changes, tensors, attentions, memory, states: /** @type {Float32Array} */ (states) };
 }

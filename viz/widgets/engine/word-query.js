@@ -31,10 +31,10 @@ export async function loadTranslation(engine, values, control) {
 
 /** The same with the position of the word, its rival or null, and the changes of the request. */
 export async function loadWord(engine, values, control) {
-  const asked = await loadTranslation(engine, values, control);
-  if (!asked) return null;
-  const position = checkInteger('place', values.place, asked.translation.target.length - 1);
-  const most = asked.model.config.target_vocabulary - 1;
+  const query = await loadTranslation(engine, values, control);
+  if (!query) return null;
+  const position = checkInteger('place', values.place, query.translation.target.length - 1);
+  const most = query.model.config.target_vocabulary - 1;
   const rival = values.rival === null || values.rival === undefined ? null : checkInteger('rival', values.rival, most);
-  return { ...asked, position, rival, changes: await requestChanges(engine, asked.model, asked.translation) };
+  return { ...query, position, rival, changes: await requestChanges(engine, query.model, query.translation) };
 }
