@@ -4,6 +4,7 @@ import { encodeArray } from './array-encoding.js';
 import { KINDS, LIKELIEST, effectMaps, headSums, scoreWithout, sentenceEffects, wordEffects } from './effects.js';
 import { requestChanges } from './replay.js';
 import { checkChoice, checkInteger, loadTranslation, loadWord } from './word-query.js';
+import { wordLabel } from './labels.js';
 
 const MAX_LISTED_HEADS = 5; // heads of "Which heads wrote this word?"
 
@@ -41,7 +42,8 @@ export async function strongestEffects(engine, values, control) {
     const cell = largestCell(effects.cells[part.kind][part.layer], heads, part.head, keys);
     strongest.push({ ...part, predicted: round(part.predicted, 6), measured: round(effects.score - without, 6), ...cell });
   }
-  return { heads: Object.fromEntries(KINDS.map((kind) => [kind, roundHeads(sums[kind])])), strongest };
+  const rival = query.rival === null ? null : { id: query.rival, label: wordLabel(model.targetTokenizer.label(query.rival)) };
+  return { heads: Object.fromEntries(KINDS.map((kind) => [kind, roundHeads(sums[kind])])), strongest, rival };
 }
 
 /** The effect of one head on a word, from a pass without it. */
@@ -72,7 +74,7 @@ export async function mapEffects(engine, values, control) {
   maps.forEach((map, layer) => {
     numbers.set(map, layer * map.length);
   });
-  return { effects: encodeArray([maps.length, model.config.heads, ...sides], numbers) };
+  return { effects: encodeArray([maps.length, model.config.heads, ...sides], numbers), rival: null };
 }
 
 /** The predicted loss of every head, from one pass back. */
