@@ -36,6 +36,10 @@ const EFFECT_CALLS = [
   ['measured_effect', { ...WORD, kind: 'cross', layer: 1, head: 5, rival: 42 }],
   ...['encoder', 'decoder', 'cross'].flatMap((kind) => [true, false].map((lead) => ['map_effects', { request: REQUEST, kind, lead }])),
   ['map_effects', { request: { ...REQUEST, interventions: [...BORROW, ...HIDDEN] }, kind: 'cross', lead: false }],
+  ...['encoder', 'decoder', 'cross'].map((kind) => ['map_effects', { ...WORD, kind, lead: kind === 'cross', rival: null }]),
+  ['map_effects', { ...WORD, kind: 'encoder', rival: 42 }],
+  ['name_rival', { ...WORD, rival: ' does' }],
+  ['name_rival', { ...WORD, rival: 'not' }],
   ['predict_losses', { request: REQUEST }],
   ['strongest_effects', { request: TOY, place: 1, rival: null }],
   ['map_effects', { request: TOY, kind: 'encoder', lead: true }],
@@ -104,7 +108,9 @@ const COMPARE = {
     assert.deepEqual(array.shape, other.shape, what);
     close([...array.numbers], [...other.numbers], 1e-4, what);
     assert.ok(array.numbers.some((number) => Math.abs(number) > 1e-3));
+    assert.deepEqual(own.rival, expected.rival, what);
   },
+  name_rival: (own, expected, what) => assert.deepEqual(own, expected, what),
   predict_losses(own, expected, what) {
     for (const kind of ['encoder', 'decoder', 'cross']) close(own.losses[kind], expected.losses[kind], 2e-4, `${what}, ${kind}`);
   },
@@ -152,6 +158,11 @@ test('wrong words, rivals and heads are named', async () => {
     ['measured_effect', { request: REQUEST, place: 1, kind: 'cross', layer: 3, head: 0 }, 'layer', 'not_whole'],
     ['measured_effect', { request: REQUEST, place: 1, kind: 'all', layer: 0, head: 0 }, 'kind', 'not_choice'],
     ['map_effects', { request: REQUEST, kind: 'toString' }, 'kind', 'not_choice'],
+    ['map_effects', { ...WORD, place: 99, kind: 'encoder' }, 'place', 'not_whole'],
+    ['name_rival', { ...WORD, rival: '  ' }, 'rival', 'empty_rival'],
+    ['name_rival', { ...WORD, rival: 'attention span' }, 'rival', 'rival_in_pieces'],
+    ['name_rival', { ...WORD, rival: '😀' }, 'rival', 'unknown_rival'],
+    ['name_rival', { ...WORD, rival: 7 }, 'rival', 'not_text'],
     ['account_keys', { request: REQUEST, place: 1, layer: 0, head: 8 }, 'head', 'not_whole'],
     ['logit_details', { request: REQUEST, token: -1 }, 'token', 'not_whole'],
   ];
@@ -159,6 +170,7 @@ test('wrong words, rivals and heads are named', async () => {
     await assert.rejects(
       ANSWERS[name](engine, values, {}),
       (error) => error instanceof Fault && error.field === field && error.word === word,
+      `${name}: ${JSON.stringify(values)}`,
     );
   }
 });

@@ -13,6 +13,7 @@ import { searchValues } from './search-tree.js';
 import { lessonTensors } from './tensors.js';
 import { borrowedMaps } from './translator.js';
 import { diffWords, writtenWords } from './word-diff.js';
+import { nameRival } from './word-query.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
@@ -142,6 +143,7 @@ export const ANSWERS = {
   strongest_effects: strongestEffects,
   measured_effect: measuredEffect,
   map_effects: mapEffects,
+  name_rival: nameRival,
   predict_losses: predictLosses,
   account_word: answerAccount,
   account_heads: answerAccountHeads,

@@ -3,8 +3,7 @@
 import { encodeArray } from './array-encoding.js';
 import { KINDS, LIKELIEST, effectMaps, headSums, scoreWithout, sentenceEffects, wordEffects } from './effects.js';
 import { requestChanges } from './replay.js';
-import { checkChoice, checkInteger, loadTranslation, loadWord } from './word-query.js';
-import { wordLabel } from './labels.js';
+import { checkChoice, checkInteger, isNone, loadTranslation, loadWord, rivalValues } from './word-query.js';
 
 const MAX_LISTED_HEADS = 5; // heads of "Which heads wrote this word?"
 
@@ -42,8 +41,11 @@ export async function strongestEffects(engine, values, control) {
     const cell = largestCell(effects.cells[part.kind][part.layer], heads, part.head, keys);
     strongest.push({ ...part, predicted: round(part.predicted, 6), measured: round(effects.score - without, 6), ...cell });
   }
-  const rival = query.rival === null ? null : { id: query.rival, label: wordLabel(model.targetTokenizer.label(query.rival)) };
-  return { heads: Object.fromEntries(KINDS.map((kind) => [kind, roundHeads(sums[kind])])), strongest, rival };
+  return {
+    heads: Object.fromEntries(KINDS.map((kind) => [kind, roundHeads(sums[kind])])),
+    strongest,
+    rival: rivalValues(model, query.rival),
+  };
 }
 
 /** The effect of one head on a word, from a pass without it. */
@@ -59,22 +61,45 @@ export async function measuredEffect(engine, values, control) {
   return { measured: round(before - after, 6) };
 }
 
-/** The effects of all heads of a kind, cell by cell, on words or on their leads over the likeliest rivals. */
+/** The maps of a word, which end at its row, in the shape of the translation's maps, with zeros after it. */
+function padMaps(maps, [, heads, queries, keys], position, kind) {
+  const own = kind === 'encoder' ? queries : position + 1;
+  const ownKeys = kind === 'decoder' ? own : keys;
+  return maps.map((map) => {
+    const padded = new Float32Array(heads * queries * keys);
+    for (let row = 0; row < heads * own; row++) {
+      const at = Math.floor(row / own) * queries + (row % own);
+      padded.set(map.subarray(row * ownKeys, (row + 1) * ownKeys), at * keys);
+    }
+    return padded;
+  });
+}
+
+/** The maps of a kind: of the effects on one word, or of each row's on its own word. */
+async function kindMaps({ model, translation, changes, position, rival }, kind, control) {
+  if (position === null) return effectMaps(model, translation, changes, { kind, rival }, control);
+  return (await wordEffects(model, translation, changes, { position, rival }, control))?.cells[kind] ?? null;
+}
+
+/** The effects of all heads of a kind, cell by cell, on one word, or on all words, or on their leads over rivals. */
 export async function mapEffects(engine, values, control) {
-  const query = await loadTranslation(engine, values, control);
+  const query = await (isNone(values.place) ? loadTranslation : loadWord)(engine, values, control);
   if (!query) return null;
-  const { model, translation } = query;
+  const { model, translation, position = null, rival = null } = query;
   const kind = checkChoice('kind', values.kind, KINDS);
   const changes = await requestChanges(engine, model, translation);
-  const maps = await effectMaps(model, translation, changes, { kind, rival: values.lead === true ? LIKELIEST : null }, control);
+  const compared = rival ?? (values.lead === true ? LIKELIEST : null);
+  const maps = await kindMaps({ model, translation, changes, position, rival: compared }, kind, control);
   if (!maps) return null;
   const [inputs, outputs] = [translation.source.length, translation.target.length];
   const sides = { encoder: [inputs, inputs], decoder: [outputs, outputs], cross: [outputs, inputs] }[kind];
-  const numbers = new Float32Array(maps.reduce((sum, { length }) => sum + length, 0));
-  maps.forEach((map, layer) => {
+  const shape = [maps.length, model.config.heads, ...sides];
+  const all = position === null ? maps : padMaps(maps, shape, position, kind);
+  const numbers = new Float32Array(all.length * all[0].length);
+  all.forEach((map, layer) => {
     numbers.set(map, layer * map.length);
   });
-  return { effects: encodeArray([maps.length, model.config.heads, ...sides], numbers), rival: null };
+  return { effects: encodeArray(shape, numbers), rival: rivalValues(model, rival) };
 }
 
 /** The predicted loss of every head, from one pass back. */

@@ -21,9 +21,11 @@ const CHANGE_FIELDS = {
   swap: ['start', 'end'],
 };
 
-const short = (value) => JSON.stringify(value)?.slice(0, 60) ?? String(value);
+/** A wrong value for a message. */
+export const short = (value) => JSON.stringify(value)?.slice(0, 60) ?? String(value);
 
-function checkText(name, value, longest) {
+/** A text of at most so many characters, without halves of characters. */
+export function checkText(name, value, longest) {
   if (typeof value !== 'string') throw new Fault(name, 'not_text', { name, given: short(value) });
   const length = Array.from(value).length;
   if (length > longest) throw new Fault(name, 'too_long', { name, given: length, limit: longest });

@@ -1,9 +1,12 @@
 // The word of a translation that a call asks about, and its rival: `viz/service/word_query.py`.
 
 import { Fault } from './fault.js';
+import { wordLabel } from './labels.js';
 import { requestChanges } from './replay.js';
+import { checkText, short } from './requests.js';
 
-const short = (value) => JSON.stringify(value)?.slice(0, 60) ?? String(value);
+export const isNone = (value) => value === null || value === undefined;
+const BYTES = /^(⟨[0-9A-F]{2}⟩)+$/; // the label of a token that is a part of a character
 
 /** A whole number from 0 to `high`. */
 export function checkInteger(name, value, high) {
@@ -35,6 +38,32 @@ export async function loadWord(engine, values, control) {
   if (!query) return null;
   const position = checkInteger('place', values.place, query.translation.target.length - 1);
   const most = query.model.config.target_vocabulary - 1;
-  const rival = values.rival === null || values.rival === undefined ? null : checkInteger('rival', values.rival, most);
+  const rival = isNone(values.rival) ? null : checkInteger('rival', values.rival, most);
   return { ...query, position, rival, changes: await requestChanges(engine, query.model, query.translation) };
+}
+
+/** The ID and the label of a rival for the page. */
+export const rivalValues = ({ targetTokenizer }, rival) =>
+  rival === null ? null : { id: rival, label: wordLabel(targetTokenizer.label(rival)) };
+
+/** The ID of a text that must be one token and another than `word`. */
+function findRival(tokenizer, text, word) {
+  const ids = text ? tokenizer.encode(text) : [];
+  if (!ids.length) throw new Fault('rival', 'empty_rival');
+  const labels = ids.map((id) => tokenizer.label(id).trim());
+  if (labels.some((label) => BYTES.test(label))) throw new Fault('rival', 'unknown_rival', { given: text });
+  if (ids.length > 1) {
+    const tokens = labels.filter(Boolean).join(' + ');
+    throw new Fault('rival', 'rival_in_pieces', { given: text, count: ids.length, tokens });
+  }
+  if (ids[0] === word.id) throw new Fault('rival', 'rival_is_word', { given: short(word.text.trim()) });
+  return ids[0];
+}
+
+/** Call: the token of the vocabulary that a visitor typed as a rival of a word. */
+export async function nameRival(engine, values, control) {
+  const query = await loadWord(engine, { ...values, rival: null }, control);
+  if (!query) return null;
+  const text = checkText('rival', values.rival, engine.limits.characters).trim();
+  return rivalValues(query.model, findRival(query.model.targetTokenizer, text, query.translation.target[query.position]));
 }
