@@ -26,7 +26,7 @@ from headlight.viz.server.preload import preload_middleware
 from headlight.viz.server.shutdown import collect_signals, serve_until_signal
 from headlight.viz.server.static_routes import routes
 from headlight.viz.server.widget import widget
-from headlight.viz.service.garbage_collection import freeze_heap
+from headlight.viz.service.memory import freeze_heap, limit_arenas
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings, check_can_bind, read_settings
 from headlight.viz.tabs import TABS, Tab, panels_by_view
@@ -76,6 +76,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
 def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> None:
     """Serve the page until a stop signal. `more`: options for tests."""
     settings = settings or read_settings()
+    limit_arenas()
     check_can_bind(settings)
     is_bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
     app_options = app_kwargs(settings, page)

@@ -29,8 +29,8 @@ from headlight.viz.backends.remote_calls import (
 )
 from headlight.viz.errors import PageError
 from headlight.viz.service.catalogue import Catalogue
-from headlight.viz.service.garbage_collection import freeze_heap
 from headlight.viz.service.loaded_models import LoadedModels
+from headlight.viz.service.memory import freeze_heap, limit_arenas
 from headlight.viz.service.record_codec import DecodeError
 from headlight.viz.settings import read_settings
 
@@ -46,6 +46,7 @@ class Replica:
     """A replica, which loads models of the catalogue and runs calls."""
 
     def __init__(self) -> None:
+        limit_arenas()
         self.loaded = LoadedModels(Catalogue(read_settings()), 0)
         self.threads = ThreadPoolExecutor(MAX_ONGOING_REQUESTS + 1, thread_name_prefix="answers")
         freeze_heap()

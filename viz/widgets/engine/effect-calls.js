@@ -62,7 +62,7 @@ export async function measuredEffect(engine, values, control) {
 }
 
 /** The maps of a word, which end at its row, in the shape of the translation's maps, with zeros after it. */
-function padMaps(maps, [, heads, queries, keys], position, kind) {
+function padMaps(maps, heads, [queries, keys], position, kind) {
   const own = kind === 'encoder' ? queries : position + 1;
   const ownKeys = kind === 'decoder' ? own : keys;
   return maps.map((map) => {
@@ -93,13 +93,13 @@ export async function mapEffects(engine, values, control) {
   if (!maps) return null;
   const [inputs, outputs] = [translation.source.length, translation.target.length];
   const sides = { encoder: [inputs, inputs], decoder: [outputs, outputs], cross: [outputs, inputs] }[kind];
-  const shape = [maps.length, model.config.heads, ...sides];
-  const all = position === null ? maps : padMaps(maps, shape, position, kind);
+  const { heads } = model.config;
+  const all = position === null ? maps : padMaps(maps, heads, sides, position, kind);
   const numbers = new Float32Array(all.length * all[0].length);
   all.forEach((map, layer) => {
     numbers.set(map, layer * map.length);
   });
-  return { effects: encodeArray(shape, numbers), rival: rivalValues(model, rival) };
+  return { effects: encodeArray([maps.length, heads, ...sides], numbers), rival: rivalValues(model, rival) };
 }
 
 /** The predicted loss of every head, from one pass back. */
