@@ -47,6 +47,8 @@ from tests.browser.test_search_and_why import (
 from tests.browser.test_see import (
     test_compared_effects_match_model,
     test_effect_map_matches_model,
+    test_encoder_effects_are_on_the_clicked_word,
+    test_word_effects_against_a_typed_rival_are_in_the_address,
     test_word_effects_compare_with_a_rival_and_measure_the_shown_head,
     test_word_effects_list_predicted_and_measured_values,
 )
@@ -74,6 +76,7 @@ TESTS = (
     test_comparison_shows_difference_of_two_heads,
     test_effect_map_matches_model,
     test_empty_sentence_shows_message_and_keeps_content,
+    test_encoder_effects_are_on_the_clicked_word,
     test_enter_submits_typed_text,
     test_every_head_matches_model,
     test_first_visit_shows_model_translation,
@@ -89,6 +92,7 @@ TESTS = (
     test_thumbnail_hover_previews_and_leave_restores_selection,
     test_token_hover_shades_attended_tokens_and_shows_weight,
     test_too_long_sentence_stays_in_field_and_error_names_limit,
+    test_word_effects_against_a_typed_rival_are_in_the_address,
     test_word_effects_compare_with_a_rival_and_measure_the_shown_head,
     test_word_effects_list_predicted_and_measured_values,
     test_word_rows_sum_to_one,

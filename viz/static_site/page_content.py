@@ -41,6 +41,7 @@ ENGINE_CALLS = (
     "lesson_tensors",
     "strongest_effects",
     "measured_effect",
+    "name_rival",
     "map_effects",
     "predict_losses",
     "account_word",
