@@ -42,7 +42,7 @@ def translation(service: Service) -> Translation:
     return service.translate(service.check(ASKED))
 
 
-def take(service: Service, form: str, language: str = "en", **selection: object) -> dict[str, object]:
+def take(service: Service, form: str, language: str = "en", /, **selection: object) -> dict[str, object]:
     values = {"form": form, "request": ASKED, "selection": selection, "theme": "light", "language": language}
     return Exporter(service).export(values)
 
