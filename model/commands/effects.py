@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(values | {"words": words}, ensure_ascii=False))
         return 0
     print(translation.text)
-    print("predicted  measured  head  (effects in nats)")
+    against = "" if rival is None else f", on the lead over “{translator.target_tokenizer.label(rival).strip()}”"
+    print(f"predicted  measured  head  (effects in nats{against})")
     for position, summary in summaries.items():
         for head in summary.strongest:
             print(_format_line(translation, position, head))

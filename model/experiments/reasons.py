@@ -89,9 +89,7 @@ def find_token(tokens: Sequence[Token], word: str | int) -> int:
             raise range_error("word", word, 0, len(tokens) - 1)
         return word % len(tokens)
     if not isinstance(word, str):
-        raise RequestError(
-            "wrong_type", field="word", name="word", given=repr_short(word), needed="a token or its position"
-        )
+        raise _type_error("word", word, "a token or its position")
     texts = [token.text.strip() for token in tokens]
     if word.strip() not in texts:
         raise RequestError("no_such_token", field="word", given=word.strip(), tokens=" ".join(texts))
@@ -104,14 +102,21 @@ def find_rival(
     """Return the ID of the first token of a text, or an ID as it is. `word` is the token that it is a rival of.
 
     Raises:
-        RequestError: the text is empty, not in the vocabulary, the word itself or, with `single`, several tokens.
+        RequestError: the text is empty, not in the vocabulary, the word itself or, with `single`, several tokens; or it
+            is neither a text nor an ID.
     """
     if rival is None:
         return None
+    if isinstance(rival, bool) or not isinstance(rival, (int, str)):
+        raise _type_error("rival", rival, "a word or a token's ID")
     token_id = rival if isinstance(rival, int) else _encode_rival(tokenizer, rival.strip(), single=single)
     if word is not None and token_id == word.id:
         raise RequestError("rival_is_word", field="rival", given=repr_short(word.text.strip()))
     return int(token_id)
+
+
+def _type_error(name: str, value: object, needed: str) -> RequestError:
+    return RequestError("wrong_type", field=name, name=name, given=repr_short(value), needed=needed)
 
 
 def _encode_rival(tokenizer: Vocabulary, text: str, *, single: bool) -> int:

@@ -216,6 +216,27 @@ def test_encoder_effects_are_on_the_clicked_word(
     assert state(page, "word") is None
 
 
+@pytest.mark.journey
+def test_a_word_is_chosen_in_the_encoder_by_keyboard(page: Page) -> None:
+    page.click("[data-view=effect]")
+    page.click(".explorer [data-kind=encoder]")
+    page.focus(".translate .out .word >> nth=0")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator(".translate .out .word.chosen")).to_have_text("dog")
+    assert state(page, "word") == 1
+    expect(page.locator(".translate .alternatives")).to_be_hidden()
+    expect(page.locator(".translate .out .word:focus")).to_have_text("dog")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    assert state(page, "word") == 2
+    page.keyboard.press("Enter")  # as a second click
+    expect(page.locator(".translate .alternatives")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    assert state(page, "word") is None
+
+
 def assert_effects(page: Page, maps: Float64Array) -> None:
     """Assert that the large map shows the effects of the selected head."""
     wait_until_idle(page)

@@ -210,6 +210,20 @@ def test_word_is_masked_swapped_and_restored(page: Page, answered: Answered) -> 
     assert total.locator("> .quiet").inner_text() == ""
 
 
+def test_a_headline_keeps_the_first_letter_of_a_word_of_the_sentence(page: Page) -> None:
+    first_letter = "getComputedStyle(document.querySelector('.headline.change'), '::first-letter').textTransform"
+    page.select_option(f"{TAB} .menus select >> nth=0", "no_positions")
+    wait_for_result(page)
+    expect(page.locator(".headline.change")).to_contain_text("encoder positions off: ")
+    assert page.evaluate(first_letter) == "uppercase"
+    page.click(f"{TAB} .steps button:has-text('Reset')")
+    page.fill(f"{TAB} .pair textarea", TEXT.replace("gestern", "heute"))
+    page.press(f"{TAB} .pair textarea", "Enter")
+    wait_for_result(page)
+    expect(page.locator(".headline.change")).to_contain_text("“gestern” → “heute”: ")
+    assert page.evaluate(first_letter) == "none"
+
+
 def test_patching_finds_word_that_makes_the_difference(page: Page) -> None:
     other = TEXT.replace("Hund", "Mann")
     expect(page.locator(f"{TAB} .patching")).to_be_hidden()
@@ -388,7 +402,14 @@ def test_importance_colours_wall_and_prunes_least_important_first(
             number = float(button.locator(".numeric").first.inner_text().replace("−", "-"))
             assert number == pytest.approx(predicted[layer, head], abs=0.0051)
     page.click(f"{TAB} .importance button:has-text('Measure')")
-    expect(page.locator(f"{TAB} .cloud circle")).to_have_count(112)
+    points = page.locator(f"{TAB} .cloud circle")
+    expect(points).to_have_count(112)
+    titles = [
+        re.fullmatch(r"(\w+ L\d·H\d): predicted (\S+), measured (\S+)", text) for text in points.all_text_contents()
+    ]
+    assert len({title and title[1] for title in titles}) == 112
+    (title,) = (title for title in titles if title and title[1] == "Cross L1·H4")
+    assert float(title[2].replace("−", "-")) == pytest.approx(predicted[0, 3], abs=0.0051)
     together = page.locator(f"{TAB} .importance .link", has_text="with every other head")
     expect(together).to_be_visible()
     layers, heads = example.attention.cross.shape[:2]
@@ -396,6 +417,7 @@ def test_importance_colours_wall_and_prunes_least_important_first(
     assert loss_labels.count() == (layers + 1) * (heads + 1) - heads  # no loss of one head in all layers is measured
     off = [{"action": "remove", "kind": "cross", "layer": 0, "head": 3}]
     loss = example.log_probability - forced_under(translator, example, off).log_probability
+    assert float(title[3].replace("−", "-")) == pytest.approx(loss, abs=0.0051)
     cell = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="3"]')
     assert float(cell.locator(".loss").inner_text().replace("−", "-")) == pytest.approx(loss, abs=0.06)
     page.click(f"{TAB} .brushes button:has-text('inspect')")

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { roundParts } = await import('../../viz/widgets/attribution/rounding.js');
+const { roundParts } = await import('../../viz/widgets/core/rounding.js');
 const { chance } = await import('../../viz/widgets/attribution/account.js');
 const { headParts, keyParts, largestParts } = await import('../../viz/widgets/attribution/account-heads.js');
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { groupSums, partName, shareOfFirst } = await import('../../viz/widgets/why/score-parts.js');
+const { groupSums, partName, roundRows, shareOfFirst } = await import('../../viz/widgets/why/score-parts.js');
 
 const part = (writer, value, place = {}) => ({ writer, value, kind: null, layer: null, head: null, reads: [], ...place });
 
@@ -25,4 +25,21 @@ test('a decoder head is named with its kind', () => {
   assert.match(partName(head, false), /L8·H3/);
   assert.doesNotMatch(partName(head, false), /Cross/);
   assert.match(partName(head, true), /Cross L8·H3/);
+});
+
+test('the rows of the table add up to the score, and their shares to 100%', () => {
+  const values = [0.814, 0.674, 0.614, 0.474, 0.354, -0.184, -0.022, -0.044];
+  const parts = values.map((value) => part('network', value));
+  const score = values.reduce((all, value) => all + value, 0);
+  const total = (rows, name) => rows.reduce((all, row) => all + row[name], 0).toFixed(2);
+  for (const [count, length] of [
+    [6, 7],
+    [8, 8],
+  ]) {
+    const rows = roundRows(parts, score, count);
+    assert.equal(rows.length, length);
+    assert.equal(total(rows, 'value'), score.toFixed(2));
+    assert.equal(total(rows, 'share'), '1.00');
+    for (const [index, row] of rows.entries()) if (index < 6) assert.ok(Math.abs(row.value - values[index]) < 0.01);
+  }
 });

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from headlight.model.experiments.account import likeliest_rival
 from headlight.model.experiments.effects import LIKELIEST, Rival, effect_maps
 from headlight.model.measures.map_reduction import drop_special, mean_map, merge_words
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import AttentionMap, Translation, read_only
 from headlight.viz.errors import PageError
+from headlight.viz.figure_phrases import phrase
 from headlight.viz.request_fields import IndexOrReduction, Selection
 from headlight.viz.service.service import Service
+from headlight.viz.token_labels import make_visible, truncate
 
 
 def shows_effects(selection: Selection) -> bool:
@@ -38,6 +41,20 @@ def selected_rival(selection: Selection) -> Rival:
         return None
     position, token_id = selection.rival or (None, None)
     return LIKELIEST if token_id is None or position != chosen_word(selection) else token_id
+
+
+def effect_sentence(service: Service, translation: Translation, selection: Selection, language: str) -> str:
+    """Return the sentence that says what the effects of a picture are on."""
+    position = chosen_word(selection)
+    subject = "word" if position is not None else "encoder" if selection.kind == "encoder" else "says"
+    names = {}
+    if position is not None:
+        names["word"] = make_visible(translation.target_tokens[position].text.strip())
+        rival = selected_rival(selection)
+        token_id = rival if isinstance(rival, int) else likeliest_rival(translation, position)
+        tokenizer = service.model_info(translation.request.model).target_tokenizer
+        names["rival"] = truncate(make_visible(tokenizer.label(token_id).strip()))
+    return phrase(f"figure_heatmap_effect_{subject}{'_lead' if selection.lead else ''}", language, **names)
 
 
 def effect_map(service: Service, translation: Translation, selection: Selection) -> AttentionMap:

@@ -13,7 +13,7 @@ import pandas as pd
 from headlight.model.checkpoints.formats import escape_formula, to_json, to_npz
 from headlight.model.measures.map_reduction import drop_special, maximum, mean_map, merge_words
 from headlight.model.records import AttentionMap, Translation
-from headlight.viz.export.effects import effect_map, effects_suffix, selected_heads, shows_effects
+from headlight.viz.export.effects import effect_map, effect_sentence, effects_suffix, selected_heads, shows_effects
 from headlight.viz.export.pictures import map_figure, wall_figure
 from headlight.viz.export.standalone import standalone_page
 from headlight.viz.field_values import check_choice
@@ -131,7 +131,10 @@ class Exporter:
             figure = wall_figure(translation, selection, model=model, theme=theme, language=language)
         else:
             first, second = self._selected_maps(translation, selection)
-            figure = map_figure(translation, selection, first, second, model=model, theme=theme, language=language)
+            style = {"model": model, "theme": theme, "language": language}
+            if shows_effects(selection):
+                style["effects"] = effect_sentence(self.service, translation, selection, language)
+            figure = map_figure(translation, selection, first, second, **style)
         return {"name": name, "figure": figure}
 
     def _selected_maps(

@@ -8,7 +8,6 @@ from typing import Any
 import plotly.graph_objects as go
 
 from headlight.model.records import AttentionMap, Translation
-from headlight.viz.export.effects import shows_effects
 from headlight.viz.figure_phrases import figure_words, phrase
 from headlight.viz.figures import FIGURES
 from headlight.viz.figures.titles import add_title_lines
@@ -28,16 +27,20 @@ def map_figure(
     model: str,
     theme: str,
     language: str,
+    effects: str = "",
 ) -> Any:
-    """Draw the map `second` or its lines, compared with `first` if it is not None."""
+    """Draw the map `second` or its lines, compared with `first` if it is not None.
+
+    `effects`: a sentence that says what the effects are on, if the map has effects.
+    """
     colours: Theme = THEMES[theme]  # type: ignore[index]
     style: dict[str, Any] = {"theme": colours, "palette": selection.palette}
     if selection.view == "lines":
         maps = [(second, colours.accent)] if first is None else [(first, colours.head_a), (second, colours.head_b)]
         words = figure_words("lines", language)
         figure = FIGURES["lines"](maps, theme=colours, words=words, threshold=selection.threshold)
-    elif shows_effects(selection):  # a comparison shows head B
-        words = figure_words("heatmap", language)
+    elif effects:  # a comparison shows head B
+        words = figure_words("heatmap", language) | {"effect_says": effects, "effect_encoder": effects}
         figure = FIGURES["heatmap"](second, words=words, scale="effect", **style)
     elif first is not None:
         figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **style)

@@ -17,8 +17,8 @@ def figure_text(figure: str, words: Mapping[str, str] | None) -> Mapping[str, st
 
 
 def map_name(map: AttentionMap, words: Mapping[str, str], *, has_effects: bool = False) -> str:  # noqa: A002 (the usual term)
-    """Return the name of a head, or of the heads that an average or maximum combines."""
-    reduction = "maximum" if is_maximum(map) and not has_effects else "mean"
+    """Return the name of a head, or of the heads that an average or maximum combines. Effects of heads are summed."""
+    reduction = "sum" if has_effects else "maximum" if is_maximum(map) else "mean"
     numbers = {"layer": map.layer + 1, "head": 0 if map.head is None else map.head + 1}
     if map.layer < 0:
         return words[f"{reduction}_all" if map.head is None else f"{reduction}_layers"].format(**numbers)

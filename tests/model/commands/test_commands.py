@@ -20,6 +20,7 @@ from headlight.model.commands.translate import join_lines
 from headlight.model.experiments.effects import measured_effects, word_effects
 from headlight.model.experiments.importance import AttentionPart
 from headlight.model.experiments.patching import patching
+from headlight.model.experiments.reasons import find_rival
 from headlight.model.experiments.scan import scan
 from headlight.model.records import KINDS
 from headlight.model.translate.translator import Translator
@@ -343,6 +344,10 @@ def test_effects_prints_estimated_and_measured_values(
     assert main(["effects", SENTENCE, *options]) == 0
     printed = capsys.readouterr().out
     assert printed.count("mostly where") == len(words)
+    rival = find_rival(translator.target_tokenizer, "ein", answer.target_tokens[place])
+    assert main(["effects", SENTENCE, *options, "--word", words[2], "--rival", "ein", "--top", "1"]) == 0
+    label = translator.target_tokenizer.label(rival).strip()
+    assert f"(effects in nats, on the lead over “{label}”)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

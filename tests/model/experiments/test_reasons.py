@@ -72,6 +72,10 @@ def test_word_is_a_token_or_its_position(translator: Translator, answer: Transla
             find_token(tokens, word)  # type: ignore[arg-type]
     with pytest.raises(RequestError, match="is the word itself"):
         headlight.account(translator, translation, 0, rival=tokens[0].id)
+    for rival in (True, 1.5, ["a"]):
+        for function in (headlight.effects, headlight.account):
+            with pytest.raises(RequestError, match="rival must be a word"):
+                function(translator, translation, 0, rival=rival)  # type: ignore[arg-type]
 
 
 def test_functions_by_text_match_functions_by_position(translator: Translator, answer: Translation) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from headlight.model.experiments.account import likeliest_rival
 from headlight.model.experiments.effects import LIKELIEST, Rival, effect_maps, word_effects
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.viz.browser_files.static_files import WIDGETS
@@ -39,8 +42,8 @@ def translation(service: Service) -> Translation:
     return service.translate(service.check(ASKED))
 
 
-def take(service: Service, form: str, **selection: object) -> dict[str, object]:
-    values = {"form": form, "request": ASKED, "selection": selection, "theme": "light", "language": "en"}
+def take(service: Service, form: str, language: str = "en", /, **selection: object) -> dict[str, object]:
+    values = {"form": form, "request": ASKED, "selection": selection, "theme": "light", "language": language}
     return Exporter(service).export(values)
 
 
@@ -301,6 +304,31 @@ def test_encoder_exports_effects_on_the_chosen_word(service: Service, translatio
         assert answer["name"] == f"headlight-encoder-1-2-effects-{name}.csv"
         table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig").to_numpy()
         np.testing.assert_allclose(table, own.cells["encoder"][0, 1], atol=1e-6)
+
+
+def test_a_picture_says_what_its_effects_are_on(service: Service, translation: Translation) -> None:
+    def title(language: str = "en", **selection: object) -> str:
+        figure: Any = take(service, "svg", language, view="effect", **selection)["figure"]
+        return str(figure["layout"]["title"])
+
+    def caption(language: str = "en", **selection: object) -> str:
+        return html.unescape(" ".join(title(language, **{"layer": 0, "head": 1} | selection).split("<br>")))
+
+    tokenizer = service.model_info("toy").target_tokenizer
+    word = translation.target_tokens[2].text.strip()
+    other = translation.target_tokens[0]
+    likeliest, typed = tokenizer.label(likeliest_rival(translation, 2)).strip(), other.text.strip()
+    assert "on the word that its row writes: blue" in caption(kind="cross")
+    assert "on the lead of the word that its row writes over the likeliest" in caption(kind="decoder", lead=True)
+    assert "on the whole translation: blue" in caption(kind="encoder")
+    assert "on the leads of all words over the likeliest others: blue" in caption(kind="encoder", lead=True)
+    assert f"on “{word}”: blue" in caption(kind="encoder", word=2)
+    assert f"on the lead of “{word}” over “{likeliest}”: blue" in caption(kind="encoder", word=2, lead=True)
+    assert f"of “{word}” over “{typed}”: blue" in caption(kind="encoder", word=2, lead=True, rival=[2, other.id])
+    assert f"“{word}”领先“{typed}”" in caption("zh", kind="encoder", word=2, lead=True, rival=[2, other.id])
+    assert "Layer 1 · Sum of heads" in title(layer=0, head="mean")
+    assert "Sum of layers · Head 2" in title(layer="mean", head=1)
+    assert "Sum of all heads" in title(layer="mean", head="mean")
 
 
 def test_effects_add_up_over_heads_and_merged_words(service: Service, translation: Translation) -> None:

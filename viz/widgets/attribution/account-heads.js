@@ -9,7 +9,7 @@ import { axes } from '../core/map-view.js';
 import { set } from '../core/state.js';
 import { shortName } from '../parts/head-names.js';
 import { partRows } from './part-rows.js';
-import { roundParts } from './rounding.js';
+import { roundParts } from '../core/rounding.js';
 
 const MAX_ROWS = 5; // the others are summed up
 const MIN_PART = 0.005; // smaller parts are not listed

@@ -11,7 +11,7 @@ import { languageName, sentenceGap, t } from '../core/i18n.js';
 import { RivalChoice } from '../parts/rival-choice.js';
 import { AccountHeads } from './account-heads.js';
 import { partRows } from './part-rows.js';
-import { roundParts } from './rounding.js';
+import { roundParts } from '../core/rounding.js';
 
 const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels of the staircase, of the names below it, of the numbers above it
 const GAP = 0.8; // empty steps between two groups

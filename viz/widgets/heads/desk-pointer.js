@@ -1,4 +1,4 @@
-// Hover and clicks on the words of the desk, as on the words of a map.
+// Hover, clicks and keys on the words of the desk, as on the words of a map.
 
 import { argMax, rowWeights } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
@@ -13,6 +13,11 @@ export const deskStrips = { elements: deskWords, strips: [] };
 /** `open()`: whether the view is visible. */
 export function mountDeskPointer(view, open) {
   const { root, field } = desk();
+  /** The word of the translation that an event chooses, in the encoder's effects, in which it has no row; else null. */
+  const choosable = (event) => {
+    const place = open() && state.kind === 'encoder' && state.view === 'effect' ? deskWordAt(event)?.dataset.place : undefined;
+    return place === undefined ? null : Number(place);
+  };
   const cellAt = (event) => (open() && view.view ? cellOfKeys(view.source, view.view, deskWordAt(event)?.dataset.keys) : [null, null]);
   root?.addEventListener('pointermove', (event) => {
     if (event.pointerType === 'touch' || !open()) return;
@@ -24,8 +29,8 @@ export function mountDeskPointer(view, open) {
   let caretClick = null;
   root?.addEventListener('click', (event) => {
     if (event.target === field && field?.selectionStart !== field?.selectionEnd) return; // text was selected
-    const word = deskWordAt(event)?.dataset.place;
-    if (word && state.kind === 'encoder' && state.view === 'effect' && open()) return set({ word: Number(word) });
+    const word = choosable(event);
+    if (word !== null) return set({ word });
     const [row, column] = cellAt(event);
     if (row !== null && row === state.row) return; // a second click on a target word opens its alternatives
     const before = pins();
@@ -33,6 +38,18 @@ export function mountDeskPointer(view, open) {
     else if (column !== null) view.callbacks.onPin(...cellOfColumn(view.view, column, state.row));
     if (event.target === field) caretClick = { before: caretClick?.before ?? before, after: pins() };
   });
+  // Before the word's own keys: as with clicks, the first press chooses a word, and the next one lists its alternatives.
+  root?.addEventListener(
+    'keydown',
+    (event) => {
+      const word = [' ', 'Enter'].includes(event.key) && event.target !== field ? choosable(event) : null;
+      if (word === null || word === state.word) return;
+      event.preventDefault();
+      event.stopPropagation();
+      set({ word });
+    },
+    { capture: true },
+  );
   field?.addEventListener('blur', () => (caretClick = null));
   // A click that only placed the caret for typing pins nothing.
   field?.addEventListener('input', () => {

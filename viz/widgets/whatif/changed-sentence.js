@@ -21,13 +21,13 @@ export class ChangedSentence {
   /** Show the pending interventions; the previous result stays visible until the new one arrives. */
   showPending(changes, translation) {
     if (!changes.length) return this.clear();
-    desk().change.textContent = changesLabel(changes, translation.source_text);
+    setHeadline(changesLabel(changes, translation.source_text));
     desk().root?.classList.add('changing');
     return undefined;
   }
 
   clear() {
-    desk().change.textContent = t('change_question');
+    setHeadline(t('change_question'));
     this.setLines([], []);
   }
 
@@ -45,7 +45,7 @@ export class ChangedSentence {
       sentence: t(sentenceChanged ? 'change_other' : 'change_same'),
     };
     const likelihood = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(change) });
-    desk().change.textContent = t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: likelihood });
+    setHeadline(t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: likelihood }));
     if (!sentenceChanged) return this.setLines([], []);
     const { target } = translation.model;
     const styledWords = (side, otherSide, look) =>
@@ -60,6 +60,12 @@ export class ChangedSentence {
     replace(desk().after, ...after);
     desk().root?.classList.toggle('changed', after.length > 0);
   }
+}
+
+/** The headline begins with a capital letter, unless it begins with a word of the sentence, which stays as it is. */
+function setHeadline(text) {
+  desk().change.textContent = text;
+  desk().change.classList.toggle('quotes', text.startsWith('“'));
 }
 
 /** Whether a word is the end token. */

@@ -7,7 +7,7 @@ import { effectLevel } from '../core/effect-scale.js';
 import { formatEffect } from '../core/map-view.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { t } from '../core/i18n.js';
-import { HeadBars } from './head-bars.js';
+import { HeadBars, headName } from './head-bars.js';
 
 const MAX_LISTED_HEADS = 5; // heads
 const [SIZE, MARGIN] = [190, 30]; // pixels: scatter plot and its margins
@@ -81,18 +81,23 @@ export class PredictedHeads {
       numbers: [format(head.predicted), format(measured(head))],
     }));
     this.list.draw(items, [t('effects_head'), '', t('effects_predicted'), t('effects_measured')]);
-    if (all) this.drawScatterPlot(this.heads.map((head) => [head.predicted, measured(head)]));
+    if (all) this.drawScatterPlot(this.heads.map((head) => ({ ...head, measured: measured(head) })));
     else replace(this.cloud);
   }
 
-  /** Scatter plot of the heads: predicted (x) and measured (y) losses on square-root axes, with the diagonal. */
-  drawScatterPlot(points) {
+  /**
+   * Scatter plot of the heads: predicted (x) and measured (y) losses on square-root axes, with the diagonal. A point tells
+   * its head and numbers.
+   * @param {{ kind: string, layer: number, head: number, predicted: number, measured: number }[]} heads
+   */
+  drawScatterPlot(heads) {
     const rank = spearman(
-      points.map(([predicted]) => predicted),
-      points.map(([, measured]) => measured),
+      heads.map(({ predicted }) => predicted),
+      heads.map(({ measured }) => measured),
     );
     const root = (value) => Math.sign(value) * Math.sqrt(Math.abs(value));
-    const maximum = Math.max(...points.flat().map((value) => Math.abs(root(value))), 1e-9);
+    const values = heads.flatMap(({ predicted, measured }) => [predicted, measured]);
+    const maximum = Math.max(...values.map((value) => Math.abs(root(value))), 1e-9);
     const x = (value) => MARGIN + ((1 + root(value) / maximum) / 2) * (SIZE - MARGIN - 6);
     const y = (value) => SIZE - x(value);
     const zero = SIZE - x(0);
@@ -101,13 +106,16 @@ export class PredictedHeads {
       svg('line', { class: 'level', x1: x(0), x2: x(0), y1: 0, y2: SIZE - MARGIN }),
       svg('line', { class: 'diagonal', x1: x(-(maximum ** 2)), y1: y(-(maximum ** 2)), x2: x(maximum ** 2), y2: y(maximum ** 2) }),
     ];
-    const dots = points.map(([predicted, measured]) => svg('circle', { cx: x(predicted), cy: y(measured), r: 3 }));
-    const label = t('predicted_cloud', { count: points.length });
+    const dots = heads.map(({ predicted, measured, ...head }) => {
+      const title = `${headName(head)}: ${t('effects_predicted')} ${formatEffect(predicted)}, ${t('effects_measured')} ${formatEffect(measured)}`;
+      return svg('circle', { cx: x(predicted), cy: y(measured), r: 3 }, svg('title', {}, title));
+    });
+    const label = t('predicted_cloud', { count: heads.length });
     const words = [
       svg('text', { x: SIZE, y: SIZE - 8, 'text-anchor': 'end' }, t('effects_predicted')),
       svg('text', { x: 12, y: 8, 'text-anchor': 'end', transform: 'rotate(-90 12 8)' }, t('effects_measured')),
     ];
     const picture = svg('svg', { width: SIZE, height: SIZE, role: 'img', 'aria-label': label }, ...lines, ...dots, ...words);
-    replace(this.cloud, picture, make('p', { class: 'quiet' }, t('predicted_rank', { count: points.length, rank: rank.toFixed(2) })));
+    replace(this.cloud, picture, make('p', { class: 'quiet' }, t('predicted_rank', { count: heads.length, rank: rank.toFixed(2) })));
   }
 }

@@ -5,6 +5,7 @@ import { formatEffect, formatSigned, threeDecimals } from '../core/map-view.js';
 import { callWithRetry } from '../core/boot.js';
 import { fillElements, make, replace } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
+import { roundParts } from '../core/rounding.js';
 import { t } from '../core/i18n.js';
 
 const MAX_LISTED = 6; // parts with a separate row, unless all are shown
@@ -26,6 +27,18 @@ export function groupSums(parts) {
 export const shareOfFirst = (parts, score) => parts.slice(0, MAX_NAMED).reduce((all, { value }) => all + value, 0) / score;
 
 const percent = (share) => `${Math.round(100 * share)}%`.replace('-', '−');
+
+/**
+ * Rows of the table, rounded so that their values add up to the score, and their shares to 100%: the `count` largest parts
+ * and, last, the sum of the others, if there are any.
+ */
+export function roundRows(parts, score, count) {
+  const listed = parts.slice(0, count).map(({ value }) => value);
+  const rest = score - listed.reduce((all, value) => all + value, 0);
+  const values = count < parts.length ? [...listed, rest] : listed;
+  const shares = roundParts(values.map((value) => value / score));
+  return roundParts(values).map((value, index) => ({ value, share: shares[index] }));
+}
 
 /** "what L8·H3 wrote" */
 export function partName({ writer, kind, layer, head }, inDecoder) {
@@ -147,7 +160,7 @@ export class ScoreParts {
     replace(this.measured);
     const shares = Math.abs(score) >= MIN_SCORE;
     replace(this.sentence, ...this.sentenceParts(shares));
-    this.drawBar(groupSums(parts), shares);
+    this.drawBar(shares);
     this.drawTable(shares);
     this.more.hidden = parts.length <= MAX_LISTED;
     this.more.textContent = t(this.all ? 'score_fewer' : 'score_all', { count: parts.length });
@@ -164,21 +177,35 @@ export class ScoreParts {
     const first = parts.slice(0, MAX_NAMED);
     const share = shareOfFirst(parts, score);
     const isReason = share >= EXPLAINS_FROM && share <= 2 - EXPLAINS_FROM;
+    const rows = roundRows(parts, score, this.listedCount()).slice(0, first.length);
     const listedParts = isReason
-      ? first.map((part) => [part.value, partName(part, this.inDecoder)])
-      : [...groupSums(parts)]
+      ? first.map((part, index) => [rows[index].share, partName(part, this.inDecoder)])
+      : this.groupShares()
           .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
-          .map(({ group, value }) => [value, t(`score_group_${group}`)]);
-    const list = listedParts.map(([value, name]) => t('score_share', { share: percent(value / score), name })).join(t('list_comma'));
+          .map((item) => [item.share, t(`score_group_${item.group}`)]);
+    const list = listedParts.map(([own, name]) => t('score_share', { share: percent(own), name })).join(t('list_comma'));
     const conclusion = t(isReason ? 'score_explain' : 'score_explain_little', {
       named: MAX_NAMED,
       count: parts.length,
-      share: percent(share),
+      share: percent(rows.reduce((all, row) => all + row.share, 0)), // the sum of what is shown
     });
     return [...beginning, t('score_list', { list }), ' ', make('b', {}, conclusion)];
   }
 
-  drawBar(groups, shares) {
+  listedCount() {
+    return this.all ? this.answer.parts.length : MAX_LISTED;
+  }
+
+  /** Sums per group with their shares of the score, which add up to 100%. */
+  groupShares() {
+    const { score, parts } = this.answer;
+    const groups = groupSums(parts);
+    const shares = roundParts(groups.map(({ value }) => value / score));
+    return groups.map((item, index) => ({ ...item, share: shares[index] }));
+  }
+
+  drawBar(shares) {
+    const groups = this.groupShares();
     const total = groups.reduce((all, { value }) => all + Math.abs(value), 0) || 1;
     const { score } = this.answer;
     const side = (value) => (value * score < 0 ? ' against' : '');
@@ -186,12 +213,12 @@ export class ScoreParts {
       this.bar,
       ...groups.map(({ group, value }) => make('i', { class: group + side(value), style: `width:${(100 * Math.abs(value)) / total}%` })),
     );
-    const label = ({ group, value }) =>
+    const label = ({ group, value, share }) =>
       make(
         'span',
         {},
         make('i', { class: group + side(value) }),
-        `${t(`score_group_${group}`)} ${shares ? percent(value / score) : formatSigned(value, 2)}`,
+        `${t(`score_group_${group}`)} ${shares ? percent(share) : formatSigned(value, 2)}`,
       );
     replace(this.legend, ...groups.map(label));
   }
@@ -199,22 +226,21 @@ export class ScoreParts {
   drawTable(shares) {
     const { score, parts } = this.answer;
     const maximum = Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9);
-    const visible = this.all ? parts : parts.slice(0, MAX_LISTED);
-    const otherParts = parts.slice(visible.length);
-    const sum = otherParts.reduce((all, { value }) => all + value, 0);
-    const share = (value) => (shares ? percent(value / score) : '');
-    const line = (name, value, bar, className = '') =>
+    const visible = parts.slice(0, this.listedCount());
+    const otherCount = parts.length - visible.length;
+    const rounded = roundRows(parts, score, visible.length);
+    const line = (name, { value, share }, bar, className = '') =>
       make(
         'tr',
         { class: className },
         make('th', { scope: 'row' }, name),
         make('td', { class: 'track' }, bar),
         make('td', { class: 'numeric' }, formatEffect(value)),
-        make('td', { class: 'numeric' }, share(value)),
+        make('td', { class: 'numeric' }, shares ? percent(share) : ''),
       );
-    const rows = visible.map((part) => line(this.partCell(part), part.value, bar(part.value, maximum)));
-    const others = otherParts.length ? [line(t('score_others', { count: otherParts.length }), sum, null, 'quiet')] : [];
-    const total = line(t('score_total'), score, null);
+    const rows = visible.map((part, index) => line(this.partCell(part), rounded[index], bar(part.value, maximum)));
+    const others = otherCount ? [line(t('score_others', { count: otherCount }), rounded[visible.length], null, 'quiet')] : [];
+    const total = line(t('score_total'), { value: score, share: 1 }, null);
     this.table.setAttribute('aria-label', t('score_parts'));
     replace(this.table, make('tbody', {}, ...rows, ...others), make('tfoot', {}, total));
   }
