@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from headlight.model.core.config import Config, TransformerConfig
+from headlight.model.core.config import MAX_VALUES, Config, TransformerConfig
 
 MAX_CLASSES = 300  # the page shows a number per class and word
 HEAD_ACTIVATIONS = ("tanh", "relu", "gelu")
@@ -110,6 +110,8 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
     The defaults are the sizes of the published base model.
     """
 
+    added_later: ClassVar[frozenset[str]] = frozenset({"embedding_width", "layer_groups"})
+
     vocabulary: int
     classes: tuple[str, ...]  # names, in the order of the logits
     exclusive: bool = True  # classes exclude each other (softmax); False: one probability per class (sigmoid)
@@ -117,6 +119,8 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
     heads: int = 12
     d_ff: int = 3072
     layers: int = 12
+    layer_groups: int | None = None  # the layers of a group share their weights (ALBERT); None: no layers share any
+    embedding_width: int | None = None  # a matrix maps narrower embeddings to d_model (ELECTRA, ALBERT); None: d_model
 
     position_offset: int = 0  # table row of the first token
     max_length: int = 512  # maximum number of tokens; longer texts lose their middle
@@ -140,6 +144,15 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
         self._check(
             len(self.classes) > 1 or not self.exclusive, "a single class cannot be exclusive: set exclusive to false."
         )
+        if self.layer_groups is not None:
+            self._require_positive("layer_groups")
+            self._check(
+                self.layer_groups <= self.layers,
+                f"{self.layers:,} layers cannot form {self.layer_groups:,} groups.",
+            )
+        if self.embedding_width is not None:
+            self._require_positive("embedding_width")
+            self._require_at_most("embedding_width", MAX_VALUES["d_model"])
         self._require_choice("head_activation", HEAD_ACTIVATIONS)
         self._check(self.pad_id not in (self.start_id, self.end_id), "pad_id must differ from start_id and end_id.")
         self._check_text_fields("pad_id", "start_id", "end_id")
@@ -158,3 +171,15 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
             dropout=0.0,
             start_id=self.start_id,
         )
+
+    @property
+    def embedding_config(self) -> TransformerConfig:
+        """The configuration of the embedding, which may be narrower than the layers."""
+        blocks = self.block_config
+        return replace(
+            blocks, d_model=self.embedding_width or self.d_model, head_width=blocks.resolved_head_width
+        )
+
+    def weight_group(self, layer: int) -> int:
+        """Return the group of a layer, from 0. Groups are consecutive."""
+        return layer if self.layer_groups is None else int(layer / (self.layers / self.layer_groups))

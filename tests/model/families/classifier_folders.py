@@ -69,7 +69,7 @@ def roberta(folder: Path, *, classes: int = 3, apart: bool = False, seed: int = 
 
 
 def electra(folder: Path, *, classes: int = 3, apart: bool = False, seed: int = 3, **fields: Any) -> Path:
-    """An ELECTRA folder, with embeddings as wide as the layers."""
+    """An ELECTRA folder. Its embeddings are as wide as its layers unless `embedding_size` says otherwise."""
     size = word_pieces(folder, transformers.BertTokenizer, apart=apart)
     sizes = BERT | {"embedding_size": fields.get("hidden_size", BERT["hidden_size"])} | labels(classes)
     config = transformers.ElectraConfig(**sizes | {"vocab_size": size} | fields)
