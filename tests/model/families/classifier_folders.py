@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+
 import json
 import warnings
 from collections.abc import Sequence
@@ -14,7 +15,9 @@ import torch
 import transformers
 from torch import Tensor
 
-from tests.model.families.texts import LINES, learn_bytes
+from headlight.model.families.family_reader import TOKENIZER_CONFIG
+from headlight.model.text.sentencepiece import parse_sentencepiece
+from tests.model.families.texts import LINES, learn, learn_bytes
 
 BERT = {
     "hidden_size": 20, "num_attention_heads": 5, "intermediate_size": 23, "num_hidden_layers": 3,
@@ -74,6 +77,27 @@ def electra(folder: Path, *, classes: int = 3, apart: bool = False, seed: int = 
     sizes = BERT | {"embedding_size": fields.get("hidden_size", BERT["hidden_size"])} | labels(classes)
     config = transformers.ElectraConfig(**sizes | {"vocab_size": size} | fields)
     return _save(folder, transformers.ElectraForSequenceClassification(config), seed)
+
+
+def albert(
+    folder: Path, *, classes: int = 3, apart: bool = False, words: dict[str, Any] | None = None, seed: int = 3,
+    **fields: Any,
+) -> Path:  # fmt: skip
+    """An ALBERT folder. `apart`: the vocabulary is a SentencePiece file alone. `words`: options of the tokenizer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = learn(pad_id=0, unk_id=1, bos_id=2, eos_id=3, bos_piece="[CLS]", eos_piece="[SEP]", control_symbols="[MASK]")
+    model = parse_sentencepiece(data)
+    if apart:
+        (folder / "spiece.model").write_bytes(data)
+        (folder / TOKENIZER_CONFIG).write_text(json.dumps({"tokenizer_class": "AlbertTokenizer"} | (words or {})))
+    else:
+        pieces = [(text, score) for text, score, _ in model.pieces]
+        charsmap = model.normalisation.charsmap
+        kind = transformers.AlbertTokenizer
+        kind(vocab=pieces, _spm_precompiled_charsmap=charsmap, **words or {}).save_pretrained(folder)
+    sizes = BERT | {"embedding_size": 11, "vocab_size": len(model.pieces)} | labels(classes)
+    config = transformers.AlbertConfig(**sizes | {"bos_token_id": 2, "eos_token_id": 3} | fields)
+    return _save(folder, transformers.AlbertForSequenceClassification(config), seed)
 
 
 def word_pieces(folder: Path, kind: Any, *, apart: bool = False, **options: Any) -> int:
