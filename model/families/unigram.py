@@ -110,6 +110,9 @@ def read_pieces(folder: Path, file: str) -> SentencePieceModel:
     """Read the SentencePiece model of a folder; without it, the same rules from `tokenizer.json`."""
     if (folder / file).exists() or not (folder / TOKENIZER_FILE).exists():
         return read_sentencepiece(folder / file)
+    model = read_json(folder / TOKENIZER_FILE)["model"]
+    if model.get("type") == "BPE" or "merges" in model:
+        return _read_pairs(folder, model)
     content = read_unigram_file(folder)
     if set(content.steps) - {CHARSMAP, "join spaces"} or content.splits_punctuation:
         raise ConfigError(f"{folder}: {TOKENIZER_FILE} {OTHER}")
@@ -125,6 +128,25 @@ def read_pieces(folder: Path, file: str) -> SentencePieceModel:
         pieces=tuple(Piece(text, score, kind(index, text)) for index, (text, score) in enumerate(content.pieces)),
         normalisation=Normalisation(charsmap=content.charsmap),
     )
+
+
+def _read_pairs(folder: Path, model: Mapping[str, Any]) -> SentencePieceModel:
+    """Return byte-pair pieces. Merges must have the order of their results' ids, as after a conversion."""
+    content = read_json(folder / TOKENIZER_FILE)
+    ids: dict[str, int] = model["vocab"]
+    steps, charsmap = _normalisation(folder, content.get("normalizer"))
+    words = [part.get("type") for part in _flatten(content.get("pre_tokenizer"), "pretokenizers")]
+    merges = [pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"]]
+    results = [ids["".join(pair)] for pair in merges]
+    is_known = set(steps) <= {CHARSMAP, "join spaces"} and words in (["Metaspace"], ["WhitespaceSplit", "Metaspace"])
+    if not is_known or results != sorted(results) or model.get("unk_token") not in ids or model.get("byte_fallback"):
+        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {OTHER}")
+    special = {text for text, token in added_tokens(folder).items() if token.special}
+    pieces = []
+    for text, token_id in sorted(ids.items(), key=lambda item: item[1]):
+        kind = PieceKind.CONTROL if text in special else PieceKind.NORMAL
+        pieces.append(Piece(text, -float(token_id), PieceKind.UNKNOWN if text == model["unk_token"] else kind))
+    return SentencePieceModel(algorithm="bpe", pieces=tuple(pieces), normalisation=Normalisation(charsmap=charsmap))
 
 
 def read_unigram(
