@@ -176,9 +176,7 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
     def embedding_config(self) -> TransformerConfig:
         """The configuration of the embedding, which may be narrower than the layers."""
         blocks = self.block_config
-        return replace(
-            blocks, d_model=self.embedding_width or self.d_model, head_width=blocks.resolved_head_width
-        )
+        return replace(blocks, d_model=self.embedding_width or self.d_model, head_width=blocks.resolved_head_width)
 
     def weight_group(self, layer: int) -> int:
         """Return the group of a layer, from 0. Groups are consecutive."""

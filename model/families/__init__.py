@@ -26,7 +26,13 @@ FAMILIES: dict[str, str] = {
 }
 # The first OPUS-MT folders (spring 2020) have the type "bart", of which Marian was a variant at that time.
 RENAMED_TYPES: dict[tuple[str, str], str] = {("bart", "MarianMTModel"): "marian"}
-CLASSIFIERS = ("bert", "distilbert", "roberta", "electra", "albert")  # families that classify texts; the others generate text
+CLASSIFIERS = (
+    "bert",
+    "distilbert",
+    "roberta",
+    "electra",
+    "albert",
+)  # families that classify texts; the others generate text
 
 
 def model_type(config: Mapping[str, Any]) -> Any:

@@ -82,9 +82,7 @@ class Albert(BertFamilyReader):
         steps = ["opening quotes", "closing quotes"]
         steps += [] if settings.get("keep_accents") is True else ["decompose", "strip accents"]
         steps += [] if settings.get("do_lower_case") is False else ["lowercase"]
-        tokenizer = read_unigram(
-            folder, config.vocabulary, pad_id=config.pad_id, file=PIECES, steps=steps, names=NAMES
-        )
+        tokenizer = read_unigram(folder, config.vocabulary, pad_id=config.pad_id, file=PIECES, steps=steps, names=NAMES)
         return tokenizer, tokenizer
 
 

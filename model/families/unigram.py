@@ -193,9 +193,7 @@ def read_unigram(
     )
 
 
-def _new_tokens(
-    folder: Path, added: Mapping[str, AddedToken], content: UnigramFile
-) -> dict[int, tuple[str, float]]:
+def _new_tokens(folder: Path, added: Mapping[str, AddedToken], content: UnigramFile) -> dict[int, tuple[str, float]]:
     """Return the added tokens that are no pieces, by id."""
     results: dict[int, tuple[str, float]] = {}
     for text, token in added.items():

@@ -152,7 +152,10 @@ def test_layers_share_weights_and_are_watched_one_by_one(tmp_path: Path) -> None
         without = judge.judge(LINES[4])
     assert without.attention[4, 2].max() == 0
     assert without.attention[3, 2].max() > 0
-    for fields, says in (({"num_hidden_groups": 7}, "6 layers cannot form 7 groups"), ({"inner_group_num": 2}, "only 1")):
+    for fields, says in (
+        ({"num_hidden_groups": 7}, "6 layers cannot form 7 groups"),
+        ({"inner_group_num": 2}, "only 1"),
+    ):
         other = edit(copy_folder(folder, tmp_path / says[:6]), **fields)
         with pytest.raises(ModelError, match=says):
             Judge.load(other, device="cpu")
