@@ -9,6 +9,8 @@ from headlight.model.core.config import MAX_VALUES, Config, TransformerConfig
 
 MAX_CLASSES = 300  # the page shows a number per class and word
 HEAD_ACTIVATIONS = ("tanh", "relu", "gelu")
+CLASSIFIER_POSITIONS = ("learned", "disentangled")
+MAX_DISTANCES = 100_000  # rows of a table of distances
 
 
 class _ClassifierConfigBase(Config):
@@ -110,7 +112,12 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
     The defaults are the sizes of the published base model.
     """
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"embedding_width", "layer_groups"})
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {
+            "embedding_width", "layer_groups", "positions", "distance_buckets", "max_distance", "distance_norm",
+            "position_keys", "position_queries", "shared_position_weights",
+        }
+    )  # fmt: skip
 
     vocabulary: int
     classes: tuple[str, ...]  # names, in the order of the logits
@@ -121,6 +128,14 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
     layers: int = 12
     layer_groups: int | None = None  # the layers of a group share their weights (ALBERT); None: no layers share any
     embedding_width: int | None = None  # a matrix maps narrower embeddings to d_model (ELECTRA, ALBERT); None: d_model
+
+    positions: str = "learned"  # added to the embedding; or "disentangled": vectors of distances (DeBERTa)
+    distance_buckets: int = 0  # on each side; 0: one per distance
+    max_distance: int = 512  # larger distances share a bucket
+    distance_norm: bool = False  # a norm of the vectors of distances
+    position_keys: bool = True  # scores compare the query's word with the distance
+    position_queries: bool = True  # scores compare the key's word with the distance
+    shared_position_weights: bool = True  # distances are projected with the matrices of words
 
     position_offset: int = 0  # table row of the first token
     max_length: int = 512  # maximum number of tokens; longer texts lose their middle
@@ -154,6 +169,15 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
             self._require_positive("embedding_width")
             self._require_at_most("embedding_width", MAX_VALUES["d_model"])
         self._require_choice("head_activation", HEAD_ACTIVATIONS)
+        self._require_choice("positions", CLASSIFIER_POSITIONS)
+        self._check(self.distance_buckets >= 0, "distance_buckets must not be negative.")
+        self._require_positive("max_distance")
+        self._require_at_most("distance_buckets", MAX_DISTANCES)
+        self._require_at_most("max_distance", MAX_DISTANCES)
+        self._check(
+            self.distance_buckets == 0 or 4 <= self.distance_buckets < self.max_distance,
+            "distances need at least 4 buckets, and a max_distance beyond their number.",
+        )
         self._check(self.pad_id not in (self.start_id, self.end_id), "pad_id must differ from start_id and end_id.")
         self._check_text_fields("pad_id", "start_id", "end_id")
 
@@ -162,7 +186,7 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
         """The same sizes as a `TransformerConfig`: learned positions, a norm after the embedding and each sum."""
         return self._blocks(
             d_ff=self.d_ff,
-            positions="learned",
+            positions="learned" if self.positions == "learned" else "none",
             position_offset=self.position_offset,
             activation=self.activation,
             embedding_norm=True,

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from headlight.model.core.blocks import Embedding
 from headlight.model.core.classifier import Classifier
 from headlight.model.core.classifier_config import EncoderClassifierConfig
+from headlight.model.core.disentangled import DisentangledAttention, DistanceVectors
 from headlight.model.core.masks import padding_mask
 from headlight.model.core.positions import make_positions
 from headlight.model.core.probes import Probe
@@ -37,6 +38,10 @@ class EncoderClassifier(Classifier):
         if config.embedding_width is not None:
             positions = make_positions(narrow, one_way=False)
             self.encoder.embedding = Embedding(table, positions, narrow, width=config.d_model)
+        if config.positions == "disentangled":
+            self.encoder.embedding.positions = DistanceVectors(config)
+            for layer in self.encoder.layers:
+                layer.self_attention = DisentangledAttention(config)
         for index, layer in enumerate(self.encoder.layers):
             first = next(each for each in range(index + 1) if config.weight_group(each) == config.weight_group(index))
             share_weights(self.encoder.layers[first], layer)

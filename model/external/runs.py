@@ -266,7 +266,7 @@ def _part_name(key: str) -> str:
 
 
 def _with_weights(model: Any, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the outputs without fields whose layers all lack weights, such as the cross-attention of a lone decoder."""
+    """Return the outputs without fields whose layers all lack weights, as the cross-attention of a lone decoder."""
     fields = _attention_fields(outputs)
     empty = [name for name in fields if not _maps(outputs[name])]
     if len(empty) == len(fields):

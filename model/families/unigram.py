@@ -1,4 +1,4 @@
-"""Unigram vocabularies of third-party folders: `tokenizer.json`, which `transformers` writes, or a SentencePiece file."""
+"""Unigram vocabularies of third-party folders: `tokenizer.json`, as `transformers` writes it, or SentencePiece files."""
 
 from __future__ import annotations
 
