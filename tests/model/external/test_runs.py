@@ -307,6 +307,13 @@ def test_errors_say_what_to_do() -> None:
         (lambda: headlight.show(families.data2vec(), image=torch.rand(3, 16, 16)), "Load it with attn_implement"),
         (lambda: headlight.show(families.big_bird("block_sparse"), tokenizer, TEXT), "attention_type='original_full'"),
         (lambda: headlight.show(without_start(), tokenizer, TEXT), "has no decoder_start_token_id.*Set it"),
+        (
+            lambda: headlight.show(families.vit(), tokenizer, TEXT),
+            r"ViTModel reads pixel_values, and none of input_ids.*show\(model, processor, image=image\)",
+        ),
+        (lambda: headlight.show(families.whisper(), tokenizer, TEXT), "input_features=features"),
+        (lambda: headlight.record(model, tokenizer, TEXT, kind="self"), r"kind= selects what show\(\) opens"),
+        (lambda: headlight.roles(model, tokenizer, [TEXT], head=1), r"head= selects what show\(\) opens"),
         (lambda: headlight.show(model, TEXT), "second argument is the tokenizer, but a text was given"),
         (lambda: headlight.show(model), "Give it something to read"),
         (lambda: headlight.show(model, text=TEXT), "give its tokenizer or processor"),
