@@ -42,6 +42,7 @@ from headlight.model.recordings.transformers_outputs import (
 MAX_NEW_TOKENS = 64  # of an encoder-decoder model, unless `generate` names another number
 EMBEDDING_ERROR = "index out of range in self"  # PyTorch's message for an id without an embedding
 UNUSED_WEIGHT = 1e-6  # a masked key may have a weight up to this number
+CLASSIFIERS = ("ForSequenceClassification", "ForQuestionAnswering")
 TEXT_INPUTS = ("input_ids", "attention_mask")
 SUBMODELS = {"input_ids": "text_model", "pixel_values": "vision_model"}  # the halves of CLIP and similar models
 Generation = int | Mapping[str, Any] | None
@@ -141,6 +142,10 @@ def _outputs(
             outputs = model(**tensors, decoder_input_ids=ids[:, :-1], **switches)
             return {**_fields(outputs), "sequences": ids}
         is_pair = getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" not in tensors
+        if is_pair and generate is None and type(model).__name__.endswith(CLASSIFIERS):
+            outputs, ids = _read_twice(model, tensors, switches)
+            tensors |= {} if ids is None else {"decoder_input_ids": ids}
+            return _fields(outputs)
         if generate is not None or is_pair:
             return _generated(model, tensors, {} if generate is None else generate)
         outputs = model(**tensors, **switches)
@@ -152,6 +157,20 @@ def _outputs(
             "or a shorter text."
         ) from error
     return _fields(outputs)
+
+
+def _read_twice(model: Any, tensors: ModelTensors, switches: Mapping[str, bool]) -> tuple[Any, torch.Tensor | None]:
+    """Run a classifier whose decoder reads the encoder's text once more. Return the outputs and the decoder's ids."""
+    read: list[torch.Tensor] = []
+
+    def keep(_: Any, __: Any, values: Mapping[str, Any]) -> None:
+        read.extend([values["input_ids"]] if isinstance(values.get("input_ids"), torch.Tensor) else [])
+
+    handle = model.get_decoder().register_forward_pre_hook(keep, with_kwargs=True)
+    try:
+        return model(**tensors, **switches), read[-1] if read else None
+    finally:
+        handle.remove()
 
 
 def _generated(model: Any, tensors: ModelTensors, generate: int | Mapping[str, Any]) -> Mapping[str, Any]:

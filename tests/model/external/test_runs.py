@@ -235,6 +235,29 @@ def test_other_families_run(family: str) -> None:
         assert names(recording.source)[:2] == (["[CLS]", "1·1"] if family == "vit" else WORDS[:2])
 
 
+@pytest.mark.parametrize("kind", ["Bart", "MBart", "T5"])
+def test_classifiers_with_a_decoder_read_the_text_twice(kind: str) -> None:
+    tokenizer = families.tokenizer()
+    sizes: dict[str, Any] = {"num_heads": 2, "num_layers": 1, "d_ff": 8, "d_kv": 4}
+    if kind != "T5":
+        sizes = {
+            "encoder_layers": 1, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
+            "encoder_ffn_dim": 8, "decoder_ffn_dim": 8, "max_position_embeddings": 32,
+        }  # fmt: skip
+    torch.manual_seed(3)
+    config = getattr(transformers, f"{kind}Config")(d_model=8, decoder_start_token_id=2, **sizes, **families.SIZES)
+    model = getattr(transformers, f"{kind}ForSequenceClassification")(config).eval()
+    text = f"{TEXT} </s>"
+    recording = headlight.record(model, tokenizer, text)
+    ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    expected = plain_call(model, input_ids=ids)
+    for part, name in (("encoder", "encoder"), ("decoder", "decoder"), ("cross", "cross")):
+        assert_maps(recording, part, expected[f"{name}_attentions"])  # type: ignore[arg-type]
+    first = "</s>" if kind == "MBart" else "<s>"
+    assert names(recording.source) == text.split()
+    assert names(recording.target) == [first, *WORDS]
+
+
 def test_windows_of_led_are_whole_maps_when_it_writes() -> None:
     model, tokenizer = families.led(), families.tokenizer()
     written = headlight.record(model, tokenizer, TEXT, generate=3)
