@@ -143,8 +143,8 @@ def _outputs(
             return {**_fields(outputs), "sequences": ids}
         is_pair = getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" not in tensors
         if is_pair and generate is None and type(model).__name__.endswith(CLASSIFIERS):
-            outputs, ids = _read_twice(model, tensors, switches)
-            tensors |= {} if ids is None else {"decoder_input_ids": ids}
+            outputs, read_ids = _read_twice(model, tensors, switches)
+            tensors |= {} if read_ids is None else {"decoder_input_ids": read_ids}
             return _fields(outputs)
         if generate is not None or is_pair:
             return _generated(model, tensors, {} if generate is None else generate)

@@ -1,4 +1,4 @@
-"""Unigram vocabularies of third-party folders: `tokenizer.json`, as `transformers` writes it, or SentencePiece files."""
+"""Unigram vocabularies of third-party folders: `tokenizer.json` of `transformers`, or SentencePiece files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from headlight.model.checkpoints.reader import CONFIG
 from headlight.model.checkpoints.storage import read_json
@@ -218,7 +218,14 @@ def _from_sentencepiece(model: SentencePieceModel, steps: Sequence[str]) -> Unig
     )
 
 
-def unigram_end_ids(folder: Path, file: str, names: Mapping[str, str]) -> dict[str, int]:
+class EndIds(TypedDict):
+    """The ids of the special tokens that enclose a text."""
+
+    start_id: int
+    end_id: int
+
+
+def unigram_end_ids(folder: Path, file: str, names: Mapping[str, str]) -> EndIds:
     """Return the ids of the special tokens that enclose a text."""
     if (folder / TOKENIZER_FILE).exists():
         texts = [text for text, _ in read_unigram_file(folder).pieces]
@@ -226,10 +233,11 @@ def unigram_end_ids(folder: Path, file: str, names: Mapping[str, str]) -> dict[s
         texts = [piece.text for piece in read_sentencepiece(folder / file).pieces]
     ids = {text: index for index, text in enumerate(texts)}
     ids |= {text: token.token_id for text, token in added_tokens(folder).items()}
-    results = {}
-    for field, name in (("start_id", "cls_token"), ("end_id", "sep_token")):
+
+    def special_id(name: str) -> int:
         text = special_token_name(folder, name, names[name])
         if text not in ids:
             raise TokenizerError(f"{folder}: the vocabulary has no {text}. {ADVICE}")
-        results[field] = ids[text]
-    return results
+        return ids[text]
+
+    return {"start_id": special_id("cls_token"), "end_id": special_id("sep_token")}

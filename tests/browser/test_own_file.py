@@ -189,7 +189,7 @@ def test_image_of_a_vision_model_is_shown(page: Page, folder: Path, name: str) -
     view.save(folder / name)
     open_tab(page, "own")
     page.locator(".headlight-own-file input[type=file]").set_input_files(folder / name)
-    own = page.locator(".headlight-own-file")
+    own = page.locator("#widget-own-file")
     expect(own.locator(".patches .token")).to_have_count(9)
     pixels = own.locator(".picture img").evaluate(
         """async (image) => {

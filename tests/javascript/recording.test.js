@@ -163,9 +163,9 @@ test('the maps of a vision model are about its image', () => {
   assert.equal(described([0, 1, null]), 'Each token (row) looks at tokens of the same image and text (column).');
   const cross = { kinds: { cross: { shape: [1, 2, 3, 3], layers: [0], allowed: null } }, target: tokens(['x', 'y', 'z']) };
   assert.match(described([null, 0, 1], cross, 'cross'), /^Each token that the decoder has read .* every token of the image \(column\)/);
-  const written = { ...cross, before: tokens(['<s>', 'x', 'y']) };
-  assert.match(described([null, 0, 1], written, 'cross'), /^Each word being written .* every token of the image \(column\)/);
-  assert.match(described([null, 0, 1], written, 'decoder'), /words already written/);
+  const answer = { ...cross, before: tokens(['<s>', 'x', 'y']) };
+  assert.match(described([null, 0, 1], answer, 'cross'), /^Each word being written .* every token of the image \(column\)/);
+  assert.match(described([null, 0, 1], answer, 'decoder'), /words already written/);
   const plain = new RecordingSource(new Recording(values(), { self: numbers(HEADS) }));
   assert.equal(plain.kindText('self'), 'Each token (row) looks at tokens of the same text (column).');
 });

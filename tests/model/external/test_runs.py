@@ -260,10 +260,10 @@ def test_classifiers_with_a_decoder_read_the_text_twice(kind: str) -> None:
 
 def test_windows_of_led_are_whole_maps_when_it_writes() -> None:
     model, tokenizer = families.led(), families.tokenizer()
-    written = headlight.record(model, tokenizer, TEXT, generate=3)
+    answer = headlight.record(model, tokenizer, TEXT, generate=3)
     read = headlight.record(model, tokenizer, TEXT, target="a dog")
-    np.testing.assert_allclose(written.attention.of("encoder"), read.attention.of("encoder"), atol=1e-6)
-    assert written.attention.of("encoder").shape == (2, 3, 6, 6)
+    np.testing.assert_allclose(answer.attention.of("encoder"), read.attention.of("encoder"), atol=1e-6)
+    assert answer.attention.of("encoder").shape == (2, 3, 6, 6)
     ids = tokenizer(TEXT, return_tensors="pt")["input_ids"]
     with pytest.raises(RecordingError, match="does not return the weights of tokens with global attention"):
         headlight.record(model, tokenizer, input_ids=ids, global_attention_mask=torch.eye(6, dtype=torch.long)[:1])
