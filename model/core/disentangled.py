@@ -1,4 +1,4 @@
-"""Disentangled attention: scores from words and distances, in separate vectors (DeBERTa, arXiv:2006.03654, section 3.1).
+"""Disentangled attention: scores of words and of distances, in separate vectors (DeBERTa, arXiv:2006.03654).
 
     score(i, j) = (Qᵢ · Kⱼ + Qᵢ · Kδ(i−j) + Kⱼ · Qδ(i−j)) / √(3 d)
 

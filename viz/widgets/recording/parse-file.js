@@ -60,7 +60,9 @@ function fromJson(bytes, name) {
   const names = Array.isArray(values) ? [] : Object.keys(values);
   const arrayNames = names.filter((name) => parseKind(name) && Array.isArray(values[name]));
   const arrays = Object.fromEntries(arrayNames.map((name) => [name, flat(values[name], parseKind(name).kind)]));
-  const picture = Object.fromEntries(PICTURE_NAMES.filter((name) => names.includes(name)).map((name) => [name, pictureArray(values[name])]));
+  const picture = Object.fromEntries(
+    PICTURE_NAMES.filter((name) => names.includes(name)).map((name) => [name, pictureArray(values[name])]),
+  );
   return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])), picture };
 }
 
