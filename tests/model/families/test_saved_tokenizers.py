@@ -13,6 +13,7 @@ import transformers
 from headlight.model.errors import ModelError
 from tests.model.families.folders import copy_folder, mbart, nllb, pegasus, t5, translator
 from tests.model.families.texts import HAN, LATIN, LINES, odd_texts
+from tests.model.recordings import families
 
 FAMILIES: dict[str, tuple[Callable[..., Path], dict[str, Any], str, str]] = {
     "t5": (t5, {}, "T5Tokenizer", "spiece.model"),
@@ -72,3 +73,11 @@ def test_other_rules_of_tokenizer_json_are_an_error(tmp_path: Path) -> None:
         path.write_text(json.dumps({**whole, part: value}), encoding="utf-8")
         with pytest.raises(ModelError, match=r"tokenizer\.json (splits text in another way|is damaged)"):
             translator(tmp_path / "saved")
+
+
+def test_folders_of_other_families_name_what_shows_them(tmp_path: Path) -> None:
+    families.t5gemma().save_pretrained(tmp_path / "t5gemma")
+    families.classifier("Deberta").save_pretrained(tmp_path / "deberta")
+    for name in ("t5gemma", "deberta"):
+        with pytest.raises(ModelError, match=rf"is of format '{name}'.*headlight\.show\(model, tokenizer, text\)"):
+            translator(tmp_path / name)
