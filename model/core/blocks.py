@@ -60,15 +60,21 @@ def make_norm(config: TransformerConfig) -> nn.Module:
 
 
 class Embedding(Watchable):
-    """Embedding of token ids: a table row × √d_model, the position (sections 3.4, 3.5), and in some models a norm."""
+    """Embedding of token ids: a table row × √d_model, the position (sections 3.4, 3.5), and in some models a norm.
 
-    def __init__(self, table: nn.Embedding, positions: Positions, config: TransformerConfig) -> None:
+    If the layers have another `width`, a matrix maps the vectors to it (ALBERT, arXiv:1909.11942, section 3.1).
+    """
+
+    def __init__(
+        self, table: nn.Embedding, positions: Positions, config: TransformerConfig, width: int | None = None
+    ) -> None:
         super().__init__()
         self.table = table
         self.positions = positions
         self.scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
         self.norm = make_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
+        self.widen = nn.Identity() if width is None else nn.Linear(config.d_model, width)
         self.embedded = Probe("batch tokens width")  # before positions
         self.positioned = Probe("batch tokens width")
         self.stream = Probe("batch tokens width")  # input of the first layer
@@ -77,7 +83,7 @@ class Embedding(Watchable):
         """Map ids `[batch, tokens]` to vectors `[batch, tokens, d_model]`. The first token has position `start`."""
         embedded = self.embedded(self.table(ids) * self.scale)
         positioned = self.positioned(self.positions(embedded, start))
-        stream: Tensor = self.stream(self.dropout(self.norm(positioned)))
+        stream: Tensor = self.stream(self.widen(self.dropout(self.norm(positioned))))
         return stream
 
 

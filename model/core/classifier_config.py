@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from headlight.model.core.config import Config, TransformerConfig
+from headlight.model.core.config import MAX_VALUES, Config, TransformerConfig
 
 MAX_CLASSES = 300  # the page shows a number per class and word
 HEAD_ACTIVATIONS = ("tanh", "relu", "gelu")
+CLASSIFIER_POSITIONS = ("learned", "disentangled")
+MAX_DISTANCES = 100_000  # rows of a table of distances
 
 
 class _ClassifierConfigBase(Config):
@@ -110,6 +112,13 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
     The defaults are the sizes of the published base model.
     """
 
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {
+            "embedding_width", "layer_groups", "positions", "distance_buckets", "max_distance", "distance_norm",
+            "position_keys", "position_queries", "shared_position_weights",
+        }
+    )  # fmt: skip
+
     vocabulary: int
     classes: tuple[str, ...]  # names, in the order of the logits
     exclusive: bool = True  # classes exclude each other (softmax); False: one probability per class (sigmoid)
@@ -117,6 +126,16 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
     heads: int = 12
     d_ff: int = 3072
     layers: int = 12
+    layer_groups: int | None = None  # the layers of a group share their weights (ALBERT); None: no layers share any
+    embedding_width: int | None = None  # a matrix maps narrower embeddings to d_model (ELECTRA, ALBERT); None: d_model
+
+    positions: str = "learned"  # added to the embedding; or "disentangled": vectors of distances (DeBERTa)
+    distance_buckets: int = 0  # on each side; 0: one per distance
+    max_distance: int = 512  # larger distances share a bucket
+    distance_norm: bool = False  # a norm of the vectors of distances
+    position_keys: bool = True  # scores compare the query's word with the distance
+    position_queries: bool = True  # scores compare the key's word with the distance
+    shared_position_weights: bool = True  # distances are projected with the matrices of words
 
     position_offset: int = 0  # table row of the first token
     max_length: int = 512  # maximum number of tokens; longer texts lose their middle
@@ -140,7 +159,25 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
         self._check(
             len(self.classes) > 1 or not self.exclusive, "a single class cannot be exclusive: set exclusive to false."
         )
+        if self.layer_groups is not None:
+            self._require_positive("layer_groups")
+            self._check(
+                self.layer_groups <= self.layers,
+                f"{self.layers:,} layers cannot form {self.layer_groups:,} groups.",
+            )
+        if self.embedding_width is not None:
+            self._require_positive("embedding_width")
+            self._require_at_most("embedding_width", MAX_VALUES["d_model"])
         self._require_choice("head_activation", HEAD_ACTIVATIONS)
+        self._require_choice("positions", CLASSIFIER_POSITIONS)
+        self._check(self.distance_buckets >= 0, "distance_buckets must not be negative.")
+        self._require_positive("max_distance")
+        self._require_at_most("distance_buckets", MAX_DISTANCES)
+        self._require_at_most("max_distance", MAX_DISTANCES)
+        self._check(
+            self.distance_buckets == 0 or 4 <= self.distance_buckets < self.max_distance,
+            "distances need at least 4 buckets, and a max_distance beyond their number.",
+        )
         self._check(self.pad_id not in (self.start_id, self.end_id), "pad_id must differ from start_id and end_id.")
         self._check_text_fields("pad_id", "start_id", "end_id")
 
@@ -149,7 +186,7 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
         """The same sizes as a `TransformerConfig`: learned positions, a norm after the embedding and each sum."""
         return self._blocks(
             d_ff=self.d_ff,
-            positions="learned",
+            positions="learned" if self.positions == "learned" else "none",
             position_offset=self.position_offset,
             activation=self.activation,
             embedding_norm=True,
@@ -158,3 +195,13 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
             dropout=0.0,
             start_id=self.start_id,
         )
+
+    @property
+    def embedding_config(self) -> TransformerConfig:
+        """The configuration of the embedding, which may be narrower than the layers."""
+        blocks = self.block_config
+        return replace(blocks, d_model=self.embedding_width or self.d_model, head_width=blocks.resolved_head_width)
+
+    def weight_group(self, layer: int) -> int:
+        """Return the group of a layer, from 0. Groups are consecutive."""
+        return layer if self.layer_groups is None else int(layer / (self.layers / self.layer_groups))

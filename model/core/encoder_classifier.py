@@ -11,9 +11,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from headlight.model.core.blocks import Embedding
 from headlight.model.core.classifier import Classifier
 from headlight.model.core.classifier_config import EncoderClassifierConfig
+from headlight.model.core.disentangled import DisentangledAttention, DistanceVectors
 from headlight.model.core.masks import padding_mask
+from headlight.model.core.positions import make_positions
 from headlight.model.core.probes import Probe
 from headlight.model.core.transformer import Encoder
 
@@ -29,8 +32,19 @@ class EncoderClassifier(Classifier):
     def __init__(self, config: EncoderClassifierConfig) -> None:
         super().__init__()
         self.config = config
-        blocks = config.block_config
-        self.encoder = Encoder(blocks, nn.Embedding(config.vocabulary, blocks.embedding_width))
+        narrow = config.embedding_config
+        table = nn.Embedding(config.vocabulary, narrow.d_model)
+        self.encoder = Encoder(config.block_config, table)
+        if config.embedding_width is not None:
+            positions = make_positions(narrow, one_way=False)
+            self.encoder.embedding = Embedding(table, positions, narrow, width=config.d_model)
+        if config.positions == "disentangled":
+            self.encoder.embedding.positions = DistanceVectors(config)
+            for layer in self.encoder.layers:
+                layer.self_attention = DisentangledAttention(config)
+        for index, layer in enumerate(self.encoder.layers):
+            first = next(each for each in range(index + 1) if config.weight_group(each) == config.weight_group(index))
+            share_weights(self.encoder.layers[first], layer)
         self.dense = nn.Linear(config.d_model, config.d_model)
         self.verdict = nn.Linear(config.d_model, len(config.classes))
         self.first = Probe("batch width")  # input of the head
@@ -46,6 +60,13 @@ class EncoderClassifier(Classifier):
         """Map ids `[batch, tokens]` to log-odds `[batch, classes]`."""
         logits: Tensor = self(ids)
         return one_vs_rest_log_odds(logits) if self.config.exclusive else logits
+
+
+def share_weights(source: nn.Module, target: nn.Module) -> None:
+    """Give a module the weights of another one. Its probes stay its own, so that each layer can be watched."""
+    for path, weight in source.named_parameters():
+        parent, _, name = path.rpartition(".")
+        setattr(target.get_submodule(parent), name, weight)
 
 
 def one_vs_rest_log_odds(logits: Tensor) -> Tensor:

@@ -48,6 +48,12 @@ def prepare_inputs(model: Any, tokenizer: Any, example: Example) -> ModelTensors
         raise RecordingError(
             f"{type(model).__name__} does not read {ignored[0]}, so it would be ignored. Leave it out."
         )
+    main_input = getattr(model, "main_input_name", "input_ids")
+    if not any(name in accepted and not name.endswith("_mask") for name in tensors):
+        advice = "processor, image=image" if main_input == "pixel_values" else f"tokenizer, {main_input}=features"
+        raise RecordingError(
+            f"{type(model).__name__} reads {main_input}, and none of {', '.join(tensors)}. Call show(model, {advice})."
+        )
     tensors = {name: value.to(device) for name, value in tensors.items() if name in accepted}
     _require_length(model, tensors)
     return tensors

@@ -10,7 +10,14 @@ import torch
 
 from headlight.model.external.attention_sites import SiteRecorder, number_ranges, record_sites
 from headlight.model.external.image_layout import image_layout
-from headlight.model.external.model_inputs import Example, ModelTensors, decoder_ids, prepare_inputs, text_config
+from headlight.model.external.model_inputs import (
+    Example,
+    ModelTensors,
+    decoder_ids,
+    prepare_inputs,
+    start_token,
+    text_config,
+)
 from headlight.model.external.switches import attention_implementation, evaluation_mode
 from headlight.model.external.windows import (
     BlockWindows,
@@ -33,6 +40,9 @@ from headlight.model.recordings.transformers_outputs import (
 )
 
 MAX_NEW_TOKENS = 64  # of an encoder-decoder model, unless `generate` names another number
+EMBEDDING_ERROR = "index out of range in self"  # PyTorch's message for an id without an embedding
+UNUSED_WEIGHT = 1e-6  # a masked key may have a weight up to this number
+CLASSIFIERS = ("ForSequenceClassification", "ForQuestionAnswering")
 TEXT_INPUTS = ("input_ids", "attention_mask")
 SUBMODELS = {"input_ids": "text_model", "pixel_values": "vision_model"}  # the halves of CLIP and similar models
 Generation = int | Mapping[str, Any] | None
@@ -107,7 +117,8 @@ def run_model(
         if part is not None:
             raise RecordingError(f"{name} has no parts, so part={part!r} would be ignored. Leave it out.")
         if not _attention_fields(outputs):
-            raise _no_attention(model)
+            raise _no_attention(model, tensors)
+        outputs = _with_weights(model, outputs)
         run = _run(outputs, _model_inputs(model, tensors, tokenizer), name, sites, model)
         return [_with_windows(run, model, sites, window_sites)]
 
@@ -131,15 +142,35 @@ def _outputs(
             outputs = model(**tensors, decoder_input_ids=ids[:, :-1], **switches)
             return {**_fields(outputs), "sequences": ids}
         is_pair = getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" not in tensors
+        if is_pair and generate is None and type(model).__name__.endswith(CLASSIFIERS):
+            outputs, read_ids = _read_twice(model, tensors, switches)
+            tensors |= {} if read_ids is None else {"decoder_input_ids": read_ids}
+            return _fields(outputs)
         if generate is not None or is_pair:
             return _generated(model, tensors, {} if generate is None else generate)
         outputs = model(**tensors, **switches)
     except IndexError as error:
+        if EMBEDDING_ERROR not in str(error):
+            raise
         raise RecordingError(
             f"{type(model).__name__} has no embedding for one of the ids ({error}). Give the tokenizer of this model, "
             "or a shorter text."
         ) from error
     return _fields(outputs)
+
+
+def _read_twice(model: Any, tensors: ModelTensors, switches: Mapping[str, bool]) -> tuple[Any, torch.Tensor | None]:
+    """Run a classifier whose decoder reads the encoder's text once more. Return the outputs and the decoder's ids."""
+    read: list[torch.Tensor] = []
+
+    def keep(_: Any, __: Any, values: Mapping[str, Any]) -> None:
+        read.extend([values["input_ids"]] if isinstance(values.get("input_ids"), torch.Tensor) else [])
+
+    handle = model.get_decoder().register_forward_pre_hook(keep, with_kwargs=True)
+    try:
+        return model(**tensors, **switches), read[-1] if read else None
+    finally:
+        handle.remove()
 
 
 def _generated(model: Any, tensors: ModelTensors, generate: int | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -150,6 +181,14 @@ def _generated(model: Any, tensors: ModelTensors, generate: int | Mapping[str, A
         )
     options = generate if isinstance(generate, Mapping) else {"max_new_tokens": generate}
     options = {"max_new_tokens": MAX_NEW_TOKENS, **options}
+    if getattr(model.config, "is_encoder_decoder", False) and "decoder_start_token_id" not in options:
+        start_token(model)
+    has_windows = hasattr(model.config, "attention_window")  # LED, whose maps are stored by distance
+    if has_windows and bool(tensors.get("global_attention_mask", torch.zeros(1)).any()):
+        raise RecordingError(
+            f"{type(model).__name__}.generate does not return the weights of tokens with global attention. Leave out "
+            "global_attention_mask, or give what the decoder writes: target='a summary'."
+        )
     try:
         outputs = model.generate(**tensors, **options, output_attentions=True, return_dict_in_generate=True)
     except ValueError as error:
@@ -157,7 +196,7 @@ def _generated(model: Any, tensors: ModelTensors, generate: int | Mapping[str, A
             f"{type(model).__name__}.generate refused its options: {error} Change them with generate=20 or "
             "generate={'max_new_tokens': 20}."
         ) from error
-    return _fields(outputs)
+    return {**({"encoder_global_attentions": None} if has_windows else {}), **_fields(outputs)}
 
 
 def _fields(outputs: Any) -> dict[str, Any]:
@@ -169,7 +208,10 @@ def _run(outputs: Mapping[str, Any], inputs: ModelInputs, name: str, sites: Site
     values, remarks = dict(outputs), _sliding_remarks(model, outputs)
     for output in _attention_fields(outputs):
         value = outputs[output]
-        values[output] = [_numbered(step, sites) for step in value] if is_stepwise(value) else _numbered(value, sites)
+        if is_stepwise(value):
+            values[output] = [_numbered(step, sites) for step in value]
+        else:
+            values[output] = _without_block_padding(_numbered(value, sites), inputs)
         first = value[0] if is_stepwise(value) else value
         if output != "cross_attentions" and (missing := sites.without_attention(first)):
             remarks.append(Remark("no_attention", {"layers": number_ranges(missing)}))
@@ -205,6 +247,20 @@ def _numbered(layers: Sequence[Any], sites: SiteRecorder) -> list[Any]:
     return results
 
 
+def _without_block_padding(layers: list[Any], inputs: ModelInputs) -> list[Any]:
+    """Remove the padding that a model such as BigBird adds to a text, up to a whole number of blocks."""
+    count = 0 if inputs.input_ids is None else inputs.input_ids.shape[-1]
+
+    def is_padded(weights: Any) -> bool:
+        rows, columns = weights.shape[-2:]
+        return bool(rows == columns > count and weights[..., :count, count:].abs().max() < UNUSED_WEIGHT)
+
+    maps = [weights for weights in layers if weights is not None]
+    if not count or not all(isinstance(weights, torch.Tensor) and is_padded(weights) for weights in maps):
+        return layers
+    return [None if weights is None else weights[..., :count, :count] for weights in layers]
+
+
 def _run_of_part(key: str, part: Any, inputs: ModelInputs, name: str, sites: SiteRecorder) -> ModelRun:
     """Return the run of one half of a model, whose tokens are named by the text or by the image."""
     reads_image = "vision" in key or "image" in key
@@ -228,6 +284,23 @@ def _part_name(key: str) -> str:
     return key.removesuffix("_outputs").removesuffix("_output").removesuffix("_model")
 
 
+def _with_weights(model: Any, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the outputs without fields whose layers all lack weights, as the cross-attention of a lone decoder."""
+    fields = _attention_fields(outputs)
+    empty = [name for name in fields if not _maps(outputs[name])]
+    if len(empty) == len(fields):
+        raise RecordingError(
+            f"{type(model).__name__} returned no weights, because it was loaded with fused attention and cannot change "
+            "it afterwards. Load it with attn_implementation='eager'."
+        )
+    return {**outputs, **dict.fromkeys(empty)}
+
+
+def _maps(layers: Sequence[Any]) -> list[Any]:
+    """Return the weights of those layers that have some; of `generate`, those of the first step."""
+    return [weights for weights in (layers[0] if is_stepwise(layers) else layers) if weights is not None]
+
+
 def _attention_fields(outputs: Mapping[str, Any]) -> list[str]:
     return [output for output in FIELDS if get_field(outputs, output)]
 
@@ -246,18 +319,27 @@ def _sliding_remarks(model: Any, outputs: Mapping[str, Any]) -> list[Remark]:
     types = getattr(config, "layer_types", None) or ()
     layers = [number for number, name in enumerate(types) if name == "sliding_attention"]
     window = getattr(config, "sliding_window", None)
-    last = outputs["attentions"][-1]
-    count = (last[-1] if is_stepwise(outputs["attentions"]) else last).shape[-1]
+    attentions = outputs["attentions"]
+    count = _maps(attentions[-1:] if is_stepwise(attentions) else attentions)[-1].shape[-1]
     if not layers or not isinstance(window, int) or window >= count:
         return []
     return [Remark("sliding", {"layers": number_ranges(layers), "window": window})]
 
 
-def _no_attention(model: torch.nn.Module) -> RecordingError:
+def _no_attention(model: torch.nn.Module, tensors: ModelTensors) -> RecordingError:
+    if hasattr(model, "set_attention_type") or hasattr(getattr(model, "base_model", None), "set_attention_type"):
+        return RecordingError(
+            f"{type(model).__name__} replaces its sparse attention when it reads a short text, and then returns no "
+            "weights. Load it with attention_type='original_full'."
+        )
     lists = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList) and len(module)]
     layers = f" Its layers are {type(lists[0][0]).__name__}." if lists else ""
+    advice = (
+        "Show a model that attends to patches, such as ViT, DeiT, DINOv2 or Swin."
+        if "pixel_values" in tensors
+        else "Show another model; which tokens a prediction depends on, headlight.attribute_tokens(model, tokenizer, "
+        "text) measures for a model without attention, too."
+    )
     return RecordingError(
-        f"{type(model).__name__} returned no attention: it has none, or its code does not return it.{layers} Show "
-        "another model; which tokens a prediction depends on, headlight.attribute_tokens(model, tokenizer, text) "
-        "measures for a model without attention, too."
+        f"{type(model).__name__} returned no attention: it has none, or its code does not return it.{layers} {advice}"
     )

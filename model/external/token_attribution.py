@@ -68,7 +68,7 @@ def _embedded(model: Any, tensors: dict[str, torch.Tensor]) -> tuple[torch.Tenso
         if leaves:  # another stack with the same embeddings
             return output
         leaves.append(output.detach().requires_grad_())
-        return leaves[0]
+        return leaves[0].clone()  # some models, such as CTRL, scale their embeddings in place
 
     reader = model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) else model
     handle = reader.get_input_embeddings().register_forward_hook(replace)

@@ -22,10 +22,13 @@ FAMILIES: dict[str, str] = {
     "distilbert": "headlight.model.families.distilbert",
     "roberta": "headlight.model.families.roberta",
     "electra": "headlight.model.families.electra",
+    "albert": "headlight.model.families.albert",
+    "deberta-v2": "headlight.model.families.deberta",
 }
 # The first OPUS-MT folders (spring 2020) have the type "bart", of which Marian was a variant at that time.
 RENAMED_TYPES: dict[tuple[str, str], str] = {("bart", "MarianMTModel"): "marian"}
-CLASSIFIERS = ("bert", "distilbert", "roberta", "electra")  # families that classify texts; the others generate text
+# Families that classify texts; the others generate text.
+CLASSIFIERS = ("bert", "distilbert", "roberta", "electra", "albert", "deberta-v2")
 
 
 def model_type(config: Mapping[str, Any]) -> Any:

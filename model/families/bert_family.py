@@ -43,6 +43,7 @@ class BertFamilyReader(FamilyReader):
     tensor_prefix: str  # prefix of the encoder's tensor names
     stack = "encoder.layer"
     layer: Mapping[str, str] = LAYER
+    widening_layer = ""  # linear layer from narrow embeddings to the layers
     head_layer: str  # first linear layer of the classification head
     output_layer: str  # last linear layer
     # Derived tables, and weights of other tasks.
@@ -70,16 +71,20 @@ class BertFamilyReader(FamilyReader):
         """Check the shapes of the main tensors before any is read; the configuration is already complete."""
         embedding = f"{self.tensor_prefix}.embeddings.{WORDS}.weight"
         output = f"{self.output_layer}.weight"
-        for name, rows in ((embedding, config.vocabulary), (output, len(config.classes))):
+        embedding_width = config.embedding_width or config.d_model
+        for name, rows, width in (
+            (embedding, config.vocabulary, embedding_width),
+            (output, len(config.classes), config.d_model),
+        ):
             if name not in store:
                 raise MissingTensorError(
                     f"{store.folder}: the weights lack {name}, so they are not those of a text classifier. "
                     "Choose another model, or download them again."
                 )
-            if store.shape(name) != (rows, config.d_model):
+            if store.shape(name) != (rows, width):
                 raise CheckpointError(
                     f"{store.folder}: {name} has shape {list(store.shape(name))}, but {CONFIG} requires "
-                    f"{[rows, config.d_model]}. Config and weights belong to different models: download both again."
+                    f"{[rows, width]}. Config and weights belong to different models: download both again."
                 )
         return config
 
@@ -93,6 +98,7 @@ class BertFamilyReader(FamilyReader):
             stored_name = {
                 "encoder.embedding.table": f"{self.tensor_prefix}.embeddings.{WORDS}",
                 "encoder.embedding.norm": f"{self.tensor_prefix}.embeddings.LayerNorm",
+                "encoder.embedding.widen": f"{self.tensor_prefix}.{self.widening_layer}",
                 "dense": self.head_layer,
                 "verdict": self.output_layer,
             }[part]

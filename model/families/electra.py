@@ -4,7 +4,7 @@
     model.safetensors    or its shards, or pytorch_model.bin
     tokenizer.json       or vocab.txt: WordPiece
 
-The base and large sizes are read. The small one has embeddings of another width than its layers.
+The small size has embeddings that are narrower than its layers, and a linear layer between them.
 """
 
 from __future__ import annotations
@@ -28,19 +28,15 @@ class Electra(Bert):
     tokenizer_classes = ("ElectraTokenizer", "BertTokenizer")
     architecture = "ElectraForSequenceClassification"
     tensor_prefix = "electra"
+    widening_layer = "embeddings_project"
     head_layer = "classifier.dense"
     output_layer = "classifier.out_proj"
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> EncoderClassifierConfig:
         fields = self.fields(folder, values, OWN_DEFAULTS)
         width, embedding = fields.integer("hidden_size"), fields.integer("embedding_size")
-        if width != embedding:
-            fields.reject(
-                f"embedding_size is {embedding} and hidden_size is {width}, but only models with embeddings of their "
-                "layers' width are supported, such as ELECTRA's base and large sizes"
-            )
         config = super().map_config(folder, OWN_DEFAULTS | values)
-        return replace(config, head_activation="gelu")
+        return replace(config, head_activation="gelu", embedding_width=None if embedding == width else embedding)
 
 
 def reader() -> FolderReader:

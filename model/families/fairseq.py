@@ -31,9 +31,12 @@ TARGET_PREFERENCES = ("fra_Latn", "fr", "fr_XX", "deu_Latn", "de", "de_DE")
 
 def fairseq_ids(folder: Path, model: SentencePieceModel) -> list[str]:
     """Return the entries in id order: four special tokens, then the pieces after the file's own first three."""
-    if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
+    texts = [piece.text for piece in model.pieces]
+    if tuple(texts[:4]) == FIRST_TOKENS:  # from tokenizer.json, which has the order of the ids
+        return texts
+    if texts[:3] != ["<unk>", "<s>", "</s>"]:
         raise TokenizerError(f"{folder}: {PIECES} does not begin with this family's special tokens. Download it again.")
-    return [*FIRST_TOKENS, *(piece.text for piece in model.pieces[3:])]
+    return [*FIRST_TOKENS, *texts[3:]]
 
 
 def tokenizer_of_languages(

@@ -37,9 +37,9 @@ from headlight.model.families.family_reader import (
     read_optional_json,
     tokenizer_class,
 )
+from headlight.model.families.unigram import read_pieces
 from headlight.model.text.languages import Language, Languages
 from headlight.model.text.piece_tokenizer import PieceTokenizer
-from headlight.model.text.sentencepiece import read_sentencepiece
 from headlight.model.text.vocabulary import Vocabulary
 
 VOCABULARY = "vocab.json"
@@ -89,7 +89,7 @@ class M2M(BartFamilyReader):
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
         is_m2m, added = _is_m2m(folder), added_tokens(folder)
-        model, codes = read_sentencepiece(folder / PIECES), _codes(folder, settings, added)
+        model, codes = read_pieces(folder, PIECES), _codes(folder, settings, added)
         last = codes if is_m2m else [*codes, "<mask>"]
         first = read_numbered(folder, VOCABULARY) if is_m2m else fairseq_ids(folder, model)
         tokenizer = tokenizer_of_languages(

@@ -26,9 +26,9 @@ from headlight.model.families.family_reader import (
     read_optional_json,
     tokenizer_class,
 )
+from headlight.model.families.unigram import read_pieces
 from headlight.model.text.languages import Languages
 from headlight.model.text.piece_tokenizer import PieceTokenizer
-from headlight.model.text.sentencepiece import read_sentencepiece
 from headlight.model.text.vocabulary import Vocabulary
 
 # In id order after the vocabulary.
@@ -56,7 +56,7 @@ class MBart(BartFamilyReader):
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         codes = _codes(folder)
-        model = read_sentencepiece(folder / PIECES)
+        model = read_pieces(folder, PIECES)
         first = fairseq_ids(folder, model)
         last = [*codes, "<mask>"]
         cleans = read_optional_json(folder, TOKENIZER_CONFIG).get("clean_up_tokenization_spaces") is True

@@ -24,9 +24,9 @@ from headlight.model.families.family_reader import (
 )
 from headlight.model.families.marian import DEFAULTS as MARIAN_DEFAULTS
 from headlight.model.families.marian import Marian
+from headlight.model.families.unigram import read_pieces
 from headlight.model.text.languages import Languages
 from headlight.model.text.piece_tokenizer import PieceTokenizer
-from headlight.model.text.sentencepiece import read_sentencepiece
 from headlight.model.text.vocabulary import Vocabulary
 
 PIECES, OFFSET = "spiece.model", 103
@@ -58,16 +58,20 @@ class Pegasus(Marian):
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
-        model = read_sentencepiece(folder / PIECES)
+        model = read_pieces(folder, PIECES)
         offset = settings.get("offset", OFFSET)
         if type(offset) is not int or not 2 <= offset <= config.source_vocabulary:
             raise TokenizerError(f"{folder}: offset is {offset!r}, but must fit the vocabulary. {ADVICE}")
         texts = [piece.text for piece in model.pieces]
-        if texts[:3] != ["<pad>", "</s>", "<unk>"]:
-            raise TokenizerError(f"{folder}: {PIECES} does not begin with this family's special tokens. {ADVICE}")
         # Two mask tokens, and `<unk_…>` tokens that only pre-training uses.
         first = ["<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, offset))]
-        all_texts = [*first[: offset + 2], *texts[2:]]
+        first = first[: offset + 2]
+        if texts[: len(first)] == first:  # from tokenizer.json, which has the order of the ids
+            all_texts = texts
+        elif texts[:3] == ["<pad>", "</s>", "<unk>"]:
+            all_texts = [*first, *texts[2:]]
+        else:
+            raise TokenizerError(f"{folder}: {PIECES} does not begin with this family's special tokens. {ADVICE}")
         tokenizer = PieceTokenizer(
             model,
             pad_entries(vocabulary_entries(model, all_texts, {*first, "<unk>"}), config.source_vocabulary, str(folder)),

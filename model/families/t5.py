@@ -44,11 +44,11 @@ from headlight.model.families.family_reader import (
     tokenizer_class,
     vocabulary_entries,
 )
+from headlight.model.families.unigram import read_pieces
 from headlight.model.text.byte_pairs import SPECIAL, ByteEntry, BytePairTokenizer, BytePairVocabulary
 from headlight.model.text.byte_tokens import BYTE_CHARACTERS
 from headlight.model.text.languages import Language, Languages
 from headlight.model.text.piece_tokenizer import PieceTokenizer
-from headlight.model.text.sentencepiece import read_sentencepiece
 from headlight.model.text.vocabulary import Vocabulary
 
 PIECES = "spiece.model"
@@ -178,7 +178,7 @@ class T5(FamilyReader):
 
     def _pieces(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
-        model = read_sentencepiece(folder / PIECES)
+        model = read_pieces(folder, PIECES)
         texts = [piece.text for piece in model.pieces]
         count = settings.get("extra_ids", 100)
         if type(count) is not int or not 0 <= count <= config.source_vocabulary:

@@ -104,17 +104,22 @@ def _picture(values: Mapping[str, Any]) -> Picture | None:
         return None
     try:
         rows, columns, *places = (int(value) for value in values["patches"])
-        pixels = np.asarray(values["picture"], dtype=np.uint8)
+        pixels = np.asarray(values["picture"])
+        with np.errstate(invalid="ignore"):
+            is_whole = bool((pixels == pixels.astype(np.uint8)).all())
+        if not is_whole:
+            raise ValueError("colours are whole numbers from 0 to 255")
     except (TypeError, ValueError, OverflowError) as error:
         raise RecordingError(
             f"picture and patches are no image with its patches ({error}). {PICTURE_ADVICE}"
         ) from error
-    if pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size or max(places, default=0) >= rows * columns:
+    fits = min(rows, columns) > 0 and max(places, default=0) < rows * columns
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size or not fits:
         raise RecordingError(
             f"picture has the shape {pixels.shape}, and patches has {rows} × {columns} patches, which do not fit. "
             f"{PICTURE_ADVICE}"
         )
-    return Picture(pixels, rows, columns, tuple(None if place < 0 else place for place in places))
+    return Picture(pixels.astype(np.uint8), rows, columns, tuple(None if place < 0 else place for place in places))
 
 
 def _tokens(names: list[str] | None, text: Any) -> NamedTokens | None:

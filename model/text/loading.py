@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headlight.model.text import byte_pairs, piece_tokenizer, word_pieces
+from headlight.model.text import byte_pairs, piece_tokenizer, unigram, word_pieces
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.vocabulary import Vocabulary
 
@@ -21,4 +21,6 @@ def load_vocabulary(path: Path) -> Vocabulary:
         return byte_pairs.BytePairTokenizer.from_json(text, name=str(path))
     if f'"{word_pieces.FORMAT}"' in text[:100]:
         return word_pieces.WordPieceTokenizer.from_json(text, name=str(path))
+    if f'"{unigram.FORMAT}"' in text[:100]:
+        return unigram.UnigramTokenizer.from_json(text, name=str(path))
     return Tokenizer.load(path)

@@ -16,6 +16,7 @@ from headlight.viz.figure_phrases import phrase
 from tests.browser.acting import open_tab, page_weights
 from tests.browser.conftest import Visit
 from tests.model.recordings.test_reading import softmax
+from tests.viz.notebook.test_vision import PIXELS, vision_view
 
 NAMES = ["the", "cat", "sat", "on", "a", "<b>mat</b>", "</s>"]
 
@@ -180,3 +181,29 @@ def test_a_dragged_file_shows_its_target_and_one_of_another_kind_is_refused_in_p
     expect(target).to_be_hidden()
     assert page.evaluate(act, "drop") is False
     expect(page.locator(".headlight-own-file .error")).not_to_be_empty()
+
+
+@pytest.mark.parametrize("name", ["view.npz", "view.json"])
+def test_image_of_a_vision_model_is_shown(page: Page, folder: Path, name: str) -> None:
+    view = vision_view()
+    view.save(folder / name)
+    open_tab(page, "own")
+    page.locator(".headlight-own-file input[type=file]").set_input_files(folder / name)
+    own = page.locator("#widget-own-file")
+    expect(own.locator(".patches .token")).to_have_count(9)
+    pixels = own.locator(".picture img").evaluate(
+        """async (image) => {
+          await image.decode();
+          const canvas = document.createElement('canvas');
+          [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+          const context = canvas.getContext('2d');
+          context.drawImage(image, 0, 0);
+          return [...context.getImageData(0, 0, canvas.width, canvas.height).data];
+        }"""
+    )
+    np.testing.assert_array_equal(np.reshape(pixels, (24, 24, 4))[..., :3], PIXELS)
+    own.locator(".strips .token").hover()  # [CLS], the only token without a patch
+    weights = view.sources[0].attention.of("self")[0, 0, 0]
+    expect(own.locator(".picture p b")).to_have_text("[CLS]")
+    expect(own.locator(".picture p")).to_contain_text(f"{weights[1:].max():.4f}")
+    expect(own).to_contain_text(phrase("recorded_self_image"))

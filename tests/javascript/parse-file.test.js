@@ -68,3 +68,54 @@ test('errors describe the content of the file', async () => {
   await assertRejected({ layer_0: nested([1, HEADS, 2, 2], () => 0.5), layer_1: nested([1, HEADS, ROWS, ROWS]) }, 'ragged');
   await assertRejected({ self: nested([ROWS, ROWS]) }, 'shape', { shape: '5 × 5' });
 });
+
+// An image of 2 × 3 pixels, of which the first patch has two tokens, as a vision model with a class token.
+const PIXELS = [
+  [
+    [1, 2, 3],
+    [4, 5, 6],
+    [7, 8, 9],
+  ],
+  [
+    [11, 12, 13],
+    [14, 15, 16],
+    [17, 18, 255],
+  ],
+];
+const vision = (more = {}) => ({ self: nested([1, 1, 4, 4], () => 0.25), picture: PIXELS, patches: [1, 3, -1, 0, 1, 2], ...more });
+
+test('the image of a vision model is shown with the patch of each token', async () => {
+  const { picture } = await opened(vision({ tokens: ['[CLS]', '1·1', '1·2', '1·3'] }));
+  assert.deepEqual([picture.rows, picture.columns, picture.places], [1, 3, [null, 0, 1, 2]]);
+  const [kind, content] = picture.image.split(',');
+  assert.equal(kind, 'data:image/bmp;base64');
+  const bytes = Buffer.from(content, 'base64');
+  const rowBytes = 12; // three pixels of three bytes, filled up to four
+  assert.deepEqual([bytes.toString('latin1', 0, 2), bytes.readUInt32LE(2), bytes.length], ['BM', bytes.length, 54 + 2 * rowBytes]);
+  assert.deepEqual([bytes.readUInt32LE(18), bytes.readUInt32LE(22), bytes.readUInt16LE(28)], [3, 2, 24]);
+  const pixel = (row, column) => [...bytes.subarray(54 + (1 - row) * rowBytes + 3 * column).subarray(0, 3)].reverse();
+  assert.deepEqual(
+    [0, 1].map((row) => [0, 1, 2].map((column) => pixel(row, column))),
+    PIXELS,
+  );
+  assert.equal((await opened({ self: nested([1, 1, 4, 4], () => 0.25) })).picture, null);
+});
+
+test('an image that does not fit is an error', async () => {
+  await assertRejected(vision({ patches: [1, 3, -1, 0, 1] }), 'picture_sizes', { first: 3, second: 4 });
+  for (const wrong of [
+    { picture: [[1, 2, 3]] },
+    { picture: [[[1, 2, 3], [4]]] },
+    { picture: [[[1, 2, 256]]] },
+    { picture: [[[1, 2, 0.5]]] },
+    { picture: 'data:,x' },
+    { picture: null },
+    { picture: { shape: [1, 1, 3], numbers: [0, 0, 0] } },
+    { patches: [] },
+    { patches: [1, 3, -1, 0, 1, 3] },
+    { patches: [-1, -3, -1, 0, 1, 2] },
+    { patches: [1e5, 1e5, -1, 0, 1, 2] },
+    { patches: 'x' },
+  ])
+    await assertRejected(vision(wrong), 'no_picture');
+});

@@ -152,3 +152,20 @@ test('the first opaque surface under a frame decides about dark mode, else the t
   assert.equal(isDark(frame, true), true);
   assert.equal(isDark(frame, false), false);
 });
+
+test('the maps of a vision model are about its image', () => {
+  const described = (places, more = {}, kind = 'self') => {
+    const picture = { image: '', rows: 1, columns: 2, places };
+    const source = tokens(['a', 'b', 'c']).map((token, place) => ({ ...token, special: place === 0 }));
+    return new RecordingSource(new Recording(values({ source, picture, ...more }), { self: numbers(HEADS) })).kindText(kind);
+  };
+  assert.equal(described([null, 0, 1]), 'Each token of the image (row) looks at tokens of the same image (column).');
+  assert.equal(described([0, 1, null]), 'Each token (row) looks at tokens of the same image and text (column).');
+  const cross = { kinds: { cross: { shape: [1, 2, 3, 3], layers: [0], allowed: null } }, target: tokens(['x', 'y', 'z']) };
+  assert.match(described([null, 0, 1], cross, 'cross'), /^Each token that the decoder has read .* every token of the image \(column\)/);
+  const answer = { ...cross, before: tokens(['<s>', 'x', 'y']) };
+  assert.match(described([null, 0, 1], answer, 'cross'), /^Each word being written .* every token of the image \(column\)/);
+  assert.match(described([null, 0, 1], answer, 'decoder'), /words already written/);
+  const plain = new RecordingSource(new Recording(values(), { self: numbers(HEADS) }));
+  assert.equal(plain.kindText('self'), 'Each token (row) looks at tokens of the same text (column).');
+});

@@ -68,6 +68,8 @@ def _require_model_inputs(options: Mapping[str, Any]) -> None:
     """Raise a `RecordingError` for arguments that are no inputs of a model."""
     known_names = {*signature(model_recordings).parameters, *SELECTION_OPTIONS, *INPUT_NAMES}
     for option, value in options.items():
+        if option in SELECTION_OPTIONS:
+            raise RecordingError(f"{option}= selects what show() opens, and would be ignored here. Leave it out.")
         if not hasattr(value, "shape") and option not in INPUT_NAMES:
             raise RecordingError(
                 f"Unknown argument {option!r}.{did_you_mean(option, known_names)} "

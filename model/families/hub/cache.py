@@ -21,6 +21,7 @@ VOCABULARIES = (
     ("source.spm", "target.spm", "vocab.json"),
     ("sentencepiece.bpe.model",),
     ("spiece.model",),
+    ("spm.model",),
     ("tokenizer.json",),
     ("vocab.json", "merges.txt"),
     ("vocab.txt",),

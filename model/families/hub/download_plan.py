@@ -51,6 +51,7 @@ METADATA_FILES = (
     "target.spm",
     "sentencepiece.bpe.model",
     "spiece.model",
+    "spm.model",
     "source_tokenizer.json",
     "target_tokenizer.json",
     "source.json",

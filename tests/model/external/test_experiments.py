@@ -148,10 +148,20 @@ def mamba() -> Any:
     ).eval()
 
 
-@pytest.mark.parametrize("family", ["fused_gpt2", "t5", "bart", "mamba"])
+def ctrl() -> Any:
+    """A model that scales its embeddings in place."""
+    torch.manual_seed(3)
+    config = transformers.CTRLConfig(n_embd=16, n_layer=2, n_head=2, dff=8, n_positions=32, **families.SIZES)
+    return transformers.CTRLLMHeadModel(config).eval()
+
+
+@pytest.mark.parametrize("family", ["fused_gpt2", "t5", "bart", "mamba", "ctrl"])
 def test_attributions_are_slopes_of_the_log_probability(family: str) -> None:
     """The attribution of a token is the change of the log probability while its embedding grows in proportion."""
-    model, tokenizer = mamba() if family == "mamba" else getattr(families, family)(), families.tokenizer()
+    model, tokenizer = (
+        {"mamba": mamba, "ctrl": ctrl}.get(family, getattr(families, family, None))(),
+        families.tokenizer(),
+    )
     is_pair = family in ("t5", "bart")
     result = headlight.attribute_tokens(model, tokenizer, TEXT, **({"target": TARGET} if is_pair else {}))
     assert list(result.tokens) == (TEXT.split() if is_pair else TEXT.split()[:-1])

@@ -235,6 +235,68 @@ def test_other_families_run(family: str) -> None:
         assert names(recording.source)[:2] == (["[CLS]", "1·1"] if family == "vit" else WORDS[:2])
 
 
+@pytest.mark.parametrize("kind", ["Bart", "MBart", "T5"])
+def test_classifiers_with_a_decoder_read_the_text_twice(kind: str) -> None:
+    tokenizer = families.tokenizer()
+    sizes: dict[str, Any] = {"num_heads": 2, "num_layers": 1, "d_ff": 8, "d_kv": 4}
+    if kind != "T5":
+        sizes = {
+            "encoder_layers": 1, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
+            "encoder_ffn_dim": 8, "decoder_ffn_dim": 8, "max_position_embeddings": 32,
+        }  # fmt: skip
+    torch.manual_seed(3)
+    config = getattr(transformers, f"{kind}Config")(d_model=8, decoder_start_token_id=2, **sizes, **families.SIZES)
+    model = getattr(transformers, f"{kind}ForSequenceClassification")(config).eval()
+    text = f"{TEXT} </s>"
+    recording = headlight.record(model, tokenizer, text)
+    ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    expected = plain_call(model, input_ids=ids)
+    for part, name in (("encoder", "encoder"), ("decoder", "decoder"), ("cross", "cross")):
+        assert_maps(recording, part, expected[f"{name}_attentions"])  # type: ignore[arg-type]
+    first = "</s>" if kind == "MBart" else "<s>"
+    assert names(recording.source) == text.split()
+    assert names(recording.target) == [first, *WORDS]
+
+
+def test_windows_of_led_are_whole_maps_when_it_writes() -> None:
+    model, tokenizer = families.led(), families.tokenizer()
+    answer = headlight.record(model, tokenizer, TEXT, generate=3)
+    read = headlight.record(model, tokenizer, TEXT, target="a dog")
+    np.testing.assert_allclose(answer.attention.of("encoder"), read.attention.of("encoder"), atol=1e-6)
+    assert answer.attention.of("encoder").shape == (2, 3, 6, 6)
+    ids = tokenizer(TEXT, return_tensors="pt")["input_ids"]
+    with pytest.raises(RecordingError, match="does not return the weights of tokens with global attention"):
+        headlight.record(model, tokenizer, input_ids=ids, global_attention_mask=torch.eye(6, dtype=torch.long)[:1])
+
+
+def test_padding_of_big_bird_to_whole_blocks_is_removed() -> None:
+    text, tokenizer = " ".join([TEXT] * 7), families.tokenizer()  # 42 tokens, a multiple of neither 4 nor 36
+    model = families.big_bird("block_sparse")
+    recording = headlight.record(model, tokenizer, text)
+    assert recording.attention.of("self").shape == (2, 4, 42, 42)
+    with torch.no_grad():
+        layers = model(**tokenizer(text, return_tensors="pt"), output_attentions=True).attentions
+    assert layers[0].shape[-1] == 44
+    assert_maps(recording, "self", [layer[:, :, :42, :42] for layer in layers])
+    assert headlight.record(families.big_bird("original_full"), tokenizer, TEXT).of("self").shape == (2, 4, 6, 6)
+
+
+def test_empty_cross_attention_of_a_lone_decoder_is_left_out() -> None:
+    recording = headlight.record(families.prophet_decoder(), families.tokenizer(), TEXT)
+    assert (recording.kinds, recording.of("self").shape) == (("self",), (2, 4, 6, 6))
+
+
+def test_mistakes_in_the_code_of_a_model_stay_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = families.fused_gpt2()
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(model, "forward", fail)
+    with pytest.raises(IndexError, match="list index"):
+        headlight.record(model, families.tokenizer(), input_ids=torch.tensor([[3]]))
+
+
 class Processor:
     """An image processor: a fixed size, channels first."""
 
@@ -251,10 +313,30 @@ def test_images_are_read_by_the_processor() -> None:
     assert_maps(recording, "self", plain_call(families.vit(), pixel_values=pixels).attentions)
 
 
+def without_start() -> Any:
+    """A T5 without the token that its decoder begins with."""
+    config = transformers.T5Config(d_model=8, d_kv=4, num_heads=2, d_ff=8, num_layers=1, vocab_size=13)
+    return transformers.T5ForConditionalGeneration(config)
+
+
 def test_errors_say_what_to_do() -> None:
     model, tokenizer, pixels = families.fused_gpt2(), families.tokenizer(), np.zeros((24, 24, 3))
     for call, says in (
         (lambda: headlight.show(families.mamba(), tokenizer, TEXT), "MambaModel returned no attention.*MambaBlock"),
+        (
+            lambda: headlight.show(families.mobile_net(), image=torch.rand(3, 32, 32)),
+            "MobileNetV1Model returned no attention.*attends to patches, such as ViT",
+        ),
+        (lambda: headlight.show(families.data2vec(), image=torch.rand(3, 16, 16)), "Load it with attn_implement"),
+        (lambda: headlight.show(families.big_bird("block_sparse"), tokenizer, TEXT), "attention_type='original_full'"),
+        (lambda: headlight.show(without_start(), tokenizer, TEXT), "has no decoder_start_token_id.*Set it"),
+        (
+            lambda: headlight.show(families.vit(), tokenizer, TEXT),
+            r"ViTModel reads pixel_values, and none of input_ids.*show\(model, processor, image=image\)",
+        ),
+        (lambda: headlight.show(families.whisper(), tokenizer, TEXT), "input_features=features"),
+        (lambda: headlight.record(model, tokenizer, TEXT, kind="self"), r"kind= selects what show\(\) opens"),
+        (lambda: headlight.roles(model, tokenizer, [TEXT], head=1), r"head= selects what show\(\) opens"),
         (lambda: headlight.show(model, TEXT), "second argument is the tokenizer, but a text was given"),
         (lambda: headlight.show(model), "Give it something to read"),
         (lambda: headlight.show(model, text=TEXT), "give its tokenizer or processor"),

@@ -14,13 +14,20 @@ import torch
 import transformers
 from torch import Tensor
 
-from tests.model.families.texts import LINES, learn_bytes
+from headlight.model.families.family_reader import TOKENIZER_CONFIG
+from headlight.model.text.sentencepiece import parse_sentencepiece
+from tests.model.families.texts import LINES, learn, learn_bytes
 
 BERT = {
     "hidden_size": 20, "num_attention_heads": 5, "intermediate_size": 23, "num_hidden_layers": 3,
     "max_position_embeddings": 61, "type_vocab_size": 2,
 }  # fmt: skip
 DISTILBERT = {"dim": 21, "n_heads": 3, "hidden_dim": 19, "n_layers": 2, "max_position_embeddings": 67}
+DEBERTA = {
+    "relative_attention": True, "position_biased_input": False, "pos_att_type": ["p2c", "c2p"], "share_att_key": True,
+    "position_buckets": 8, "norm_rel_ebd": "layer_norm", "type_vocab_size": 0, "pooler_hidden_size": 20,
+    "max_relative_positions": -1,
+}  # fmt: skip
 NAMES = ("anger", "joy", "fear", "surprise", "calm")
 
 
@@ -69,11 +76,51 @@ def roberta(folder: Path, *, classes: int = 3, apart: bool = False, seed: int = 
 
 
 def electra(folder: Path, *, classes: int = 3, apart: bool = False, seed: int = 3, **fields: Any) -> Path:
-    """An ELECTRA folder, with embeddings as wide as the layers."""
+    """An ELECTRA folder. Its embeddings are as wide as its layers unless `embedding_size` says otherwise."""
     size = word_pieces(folder, transformers.BertTokenizer, apart=apart)
     sizes = BERT | {"embedding_size": fields.get("hidden_size", BERT["hidden_size"])} | labels(classes)
     config = transformers.ElectraConfig(**sizes | {"vocab_size": size} | fields)
     return _save(folder, transformers.ElectraForSequenceClassification(config), seed)
+
+
+def albert(
+    folder: Path, *, classes: int = 3, apart: bool = False, words: dict[str, Any] | None = None, seed: int = 3,
+    **fields: Any,
+) -> Path:  # fmt: skip
+    """An ALBERT folder. `apart`: the vocabulary is a SentencePiece file alone. `words`: options of the tokenizer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = learn(pad_id=0, unk_id=1, bos_id=2, eos_id=3, bos_piece="[CLS]", eos_piece="[SEP]", control_symbols="[MASK]")
+    model = parse_sentencepiece(data)
+    if apart:
+        (folder / "spiece.model").write_bytes(data)
+        (folder / TOKENIZER_CONFIG).write_text(json.dumps({"tokenizer_class": "AlbertTokenizer"} | (words or {})))
+    else:
+        pieces = [(text, score) for text, score, _ in model.pieces]
+        charsmap = model.normalisation.charsmap
+        kind = transformers.AlbertTokenizer
+        kind(vocab=pieces, _spm_precompiled_charsmap=charsmap, **words or {}).save_pretrained(folder)
+    sizes = BERT | {"embedding_size": 11, "vocab_size": len(model.pieces)} | labels(classes)
+    config = transformers.AlbertConfig(**sizes | {"bos_token_id": 2, "eos_token_id": 3} | fields)
+    return _save(folder, transformers.AlbertForSequenceClassification(config), seed)
+
+
+def deberta(
+    folder: Path, *, classes: int = 3, apart: bool = False, words: dict[str, Any] | None = None, seed: int = 3,
+    **fields: Any,
+) -> Path:  # fmt: skip
+    """A DeBERTa-v3 folder. `apart`: the vocabulary is a SentencePiece file alone. `words`: options of the tokenizer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    signs = {"bos_piece": "[CLS]", "eos_piece": "[SEP]", "pad_piece": "[PAD]", "unk_piece": "[UNK]"}
+    data = learn(pad_id=0, bos_id=1, eos_id=2, unk_id=3, control_symbols="[MASK]", **signs)
+    pieces = [(text, score) for text, score, _ in parse_sentencepiece(data).pieces]
+    if apart:
+        (folder / "spm.model").write_bytes(data)
+        (folder / TOKENIZER_CONFIG).write_text(json.dumps({"tokenizer_class": "DebertaV2Tokenizer"}))
+    else:
+        kind = transformers.DebertaV2Tokenizer
+        kind(vocab=pieces, unk_id=3, **words or {}).save_pretrained(folder)
+    config = transformers.DebertaV2Config(**BERT | DEBERTA | {"vocab_size": len(pieces)} | labels(classes) | fields)
+    return _save(folder, transformers.DebertaV2ForSequenceClassification(config), seed)
 
 
 def word_pieces(folder: Path, kind: Any, *, apart: bool = False, **options: Any) -> int:

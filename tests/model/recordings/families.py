@@ -122,8 +122,9 @@ def t5() -> Any:
     return _seeded(transformers.T5ForConditionalGeneration, config)
 
 
-def _two_stacks(kind: Any, make: Any) -> Any:
+def _two_stacks(kind: Any, make: Any, **more: Any) -> Any:
     config = kind(
+        **more,
         d_model=15, encoder_layers=2, decoder_layers=3, encoder_attention_heads=3, decoder_attention_heads=5,
         encoder_ffn_dim=7, decoder_ffn_dim=7, max_position_embeddings=32, decoder_start_token_id=1,
         forced_eos_token_id=None, **SIZES, **EAGER,
@@ -167,6 +168,47 @@ def longformer() -> Any:
         max_position_embeddings=40, **SIZES,
     )  # fmt: skip
     return _seeded(transformers.LongformerModel, config)
+
+
+@cache
+def led() -> Any:
+    """An encoder with windows of four tokens, whose maps are stored by distance, and a decoder."""
+    sizes = {"max_encoder_position_embeddings": 32, "max_decoder_position_embeddings": 32, "attention_window": 4}
+    return _two_stacks(transformers.LEDConfig, transformers.LEDForConditionalGeneration, **sizes)
+
+
+def big_bird(kind: str) -> Any:
+    """An encoder that replaces its sparse attention for texts of up to 36 tokens. `kind`: its attention."""
+    config = transformers.BigBirdConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=8, block_size=4,
+        num_random_blocks=2, attention_type=kind, **SIZES,
+    )  # fmt: skip
+    return _seeded(transformers.BigBirdModel, config)
+
+
+@cache
+def prophet_decoder() -> Any:
+    """A decoder that returns an empty cross-attention for each layer."""
+    config = transformers.ProphetNetConfig(
+        hidden_size=16, num_decoder_layers=2, num_decoder_attention_heads=4, decoder_ffn_dim=8, ngram=2,
+        max_position_embeddings=32, is_decoder=True, is_encoder_decoder=False, **SIZES,
+    )  # fmt: skip
+    return _seeded(transformers.ProphetNetForCausalLM, config)
+
+
+@cache
+def data2vec() -> Any:
+    """A model that chooses fused attention when it is built."""
+    return _unswitched(
+        transformers.Data2VecVisionConfig, transformers.Data2VecVisionModel, hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=4, intermediate_size=8, image_size=16, patch_size=8,
+    )  # fmt: skip
+
+
+@cache
+def mobile_net() -> Any:
+    """An image model without attention."""
+    return transformers.MobileNetV1Model(transformers.MobileNetV1Config(depth_multiplier=0.1)).eval()
 
 
 @cache

@@ -187,6 +187,9 @@ def test_picture_is_stored_with_the_maps() -> None:
         ({"patches": [1, 2, *values["patches"][2:]]}, "1 × 2 patches, which do not fit"),
         ({"picture": [1, 2]}, r"the shape \(2,\)"),
         ({"picture": "cat"}, "no image with its patches"),
+        ({"picture": [[[1.0, 2.0, 256.0]]]}, "whole numbers from 0 to 255"),
+        ({"picture": np.full((2, 2, 3), 0.5)}, "whole numbers from 0 to 255"),
+        ({"patches": [-3, -7, *values["patches"][2:]]}, "-3 × -7 patches, which do not fit"),
     ):
         with pytest.raises(RecordingError, match=says):
             from_dict({**values, **changes})

@@ -3,7 +3,7 @@
 import { FileError, MAX_WEIGHTS } from './npz.js';
 
 export const MAX_HEADS = 6_000; // of all layers of one kind
-const MAX_TOKENS = 4_096; // rows or columns of a map
+export const MAX_TOKENS = 4_096; // rows or columns of a map
 
 /** Kinds by array name, for Headlight and `transformers` outputs. If a kind has several arrays, the first is used. */
 const KIND_OF = {

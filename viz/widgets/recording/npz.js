@@ -94,6 +94,7 @@ const READERS = {
   '<f8': (view, at) => view.getFloat64(at, true),
   '<i8': (view, at) => Number(view.getBigInt64(at, true)),
   '<i4': (view, at) => view.getInt32(at, true),
+  '|u1': (view, at) => view.getUint8(at),
 };
 
 /**

@@ -3,6 +3,7 @@
 import { MAP_KINDS, Recording } from '../core/recording.js';
 import { axisSide } from '../core/translation.js';
 import { toLevel } from '../core/weight-decoding.js';
+import { PICTURE_NAMES, filePicture, pictureArray } from './file-picture.js';
 import { FileError, MAX_BYTES, MAX_CHARACTERS, MAX_WEIGHTS, parseNpy, unzip } from './npz.js';
 import { MAX_HEADS, flat, kindArrays, parseKind } from './kind-arrays.js';
 
@@ -17,30 +18,32 @@ const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
 export async function parseFile(file) {
   if (file.size > MAX_BYTES) throw new FileError('too_large', { limit: MAX_BYTES / 1e6 });
   const bytes = new Uint8Array(await file.arrayBuffer());
-  const { names, arrays, texts } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes, file.name);
+  const { names, arrays, texts, picture } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes, file.name);
   const kinds = kindArrays(arrays);
   if (!Object.keys(kinds).length) throw new FileError(names.length ? 'no_attention' : 'empty', { names: formatNames(names) });
-  return buildRecording(kinds, texts, file.name.replace(/\.\w+$/, ''));
+  return buildRecording(kinds, { ...texts, ...picture }, file.name.replace(/\.\w+$/, ''));
 }
 
 async function fromArchive(bytes) {
-  const [names, arrays, texts] = [[], {}, {}];
+  const [names, arrays, texts, picture] = [[], {}, {}, {}];
   let layers = 0;
   const isNeeded = (file) => {
     const name = file.replace(/\.npy$/, '');
     names.push(name);
-    if (name === file || (!parseKind(name) && !NAMES.includes(name))) return false;
+    if (name === file || !(parseKind(name) || NAMES.includes(name) || PICTURE_NAMES.includes(name))) return false;
     if (++layers > MAX_HEADS) throw new FileError('many_heads', { kind: parseKind(name)?.kind ?? 'self', count: layers, limit: MAX_HEADS });
     return true;
   };
   for (const [file, content] of await unzip(bytes, isNeeded)) {
     const name = file.slice(0, -4);
     const array = NAMES.includes(name) ? parseNames(content) : parseNpy(content);
-    if (!NAMES.includes(name)) arrays[name] = array.texts ? { shape: array.shape, numbers: new Float32Array(0) } : array;
-    else if (array.texts) texts[name] = array.shape.length ? array.texts : array.texts[0];
+    if (!NAMES.includes(name)) {
+      const target = PICTURE_NAMES.includes(name) ? picture : arrays;
+      target[name] = array.texts ? { shape: array.shape, numbers: new Float32Array(0) } : array;
+    } else if (array.texts) texts[name] = array.shape.length ? array.texts : array.texts[0];
     else texts[name] = array;
   }
-  return { names, arrays, texts };
+  return { names, arrays, texts, picture };
 }
 
 const SOURCE_NAMES = ['tokens', 'source_tokens', 'input_tokens'];
@@ -57,7 +60,10 @@ function fromJson(bytes, name) {
   const names = Array.isArray(values) ? [] : Object.keys(values);
   const arrayNames = names.filter((name) => parseKind(name) && Array.isArray(values[name]));
   const arrays = Object.fromEntries(arrayNames.map((name) => [name, flat(values[name], parseKind(name).kind)]));
-  return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])) };
+  const picture = Object.fromEntries(
+    PICTURE_NAMES.filter((name) => names.includes(name)).map((name) => [name, pictureArray(values[name])]),
+  );
+  return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])), picture };
 }
 
 /** An array of texts; one of Python objects has its own message. */
@@ -96,8 +102,9 @@ function buildRecording(arrays, values, name) {
   const target = tokensFromNames(values.target_tokens, values.translation, lengths.target);
   const before =
     values.decoder_tokens && kinds.includes('decoder') ? tokensFromNames(values.decoder_tokens, target.text, lengths.target) : null;
+  const picture = kinds.some((kind) => axisSide(kind, 'columns') === 'source') ? filePicture(values, lengths.source) : null;
   const texts = { source: source.tokens, source_text: source.text, target: target.tokens, text: target.text };
-  return new Recording({ name, kinds: about, remarks, ...texts, before: before?.tokens ?? null }, numbers);
+  return new Recording({ name, kinds: about, remarks, ...texts, before: before?.tokens ?? null, picture }, numbers);
 }
 
 function read(kind, weights) {

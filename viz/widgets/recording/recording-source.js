@@ -52,7 +52,10 @@ export class RecordingSource extends TranslationSource {
 
   kindText(kind) {
     const isWritten = !this.recording.labelsInputs && ['decoder', 'cross'].includes(kind);
-    return t(isWritten ? `figure_any_${kind}` : `recorded_${kind}`);
+    const { picture, source } = this.recording;
+    if (!picture || kind === 'decoder') return t(isWritten ? `figure_any_${kind}` : `recorded_${kind}`);
+    const hasText = source.some(({ special }, token) => picture.places[token] === null && !special);
+    return t(`recorded_${isWritten ? 'written' : kind}_${hasText ? 'mixed' : 'image'}`);
   }
 
   /** Caption with the effective number of tokens per row: 2 to the power of the row's entropy, averaged over rows. */

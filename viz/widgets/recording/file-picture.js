@@ -1,0 +1,68 @@
+// The image of a vision model in an attention file: `picture` [height, width, 3], and `patches`: its rows and columns
+// of patches, then the patch of each token, or -1 (`model/recordings/files.py`).
+
+import { MAX_TOKENS, flat } from './kind-arrays.js';
+import { FileError } from './npz.js';
+
+export const PICTURE_NAMES = ['picture', 'patches'];
+const MAX_SIDE = 1_024; // pixels; `view.save` writes at most 224
+const BMP_HEADER = 54; // bytes
+
+/** Numbers from nested lists of a JSON file. */
+export function pictureArray(lists) {
+  try {
+    return flat(lists, 'self');
+  } catch {
+    throw new FileError('no_picture');
+  }
+}
+
+/**
+ * Returns the picture as notebooks send it; null if the file has none.
+ * @param {Record<string, any>} values
+ * @param {number} tokens number of source tokens
+ * @returns {{ image: string, rows: number, columns: number, places: (number | null)[] } | null}
+ */
+export function filePicture({ picture, patches }, tokens) {
+  if (!picture || !patches) return null;
+  const { shape, numbers } = picture;
+  const [rows, columns, ...places] = patches.numbers;
+  const isWhole = (from, to) => (number) => Number.isInteger(number) && number >= from && number <= to;
+  const isImage = shape.length === 3 && shape[2] === 3 && shape.slice(0, 2).every(isWhole(1, MAX_SIDE));
+  const isGrid = [rows, columns].every(isWhole(1, MAX_TOKENS)) && rows * columns <= MAX_TOKENS;
+  if (!isImage || !isGrid || !numbers.every(isWhole(0, 255)) || !places.every(isWhole(-1, rows * columns - 1)))
+    throw new FileError('no_picture');
+  if (places.length !== tokens) throw new FileError('picture_sizes', { first: places.length, second: tokens });
+  const image = `data:image/bmp;base64,${base64(bitmap(picture))}`;
+  return { image, rows, columns, places: places.map((place) => (place < 0 ? null : place)) };
+}
+
+/** A bitmap file: rows from the bottom to the top, each filled up to four bytes, colours in the order blue, green, red. */
+function bitmap({ shape: [height, width], numbers }) {
+  const rowBytes = Math.ceil((3 * width) / 4) * 4;
+  const view = new DataView(new ArrayBuffer(BMP_HEADER + rowBytes * height));
+  view.setUint16(0, 0x424d); // "BM"
+  for (const [at, value] of [
+    [2, view.byteLength],
+    [10, BMP_HEADER],
+    [14, BMP_HEADER - 14],
+    [18, width],
+    [22, height],
+  ])
+    view.setUint32(at, value, true);
+  view.setUint16(26, 1, true); // planes
+  view.setUint16(28, 24, true); // bits per pixel
+  for (let row = 0; row < height; row++) {
+    for (let byte = 0; byte < 3 * width; byte++) {
+      const colour = byte - (byte % 3) + 2 - (byte % 3);
+      view.setUint8(BMP_HEADER + (height - 1 - row) * rowBytes + byte, numbers[row * 3 * width + colour]);
+    }
+  }
+  return new Uint8Array(view.buffer);
+}
+
+function base64(bytes) {
+  let letters = '';
+  for (let at = 0; at < bytes.length; at += 8_192) letters += String.fromCharCode(...bytes.subarray(at, at + 8_192));
+  return btoa(letters);
+}
