@@ -67,7 +67,14 @@ STEPS = (
                 "stack",
                 (
                     TensorView("word", EMBEDDED),
-                    TensorView("position", POSITIONED, subtract=EMBEDDED, rows="positions", visible_if="summed"),
+                    TensorView(
+                        "position",
+                        POSITIONED,
+                        subtract=EMBEDDED,
+                        rows="positions",
+                        visible_if="summed",
+                        own_scale=True,  # at most 1, where words reach 9
+                    ),
                     TensorView("word_and_position", POSITIONED),
                 ),
                 signs=("+", "="),
