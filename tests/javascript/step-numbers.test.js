@@ -18,7 +18,7 @@ globalThis.document = /** @type {any} */ ({ createElementNS: () => new Element()
 const script = 'import json; from headlight.viz.lessons.walk import STEPS; print(json.dumps([step.as_json() for step in STEPS]))';
 const WALK = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', script], { encoding: 'utf8' }));
 const { formula, formulaLines } = await import('../../viz/widgets/lessons/formula.js');
-const { attentionParts } = await import('../../viz/widgets/lessons/step-numbers.js');
+const { attentionParts, ofLogits } = await import('../../viz/widgets/lessons/step-numbers.js');
 const { formulaFor } = await import('../../viz/widgets/lessons/step-phrases.js');
 const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
 
@@ -73,4 +73,20 @@ test('formulas of attention, sums and logits omit parts that the model lacks', (
   assert.equal(walkFormula('norm', { norm: 'rms' }).text, 'RMS(x)=γ·x1d∑ixi2+ε');
   assert.equal(walkFormula('logits', {}).text, 'logitt=y·E[t]');
   assert.equal(walkFormula('logits', { scale_output: true, final_logits_bias: true }).text, 'logitt=yd·E[t]+ct');
+});
+
+test('numbers of logits are those of the written token, also if another one is likelier', () => {
+  const best = [
+    ['book', 7, 3],
+    ['books', 5, 2],
+  ];
+  const sceneOf = (target) => ({
+    sentenceTensors: { logits: [] },
+    logits: { best, log_sum: 4, mean: 0, spread: 1 },
+    translation: { target },
+    look: { written: 0 },
+  });
+  const { written_id: id, written_logit: logit, written_less: less, written_chance: chance } = ofLogits(sceneOf([{ id: 5 }]));
+  assert.deepEqual([id, logit, less, chance], [5, '2.0000', '−2.0000', '0.1353']);
+  assert.equal(ofLogits(sceneOf([{ id: 9, probability: Math.exp(-5) }])).written_logit, '−1.0000'); // not among the best
 });

@@ -447,6 +447,23 @@ def _result() -> dict[str, Any]:
             "bytes": {"de-en": 11_500_000},
             "shared_bytes": 7_100_000,
             "methods": ["GET"],
+            "class": {
+                "visitors": 300,
+                "files": 21,
+                "bytes": 20e6,
+                "requests": {"GET 200": 6299, "GET 404": 1},
+                "seconds": 31.0,
+                "p95": 29.5,
+                "cpu_seconds": 15.0,
+            },
+            "visit": {
+                "line": {"latency": 80, "speed": 10},
+                "ours": {"median": 1.1, "low": 1.0, "high": 1.2},
+                "empty": {"median": 1.0, "low": 0.9, "high": 1.1},
+                "ratio": {"median": 1.1, "low": 1.05, "high": 1.15, "pairs": 11},
+                "requests": 9,
+                "bytes": 1.5e6,
+            },
             "about": machine,
         },
         "live": {

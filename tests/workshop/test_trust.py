@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from workshop.trust import __main__ as command
 from workshop.trust import chaos, fuzz, load, mutant_worker, mutants, smoke, soak
-from workshop.trust.checks import BEGIN, END, Check, Options, render_row, render_table, write_block
+from workshop.trust.checks import BEGIN, END, Check, Log, Options, Part, render_row, render_table, write_block
 from workshop.trust.page_process import Usage
 
 OPTIONS = Options(quick=True, cases=10, soak_minutes=0.1, mutants=3, workers=1, seed=7)
@@ -42,6 +44,27 @@ def test_parts_that_do_not_run_keep_their_rows(tmp_path: Path) -> None:
     document.write_text("none", encoding="utf-8")
     with pytest.raises(ValueError, match="has no block"):
         write_block([HELD], {"fuzz": "today"}, document)
+
+
+def test_parts_that_compare_times_run_alone_and_the_others_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    finished: list[str] = []
+    both_run = Barrier(2)
+
+    def part(name: str, *, waits: bool) -> Part:
+        def check(options: Options, log: Log) -> Iterator[Check]:
+            if waits:
+                both_run.wait(60)
+            yield Check(name, name, "", "", True)
+            finished.append(name)
+
+        return check
+
+    parts = {name: part(name, waits=name != "load") for name in ("fuzz", "mutants", "load")}
+    monkeypatch.setattr(command, "PARTS", parts)
+    checks, runs = command.run_parts(list(parts), OPTIONS, "today")
+    assert finished[0] == "load"
+    assert [check.part for check in checks] == ["load", "fuzz", "mutants"]
+    assert set(runs) == set(parts)
 
 
 @pytest.mark.parametrize(("checks", "code"), [([HELD, SKIPPED], 0), ([HELD, BROKEN], 1)])

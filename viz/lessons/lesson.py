@@ -56,8 +56,9 @@ class TensorView:
     divide_by: str = ""  # name of the divisor
     rows: str = "tokens"  # axis of the rows: tokens, keys, positions, stages, or one
     visible_if: str = ""  # variant of the model that shows this tensor: pre, post, …
+    own_scale: bool = False  # in a stack, colours of its own instead of the common ones
 
-    def as_json(self) -> dict[str, str]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON for the page."""
         return dataclasses.asdict(self)
 

@@ -67,7 +67,14 @@ STEPS = (
                 "stack",
                 (
                     TensorView("word", EMBEDDED),
-                    TensorView("position", POSITIONED, subtract=EMBEDDED, rows="positions", visible_if="summed"),
+                    TensorView(
+                        "position",
+                        POSITIONED,
+                        subtract=EMBEDDED,
+                        rows="positions",
+                        visible_if="summed",
+                        own_scale=True,  # at most 1, where words reach 9
+                    ),
                     TensorView("word_and_position", POSITIONED),
                 ),
                 signs=("+", "="),
@@ -331,7 +338,7 @@ STEPS = (
         figures=(Figure("histogram", (TensorView("logits", "logits"),)),),
         products=(Product("e", "decoder.final", "decoder.output.words", column="written"),),
         formula=r"\text{logit}_t = @its_y \cdot E[t] @its_c",
-        numbers=(r"\text{logit}_{@best_id} = @best_logit", r"\mu = @logit_mean, \quad \sigma = @logit_spread"),
+        numbers=(r"\text{logit}_{@written_id} = @written_logit", r"\mu = @logit_mean, \quad \sigma = @logit_spread"),
         picks=("written",),
         claims=("logits_are_no_probabilities", "logits_by_hand"),
     ),
@@ -342,7 +349,7 @@ STEPS = (
         code=Code(score_target, "log_softmax"),
         figures=(Figure("bars", (TensorView("candidates", "logits"),), scale="share"),),
         formula=r"p_t = \frac{e^{\text{logit}_t}}{\sum_u e^{\text{logit}_u}}",
-        numbers=(r"\frac{e^{@best_logit}}{e^{@log_sum}} = e^{@best_less} = @best_chance",),
+        numbers=(r"\frac{e^{@written_logit}}{e^{@log_sum}} = e^{@written_less} = @written_chance",),
         picks=("written",),
         question=QuestionSpec("next", options=("candidates",)),
         claims=("chances_are_the_translations",),

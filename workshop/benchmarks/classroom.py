@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 
 from workshop.benchmarks.arithmetic import spread, summary
-from workshop.benchmarks.page import PORT, STREAM, Log, _serve
+from workshop.benchmarks.page import PORT, STREAM, Log, serve
 
 LESSONS = ((30, 1), (60, 3))  # pupils, and sentences per pupil
 HOSTILE_REQUESTS = 500
@@ -101,7 +101,7 @@ class Visitors:
 
 def measure(lessons: Sequence[tuple[int, int]], hostile: int, log: Log) -> dict[str, Any]:
     """Serve the page and measure each lesson, without and with hostile requests, and a single visitor."""
-    with _serve([sys.executable, "app.py"], PORT):
+    with serve([sys.executable, "app.py"], PORT):
         return asyncio.run(measure_running_page(f"http://127.0.0.1:{PORT}", lessons, hostile, log))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tests.browser.browsers import find_chromium
 from tests.browser.polling import wait_for_function
 from workshop.benchmarks.arithmetic import paired_ratio, summary
-from workshop.benchmarks.page import PORT, Log, _serve
+from workshop.benchmarks.page import PORT, Log, serve
 
 LATENCY_MS = 80
 BANDWIDTH_MBIT = 10  # per second
@@ -46,13 +46,13 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
     empty: list[float] = []
     with (
         sync_playwright() as playwright,
-        _serve([sys.executable, "app.py"], PORT),
-        _serve([sys.executable, "-m", "workshop.benchmarks.empty_page"], PORT + 1),
+        serve([sys.executable, "app.py"], PORT),
+        serve([sys.executable, "-m", "workshop.benchmarks.empty_page"], PORT + 1),
     ):
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         for turn in range(repetitions + 1):  # the first visits warm up the servers
-            seconds, traffic = _visit(browser, PORT, MAP_SELECTOR)
-            empty_seconds, _ = _visit(browser, PORT + 1, EMPTY_SELECTOR)
+            seconds, traffic = visit(browser, f"http://127.0.0.1:{PORT}", MAP_SELECTOR)
+            empty_seconds, _ = visit(browser, f"http://127.0.0.1:{PORT + 1}", EMPTY_SELECTOR)
             log(f"first map {seconds:.2f} s, empty page {empty_seconds:.2f} s")
             if turn:
                 headlight.append(seconds)
@@ -67,8 +67,11 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
     } | traffic
 
 
-def _visit(browser: Any, port: int, selector: str) -> tuple[float, dict[str, int]]:
-    """Return the seconds until painted, and the number and bytes of the requests until the page is complete."""
+def visit(browser: Any, address: str, selector: str) -> tuple[float, dict[str, int]]:
+    """Visit a page once.
+
+    Return the seconds until painted, and the number and bytes of the requests until the page is complete.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     network = context.new_cdp_session(page)
@@ -84,7 +87,7 @@ def _visit(browser: Any, port: int, selector: str) -> tuple[float, dict[str, int
     network.on("Network.requestWillBeSent", record_request)
     network.on("Network.loadingFinished", lambda event: response_bytes.append(event["encodedDataLength"]))
     page.add_init_script(PAINT_OBSERVER.replace("SELECTOR", selector))
-    page.goto(f"http://127.0.0.1:{port}")
+    page.goto(address)
     wait_for_function(page, "() => window.paintedAt !== undefined")
     if selector == MAP_SELECTOR:
         page.wait_for_selector(".explorer .plot .main-svg")

@@ -33,7 +33,7 @@ from workshop.benchmarks.page import (
     Log,
     _open,
     _read_memory,
-    _serve,
+    serve,
 )
 
 KEYS_PER_SECOND = 4
@@ -61,7 +61,7 @@ def measure(typists: int, seconds: float, log: Log) -> dict[str, Any]:
     """Measure full answers alone and during typing, the latencies of the typists, and the load of the server."""
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT) as server:
+    with sync_playwright() as playwright, serve([sys.executable, "app.py"], PORT) as server:
         client = _Client()
         _time_full_requests(client, 4.0)  # loads the model
         alone = _time_full_requests(client, seconds / 2)  # before and after, because the speed of the machine varies

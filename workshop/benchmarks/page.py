@@ -84,7 +84,7 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
 
     is_quick = repetitions < 5
     cold_starts = [_measure_cold_start(log) for _ in range(1 if is_quick else 3)]
-    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as server:
+    with sync_playwright() as playwright, serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as server:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
@@ -94,7 +94,7 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
         result["growth"] = _measure_growth(browser, server, 20 if is_quick else 200, 100 if is_quick else 1000, log)
         result["visitors"] = _measure_visitors(5 if is_quick else 30, 5, log)
         command = [sys.executable, "-m", "workshop.benchmarks.gr_plot_page"]
-        with _serve(command, PORT + 1) as _:
+        with serve(command, PORT + 1) as _:
             result["plain"] = _measure_baseline(browser, repetitions, log)
         browser.close()
     return result
@@ -106,7 +106,7 @@ def _measure_cold_start(log: Log) -> float:
         os.sync()
         Path("/proc/sys/vm/drop_caches").write_text("3")
     start = time.perf_counter()
-    with _serve([sys.executable, "app.py"], PORT), urlopen(f"http://127.0.0.1:{PORT}") as response:
+    with serve([sys.executable, "app.py"], PORT), urlopen(f"http://127.0.0.1:{PORT}") as response:
         response.read()
         seconds = time.perf_counter() - start
     log(f"cold start: {seconds:.1f} s")
@@ -212,7 +212,8 @@ def _open(browser: Any, port: int) -> Any:
 
 
 @contextmanager
-def _serve(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+def serve(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a page until the end of the block. `settings`: environment variables."""
     environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"} | settings
     with tempfile.TemporaryFile() as output:  # an unread pipe would fill up and block the server
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)

@@ -24,7 +24,7 @@ from workshop.benchmarks.page import (
     WAIT_FOR_PAINT,
     Log,
     _open,
-    _serve,
+    serve,
 )
 
 MORE_SENTENCES = (
@@ -92,7 +92,7 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
 
     service = Service(Settings(**LIMITS))  # type: ignore[arg-type]
     cases = []
-    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT):
+    with sync_playwright() as playwright, serve([sys.executable, "app.py"], PORT, **ENVIRONMENT):
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = _open(browser, PORT)
         for name, text in SENTENCES.items():

@@ -473,7 +473,42 @@ def static_page(result: Result) -> str:
             table(head, rows),
             f"Sizes: {sizes}; all else {result['shared_bytes'] / 1e6:.1f} MB. "
             f"Methods of all requests: {', '.join(result['methods'])}.\n",
+            _static_visits(result["class"], result["visit"]),
         ]
+    )
+
+
+def _static_visits(group: Result, visit: Result) -> str:
+    """Render what a class costs the host, and the time to the first map."""
+    expected = {"GET 200": group["visitors"] * group["files"]}
+    requests = ", ".join(f"{count:,} × {name}" for name, count in group["requests"].items())
+    ratio = visit["ratio"]
+    rows = [
+        [
+            f"requests of {group['visitors']} visitors at once, each with a translation",
+            requests,
+            f"{expected['GET 200']:,} × GET 200",
+            goal_mark(group["requests"] == expected),
+        ],
+        ["bytes of a visitor", format_megabytes(group["bytes"]), "", ""],
+        ["seconds until all have everything, p95 of a visitor", f"{group['seconds']:.1f}, {group['p95']:.1f}", "", ""],
+        ["processor seconds of the file server, a visitor", f"{group['cpu_seconds'] / group['visitors']:.3f}", "", ""],
+        [
+            "first map, by the time of Gradio's empty page",
+            f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})",
+            f"at most {VISIT_GOALS['ratio']:g}",
+            goal_mark(ratio["median"] <= VISIT_GOALS["ratio"]),
+        ],
+        [
+            "requests until the first map",
+            f"{visit['requests']}",
+            f"at most {VISIT_GOALS['requests']}",
+            goal_mark(visit["requests"] <= VISIT_GOALS["requests"]),
+        ],
+    ]
+    return "Visits: a class on loopback, and first visits with an empty cache over " + (
+        f"{visit['line']['latency']} ms and {visit['line']['speed']} Mbit/s, {ratio['pairs']} pairs.\n\n"
+        + table(["", "measured", "goal", ""], rows)
     )
 
 

@@ -32,7 +32,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.service.record_codec import encode
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from workshop.benchmarks.page import SENTENCE_100_TOKENS, Log, _read_memory, _serve
+from workshop.benchmarks.page import SENTENCE_100_TOKENS, Log, _read_memory, serve
 from workshop.benchmarks.sleeping_replica import application
 
 CALLER_COUNT = 8  # concurrent callers, each of which sends the next request after the previous answer
@@ -240,8 +240,8 @@ def _measure_killed_page(local_service: Service, address: str, seconds: float) -
         return None
 
     with contextlib.ExitStack() as pages:
-        first = pages.enter_context(_serve([sys.executable, "app.py"], ports[0], **settings))
-        pages.enter_context(_serve([sys.executable, "app.py"], ports[1], **settings))
+        first = pages.enter_context(serve([sys.executable, "app.py"], ports[0], **settings))
+        pages.enter_context(serve([sys.executable, "app.py"], ports[1], **settings))
         for number in range(4):
             ask(number)
         times["memory"] = _read_memory(first.pid)
@@ -252,7 +252,7 @@ def _measure_killed_page(local_service: Service, address: str, seconds: float) -
             first.kill()
             first.wait()
             killed_at = time.monotonic()
-            pages.enter_context(_serve([sys.executable, "app.py"], ports[0], **settings))  # as a supervisor does
+            pages.enter_context(serve([sys.executable, "app.py"], ports[0], **settings))  # as a supervisor does
             _text(ports[0], {"text": SENTENCE})
             times["replaced"] = time.monotonic() - killed_at
             time.sleep(seconds)
@@ -260,7 +260,7 @@ def _measure_killed_page(local_service: Service, address: str, seconds: float) -
         started = time.monotonic()
         log = _run(ask, seconds, CALLER_COUNT, kill)
         result = log.values(time.monotonic() - started) | times
-    with _serve([sys.executable, "app.py"], ports[0], HEADLIGHT_CACHE_MB="0") as alone:
+    with serve([sys.executable, "app.py"], ports[0], HEADLIGHT_CACHE_MB="0") as alone:
         _text(ports[0], {"text": SENTENCE})
         return result | {"memory_here": _read_memory(alone.pid)}
 

@@ -29,6 +29,7 @@ from headlight.viz.static_site.files import site_files, write_files
 from headlight.viz.static_site.page_content import read_page
 from tests.browser.browsers import find_chromium
 from workshop.benchmarks.page import Log
+from workshop.benchmarks.static_visits import measure_class, measure_first_map
 
 TRANSLATORS = ("de-en", "en-de", "zh-en", "en-zh")
 CORPUS = MODELS.parent / "corpora" / "mini.tsv"
@@ -49,26 +50,39 @@ ASK = """async (values) => {
 }"""
 
 
-def measure(sentences: int, log: Log) -> dict[str, Any]:
-    """Compare `sentences` translations of each translator, greedily and with a beam."""
+TRANSLATE = {"text": "Das Haus ist alt.", "model": "de-en", "beam_size": 1, "no_repeat": 4, "back_weight": 0}
+
+
+def measure(sentences: int, visits: int, log: Log) -> dict[str, Any]:
+    """Compare `sentences` translations of each translator, greedily and with a beam, and measure first visits."""
     from playwright.sync_api import sync_playwright
 
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         total = write_files(folder, site_files(read_page(Settings(), TRANSLATORS)))
-        sizes = {model: _bytes(folder / "models" / model) for model in TRANSLATORS}
-        with _served(folder) as (address, requests):
+        with sync_playwright() as playwright:  # not earlier: its event loop keeps the page from being built
             browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
-            page = browser.new_page()
-            page.route(
-                "**/*", lambda route: route.continue_() if route.request.url.startswith(address) else route.abort()
-            )
-            page.goto(address)
-            page.wait_for_selector(".explorer .plane")
-            rows = {model: _compare(page, model, sentences, log) for model in TRANSLATORS}
+            result = _measure_folder(browser, folder, sentences, visits, log)
             browser.close()
-        methods = sorted(set(requests))
-    return {"rows": rows, "bytes": sizes, "shared_bytes": total - sum(sizes.values()), "methods": methods}
+    result["shared_bytes"] = total - sum(result["bytes"].values())
+    return result
+
+
+def _measure_folder(browser: Any, folder: Path, sentences: int, visits: int, log: Log) -> dict[str, Any]:
+    with _served(folder) as (address, requests):
+        page = browser.new_page()
+        page.route("**/*", lambda route: route.continue_() if route.request.url.startswith(address) else route.abort())
+        page.goto(address)
+        page.wait_for_selector(".explorer .plane")
+        rows = {model: _compare(page, model, sentences, log) for model in TRANSLATORS}
+        page.close()
+    return {
+        "rows": rows,
+        "methods": sorted(set(requests)),
+        "bytes": {model: _bytes(folder / "models" / model) for model in TRANSLATORS},
+        "class": measure_class(browser, folder, lambda page: page.evaluate(ASK, TRANSLATE), log),
+        "visit": measure_first_map(browser, folder, visits, log),
+    }
 
 
 def _compare(page: Any, model: str, sentences: int, log: Log) -> dict[str, Any]:

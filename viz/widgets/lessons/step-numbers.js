@@ -160,18 +160,19 @@ function ofStages(scene) {
   };
 }
 
-/** Logits: the best token, the log-sum-exp and statistics of all logits. */
-function ofLogits(scene) {
+/** Logits: the written token, the log-sum-exp and statistics of all logits. */
+export function ofLogits(scene) {
   if (!scene.sentenceTensors.logits) return {};
   const { best, log_sum: logSum, mean: middle, spread: wide } = scene.logits;
-  const [, id, logit] = best[0];
+  const written = scene.translation.target[scene.look.written];
+  const logit = best.find(([, id]) => id === written.id)?.[2] ?? logSum + Math.log(written.probability);
   const logProbability = logit - logSum;
   return {
-    best_id: id,
-    best_logit: formatNumber(logit),
+    written_id: written.id,
+    written_logit: formatNumber(logit),
     log_sum: formatNumber(logSum),
-    best_less: formatNumber(logProbability),
-    best_chance: formatNumber(Math.exp(logProbability)),
+    written_less: formatNumber(logProbability),
+    written_chance: formatNumber(Math.exp(logProbability)),
     logit_mean: formatNumber(middle, 2),
     logit_spread: formatNumber(wide, 2),
   };

@@ -131,11 +131,12 @@ function drawStrips(figure, { scene, width }) {
   return [make('div', { class: 'lesson-strips' }, ...heatmaps)];
 }
 
-/** Stacked tensors on a common scale, with the signs between them. */
+/** Stacked tensors on a common scale, or one of them on its own, with the signs between them. */
 function drawStack(figure, { scene, width, pick, all }) {
   const tensors = scene.visibleTensors(figure);
   const matrices = tensors.map((tensor) => scene.matrix(tensor));
-  const maxValue = Math.max(...matrices.map(({ numbers }) => colourLimit(numbers)));
+  const common = matrices.filter((_, index) => !tensors[index].own_scale);
+  const maxValue = Math.max(...common.map(({ numbers }) => colourLimit(numbers)));
   const height = matrices.length > 2 ? THIN + 2 : THICK;
   const parts = tensors.flatMap((tensor, index) => {
     const matrix = matrices[index];
@@ -150,7 +151,7 @@ function drawStack(figure, { scene, width, pick, all }) {
       matrix,
       width,
       rows,
-      most: maxValue,
+      most: tensor.own_scale ? maxAbs(matrix.numbers) || 1 : maxValue,
       height: tensor.rows === 'one' ? THICK : height,
       row,
       column: scene.step.picks.includes('dimension') ? Math.min(scene.look.dimension, matrix.columns - 1) : null,
@@ -162,9 +163,10 @@ function drawStack(figure, { scene, width, pick, all }) {
       index ? make('div', { class: sign ? 'lesson-sign' : 'lesson-gap' }, sign ? t(`lesson_sign_${SIGNS[sign]}`) : '') : null,
       caption(tensor, shapeText(tensor, scene, matrix)),
       heatmap({ ...options, label, name: t(`lesson_tensor_${tensor.name}`), pick: onPick }),
+      tensor.own_scale ? legend('signed', options.most) : null,
     ];
   });
-  return [...parts, legend('signed', maxValue, Math.max(...matrices.map(({ numbers }) => maxAbs(numbers))) || maxValue)];
+  return [...parts, legend('signed', maxValue, Math.max(...common.map(({ numbers }) => maxAbs(numbers))) || maxValue)];
 }
 
 const SIGNS = { '+': 'plus', '=': 'equals', '×√d': 'times', '×w': 'weighed', norm: 'norm' };
