@@ -7,19 +7,19 @@ const { small, tens, ordinals, unsure, scales, han } = tables.numbers;
 
 /** @type {(values: Record<string, any>) => Map<string, any>} */
 const toMap = (values) => new Map(Object.entries(values));
-const mapsOf = (values) => toMap(Object.fromEntries(Object.entries(values).map(([language, words]) => [language, toMap(words)])));
+const languageMaps = (values) => toMap(Object.fromEntries(Object.entries(values).map(([language, words]) => [language, toMap(words)])));
 
 /** Words that are often not a number, by language. @type {Map<string, Map<string, number>>} */
-export const UNSURE = mapsOf(unsure);
+export const UNSURE = languageMaps(unsure);
 /** Words that multiply the number before them, by language. @type {Map<string, Map<string, number>>} */
-export const SCALES = mapsOf(scales);
+export const SCALES = languageMaps(scales);
 /** @type {Map<string, number>} */
 export const HAN_DIGITS = toMap(tables.numbers.han_digits);
 const HAN_UNITS = toMap(tables.numbers.han_units);
 const HAN_SCALES = toMap(tables.numbers.han_scales);
 /** Chinese units and scales with their sizes. @type {Map<string, number>} */
 export const HAN_SIZES = new Map([...HAN_UNITS, ...HAN_SCALES]);
-const ORDINALS = mapsOf(ordinals);
+const ORDINALS = languageMaps(ordinals);
 /** Numerals below a hundred, by language. @type {Map<string, Map<string, number>>} */
 const NUMERALS = new Map(
   Object.keys(small).map((language) => [

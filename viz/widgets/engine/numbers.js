@@ -26,7 +26,7 @@ const FULL_WIDTH_SHIFT = 0xfee0;
 
 /** @returns {NumberSpan} */
 const number = (value, start, end, required = true, clock = false) => ({ value, start, end, required, clock });
-const spanOf = (match) => /** @type {[number, number]} */ ([match.index, match.index + match[0].length]);
+const matchSpan = (match) => /** @type {[number, number]} */ ([match.index, match.index + match[0].length]);
 const dots = (match) => '·'.repeat(match.length);
 const isAlphabetic = (text) => /^\p{L}+$/u.test(text);
 
@@ -124,7 +124,7 @@ function findDigits(text, language) {
   let last = 0;
   for (const match of text.matchAll(DIGITS)) {
     const [digits] = match;
-    const [start, end] = spanOf(match);
+    const [start, end] = matchSpan(match);
     if (start < last) continue; // part of the number before it
     const words = digits.split(/\s+/);
     if (digits.includes(':')) {
@@ -185,7 +185,7 @@ function germanWords(text) {
   const results = [];
   let last = 0;
   for (const match of text.matchAll(WORD)) {
-    const [start, end] = spanOf(match);
+    const [start, end] = matchSpan(match);
     const word = match[0].toLowerCase();
     const own = start >= last ? wordValue(word, 'de') : null;
     if (own === null) continue;
@@ -204,7 +204,7 @@ function wordRuns(text, language) {
   for (const match of text.matchAll(WORD)) {
     if (match.index < last) continue;
     const before = run.at(-1);
-    const isJoined = Boolean(before) && !strip(text.slice(spanOf(before)[1], match.index));
+    const isJoined = Boolean(before) && !strip(text.slice(matchSpan(before)[1], match.index));
     const word = match[0].toLowerCase();
     const isAnd = isJoined && and[language].includes(word) && JOINED_BY_AND.includes(before[0].toLowerCase());
     const isPart = isAnd || wordValue(word, language) !== null;
@@ -235,11 +235,11 @@ function runNumbers(words, text, language) {
       [total, part] = value > 100 ? [total + Math.max(part, 1) * value, 0] : [total, Math.max(part, 1) * value];
     } else if (language === 'fr' && (word === 'vingt' || word === 'vingts') && part % 100 === 4) part += 76;
     else if (part && !(language === 'fr' ? addsInFrench(part, value) : part % 100 === 0 && value < 100)) {
-      results.push(number(total + part, run[start].index, spanOf(run[index - 1])[1], total + part !== 1)); // "two two": a score
+      results.push(number(total + part, run[start].index, matchSpan(run[index - 1])[1], total + part !== 1)); // "two two": a score
       [total, part, start] = [0, value, index];
     } else part += value;
   });
-  const [from, to] = [run[start].index, spanOf(run[run.length - 1])[1]];
+  const [from, to] = [run[start].index, matchSpan(run[run.length - 1])[1]];
   const [value, end] = continueNumber(text, to, total + part, language);
   // "an hour and a half" is not a required number.
   const sure = end > to ? value !== 1.5 : !UNSURE.get(language)?.has(text.slice(from, to).toLowerCase());
@@ -254,15 +254,15 @@ function hanDecimals(text) {
     const [whole, rest] = match[0].split('点');
     const value = hanValue(whole);
     const digits = Array.from(rest, (sign) => HAN_DIGITS.get(sign)).join('');
-    return value === null ? [] : [number(Number(`${value}.${digits}`), ...spanOf(match))];
+    return value === null ? [] : [number(Number(`${value}.${digits}`), ...matchSpan(match))];
   });
 }
 
 function hanNumbers(text) {
   const masked = text.replace(HAN_OTHER, dots);
-  const pairs = [...masked.matchAll(/[俩仨]/g)].map((match) => number(match[0] === '俩' ? 2 : 3, ...spanOf(match), false));
+  const pairs = [...masked.matchAll(/[俩仨]/g)].map((match) => number(match[0] === '俩' ? 2 : 3, ...matchSpan(match), false));
   const runs = [...masked.matchAll(HAN_RUN)].flatMap((match) => {
-    const [start, end] = spanOf(match);
+    const [start, end] = matchSpan(match);
     const own = hanValue(match[0]);
     if (own === null) return [];
     // A single numeral, above all 一, often belongs to a word or a name.

@@ -10,29 +10,46 @@ import { ModelLoader } from './loader.js';
 let engine = null;
 /** @type {Set<number>} running calls */
 const running = new Set();
+const BACKGROUND = ['read_back']; // calls that wait while others run
+/** @type {Set<number>} running calls that others wait for, until they have ended */
+const foreground = new Set();
+/** @type {(() => void)[]} calls that wait */
+const waiting = [];
 
 /** Lets messages in, such as those that stop a call, without the delay of a timer. */
 const pause = (() => {
   const channel = new MessageChannel();
   /** @type {(() => void)[]} */
-  const waiting = [];
-  channel.port1.onmessage = () => waiting.shift()?.();
+  const paused = [];
+  channel.port1.onmessage = () => paused.shift()?.();
   return () =>
     new Promise((resolve) => {
-      waiting.push(() => resolve(undefined));
+      paused.push(() => resolve(undefined));
       channel.port2.postMessage(null);
     });
 })();
 
+/** Lets messages in, and waits while other calls run. */
+async function pauseInBackground() {
+  await pause();
+  while (foreground.size) await new Promise((resolve) => waiting.push(() => resolve(undefined)));
+}
+
 /** The result of a call, or its error message. */
 async function answer({ number, name, values }) {
   const isStopped = () => !running.has(number);
+  const isBackground = BACKGROUND.includes(name);
+  if (!isBackground) foreground.add(number);
   try {
-    return await ANSWERS[name](engine, values, { isStopped, pause }, (message) => isStopped() || postMessage({ number, message }));
+    const control = { isStopped, pause: isBackground ? pauseInBackground : pause };
+    return await ANSWERS[name](engine, values, control, (message) => isStopped() || postMessage({ number, message }));
   } catch (error) {
     if (error instanceof Fault) return error.asMessage;
     console.error(error);
     return { what: 'error', field: 'text', word: 'our_fault', values: {} };
+  } finally {
+    foreground.delete(number);
+    if (!foreground.size) for (const resume of waiting.splice(0)) resume();
   }
 }
 
