@@ -1,13 +1,12 @@
 // Features and reasons for the reliability of a translation: the rules of `model/translate/evidence.py`.
 
 import { chrf } from './chrf.js';
-import { omittedChineseWords } from './chinese-omissions.js';
 import { adaptText } from './cleaning.js';
-import { contentWords, foldCase, logProbability, overlapsOne, stemWord } from './content-words.js';
+import { contentWords, foldCase, logProbability, stemWord } from './content-words.js';
 import { copiedWords, misspeltPairs, omittedWords, repeatedWords } from './doubtful-words.js';
-import { identify } from './identification.js';
 import { findNumbers, unmatchedNumbers } from './numbers.js';
 import { compile } from './patterns.js';
+import { findReasons } from './reasons.js';
 import { repeatedRuns, repeatsItself } from './repetition.js';
 import { tables } from './tables.js';
 
@@ -17,6 +16,12 @@ import { tables } from './tables.js';
  * @typedef {{ text: string, tokens: import('./translator.js').WrittenToken[] }} BackTranslation `tokens` of the sentence, with their
  *   probabilities given the translation
  * @typedef {{ kind: string, source_spans: Span[], target_spans: Span[], source: string, target: string }} Reason
+ * @typedef {{ sentence: string, text: string, language: string, read: Word[], written: Word[], readNumbers: Numbers, writtenNumbers: Numbers,
+ *   differing: Numbers[], rows: Float64Array[], attention: (tokens: number[]) => number, coverage: number[], misspelt: [Word, Word][], copied: Word[],
+ *   repeated: Word[], runs: Span[], doubtful: Word[], omitted: Word[][], back: BackTranslation | null }} Facts about a translation and its
+ *   sentence as the model read it; `language` of the sentence; `rows`: mean of cross-attention; `doubtful`: the least likely word
+ *   first
+ * @typedef {import('./numbers.js').NumberSpan[]} Numbers
  * @typedef {{ source: string, target: string, usualLength: number }} Usual two letters of both languages, and the usual log ratio of
  *   characters
  */
@@ -27,13 +32,8 @@ const MAX_COUNT = 3;
 
 const atMostThree = (count) => Math.min(MAX_COUNT, count);
 const atLeast = (number) => Math.max(rules.min_log_probability, number);
-const span = ({ start, end }) => /** @type {Span} */ ([start, end]);
 const mean = (numbers) => numbers.reduce((sum, number) => sum + number, 0) / Math.max(1, numbers.length);
 const ascending = (numbers) => numbers.sort((one, other) => one - other);
-const joined = (text, /** @type {Span[]} */ spans) => {
-  const characters = Array.from(text);
-  return [...new Set(spans.map(([start, end]) => characters.slice(start, end).join('')))].join(', ');
-};
 
 /** Cross-attention in the mean of all heads, [target][source]. */
 function meanAttention({ maps, heads, source, target }) {
@@ -52,7 +52,7 @@ function meanAttention({ maps, heads, source, target }) {
 
 /** The highest weight that tokens get together from a target token. */
 const highestWeight = (/** @type {Float64Array[]} */ rows, tokens) =>
-  rows.reduce((most, row) => Math.max(most, tokens.reduce((sum, token) => sum + row[token], 0)), 0); // biome-ignore format: one line
+  rows.map((row) => tokens.reduce((sum, token) => sum + row[token], 0)).reduce((most, weight) => Math.max(most, weight), 0);
 
 /** How sharply the translation attends. A model that invents attends diffusely. */
 function sharpness(/** @type {Float64Array[]} */ rows) {
@@ -74,41 +74,77 @@ function reverseFeatures(tokens, text) {
 
 /** Runs that the translation repeats at once, unless the source repeats a word, too. */
 function loops(source, target, text) {
-  const [read, written] = [source, target].map((words) => words.map(({ start, end, ...word }) => ({ text: foldCase(word.text), start, end })));
+  const [read, written] = [source, target].map((words) =>
+    words.map(({ start, end, ...word }) => ({ text: foldCase(word.text), start, end })),
+  );
   return repeatsItself(read) ? [] : repeatedRuns(written, text);
 }
 
-/** Whether the back-translation has these words. */
-function isInBackTranslation(/** @type {Word[]} */ group, back, language) {
-  if (language === 'zh') return group.every(({ text }) => Array.from(text).every((character) => back.has(character)));
-  return group.every(({ text }) => [...text.matchAll(WORD)].every(([part]) => back.has(stemWord(part))));
+/** Groups of words that the back-translation lacks, too. */
+function omittedInBoth(/** @type {Word[][]} */ omitted, /** @type {BackTranslation} */ back, language) {
+  const words = new Set(language === 'zh' ? back.text : [...back.text.matchAll(WORD)].map(([word]) => stemWord(word)));
+  const parts = ({ text }) => (language === 'zh' ? Array.from(text) : [...text.matchAll(WORD)].map(([word]) => stemWord(word)));
+  return omitted.filter((group) => !group.every((word) => parts(word).every((part) => words.has(part))));
 }
 
-/** Spans by their words; a group is left out if each of its words is in another reason. */
-function omissions(/** @type {Span[][]} */ groups, /** @type {Span[]} */ explained, characters) {
-  /** @type {Map<string, Span[]>} */
-  const places = new Map();
-  for (const group of groups) {
-    if (group.every(([start, end]) => overlapsOne(start, end, explained))) continue;
-    const [start, end] = [group[0][0], group[group.length - 1][1]];
-    const words = characters.slice(start, end).join('');
-    places.set(words, [...(places.get(words) ?? []), [start, end]]);
-  }
-  return [...places.values()];
+/** @returns {Facts} */
+function gatherFacts(translation, /** @type {Usual} */ { source, target }, back) {
+  const sentence = adaptText(translation.sourceText, source).read;
+  const { text } = translation;
+  const [read, written] = [contentWords(translation.source, sentence), contentWords(translation.target, text)];
+  const rows = meanAttention(translation);
+  const attention = (tokens) => highestWeight(rows, tokens);
+  const coverage = read.map(({ tokens }) => attention(tokens));
+  const [readNumbers, writtenNumbers] = [findNumbers(sentence, source), findNumbers(text, target)];
+  const omitted = omittedWords(read, coverage, source);
+  return {
+    ...{ sentence, text, language: source, read, written, readNumbers, writtenNumbers, rows, attention, coverage, back },
+    differing: unmatchedNumbers(readNumbers, writtenNumbers),
+    misspelt: misspeltPairs(read, written),
+    copied: source === target ? [] : copiedWords(read, written),
+    repeated: repeatedWords(read, written),
+    runs: loops(read, written, text),
+    doubtful: written
+      .filter((word) => word.logProbability < rules.unsure_below)
+      .sort((one, other) => one.logProbability - other.logProbability),
+    omitted: back ? omittedInBoth(omitted, back, source) : omitted,
+  };
 }
 
-/** Names with their different spellings, each with all its places. */
-function spellings(/** @type {[Word, Word][]} */ pairs) {
-  /** @type {Map<string, [Map<string, Span>, Map<string, Span>]>} */
-  const places = new Map();
-  for (const pair of pairs) {
-    const key = JSON.stringify(pair.map(({ text }) => text));
-    const sides = places.get(key) ?? [new Map(), new Map()];
-    places.set(key, /** @type {[Map<string, Span>, Map<string, Span>]} */ (sides));
-    pair.forEach((word, side) => sides[side].set(String(span(word)), span(word)));
-  }
-  const sorted = (side) => [...side.values()].sort(([one], [other]) => one - other);
-  return [...places.values()].map(([source, target]) => [sorted(source), sorted(target)]);
+/** Features of the translation by name. @returns {Record<string, number>} */
+function findFeatures(translation, /** @type {Facts} */ facts, usualLength) {
+  const { read, written, coverage, doubtful } = facts;
+  const tokenScores = translation.target.map(({ probability }) => logProbability(probability ?? 0));
+  const wordScores = ascending(written.map((word) => word.logProbability));
+  const [length, sentenceLength] = [facts.text, facts.sentence].map((words) => Array.from(words).length);
+  return {
+    mean: mean(tokenScores),
+    worst_token: atLeast(tokenScores.reduce((least, score) => Math.min(least, score), 0)),
+    worst_word: atLeast(wordScores[0] ?? 0),
+    second_word: atLeast(wordScores[Math.min(1, wordScores.length - 1)] ?? 0),
+    unseen: mean(coverage.map((weight) => Number(weight < rules.attended_from))),
+    left_out: atMostThree(facts.omitted.flat().length),
+    least_seen: coverage.reduce((least, weight) => Math.min(least, weight), coverage[0] ?? 1),
+    numbers: atMostThree(facts.differing.flat().length),
+    names: atMostThree(facts.misspelt.length),
+    length: Math.abs(Math.log((length + 1) / (sentenceLength + 1)) - usualLength),
+    rare: mean(read.map(({ tokens }) => Number(tokens.length > 2))),
+    ...sharpness(facts.rows),
+    invented: doubtful.filter(({ tokens }) => tokens.length > 2).length / Math.max(1, written.length),
+    copied: atMostThree(facts.copied.length),
+    repeated: atMostThree(facts.repeated.length),
+    words: Math.log(Math.max(1, read.length)),
+  };
+}
+
+/** Features of the back-translation by name. @returns {Record<string, number>} */
+function backFeatures(/** @type {Facts} */ { sentence, readNumbers, language }, /** @type {BackTranslation} */ back) {
+  const unmatched = unmatchedNumbers(readNumbers, findNumbers(back.text, language));
+  return {
+    back: chrf(back.text, sentence) / 100,
+    back_numbers: atMostThree(unmatched.flat().length),
+    ...reverseFeatures(back.tokens, sentence),
+  };
 }
 
 /**
@@ -118,80 +154,8 @@ function spellings(/** @type {[Word, Word][]} */ pairs) {
  * @param {BackTranslation | null} back
  * @returns {{ features: Record<string, number>, reasons: Reason[] }}
  */
-export function collectEvidence(translation, { source, target, usualLength }, back) {
-  const sentence = adaptText(translation.sourceText, source).read;
-  const { text } = translation;
-  const [read, written] = [contentWords(translation.source, sentence), contentWords(translation.target, text)];
-  const attention = meanAttention(translation);
-  const coverage = read.map(({ tokens }) => highestWeight(attention, tokens));
-  const [readNumbers, writtenNumbers] = [findNumbers(sentence, source), findNumbers(text, target)];
-  const differing = unmatchedNumbers(readNumbers, writtenNumbers);
-  const misspelt = misspeltPairs(read, written);
-  const copied = source === target ? [] : copiedWords(read, written);
-  const repeated = repeatedWords(read, written);
-  const doubtful = written
-    .filter((word) => word.logProbability < rules.unsure_below)
-    .sort((one, other) => one.logProbability - other.logProbability);
-  const omitted = omittedWords(read, coverage, source);
-  const tokenScores = translation.target.map(({ probability }) => logProbability(probability ?? 0));
-  const wordScores = ascending(written.map((word) => word.logProbability));
-  const [length, sourceLength] = [text, sentence].map((words) => Array.from(words).length);
-  /** @type {Record<string, number>} */
-  const features = {
-    mean: mean(tokenScores),
-    worst_token: atLeast(tokenScores.reduce((least, score) => Math.min(least, score), 0)),
-    worst_word: atLeast(wordScores[0] ?? 0),
-    second_word: atLeast(wordScores[Math.min(1, wordScores.length - 1)] ?? 0),
-    unseen: mean(coverage.map((weight) => Number(weight < rules.attended_from))),
-    left_out: atMostThree(omitted.flat().length),
-    least_seen: coverage.length ? Math.min(...coverage) : 1,
-    numbers: atMostThree(differing.flat().length),
-    names: atMostThree(misspelt.length),
-    length: Math.abs(Math.log((length + 1) / (sourceLength + 1)) - usualLength),
-    rare: mean(read.map(({ tokens }) => Number(tokens.length > 2))),
-    ...sharpness(attention),
-    invented: doubtful.filter(({ tokens }) => tokens.length > 2).length / Math.max(1, written.length),
-    copied: atMostThree(copied.length),
-    repeated: atMostThree(repeated.length),
-    words: Math.log(Math.max(1, read.length)),
-  };
-  let groups = omitted;
-  if (back) {
-    const unmatched = unmatchedNumbers(readNumbers, findNumbers(back.text, source));
-    const backWords = new Set(source === 'zh' ? back.text : [...back.text.matchAll(WORD)].map(([word]) => stemWord(word)));
-    groups = omitted.filter((group) => !isInBackTranslation(group, backWords, source));
-    Object.assign(features, { back: chrf(back.text, sentence) / 100, back_numbers: atMostThree(unmatched.flat().length) });
-    Object.assign(features, reverseFeatures(back.tokens, sentence), { left_out: atMostThree(groups.flat().length) });
-  }
-  // ------------------------------------------------------------ reasons
-  const reason = (kind, /** @type {Span[]} */ sourceSpans = [], /** @type {Span[]} */ targetSpans = []) => ({
-    ...{ kind, source_spans: sourceSpans, target_spans: targetSpans },
-    ...{ source: joined(translation.sourceText, sourceSpans), target: joined(text, targetSpans) },
-  });
-  const language = identify(sentence);
-  const isOther = language !== null && language !== source;
-  const runs = loops(read, written, text);
-  /** @type {Reason[]} */
-  let reasons = isOther ? [{ ...reason('language', [[0, sourceLength]]), source: language }] : [];
-  if (translation.stopped === 'length') reasons.push(reason('unfinished'));
-  reasons.push(...runs.map((run) => reason('loop', [], [run])));
-  if (differing.flat().length) reasons.push(reason('numbers', differing[0].map(span), differing[1].map(span)));
-  const names = spellings(misspelt).map(([readSpans, writtenSpans]) => reason('name', readSpans, writtenSpans));
-  const explained = [...reasons, ...names].filter(({ kind }) => kind !== 'language').flatMap((each) => each.source_spans);
-  const attended = (tokens) => highestWeight(attention, tokens);
-  const spans =
-    source === 'zh'
-      ? omittedChineseWords(sentence, read, attended, attention.length ? back : null).map((each) => [each])
-      : groups.map((group) => group.map(span));
-  reasons.push(...omissions(spans, explained, Array.from(sentence)).map((places) => reason('left_out', places)), ...names);
-  reasons.push(...copied.map((word) => reason('copied', [], [span(word)])));
-  const isInRun = ({ start, end }) => overlapsOne(start, end, runs);
-  reasons.push(...repeated.filter((word) => !isInRun(word)).map((word) => reason('repeated', [], [span(word)])));
-  // A number on both sides can be written in several ways, so a low probability does not make it a guess.
-  const matched = writtenNumbers.filter((each) => each.required && !differing[1].includes(each)).map(span);
-  const certain = [...reasons.flatMap((each) => each.target_spans), ...matched];
-  const guesses = doubtful.filter(({ start, end }) => !overlapsOne(start, end, certain));
-  reasons.push(...guesses.slice(0, rules.max_unsure_words).map((word) => reason('unsure', [], [span(word)])));
-  if (isOther) reasons = reasons.filter(({ kind }) => rules.in_any_language.includes(kind)); // the others follow from it
-  return { features, reasons };
+export function collectEvidence(translation, usual, back) {
+  const facts = gatherFacts(translation, usual, back);
+  const features = { ...findFeatures(translation, facts, usual.usualLength), ...(back ? backFeatures(facts, back) : {}) };
+  return { features, reasons: findReasons(translation, facts) };
 }

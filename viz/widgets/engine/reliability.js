@@ -29,7 +29,7 @@ function chooseGrade(/** @type {Weights} */ { right, doubt }, probability, diffe
 
 const round = (number) => Math.round(number * 1e4) / 1e4;
 
-/** The reliability by a fitted rule. */
+/** The reliability by a fitted rule. @returns {import('messages').ReliabilityValues} */
 function judgeFitted(translation, /** @type {FittedRule} */ rule, back) {
   const usual = { source: rule.source, target: rule.target, usualLength: rule.usual_length };
   const read = rule.with_back ? back : null;
@@ -46,18 +46,19 @@ function judgeFitted(translation, /** @type {FittedRule} */ rule, back) {
   return { probability: round(probability), grade, reasons, back: read?.text ?? null };
 }
 
-/** The reliability of a model without a fitted rule: no probability, only general reasons. */
+/** The reliability of a model without a fitted rule: no probability, only general reasons. @returns {import('messages').ReliabilityValues} */
 function judgeUnfitted(translation, back) {
   const [source, target] = [translation.sourceText, translation.text].map((text) => identify(text) ?? '');
   // In other languages only digits are recognised, without their grouping, so numbers cannot be compared.
   const kinds = [source, target].every((language) => numberLanguages.includes(language)) ? [...unfitted, 'numbers'] : unfitted;
   const { reasons } = collectEvidence(translation, { source, target, usualLength: 0 }, back);
   const own = reasons.filter(({ kind }) => kinds.includes(kind));
-  return { probability: null, grade: /** @type {const} */ (own.length ? 'check' : null), reasons: own, back: back?.text ?? null };
+  return { probability: null, grade: own.length ? 'check' : null, reasons: own, back: back?.text ?? null };
 }
 
 /** Whether reading back changes the reliability of a translation. */
-export const usesBackTranslation = ({ request }, /** @type {FittedRule | null} */ rule) => request.target === null && Boolean(rule?.with_back);
+export const usesBackTranslation = ({ request }, /** @type {FittedRule | null} */ rule) =>
+  request.target === null && Boolean(rule?.with_back);
 
 /**
  * The reliability of a translation in the page's form, or null for a forced one.

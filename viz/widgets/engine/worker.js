@@ -4,6 +4,7 @@
 import { ANSWERS } from './calls.js';
 import { Engine } from './engine.js';
 import { Fault } from './fault.js';
+import { Foreground } from './foreground.js';
 import { ModelLoader } from './loader.js';
 
 /** @type {Engine | null} */
@@ -11,10 +12,7 @@ let engine = null;
 /** @type {Set<number>} running calls */
 const running = new Set();
 const BACKGROUND = ['read_back']; // calls that wait while others run
-/** @type {Set<number>} running calls that others wait for, until they have ended */
-const foreground = new Set();
-/** @type {(() => void)[]} calls that wait */
-const waiting = [];
+const foreground = new Foreground();
 
 /** Lets messages in, such as those that stop a call, without the delay of a timer. */
 const pause = (() => {
@@ -32,24 +30,21 @@ const pause = (() => {
 /** Lets messages in, and waits while other calls run. */
 async function pauseInBackground() {
   await pause();
-  while (foreground.size) await new Promise((resolve) => waiting.push(() => resolve(undefined)));
+  await foreground.wait();
 }
 
 /** The result of a call, or its error message. */
 async function answer({ number, name, values }) {
   const isStopped = () => !running.has(number);
-  const isBackground = BACKGROUND.includes(name);
-  if (!isBackground) foreground.add(number);
+  const send = (message) => isStopped() || postMessage({ number, message });
+  const call = (control) => ANSWERS[name](engine, values, control, send);
   try {
-    const control = { isStopped, pause: isBackground ? pauseInBackground : pause };
-    return await ANSWERS[name](engine, values, control, (message) => isStopped() || postMessage({ number, message }));
+    if (BACKGROUND.includes(name)) return await call({ isStopped, pause: pauseInBackground });
+    return await foreground.run(() => call({ isStopped, pause }));
   } catch (error) {
     if (error instanceof Fault) return error.asMessage;
     console.error(error);
     return { what: 'error', field: 'text', word: 'our_fault', values: {} };
-  } finally {
-    foreground.delete(number);
-    if (!foreground.size) for (const resume of waiting.splice(0)) resume();
   }
 }
 
