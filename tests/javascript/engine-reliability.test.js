@@ -22,7 +22,7 @@ const HARD = {
     'I have lost my keys and my phone.',
     'DIE KINDER SPIELEN IM GARTEN UM HALB ACHT.',
     'Zwölf Euro fünfzig, bitte, Frau Przybylski!',
-    'xyzzy qwrtz',
+    'Sie wohnt bei Familie Rumpelstilzchen in Bad Oeynhausen.',
   ],
   en: [
     'Er hat heute keine Milch getrunken.',
@@ -84,8 +84,10 @@ pairs, count, extra = map(json.loads, sys.argv[1:])
 translators = {name: Translator.load(name, device="cpu", step_weights="plain") for name, _ in pairs}
 def token_values(tokens):
     return [{"word": token.word, "start": token.start, "end": token.end, "probability": token.probability} for token in tokens]
-def rows_of(name, reverse):
+def judged_rows(name, reverse):
     answers = translators[name].translate_batch(extra[name[:2]] + read_texts(name[:2], count), max_length=18)
+    if name.endswith("en"):
+        answers.append(translators[name].translate(extra[name[:2]][1], prefix="In the middle of the middle of the middle of", max_length=30))
     for answer, back in zip(answers, back_translate_batch(translators[reverse], answers)):
         yield {
             "sourceText": answer.source_text, "text": answer.text, "stopped": answer.stopped,
@@ -94,7 +96,7 @@ def rows_of(name, reverse):
             "back": back and {"text": back.text, "tokens": token_values(back.tokens)},
             "expected": [reliability_values(values) for values in (answer.reliability, answer.read_back(back), UnfittedRule().judge(answer))],
         }
-print(json.dumps({name: {"rule": _rule_values(MODELS / name), "rows": list(rows_of(name, reverse))} for name, reverse in pairs}))`;
+print(json.dumps({name: {"rule": _rule_values(MODELS / name), "rows": list(judged_rows(name, reverse))} for name, reverse in pairs}))`;
 
 const close = (one, other, most, what) => assert.ok(Math.abs(one - other) <= most, `${what}: ${one}, ${other}`);
 const largest = { alone: 0, back: 0, score: 0 };

@@ -58,8 +58,8 @@ export function repeatedWords(/** @type {Word[]} */ source, /** @type {Word[]} *
   };
   const counts = new Map();
   const allowed = source.filter(isLong).reduce((most, word) => Math.max(most, count(counts, word)), 1);
-  const written = new Map();
-  return target.filter((word) => isLong(word) && count(written, word) > allowed);
+  const targetCounts = new Map();
+  return target.filter((word) => isLong(word) && count(targetCounts, word) > allowed);
 }
 
 /** Groups of neighbouring words with hardly any attention. Groups of frequent words alone are left out. */

@@ -56,9 +56,9 @@ const highestWeight = (/** @type {Float64Array[]} */ rows, tokens) =>
 
 /** How sharply the translation attends. A model that invents attends diffusely. */
 function sharpness(/** @type {Float64Array[]} */ rows) {
-  const written = rows.slice(0, -1); // without the end
-  if (!written.length) return { peak: 1, to_end: 0 };
-  return { peak: mean(written.map((row) => Math.max(...row))), to_end: mean(written.map((row) => row[row.length - 1])) };
+  const words = rows.slice(0, -1); // without the end
+  if (!words.length) return { peak: 1, to_end: 0 };
+  return { peak: mean(words.map((row) => Math.max(...row))), to_end: mean(words.map((row) => row[row.length - 1])) };
 }
 
 /** Features of the reverse model. A word that was left out has a low reverse probability. */
