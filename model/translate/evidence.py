@@ -59,6 +59,11 @@ MAX_UNSURE_WORDS = 2  # maximum number of reasons of the kind "unsure"
 IN_ANY_LANGUAGE = ("language", "unfinished", "loop", "unsure")  # reasons that do not depend on the source language
 SHORT_WORD_LETTERS = 4  # words with fewer letters may be equal by chance
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+SIMILAR_FROM = 0.6  # similarity of two spellings of a name
+DOUBTFUL_NAME_BELOW = math.log(0.5)  # maximum log probability of a name that may be misspelt
+DOUBTFUL_COPY_BELOW = math.log(0.7)  # log probability below which an untranslated word is reported
+STEM_LETTERS = 5  # words that begin with as many equal letters count as equal
+MIN_PROBABILITY = 1e-9  # lower probabilities are clamped
 MIN_LOG_PROBABILITY = -12.0  # lower log probabilities are clamped
 
 
@@ -104,7 +109,7 @@ def collect_evidence(
         content_words(answer.source_tokens, answer.source_text),
         content_words(answer.target_tokens, answer.text),
     )
-    log_probabilities = [math.log(max(token.probability or 0.0, 1e-9)) for token in answer.target_tokens]
+    log_probabilities = [math.log(max(token.probability or 0.0, MIN_PROBABILITY)) for token in answer.target_tokens]
     word_log_probabilities = sorted(word.log_probability for word in target_words) or [0.0]
     coverage = source_coverage(answer.attention.cross, source_words)
     source_numbers, target_numbers = find_numbers(answer.source_text, source), find_numbers(answer.text, target)
@@ -190,7 +195,7 @@ def content_words(tokens: Sequence[Token], text: str) -> list[Word]:
         start, end = tokens[indices[0]].start, tokens[indices[-1]].end
         word_text = text[start:end]
         start += len(word_text) - len(word_text.lstrip())
-        log_probability = sum(math.log(max(tokens[index].probability or 1.0, 1e-9)) for index in indices)
+        log_probability = sum(math.log(max(tokens[index].probability or 1.0, MIN_PROBABILITY)) for index in indices)
         if any(character.isalnum() for character in word_text):
             words.append(Word(word_text.strip(), start, end, tuple(indices), log_probability))
     return words
@@ -216,7 +221,7 @@ def _sharpness(cross: FloatArray) -> dict[str, float]:
 
 def _reverse_features(tokens: Sequence[Token], text: str) -> dict[str, float]:
     """Return the features from the reverse model. An omitted word has a low reverse probability."""
-    log_probabilities = [math.log(max(token.probability or 0.0, 1e-9)) for token in tokens] or [0.0]
+    log_probabilities = [math.log(max(token.probability or 0.0, MIN_PROBABILITY)) for token in tokens] or [0.0]
     words = sorted(word.log_probability for word in content_words(tokens, text)) or [0.0]
     return {
         "recovered": sum(log_probabilities) / len(log_probabilities),
@@ -281,7 +286,7 @@ def _misspelt_pairs(source: Sequence[Word], target: Sequence[Word]) -> list[tupl
     results = []
     for word in target[1:]:  # the first word is always capitalised
         if (
-            word.log_probability > math.log(0.5)
+            word.log_probability > DOUBTFUL_NAME_BELOW
             or word.text.casefold() in source_texts
             or len(word.text) < SHORT_WORD_LETTERS
         ):
@@ -290,7 +295,7 @@ def _misspelt_pairs(source: Sequence[Word], target: Sequence[Word]) -> list[tupl
             continue
         similarities = [(SequenceMatcher(None, name.text, word.text).ratio(), name) for name in names]
         similarity, name = max(similarities, default=(0.0, word), key=lambda pair: pair[0])
-        if similarity >= 0.6:
+        if similarity >= SIMILAR_FROM:
             results.append((name, word))
     return results
 
@@ -313,7 +318,7 @@ def _is_within(word: Word, spans: Sequence[Span]) -> bool:
 def _untranslated_words(source: Sequence[Word], target: Sequence[Word]) -> list[Word]:
     """Return untranslated lower-case words of at least four letters."""
     source_texts = {word.text for word in source if word.text.islower() and len(word.text) >= SHORT_WORD_LETTERS}
-    return [word for word in target if word.text in source_texts and word.log_probability < math.log(0.7)]
+    return [word for word in target if word.text in source_texts and word.log_probability < DOUBTFUL_COPY_BELOW]
 
 
 def _repeated_words(source: Sequence[Word], target: Sequence[Word]) -> list[Word]:
@@ -341,7 +346,7 @@ def _loops(source: Sequence[Word], target: Sequence[Word], text: str) -> list[Sp
 
 
 def _stem(word: str) -> str:
-    return word.casefold()[:5]
+    return word.casefold()[:STEM_LETTERS]
 
 
 def _language(answer: Translation, source: str) -> list[Reason]:

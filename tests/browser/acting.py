@@ -126,10 +126,10 @@ def switch_language(page: Page, language: str) -> None:
     page.wait_for_selector(f"html[lang^={language}]", state="attached")
 
 
-def open_tab(page: Page, name: str) -> None:
-    """Open a tab and wait for its requests."""
+def open_tab(page: Page, name: str, selector: str = "") -> None:
+    """Open a tab and wait for its requests, and for an element of it."""
     choose_panel(page, name)
-    page.wait_for_selector(f"#panel-{name} {DRAWN.get(name, '.main-svg')}")
+    page.wait_for_selector(f"#panel-{name} {selector or DRAWN.get(name, '.main-svg')}")
     wait_until_idle(page)
 
 

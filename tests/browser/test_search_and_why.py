@@ -159,7 +159,7 @@ def test_back_translation_scores_are_listed_and_can_be_disabled(visit: Visit) ->
     page.fill("#options [data-field=back_weight]", "0")
     page.press("#options [data-field=back_weight]", "Enter")
     wait_for_function(page, "(word) => !headlight.busy && !headlight.translation.text.includes(word)", arg=CHOSEN)
-    open_tab(page, "decoding")
+    open_tab(page, "decoding", selector=".finished li")
     expect(first).not_to_contain_text(CHOSEN)
     expect(verdicts).to_have_count(0)
     expect(rule).to_have_count(0)

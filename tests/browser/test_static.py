@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import json
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from headlight import Translator
 from headlight.model.phrases import phrases
 from headlight.model.records import KINDS
 from headlight.viz.lessons.walk import WALK
+from headlight.viz.service.payload import reliability_values
 from headlight.viz.settings import MODELS
 from headlight.viz.static_site.lesson_content import STEPS
 from headlight.viz.static_site.page_content import PANELS
@@ -60,8 +62,11 @@ class Host(ThreadingHTTPServer):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("static")
-    command = [sys.executable, "-m", "headlight", "static", str(path), "--models", "de-en,toy"]
+    return write_folder(tmp_path_factory.mktemp("static"), "de-en,toy")
+
+
+def write_folder(path: Path, models: str) -> Path:
+    command = [sys.executable, "-m", "headlight", "static", str(path), "--models", models]
     subprocess.run(command, check=True)  # Playwright's event loop runs in this process
     return path
 
@@ -123,6 +128,26 @@ def test_translation_and_maps_are_those_of_python(browser: Browser, host: Host, 
             np.testing.assert_allclose(visible[..., cells], maps[..., cells], atol=1.5e-4)
         probabilities = page.evaluate("headlight.translation.target.map((token) => token.probability)")
         np.testing.assert_allclose(probabilities, [token.probability for token in expected.target_tokens], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_grade_without_the_reverse_model_is_that_of_python(browser: Browser, host: Host, exact: Translator) -> None:
+    with visit(browser, host.address) as page:
+        for text in (TEXT, "Der Zug fährt um halb acht von Gleis drei ab, Frau Przybylski."):
+            expected = exact.translate(text, beam_size=4, no_repeat=4).reliability
+            assert expected is not None
+            translate(page, text)
+            values = json.loads(json.dumps(reliability_values(expected)))
+            own = state(page, "translation")["reliability"]
+            assert own["probability"] == pytest.approx(values["probability"], abs=1e-3)
+            assert own | {"probability": 0} == values | {"probability": 0}
+            expect(page.locator(".judgement .grade")).to_have_text(phrases("en")[f"reliable_{expected.grade}"])
+            page.wait_for_timeout(600)  # longer than the page waits before it asks for a back-translation
+            page.locator(".judgement summary").click()
+            expect(page.locator(".judgement .back")).to_be_hidden()
+            page.locator(".judgement summary").click()
+        page.click("[aria-controls=options]")
+        expect(page.locator("#options [data-field=back_weight]")).to_have_count(0)
 
 
 @pytest.mark.slow

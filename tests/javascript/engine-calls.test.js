@@ -6,6 +6,7 @@ import { LIMITS, python, readModel } from './engine-setup.js';
 
 const { ANSWERS } = await import('../../viz/widgets/engine/calls.js');
 const { Engine } = await import('../../viz/widgets/engine/engine.js');
+const { Foreground } = await import('../../viz/widgets/engine/foreground.js');
 const { diffWords } = await import('../../viz/widgets/engine/word-diff.js');
 const { chrf } = await import('../../viz/widgets/engine/chrf.js');
 const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
@@ -190,4 +191,55 @@ test('answers while typing are greedy unless full, and equal requests are answer
   assert.equal(live.cached, false);
   assert.equal((await send({ ...REQUEST, beam_size: 4, live: true, full: true })).request.options.beam_size, 4);
   assert.equal((await send({ ...REQUEST, beam_size: 4, live: true })).cached, true);
+});
+
+test('reranked searches, and changes that reranking would hide, are those of the server', async () => {
+  const { SENTENCE, BROKEN, OFF } = python(
+    'import json; from tests import chosen; print(json.dumps({name: getattr(chosen, name) for name in ("SENTENCE", "BROKEN", "OFF")}))',
+  );
+  const request = { ...REQUEST, beam_size: 4, back_weight: 0.3 };
+  const calls = [
+    ['draw_search', { request: { ...request, text: SENTENCE } }],
+    ['changed_translation', { request: { ...request, text: BROKEN }, interventions: [OFF] }],
+    ['changed_translation', { request: { ...request, text: SENTENCE }, interventions: [OFF] }],
+    ['measure_importance', { request: { ...request, text: SENTENCE }, first: 5 }],
+  ];
+  const expected = python(SERVER, calls);
+  const models = { 'de-en': model, 'en-de': readModel('en-de') };
+  const entries = Object.keys(models).map((name, index, names) => {
+    const { config, languages } = models[name];
+    return [name, { ...entry, name, config, languages, reverse: names[1 - index] }];
+  });
+  const engine = new Engine({ models: Object.fromEntries(entries), limits: LIMITS }, { load: async (name) => models[name] });
+  for (const [index, [name, values]] of calls.entries()) {
+    const own = JSON.parse(JSON.stringify(await ANSWERS[name](engine, values, {})));
+    const other = expected[index];
+    if (name !== 'draw_search') COMPARE[name](own, other);
+    if (name === 'changed_translation') assert.equal(own.own?.text, other.own?.text);
+    if (name !== 'draw_search') continue;
+    assert.ok(own.backs.filter((score) => score !== null).length > 1);
+    assert.deepEqual([own.finished, own.back_weight, own.written.text], [other.finished, other.back_weight, other.written.text]);
+    own.backs.forEach((score, rank) => close(score ?? 0, other.backs[rank] ?? 0, 1e-3, 'reverse score'));
+  }
+  assert.ok(expected[2].own);
+});
+
+test('calls in the background wait while others run, also if these fail', async () => {
+  const foreground = new Foreground();
+  const steps = [];
+  const tick = () => new Promise((resolve) => setTimeout(resolve));
+  const first = foreground.run(async () => {
+    await tick();
+    steps.push('first');
+  });
+  const second = foreground.run(async () => {
+    await first;
+    steps.push('second');
+    throw new Error('failed');
+  });
+  const background = foreground.wait().then(() => steps.push('background'));
+  await assert.rejects(second);
+  await background;
+  assert.deepEqual(steps, ['first', 'second', 'background']);
+  await foreground.wait(); // nothing runs
 });

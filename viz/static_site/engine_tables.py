@@ -15,6 +15,7 @@ from headlight.model.translate.opening import CLEAR
 from headlight.viz import token_labels
 from headlight.viz.request_fields import REQUEST_FIELDS
 from headlight.viz.settings import Settings
+from headlight.viz.static_site.evidence_tables import evidence_tables
 
 Ranges = list[tuple[int, int]]  # first and last code point
 
@@ -25,6 +26,7 @@ def engine_tables() -> dict[str, Any]:
         "squares": token_labels.EAST_ASIAN,
         "wide": code_ranges(lambda character: unicodedata.east_asian_width(character) in "WF"),
         "digits": code_ranges(str.isdigit),
+        "decimals": code_ranges(str.isdecimal),
         "labels": _label_tables(),
         "scripts": {
             "spaceless": segmentation.SPACELESS,
@@ -53,6 +55,7 @@ def engine_tables() -> dict[str, Any]:
         "kinds": KINDS,
         "max_interventions": MAX_INTERVENTIONS,
         "fields": [row.as_json(Settings()) for row in REQUEST_FIELDS],
+        **evidence_tables(),
     }
 
 

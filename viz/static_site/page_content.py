@@ -7,7 +7,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from headlight.model.checkpoints.storage import read_json
 from headlight.model.errors import CommandError, repr_short
 from headlight.model.records import TranslationRequest
 from headlight.model.text.languages import two_letters
+from headlight.model.translate.reliability import FittedRule, load_rule
 from headlight.viz.lessons.tensors import model_values
 from headlight.viz.page import Page, build_page
 from headlight.viz.server.widget import widget_module
@@ -32,6 +33,7 @@ PANELS = ("heads", "whatif", "own", "word", "decoding", "learn", "models")  # th
 # Calls that the engine answers (`viz/widgets/engine/calls.js`).
 ENGINE_CALLS = (
     "stream_messages",
+    "read_back",
     "changed_translation",
     "measure_importance",
     "measure_interactions",
@@ -50,7 +52,8 @@ ENGINE_CALLS = (
     "logit_details",
 )
 STORED_BY_MODEL = ("corpus_roles", "head_atlas", "pruning_curve")  # calls whose answer depends on the model only
-READ_BACK = "back_weight"  # the option that needs a second model for each sentence
+BACK_WEIGHT = "back_weight"  # the option that needs the reverse model
+UNSENT_FIELDS = ("measured", "weights")  # of a reliability rule: its results, and the digest of the model
 COMPRESSION_LEVEL = 9  # of models: int8 weights become 8% smaller, and few hosts compress them
 OWN_FORMAT = "transformer"  # kind in the configuration of a model that the engine reads
 
@@ -103,7 +106,7 @@ def read_page(settings: Settings, names: Sequence[str]) -> PageContent:
     """Build the page with these models and collect its content."""
     page = asyncio.run(_build_page(replace(settings, model=names[0])))
     files: list[SiteFile] = []
-    models = {name: _model_data(page.service, name, files) for name in names}
+    models = {name: _model_data(page.service, name, names, files) for name in names}
     return PageContent(
         widgets=[_adapt_widget(page.service, widget, names) for widget in _widgets(page)],
         models=models,
@@ -121,7 +124,7 @@ async def _build_page(settings: Settings) -> Page:
 # ------------------------------------------------------------ models
 
 
-def _model_data(service: Service, name: str, files: list[SiteFile]) -> dict[str, Any]:
+def _model_data(service: Service, name: str, names: Sequence[str], files: list[SiteFile]) -> dict[str, Any]:
     """Return the data of a model for the engine, and add its files."""
     card = service.catalogue.card(name, "transformer")
     folder = service.catalogue.folder(card)
@@ -137,8 +140,10 @@ def _model_data(service: Service, name: str, files: list[SiteFile]) -> dict[str,
         "source_tokenizer": vocabularies[0],
         "target_tokenizer": vocabularies[-1],
         "languages": {"source": two_letters(source), "target": two_letters(target)},
-        "answer_model": _without_reading_back(answer_model(service, TranslationRequest(text="", model=name))),
+        "answer_model": _adapt_defaults(service, answer_model(service, TranslationRequest(text="", model=name)), names),
         "cross_heads": _cross_heads(card),
+        "rule": _rule_values(folder),
+        "reverse": _reverse_model(service, name, names),
         "lesson_model": model_values(service.model_info(name)),
     }
 
@@ -159,9 +164,26 @@ def _cross_heads(card: ModelCard) -> dict[str, Any]:
     }
 
 
-def _without_reading_back(entry: Any) -> dict[str, Any]:
-    """Return a model's data with defaults that need no second model."""
-    return {**entry, "defaults": {**(entry["defaults"] or {}), READ_BACK: 0.0}}
+def _rule_values(folder: Path) -> dict[str, Any] | None:
+    """Return the fitted reliability rule of a model, if it has one."""
+    rule = load_rule(folder)
+    if not isinstance(rule, FittedRule):
+        return None
+    return {name: value for name, value in asdict(rule).items() if name not in UNSENT_FIELDS}
+
+
+def _reverse_model(service: Service, name: str, names: Sequence[str]) -> str:
+    """Return the name of the page's model for the reverse direction, or an empty text."""
+    languages = service.catalogue.card(name, "transformer").languages[::-1]
+    others = (other for other in names if service.catalogue.card(other, "transformer").languages == languages)
+    return next(others, "") if len(languages) == 2 else ""
+
+
+def _adapt_defaults(service: Service, entry: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return a model's data. Without the reverse model on the page, nothing is reranked."""
+    if _reverse_model(service, entry["name"], names):
+        return {**entry}
+    return {**entry, "defaults": {**(entry["defaults"] or {}), BACK_WEIGHT: 0.0}}
 
 
 # ------------------------------------------------------------ widgets
@@ -188,23 +210,29 @@ def _adapt_widget(service: Service, widget: dict[str, str], names: Sequence[str]
     if widget["name"] != "translate":
         return widget
     config = json.loads(widget["config"])
+    can_rerank = any(_reverse_model(service, name, names) for name in names)
+    models = [_adapt_defaults(service, entry, names) for entry in config["models"] if entry["name"] in names]
+    models.sort(key=lambda entry: names.index(entry["name"]))
     config |= {
-        "models": [_without_reading_back(entry) for entry in config["models"] if entry["name"] in names],
+        "models": models,
         "examples": [example for example in config["examples"] if example["model"] in names],
-        "options": [row for row in config["options"] if row["name"] != READ_BACK],
-        "defaults": config["defaults"] | {"model": names[0], READ_BACK: 0.0},
+        "options": [row for row in config["options"] if can_rerank or row["name"] != BACK_WEIGHT],
+        "defaults": config["defaults"] | {"model": names[0], BACK_WEIGHT: models[0]["defaults"][BACK_WEIGHT]},
         "any_model": False,
     }
-    config["models"].sort(key=lambda entry: names.index(entry["name"]))
-    return widget | {"config": _json(config), "value": _first_answer(service, config["defaults"])}
+    return widget | {"config": _json(config), "value": _first_answer(service, config["defaults"], names)}
 
 
-def _first_answer(service: Service, defaults: Mapping[str, Any]) -> str:
+def _first_answer(service: Service, defaults: Mapping[str, Any], names: Sequence[str]) -> str:
     """Translate the first example, which the page shows before the engine has loaded."""
     text = next((example.text for example in EXAMPLES if example.model == defaults["model"]), "Hello.")
     translation = service.translate(service.check({**defaults, "text": text}))
-    answer = json.loads(answer_json(service, translation, cached=True))
-    answer |= {"reliability": None, "hint": None, "way_back": "", "model": _without_reading_back(answer["model"])}
+    reads_back = bool(_reverse_model(service, defaults["model"], names))
+    read_back = service.read_back(translation) if reads_back else None
+    answer = json.loads(answer_json(service, translation, read_back, cached=True))
+    answer |= {"hint": None, "model": _adapt_defaults(service, answer["model"], names)}
+    if not reads_back:
+        answer["way_back"] = ""
     answer["seconds"] = 0  # so that the same models give the same folder
     return _json(answer)
 

@@ -14,6 +14,8 @@ import pytest
 
 from headlight import main
 from headlight.model.errors import CommandError
+from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule, ReliabilityWeights
+from headlight.model.translate.reranking import REVERSE_WEIGHT
 from headlight.viz.browser_files.static_files import HEALTH_FILE, PLOTLY, WIDGETS
 from headlight.viz.service.messages import ANSWER_VERSION
 from headlight.viz.settings import MODELS, Settings
@@ -88,11 +90,37 @@ def test_first_answer_is_one_that_the_engine_could_give(files: Mapping[str, byte
     answer, config = json.loads(translate["value"]), json.loads(translate["config"])
     assert answer["version"] == ANSWER_VERSION
     assert answer["model"]["name"] == config["defaults"]["model"] == "toy"
-    assert answer["reliability"] is None
+    assert answer["reliability"] == {"probability": None, "grade": None, "reasons": [], "back": None}  # no fitted rule
     assert answer["way_back"] == ""
     assert answer["request"]["options"]["back_weight"] == 0
     assert [model["name"] for model in config["models"]] == ["toy"]
     assert {example["model"] for example in config["examples"]} <= {"toy"}
+
+
+@pytest.mark.slow
+def test_both_directions_read_each_other_back() -> None:
+    data = site(site_files(read_page(Settings(), ("en-de", "de-en", "zh-en"))))
+    models = data["models"]
+    assert {name: entry["reverse"] for name, entry in models.items()} == {
+        "en-de": "de-en",
+        "de-en": "en-de",
+        "zh-en": "",
+    }
+    assert [entry["answer_model"]["defaults"]["back_weight"] for entry in models.values()] == [
+        REVERSE_WEIGHT, REVERSE_WEIGHT, 0
+    ]  # fmt: skip
+    fitted = FittedRule.from_json((MODELS / "en-de" / RELIABILITY_FILE).read_text(encoding="utf-8"))
+    assert ReliabilityWeights(**_tuples(models["en-de"]["rule"]["with_back"])) == fitted.with_back
+    (translate,) = (widget for widget in data["widgets"] if widget["id"] == "widget-translate")
+    answer, config = json.loads(translate["value"]), json.loads(translate["config"])
+    assert answer["way_back"] == "de-en"
+    assert answer["reliability"]["back"]
+    assert config["defaults"]["back_weight"] == REVERSE_WEIGHT
+    assert any(row["name"] == "back_weight" for row in config["options"])
+
+
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def test_engine_answers_the_calls_that_are_offered() -> None:

@@ -3,6 +3,7 @@
 import { tokenLabels } from './labels.js';
 import { measureValues } from './measures.js';
 import { lateHeads, chooseOpening } from './opening.js';
+import { judgeTranslation, usesBackTranslation } from './reliability.js';
 import { requestValues } from './requests.js';
 import { headRoles } from './roles.js';
 import { encodeWeights } from './weight-encoding.js';
@@ -40,7 +41,7 @@ function encodeMaps(layers, { heads, rows, columns, causal }) {
 
 /**
  * @param {any} translation from `translate`
- * @param {{ name: string, answer_model: any, cross_heads: any, languages: { source: string, target: string } }} model
+ * @param {Pick<import('./loader.js').SiteModel, 'name' | 'answer_model' | 'cross_heads' | 'languages' | 'rule' | 'reverse'>} model
  * @param {(id: number) => string} label
  * @returns {import('messages').Answer}
  */
@@ -76,12 +77,12 @@ export function makeAnswer(translation, model, label) {
     score: translation.score,
     log_probability: translation.logProbability,
     stopped: translation.stopped,
-    reliability: null,
+    reliability: judgeTranslation(translation, model.rule),
     device: 'browser',
     seconds: translation.seconds,
     cached: false,
     hint: null,
-    way_back: '',
+    way_back: usesBackTranslation(translation, model.rule) ? model.reverse : '',
     ...(translation.hidden.length ? { hidden: translation.hidden } : {}),
     ...(translation.adaptations.length ? { adaptations: translation.adaptations } : {}),
   };

@@ -8,6 +8,7 @@ import { Fault } from './fault.js';
 import { tokenValues } from './answer.js';
 import { logitDetails } from './logit-calls.js';
 import { requestChanges } from './replay.js';
+import { ownChoice } from './reranking.js';
 import { explainRow } from './row.js';
 import { searchValues } from './search-tree.js';
 import { lessonTensors } from './tensors.js';
@@ -40,13 +41,21 @@ async function streamMessages(engine, values, control, send) {
   if (translation) send({ ...(await engine.answer(entry, translation)), turn });
 }
 
+/** The reliability of an answer after reading back. */
+async function readBack(engine, { request: values }, control) {
+  const { entry, request } = engine.check(values, true);
+  const translation = await engine.translate(entry, request, control);
+  return translation && { reliability: await engine.readBack(entry, translation, control) };
+}
+
 /** Translates a request again with its interventions, and scores the original words with the changed model. */
 async function changedTranslation(engine, { request: values, interventions }, control) {
   const { entry, request: plain } = engine.check({ ...values, interventions: null });
   const { request: changed } = engine.check({ ...values, interventions });
-  const before = await engine.translate(entry, plain, control);
-  const after = before && (await engine.translate(entry, changed, control));
-  const forcedRequest = { ...changed, target: before?.target.map(({ id }) => id), prefix: null };
+  const ranked = await engine.translate(entry, plain, control);
+  const before = ranked && (await engine.translate(entry, ownChoice(plain), control));
+  const after = before && (await engine.translate(entry, ownChoice(changed), control));
+  const forcedRequest = { ...ownChoice(changed), target: before?.target.map(({ id }) => id), prefix: null };
   const forced = after && (await engine.translate(entry, forcedRequest, control));
   if (!forced) return null;
   return {
@@ -56,9 +65,11 @@ async function changedTranslation(engine, { request: values, interventions }, co
     after: round(forced.logProbability, 6),
     chrf: round(chrf(after.text, before.text), 2),
     words: compareWords(before, forced, after),
-    own: null,
+    own: isSameTarget(before, ranked) ? null : await engine.answer(entry, before),
   };
 }
+
+const isSameTarget = (one, other) => String(one.target.map(({ id }) => id)) === String(other.target.map(({ id }) => id));
 
 /** Words of the original and of the changed translation, with the original's log probabilities under both models. */
 export function compareWords(before, forced, after) {
@@ -87,7 +98,7 @@ async function measureBatch(engine, values, choose, control) {
   if (!Number.isInteger(first) || first < 0 || first >= parts.length) {
     throw new Fault('first', 'not_whole', { name: 'first', low: 0, high: parts.length - 1, given: String(first) });
   }
-  const translation = await engine.translate(entry, request, control);
+  const translation = await engine.translate(entry, ownChoice(request), control);
   if (!translation) return null;
   const model = await engine.loader.load(entry.name);
   const borrowed = await borrowedMaps(model, request, engine.limits, control);
@@ -102,7 +113,8 @@ async function measureBatch(engine, values, choose, control) {
 
 /** Finds which of the next heads, pruned in order, changes the translation. */
 async function findChange(engine, { request: values, order, first = 1 }, control) {
-  const { entry, request } = engine.check({ ...values, interventions: null });
+  const { entry, request: page } = engine.check({ ...values, interventions: null });
+  const request = ownChoice(page);
   const original = await engine.translate(entry, request, control);
   const begin = performance.now();
   let count = first;
@@ -133,6 +145,7 @@ async function drawSearch(engine, { request: values }, control) {
 /** Functions by the name of their call. */
 export const ANSWERS = {
   stream_messages: streamMessages,
+  read_back: readBack,
   changed_translation: changedTranslation,
   measure_importance: (engine, values, control) => measureBatch(engine, values, allParts, control),
   measure_interactions: (engine, values, control) => measureBatch(engine, values, allHeads, control),

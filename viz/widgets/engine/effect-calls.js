@@ -3,6 +3,7 @@
 import { encodeArray } from './array-encoding.js';
 import { KINDS, LIKELIEST, effectMaps, headSums, scoreWithout, sentenceEffects, wordEffects } from './effects.js';
 import { requestChanges } from './replay.js';
+import { ownChoice } from './reranking.js';
 import { checkChoice, checkInteger, isNone, loadTranslation, loadWord, rivalValues } from './word-query.js';
 
 const MAX_LISTED_HEADS = 5; // heads of "Which heads wrote this word?"
@@ -104,7 +105,7 @@ export async function mapEffects(engine, values, control) {
 
 /** The predicted loss of every head, from one pass back. */
 export async function predictLosses(engine, values, control) {
-  const query = await loadTranslation(engine, values, control);
+  const query = await loadTranslation(engine, values, control, ownChoice);
   if (!query) return null;
   const { model, translation } = query;
   const cells = await sentenceEffects(model, translation, await requestChanges(engine, model, translation), null, control);

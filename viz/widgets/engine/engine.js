@@ -1,8 +1,11 @@
 // The engine: checks requests, loads models, and keeps the latest translations.
 
 import { makeAnswer } from './answer.js';
+import { backTranslate } from './back-translation.js';
 import { Fault } from './fault.js';
+import { judgeTranslation, usesBackTranslation } from './reliability.js';
 import { checkRequest, flatten } from './requests.js';
+import { canRerank, ownChoice, rerank } from './reranking.js';
 import { translate } from './translator.js';
 
 const MAX_KEPT = 12; // translations in memory
@@ -39,8 +42,7 @@ export class Engine {
     const flat = flatten(values ?? {});
     const entry = this.entry(flat.model);
     const request = checkRequest(flat, defaults ? entry.answer_model.defaults : {}, entry.config, this.limits);
-    // No model reads back here, so all hypotheses are ranked by their score.
-    return { entry, request: { ...request, options: { ...request.options, back_weight: 0 } } };
+    return { entry, request: entry.reverse ? request : ownChoice(request) };
   }
 
   /**
@@ -53,12 +55,40 @@ export class Engine {
     const key = JSON.stringify([entry.name, request]);
     const known = this.translations.get(key);
     if (known) return { ...known, cached: true };
-    const translation = await translate(await this.loader.load(entry.name), request, this.limits, control);
+    const readsBack = request.options.back_weight > 0 && request.options.beam_size > 1 && request.target === null;
+    const loadingReverse = readsBack ? this.loadReverse(entry) : null; // while the other one loads and translates
+    const model = await this.loader.load(entry.name);
+    const searched = await translate(model, request, this.limits, control);
+    if (!searched) return null;
+    const reverse = canRerank(searched) ? await loadingReverse : null;
+    const translation = reverse ? await rerank(model, reverse, searched, this.limits, control) : searched;
     if (!translation) return null;
     this.translations.set(key, translation);
     const [oldest] = this.translations.keys();
     if (this.translations.size > MAX_KEPT) this.translations.delete(oldest);
     return translation;
+  }
+
+  /** The model of the opposite direction, or null if its files fail: then the search chooses alone, as on the server. */
+  async loadReverse({ reverse }) {
+    try {
+      return await this.loader.load(reverse);
+    } catch (error) {
+      console.warn(error);
+      return null;
+    }
+  }
+
+  /**
+   * The reliability after reading back, as far as there is a model that can. Null if it was stopped.
+   * @param {import('./loader.js').SiteModel} entry
+   * @param {any} translation
+   * @param {import('./translator.js').Control} [control]
+   */
+  async readBack(entry, translation, control = {}) {
+    const canRead = entry.reverse && usesBackTranslation(translation, entry.rule);
+    const back = canRead ? await backTranslate(await this.loader.load(entry.reverse), translation, control) : null;
+    return back === undefined ? null : judgeTranslation(translation, entry.rule, back);
   }
 
   /** The answer of a translation. */

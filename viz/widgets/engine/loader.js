@@ -10,7 +10,8 @@ const MAX_MODELS = 2; // in memory; each takes 40 to 60 MB
  * @typedef {{ url: string, bytes: number, sha256: string }} SiteFile
  * @typedef {{ name: string, config: any, weights: SiteFile[], source_tokenizer: SiteFile, target_tokenizer: SiteFile,
  *   languages: { source: string, target: string }, answer_model: any, lesson_model: any,
- *   cross_heads: import('./opening.js').CrossHeads }} SiteModel
+ *   cross_heads: import('./opening.js').CrossHeads, rule: import('./reliability.js').FittedRule | null, reverse: string }} SiteModel
+ *   `rule`: of reliability, if one was fitted; `reverse`: name of the model that reads back, or empty
  */
 
 const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -47,12 +47,19 @@ export function searchValues({ config, targetTokenizer }, translation) {
   /** @type {import('./search.js').SearchNode[]} */
   const nodes = translation.tree;
   const { options } = translation.request;
-  const texts = paths(nodes).map((ids) => targetTokenizer.decode(ids));
+  const ids = paths(nodes);
+  const texts = ids.map((path) => targetTokenizer.decode(path));
+  /** @type {{ ids: number[], reverse_score: number | null }[]} */
+  const ranked = translation.hypotheses.filter(({ reverse_score: score }) => score !== null);
+  const rank = (index) => {
+    const at = ranked.findIndex((hypothesis) => String(hypothesis.ids) === String(ids[index]));
+    return at < 0 ? ranked.length : at;
+  };
   const reasons = choiceReasons(nodes, options.beam_size, config.end_id);
   const isOpen = (index) => Number(nodes[index].id !== config.end_id);
   const finished = [...nodes.keys()]
     .filter((index) => nodes[index].outcome === 'finished')
-    .sort((one, other) => isOpen(one) - isOpen(other) || nodes[other].score - nodes[one].score);
+    .sort((one, other) => rank(one) - rank(other) || isOpen(one) - isOpen(other) || nodes[other].score - nodes[one].score);
   return {
     beam: options.beam_size,
     samples: options.temperature > 0,
@@ -62,8 +69,8 @@ export function searchValues({ config, targetTokenizer }, translation) {
       ...[round(node.logProbability), round(node.score), node.outcome, reasons[index]],
     ]),
     finished,
-    backs: finished.map(() => null),
-    back_weight: 0,
+    backs: finished.map((index) => (rank(index) < ranked.length ? round(ranked[rank(index)].reverse_score ?? 0) : null)),
+    back_weight: options.back_weight,
     written: {
       ids: translation.target.map(({ id }) => id),
       text: translation.text,

@@ -91,6 +91,7 @@ export async function translate(model, request, limits, control = {}) {
   const candidates = search ? search.results : [{ ids: target ?? [], score: 0, logProbability: 0, ended: false }];
   const captured = capture(model, candidates[0].ids, cross, allowed, changes, request.options.alternatives, forbidden);
   const score = captured.logProbability / candidates[0].ids.length ** request.options.length_penalty;
+  const count = request.options.back_weight > 0 ? candidates.length : request.options.n_best; // all, if they will be reranked
   return {
     request,
     source: source.tokens,
@@ -105,7 +106,7 @@ export async function translate(model, request, limits, control = {}) {
     score,
     logProbability: captured.logProbability,
     stopped: target ? 'forced' : candidates[0].ended ? 'end' : 'length',
-    hypotheses: candidates.slice(0, target ? 1 : request.options.n_best).map((candidate, rank) => ({
+    hypotheses: candidates.slice(0, target ? 1 : count).map((candidate, rank) => ({
       text: targetTokenizer.decode(candidate.ids),
       ids: candidate.ids,
       score: rank ? candidate.score : score,

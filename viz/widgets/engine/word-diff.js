@@ -36,7 +36,7 @@ function longestMatch(first, second, [fromFirst, toFirst, fromSecond, toSecond])
 }
 
 /** All matching blocks in order. */
-function matchingBlocks(first, second) {
+export function matchingBlocks(first, second) {
   const pending = [[0, first.length, 0, second.length]];
   const blocks = [];
   while (pending.length) {

@@ -25,10 +25,11 @@ export function checkChoice(name, value, choices) {
  * @param {import('./engine.js').Engine} engine
  * @param {any} values
  * @param {import('./translator.js').Control} control
+ * @param {(request: any) => any} [adapt] changes the request
  */
-export async function loadTranslation(engine, values, control) {
+export async function loadTranslation(engine, values, control, adapt = (request) => request) {
   const { entry, request } = engine.check(values.request);
-  const translation = await engine.translate(entry, request, control);
+  const translation = await engine.translate(entry, adapt(request), control);
   return translation && { entry, translation, model: await engine.loader.load(entry.name) };
 }
 

@@ -4,31 +4,43 @@
 import { ANSWERS } from './calls.js';
 import { Engine } from './engine.js';
 import { Fault } from './fault.js';
+import { Foreground } from './foreground.js';
 import { ModelLoader } from './loader.js';
 
 /** @type {Engine | null} */
 let engine = null;
 /** @type {Set<number>} running calls */
 const running = new Set();
+const BACKGROUND = ['read_back']; // calls that wait while others run
+const foreground = new Foreground();
 
 /** Lets messages in, such as those that stop a call, without the delay of a timer. */
 const pause = (() => {
   const channel = new MessageChannel();
   /** @type {(() => void)[]} */
-  const waiting = [];
-  channel.port1.onmessage = () => waiting.shift()?.();
+  const paused = [];
+  channel.port1.onmessage = () => paused.shift()?.();
   return () =>
     new Promise((resolve) => {
-      waiting.push(() => resolve(undefined));
+      paused.push(() => resolve(undefined));
       channel.port2.postMessage(null);
     });
 })();
 
+/** Lets messages in, and waits while other calls run. */
+async function pauseInBackground() {
+  await pause();
+  await foreground.wait();
+}
+
 /** The result of a call, or its error message. */
 async function answer({ number, name, values }) {
   const isStopped = () => !running.has(number);
+  const send = (message) => isStopped() || postMessage({ number, message });
+  const call = (control) => ANSWERS[name](engine, values, control, send);
   try {
-    return await ANSWERS[name](engine, values, { isStopped, pause }, (message) => isStopped() || postMessage({ number, message }));
+    if (BACKGROUND.includes(name)) return await call({ isStopped, pause: pauseInBackground });
+    return await foreground.run(() => call({ isStopped, pause }));
   } catch (error) {
     if (error instanceof Fault) return error.asMessage;
     console.error(error);
