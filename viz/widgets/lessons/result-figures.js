@@ -1,4 +1,4 @@
-// Figures of an experiment's result: heat maps, lines, bars, tables, texts, training runs and sources.
+// Figures of an experiment's result: heat maps, lines, bars, tables, texts, training runs, sources, worked examples.
 
 import { make } from '../core/dom.js';
 import { languageTag } from '../core/language-tags.js';
@@ -7,6 +7,7 @@ import { heatmap } from './heatmap.js';
 import { labelText } from './labels.js';
 import { drawLines } from './line-plot.js';
 import { sourceBox } from './source-listing.js';
+import { drawBlocks, drawCircle, drawMatrices } from './worked-figures.js';
 import { decodeArray } from '../core/base64-arrays.js';
 import { maxAbs as largest } from './tensor-cache.js';
 
@@ -42,6 +43,9 @@ const DRAW_BY_FORM = {
   texts: drawTexts,
   trains: (figure, { training }) => [training.show(figure)],
   sources: drawSources,
+  circle: drawCircle,
+  matrices: drawMatrices,
+  blocks: drawBlocks,
 };
 
 function drawHeat(

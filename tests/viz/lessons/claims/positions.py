@@ -21,6 +21,7 @@ from headlight.viz.lessons.positions import (
     cosine_matrix,
 )
 from headlight.viz.lessons.result_figures import BarChart, Heatmap, LinePlot
+from headlight.viz.lessons.worked_figures import MatrixProduct, UnitCircle
 from tests.viz.lessons.asked import Asked, pictures, step_variant
 
 SEEDS = range(4)
@@ -160,3 +161,45 @@ def the_formula_says_whether_order_counts(asked: Asked) -> None:
         (bars,) = (picture for picture in pictures(result) if isinstance(picture, BarChart))
         (line,) = variant.numbers
         assert float(filled(line, result.numbers).partition(" = ")[2]) == max(bars.values)
+
+
+def numbers_in(line: str) -> list[float]:
+    """All numbers of a line, in order."""
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", line.replace("−", "-"))]
+
+
+def one_matrix_shifts_every_position(asked: Asked) -> None:
+    table = sinusoidal_table(80, 64).double().numpy()
+    for pair, shift in ((0, 3), (4, 12), (31, 1)):
+        results = [
+            asked.run_experiment("positions", "rotation", pair=pair, shift=shift, position=position)
+            for position in (0, 7, 24)
+        ]
+        matrices = [
+            next(picture for picture in pictures(result) if isinstance(picture, MatrixProduct)).matrices[0].rows
+            for result in results
+        ]
+        assert matrices[0] == matrices[1] == matrices[2]
+        matrix = np.array([numbers_in(" ".join(row)) for row in matrices[0]])
+        before, after = (table[start : start + 64, 2 * pair : 2 * pair + 2] for start in (0, shift))
+        assert np.abs(before @ matrix.T - after).max() < 1e-5
+        for result in results:
+            assert float(str(result.numbers["error"])) < EQUAL_TOLERANCE
+            assert result.correct_option == "same"
+        if pair < 31:  # adding the same numbers everywhere is no shift, unless the wave is almost straight
+            assert float(str(results[0].numbers["fixed_error"])) > 0.1
+
+
+def the_rotation_can_be_checked_by_hand(asked: Asked) -> None:
+    table = sinusoidal_table(80, 64).double().numpy()
+    for position, shift, pair in ((4, 3, 4), (24, 12, 0), (0, 0, 31), (11, 5, 2)):
+        result = asked.run_experiment("positions", "rotation", position=position, shift=shift, pair=pair)
+        _, *lines = (filled(line, result.numbers) for line in step_variant("positions", "rotation", result).numbers)
+        for line, dimension in zip(lines, (2 * pair, 2 * pair + 1), strict=True):
+            left, _, right = line.partition(" = ")[2].rpartition(" = ")
+            one, two, three, four = numbers_in(left)
+            assert abs(one * two + three * four - float(right.replace("−", "-"))) < 0.6e-4
+            assert abs(float(right.replace("−", "-")) - table[position + shift, dimension]) < 0.6e-4
+        circle = next(picture for picture in pictures(result) if isinstance(picture, UnitCircle))
+        for point, place in zip(circle.points, (position, position + shift), strict=True):
+            np.testing.assert_allclose([point.x, point.y], table[place, 2 * pair : 2 * pair + 2], atol=1e-6)
