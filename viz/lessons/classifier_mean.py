@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from headlight.model.core.classifier import SelfAttentionClassifier
 from headlight.model.experiments.pooling import PooledText, pool_text
@@ -24,6 +25,8 @@ from headlight.viz.lessons.review import review_text
 from headlight.viz.lessons.worked_figures import fixed_text, term_text
 from headlight.viz.token_labels import make_visible, truncate
 
+Float64Array = npt.NDArray[np.float64]
+
 SHOWN_DIMENSIONS = 24  # columns of the map, from the first
 WORKED_DIMENSIONS = 3  # dimensions of the table: those that weigh most
 MAX_ROWS = 14  # tokens of the table; the others are one row
@@ -41,22 +44,22 @@ def pooling_experiment(inputs: ExperimentInput) -> ExperimentResult:
     count, padding = len(pooled.labels), len(pooled.vectors) - len(pooled.labels)
     products = pooled.mean.astype(np.float64) * pooled.weight
     worked = [int(index) for index in np.argsort(-np.abs(products))[:WORKED_DIMENSIONS]]
-    rest = float(products.sum() - products[worked].sum())
     with_padding = float(pooled.mean_with_padding.astype(np.float64) @ pooled.weight) + pooled.bias
     numbers: dict[str, TextPhraseOrNumber] = {
         "tokens": count, "padding": padding, "places": count + padding, "width": len(pooled.mean),
-        "first": worked[0], "others": len(products) - len(worked),
+        "first": worked[0],
         "sum": fixed_text(float(pooled.vectors[:count, worked[0]].sum(dtype=np.float64)), SUM_DIGITS),
         "mean": fixed_text(float(pooled.mean[worked[0]]), MEAN_DIGITS),
         "weight": term_text(float(pooled.weight[worked[0]]), MEAN_DIGITS),
-        **{f"product_{index}": term_text(float(products[each]), PRODUCT_DIGITS) for index, each in enumerate(worked)},
-        "rest": term_text(rest, PRODUCT_DIGITS), "bias": term_text(pooled.bias, PRODUCT_DIGITS),
+        "mean_term": term_text(float(pooled.mean[worked[0]]), MEAN_DIGITS),
+        "product": fixed_text(float(products[worked[0]]), PRODUCT_DIGITS),
         "log_odds": fixed_text(pooled.log_odds, 3), "minus_log_odds": fixed_text(-pooled.log_odds, 3),
         "probability": fixed_text(probability(pooled.log_odds), 3),
         "padded_probability": fixed_text(probability(with_padding), 3),
     }  # fmt: skip
     facts = ("padded",) if padding else ()
-    return ExperimentResult((vectors_heatmap(pooled), worked_table(pooled, worked, products)), numbers, facts)
+    figures = (vectors_heatmap(pooled), worked_table(pooled, worked, products), sum_table(pooled, worked, products))
+    return ExperimentResult(figures, numbers, facts)
 
 
 def probability(log_odds: float) -> float:
@@ -73,7 +76,7 @@ def vectors_heatmap(pooled: PooledText) -> ResultFigure:
     return Heatmap(Phrase("vectors"), matrix, [*rows, Phrase("mean_row")], columns, row=len(rows))
 
 
-def worked_table(pooled: PooledText, dimensions: list[int], products: np.ndarray) -> ResultFigure:
+def worked_table(pooled: PooledText, dimensions: list[int], products: Float64Array) -> ResultFigure:
     """List the numbers of a few dimensions: each token, their sum, the mean, the weight and the product."""
     count = len(pooled.labels)
     vectors = pooled.vectors[:count, dimensions].astype(np.float64)
@@ -96,6 +99,20 @@ def worked_table(pooled: PooledText, dimensions: list[int], products: np.ndarray
     return Table(Phrase("worked"), columns, rows, highlighted_row=len(rows) - 1)
 
 
+def sum_table(pooled: PooledText, dimensions: list[int], products: Float64Array) -> ResultFigure:
+    """Add up the products and the bias, and apply the sigmoid."""
+    rest = float(products.sum() - products[dimensions].sum())
+    terms: list[tuple[TextOrPhrase, float]] = [
+        (Phrase("product_of", {"dimension": each}), float(products[each])) for each in dimensions
+    ]
+    terms.append((Phrase("product_rest", {"count": len(products) - len(dimensions)}), rest))
+    terms.append((Phrase("bias_row"), pooled.bias))
+    rows: list[list[TextPhraseOrNumber]] = [[name, fixed_text(value, PRODUCT_DIGITS)] for name, value in terms]
+    rows.append([Phrase("sum_z"), fixed_text(pooled.log_odds, 3)])
+    rows.append([Phrase("sigmoid_row"), fixed_text(probability(pooled.log_odds), 3)])
+    return Table(Phrase("added"), (Phrase("term"), Phrase("value")), rows, highlighted_row=len(rows) - 1)
+
+
 def mean_step(review: tuple[Control, ...]) -> Step:
     """Return the step; `review` are the controls that select the text."""
     return Step(
@@ -103,9 +120,8 @@ def mean_step(review: tuple[Control, ...]) -> Step:
         code=Code(SelfAttentionClassifier.token_contributions, "x @ self.verdict.weight[0]"),
         formula=r"m = \frac{1}{n} \sum_t x_t \\ z = w \cdot m + b \\ p = \frac{1}{1 + e^{-z}}",
         numbers=(
-            r"m_{@first} = \frac{@sum}{@tokens} = @mean, \quad w_{@first} \cdot m_{@first} = @weight \cdot @mean"
-            r" = @product_0",
-            r"z = @product_0 + @product_1 + @product_2 + @rest + @bias = @log_odds",
+            r"m_{@first} = \frac{@sum}{@tokens} = @mean",
+            r"w_{@first} \cdot m_{@first} = @weight \cdot @mean_term = @product",
             r"p = \frac{1}{1 + e^{@minus_log_odds}} = @probability",
         ),
         experiment=Experiment(pooling_experiment, (*review, PADDING)),

@@ -93,8 +93,10 @@ SHAPES_STEP = Step(
     code=Code(MultiHeadAttention.split_heads, "x.view(batch, tokens, self.heads, self.head_width)"),
     formula=r"[b, t, d] \to [b, t, h, i] \to [b, h, t, i] \\ d = h \cdot d_k + i",
     numbers=(
-        r"[@from] \to [@viewed] \to [@split], \quad @dimension = @head_index \cdot @width + @rest",
-        r"[1, n, @d_model] \to [1, n, @heads, @head_width] \to [1, @heads, n, @head_width]",
+        r"[@from] \to [@viewed] \to [@split]",
+        r"@dimension = @head_index \cdot @width + @rest",
+        r"[1, n, @d_model] \to [1, n, @heads, @head_width]",
+        r"\to [1, @heads, n, @head_width]",
     ),
     experiment=Experiment(shapes_experiment, (NUMBER,)),
     question=QuestionSpec("experiment", options=("error", "same", "mixed")),

@@ -84,7 +84,7 @@ def axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "mean": float(rows[row].mean()), "spread": float(rows[row].std()),
         "mean_after": float(after[row].mean()), "spread_after": float(after[row].std()),
         "column_mean": float(rows[:, 0].mean()), "column_spread": float(rows[:, 0].std()),
-        "mu": float(selected.mean()), "mu_after": float(selected_after.mean()),
+        "mu": float(selected.mean()), "mu_after": fixed_text(selected_after.mean(), 4),
         "sigma": float(selected.std()), "sigma_after": float(selected_after.std()),
     }  # fmt: skip
     highlighted = 1 if norm == "batch" else 0

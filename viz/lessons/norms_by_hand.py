@@ -15,15 +15,17 @@ from headlight.viz.lessons.worked_figures import fixed_text
 
 NAMES = tuple(NORMS)
 NORM = Choice("norm", NAMES, "layer")
-NUMBERS = np.array([[2, 2, 6, 6], [1, 5, 1, 5], [9, 5, 5, 1]], dtype=np.float32)  # [tokens, dimensions]
+NUMBERS = np.array([[2, 2, 6, 6], [1, 5, 1, 5], [9, 2, 5, 4]], dtype=np.float32)  # [tokens, dimensions]
 DIGITS = 3
 FACTS = {"layer": "by_row", "batch": "by_column", "rms": "by_root"}  # variants of words and formula
 CELL = Slider("cell", 0, NUMBERS.size - 1, 0)
 BY_MEAN = (
-    r"\mu = \frac{@terms}{@count} = @mu, \quad \sigma = \sqrt{\frac{@squares}{@count}} = @sigma",
+    r"\mu = \frac{@terms}{@count} = @mu",
+    r"\sigma^2 = \frac{@squares}{@count} = @square",
+    r"\sigma = \sqrt{@square} = @sigma",
     r"y = \frac{@x - @mu}{@sigma} = @y",
 )
-BY_ROOT = (r"\sqrt{\frac{@squares}{@count}} = @root", r"y = \frac{@x}{@root} = @y")
+BY_ROOT = (r"\frac{@squares}{@count} = @square", r"\sqrt{@square} = @root", r"y = \frac{@x}{@root} = @y")
 
 
 def hand_experiment(inputs: ExperimentInput) -> ExperimentResult:
@@ -32,18 +34,21 @@ def hand_experiment(inputs: ExperimentInput) -> ExperimentResult:
     row, column = divmod(inputs.values["cell"], NUMBERS.shape[1])
     after = normalise(NUMBERS, norm)
     line = NUMBERS[:, column] if norm == "batch" else NUMBERS[row]
-    mean = 0.0 if norm == "rms" else float(line.mean())
-    squares = [f"({value:g} - {mean:g})^2" if norm != "rms" else f"{value:g}^2" for value in line]
-    if not mean.is_integer():
-        squares = [f"({value:g} - {fixed_text(mean, DIGITS)})^2" for value in line]
+    mean, deviation = float(line.mean()), float(line.std())
+    squares = line**2 if norm == "rms" else (line - mean) ** 2
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": row + 1, "dimension": column, "count": len(line), "x": f"{NUMBERS[row, column]:g}",
-        "terms": " + ".join(f"{value:g}" for value in line), "squares": " + ".join(squares),
-        "mu": fixed_text(float(line.mean()), DIGITS), "sigma": fixed_text(float(line.std()), DIGITS),
-        "root": fixed_text(float(np.sqrt((line**2).mean())), DIGITS), "y": fixed_text(after[row, column], DIGITS),
+        "row_number": row + 1, "dimension": column, "count": len(line), "x": short_text(NUMBERS[row, column]),
+        "terms": " + ".join(map(short_text, line)), "squares": " + ".join(map(short_text, squares)),
+        "square": short_text(squares.mean()), "mu": short_text(mean), "sigma": short_text(deviation),
+        "root": short_text(squares.mean() ** 0.5), "y": fixed_text(after[row, column], DIGITS),
     }  # fmt: skip
     figures = (number_table("numbers_before", NUMBERS, 0, row), number_table("numbers_after", after, DIGITS, row))
     return ExperimentResult(figures, numbers, (FACTS[norm],))
+
+
+def short_text(number: float) -> str:
+    """Format a number: a whole one without decimals."""
+    return fixed_text(number, 0 if float(number).is_integer() else DIGITS)
 
 
 def number_table(title: str, matrix: FloatArray, digits: int, row: int) -> Table:

@@ -54,6 +54,12 @@ def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
         ),
         ("·", "="),
     )
+    sums: list[list[TextPhraseOrNumber]] = [
+        [name, sum_text(row, before), fixed_text(value, RESULT_DIGITS)]
+        for name, row, value in zip(("sin (p + k)ω", "cos (p + k)ω"), result.matrix, after, strict=True)
+    ]
+    by_hand = Table(Phrase("by_hand"), (Phrase("number"), Phrase("sum"), "="), sums)
+    cosine, sine = float(result.matrix[0, 0]), float(result.matrix[0, 1])
     rows: list[list[TextPhraseOrNumber]] = [
         [Phrase("by_matrix"), result.error],
         [Phrase("by_sum"), result.fixed_error],
@@ -61,22 +67,24 @@ def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     table = Table(
         Phrase("every_position", {"last": POSITIONS - 1, "shift": shift}), (Phrase("means"), Phrase("error")), rows
     )
-    cosine, sine = float(result.matrix[0, 0]), float(result.matrix[0, 1])
-    factors = {
-        "cos": cosine, "sin": sine, "minus_sin": -sine, "sin_p": float(before[0]), "cos_p": float(before[1]),
-    }  # fmt: skip
     numbers: dict[str, TextPhraseOrNumber] = {
         "position": position, "shift": shift, "target": position + shift,
         "other": POSITIONS - 1, "other_target": POSITIONS - 1 + shift,
         "pair": pair, "even": 2 * pair, "odd": 2 * pair + 1, "pairs": WIDTH // 2, "width": WIDTH,
         "frequency": fixed_text(result.frequency, FACTOR_DIGITS), "angle": fixed_text(angle, FACTOR_DIGITS),
-        **{name: term_text(factor, FACTOR_DIGITS) for name, factor in factors.items()},
-        "sin_after": fixed_text(float(after[0]), RESULT_DIGITS),
-        "cos_after": fixed_text(float(after[1]), RESULT_DIGITS),
+        "cos": fixed_text(cosine, FACTOR_DIGITS), "sin": fixed_text(sine, FACTOR_DIGITS),
         "error": result.error, "fixed_error": result.fixed_error,
     }  # fmt: skip
     return ExperimentResult(
-        (circle, product, table), numbers, correct_option="same" if result.error < EQUAL_TOLERANCE else "other"
+        (circle, product, by_hand, table), numbers, correct_option="same" if result.error < EQUAL_TOLERANCE else "other"
+    )
+
+
+def sum_text(row: Float64Array, pair: Float64Array) -> str:
+    """Write out the product of a row and a pair: two products and their sum."""
+    return " + ".join(
+        f"{term_text(one, FACTOR_DIGITS)} · {term_text(other, FACTOR_DIGITS)}"
+        for one, other in zip(row, pair, strict=True)
     )
 
 
@@ -88,11 +96,14 @@ def number_rows(matrix: Float64Array, digits: int) -> list[list[str]]:
 ROTATION_STEP = Step(
     "rotation",
     code=Code(sinusoidal_table, "sines, cosines = angles.sin(), angles.cos()"),
-    formula=r"PE(p + k) = M(k) \, PE(p) \\ M(k) = [\cos k \omega, \sin k \omega;\, -\sin k \omega, \cos k \omega]",
+    formula=(
+        r"PE(p + k) = M(k) \, PE(p) \\ M_1 = [\,\cos k \omega, \, \sin k \omega\,]"
+        r" \\ M_2 = [\,-\sin k \omega, \, \cos k \omega\,]"
+    ),
     numbers=(
-        r"\omega = 10000^{-2 \cdot @pair / @width} = @frequency, \quad k \omega = @angle",
-        r"\sin (p + k) \omega = @cos \cdot @sin_p + @sin \cdot @cos_p = @sin_after",
-        r"\cos (p + k) \omega = @minus_sin \cdot @sin_p + @cos \cdot @cos_p = @cos_after",
+        r"\omega = 10000^{-2 \cdot @pair / @width} = @frequency",
+        r"k \omega = @shift \cdot @frequency = @angle",
+        r"\cos k \omega = @cos, \quad \sin k \omega = @sin",
     ),
     experiment=Experiment(rotation_experiment, (POSITION, SHIFT, PAIR)),
     question=QuestionSpec("experiment", options=("other", "same", "none")),

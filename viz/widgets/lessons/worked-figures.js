@@ -4,37 +4,38 @@ import { make, svg } from '../core/dom.js';
 import { figureTitle } from './captions.js';
 import { labelText } from './labels.js';
 
-const CIRCLE = { size: 300, radius: 104 }; // pixels
+const CIRCLE = { width: 400, height: 290, radius: 104 }; // pixels
 const LABEL_DISTANCE = 1.16; // of a point's name from the centre, in radii
 const COLOURS = 2; // groups of blocks with a colour of their own (worked-figures.css)
 
 export function drawCircle({ title, points, others, x_name: xName, y_name: yName, caption }, { lesson }) {
   const name = labelText(lesson, title);
-  const { size, radius } = CIRCLE;
-  const middle = size / 2;
-  const [toX, toY] = [(x) => middle + radius * x, (y) => middle - radius * y];
+  const { width, height, radius } = CIRCLE;
+  const [centre, middle] = [width / 2, height / 2];
+  const [toX, toY] = [(x) => centre + radius * x, (y) => middle - radius * y];
   const described = points.map((point) => `${labelText(lesson, point.name)}: ${point.x.toFixed(2)}, ${point.y.toFixed(2)}`);
   const plot = svg('svg', {
-    viewBox: `0 0 ${size} ${size}`,
+    viewBox: `0 0 ${width} ${height}`,
     class: 'lesson-plot lesson-circle',
     role: 'img',
     'aria-label': [name, ...described].join('. '),
   });
   plot.append(
-    svg('line', { x1: middle - radius - 12, x2: middle + radius + 12, y1: middle, y2: middle, class: 'rule' }),
-    svg('line', { y1: middle - radius - 12, y2: middle + radius + 12, x1: middle, x2: middle, class: 'rule' }),
-    svg('circle', { cx: middle, cy: middle, r: radius, class: 'ring' }),
+    svg('line', { x1: centre - radius - 12, x2: centre + radius + 12, y1: middle, y2: middle, class: 'rule' }),
+    svg('line', { y1: middle - radius - 12, y2: middle + radius + 12, x1: centre, x2: centre, class: 'rule' }),
+    svg('circle', { cx: centre, cy: middle, r: radius, class: 'ring' }),
     ...others.map(([x, y]) => svg('circle', { cx: toX(x), cy: toY(y), r: 2, class: 'other' })),
   );
   for (const [index, { x, y, name: pointName }] of points.entries()) {
-    plot.append(svg('line', { x1: middle, y1: middle, x2: toX(x), y2: toY(y), class: `line look-${index}` }));
+    plot.append(svg('line', { x1: centre, y1: middle, x2: toX(x), y2: toY(y), class: `line look-${index}` }));
     plot.append(svg('circle', { cx: toX(x), cy: toY(y), r: 5, class: `dot look-${index}` }));
     const anchor = x > 0.3 ? 'start' : x < -0.3 ? 'end' : 'middle';
     const [textX, textY] = [toX(LABEL_DISTANCE * x), toY(LABEL_DISTANCE * y) + 4];
     plot.append(svg('text', { x: textX, y: textY, 'text-anchor': anchor, class: 'point' }, labelText(lesson, pointName)));
   }
-  plot.append(svg('text', { x: size - 2, y: middle + 16, 'text-anchor': 'end' }, labelText(lesson, xName)));
-  plot.append(svg('text', { x: middle + 6, y: 12 }, labelText(lesson, yName)));
+  // The names of the axes are in corners, which points and their names never reach.
+  plot.append(svg('text', { x: width - 4, y: height - 4, 'text-anchor': 'end' }, `→ ${labelText(lesson, xName)}`));
+  plot.append(svg('text', { x: 0, y: 12 }, `↑ ${labelText(lesson, yName)}`));
   const text = labelText(lesson, caption);
   return [figureTitle(name), plot, text ? make('p', { class: 'quiet' }, text) : null];
 }

@@ -103,7 +103,7 @@ def the_verdict_can_be_checked_by_hand(asked: Asked) -> None:
     """The printed numbers, added up and multiplied, give the printed results."""
     for review, text in [*REVIEWS.items(), ("own", "good film, " * 14)]:
         result = asked.run_experiment("verdict", "mean", review=review, own=text)
-        (table,) = (each for each in pictures(result) if isinstance(each, Table))
+        table, added = (each for each in pictures(result) if isinstance(each, Table))
         *tokens, sums, means, weights, products = table.rows
         for column in (1, 2, 3):
             values = [text_number(row[column]) for row in tokens]
@@ -111,11 +111,12 @@ def the_verdict_can_be_checked_by_hand(asked: Asked) -> None:
             assert abs(sum(values) - total) < 2e-4
             assert abs(total / int(str(result.numbers["tokens"])) - mean) < 2e-5
             assert abs(mean * weight - product) < 2e-4
-        terms = ("product_0", "product_1", "product_2", "rest", "bias")
-        z = text_number(result.numbers["log_odds"])
-        assert abs(sum(text_number(result.numbers[name]) for name in terms) - z) < 2e-3
+        *terms, z, p = (text_number(row[1]) for row in added.rows)
+        assert [text_number(value) for value in products[1:]] == terms[:3]
+        assert abs(sum(terms) - z) < 2e-3
+        assert (z, p) == (text_number(result.numbers["log_odds"]), text_number(result.numbers["probability"]))
         np.testing.assert_allclose(z, log_odds(text), atol=2e-3)
-        assert abs(1 / (1 + np.exp(-z)) - text_number(result.numbers["probability"])) < 2e-3
+        assert abs(1 / (1 + np.exp(-z)) - p) < 2e-3
         assert text_number(result.numbers["minus_log_odds"]) == -z
 
 
