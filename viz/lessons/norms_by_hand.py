@@ -16,7 +16,7 @@ from headlight.viz.lessons.worked_figures import fixed_text
 NAMES = tuple(NORMS)
 NORM = Choice("norm", NAMES, "layer")
 NUMBERS = np.array([[2, 2, 6, 6], [1, 5, 1, 5], [9, 2, 5, 4]], dtype=np.float32)  # [tokens, dimensions]
-DIGITS = 3
+DIGITS, TABLE_DIGITS = 3, 2
 FACTS = {"layer": "by_row", "batch": "by_column", "rms": "by_root"}  # variants of words and formula
 CELL = Slider("cell", 0, NUMBERS.size - 1, 0)
 BY_MEAN = (
@@ -42,7 +42,7 @@ def hand_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "square": short_text(squares.mean()), "mu": short_text(mean), "sigma": short_text(deviation),
         "root": short_text(squares.mean() ** 0.5), "y": fixed_text(after[row, column], DIGITS),
     }  # fmt: skip
-    figures = (number_table("numbers_before", NUMBERS, 0, row), number_table("numbers_after", after, DIGITS, row))
+    figures = (number_table("numbers_before", NUMBERS, 0, row), number_table("numbers_after", after, TABLE_DIGITS, row))
     return ExperimentResult(figures, numbers, (FACTS[norm],))
 
 
@@ -58,7 +58,7 @@ def number_table(title: str, matrix: FloatArray, digits: int, row: int) -> Table
         return [fixed_text(value, digits) for value in values]
 
     def statistics(values: FloatArray) -> tuple[str, str]:
-        return fixed_text(values.mean(), DIGITS), fixed_text(values.std(), DIGITS)
+        return fixed_text(values.mean(), TABLE_DIGITS), fixed_text(values.std(), TABLE_DIGITS)
 
     rows: list[list[TextPhraseOrNumber]] = [
         [Phrase("token_row", {"token": index + 1}), *line(values), *statistics(values)]

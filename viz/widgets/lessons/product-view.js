@@ -8,7 +8,8 @@ import { heatmap } from './heatmap.js';
 import { formatNumber } from './step-numbers.js';
 import { maxAbs } from './tensor-cache.js';
 
-const LABEL = 108; // pixels of a strip's name
+const LABELS = { wide: 152, narrow: 116 }; // pixels of a strip's name
+const NARROW = 480; // pixels of a figure
 const ROUNDING = 2e-3; // larger differences between the sum and the figure have another cause
 const MAX_TERMS = 2; // products of a sum that are written out
 
@@ -26,16 +27,17 @@ function drawProduct(scene, product, width) {
   const { row, weights, terms, column } = parts;
   const matrixName = t(`lesson_product_${product.name}`);
   const names = [
-    t('lesson_product_row', { token: rowLabel(scene, product) }),
+    rowLabel(scene, product),
     product.column === 'written'
       ? t('lesson_product_vector', { token: scene.rowItems[scene.row].label })
       : t('lesson_product_column', { matrix: matrixName, column }),
     t('lesson_product_terms'),
   ];
+  const label = width < NARROW ? LABELS.narrow : LABELS.wide;
   const strips = [row, weights, terms].map((numbers, index) => {
     const matrix = { rows: 1, columns: numbers.length, numbers };
     const rows = { names: [names[index]], places: [0] };
-    return heatmap({ matrix, width, name: names[index], rows, most: maxAbs(numbers) || 1, height: 18, label: LABEL });
+    return heatmap({ matrix, width, name: names[index], rows, most: maxAbs(numbers) || 1, height: 18, label });
   });
   const readout = make('p', { class: 'numeric readout' });
   const marker = make('i', { class: 'marker' });
@@ -53,7 +55,7 @@ function drawProduct(scene, product, width) {
     readout.textContent = `i = ${position}:  ${values[0]} · ${bracketed(weights[position])} = ${values[2]}`;
     plane.setAttribute('aria-valuenow', String(position));
     plane.setAttribute('aria-valuetext', readout.textContent);
-    marker.style.left = `calc(${LABEL}px + (100% - ${LABEL}px) * ${(position + 0.5) / row.length})`;
+    marker.style.left = `calc(${label}px + (100% - ${label}px) * ${(position + 0.5) / row.length})`;
   };
   plane.addEventListener('pointermove', (event) => {
     const { left, width: pixels } = strips[0].querySelector('canvas').getBoundingClientRect();
@@ -72,8 +74,12 @@ function drawProduct(scene, product, width) {
   return make('div', { class: 'lesson-product' }, plane, readout, sumLine, afterwards(product, parts));
 }
 
-const rowLabel = (scene, { row }) =>
-  row === 'feed_forward.hidden' ? t('lesson_tensor_hidden') : (scene.rowItems[scene.row].read?.label ?? scene.rowItems[scene.row].label);
+/** Name of the multiplied row: the neurons, or the vector x of the token that is read. */
+function rowLabel(scene, { row }) {
+  if (row === 'feed_forward.hidden') return t('lesson_tensor_hidden');
+  const item = scene.rowItems[scene.row];
+  return t('lesson_product_row', { token: item.read?.label ?? item.label });
+}
 
 const bracketed = (number) => (number < 0 ? `(${formatNumber(number)})` : formatNumber(number));
 

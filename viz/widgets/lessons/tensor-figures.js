@@ -6,7 +6,7 @@ import { t } from '../core/i18n.js';
 import { caption, columnNames, legend, clickToPick, colourLimit, rowNames, shapeText } from './captions.js';
 import { drawResult } from './result-figures.js';
 import { heatmap } from './heatmap.js';
-import { drawBars, drawCurve, drawHistogram, drawTable, drawTokens } from './step-tables.js';
+import { drawBars, drawCurve, drawHistogram, drawShift, drawTable, drawTokens } from './step-tables.js';
 import { maxAbs, rowNumbers } from './tensor-cache.js';
 
 const THICK = 22; // pixels per row in figures of one or two tensors
@@ -34,6 +34,7 @@ const FORMS = {
   bars: drawBars,
   histogram: drawHistogram,
   curve: drawCurve,
+  shift: drawShift,
 };
 
 // ---------------------------------------------------------------- matrices

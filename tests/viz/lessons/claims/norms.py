@@ -118,14 +118,15 @@ def twelve_numbers_can_be_normalised_by_hand(asked: Asked) -> None:
             )
             mean = before.mean(axis=axis, keepdims=True) if norm != "rms" else 0
             root = np.sqrt(((before - mean) ** 2).mean(axis=axis, keepdims=True))
-            np.testing.assert_allclose(after, (before - mean) / root, atol=6e-4)
+            exact = (before - mean) / root
+            np.testing.assert_allclose(after, exact, atol=6e-3)  # two decimals
             *_, last = step_variant("norms", "hand", result).numbers
             line = filled(last, result.numbers).replace("−", "-")
             numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", line.replace(" - ", " "))]
             x, *rest, y = numbers
             by_hand = (x - rest[0]) / rest[1] if norm != "rms" else x / rest[0]
             assert abs(by_hand - y) < 1e-3
-            np.testing.assert_allclose(y, after.flat[cell], atol=1e-9)
+            np.testing.assert_allclose(y, exact.flat[cell], atol=6e-4)
 
 
 def without_residuals_the_gradient_vanishes(asked: Asked) -> None:
