@@ -324,7 +324,7 @@ STEPS = (
         parts=("with", "without"),
         picks=("layer", "head", "written"),
         question=QuestionSpec("later", options=("upper", "lower", "diagonal")),
-        claims=("later_keys_get_nothing", "causal_rows_sum_to_one"),
+        claims=("later_keys_get_nothing", "causal_rows_sum_to_one", "loss_is_the_mean_of_all_places"),
     ),
     Step(
         "cross",

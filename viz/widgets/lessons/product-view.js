@@ -11,7 +11,7 @@ import { maxAbs } from './tensor-cache.js';
 const LABELS = { wide: 152, narrow: 116 }; // pixels of a strip's name
 const NARROW = 480; // pixels of a figure
 const ROUNDING = 2e-3; // larger differences between the sum and the figure have another cause
-const MAX_TERMS = 2; // products of a sum that are written out
+const MAX_TERMS = { wide: 2, narrow: 1 }; // products of a sum that are written out
 
 /** The section with the products of a step, or null if it has none. @param {import('./step-scene.js').StepScene} scene */
 export function drawProducts(scene, width) {
@@ -23,6 +23,7 @@ export function drawProducts(scene, width) {
 }
 
 function drawProduct(scene, product, width) {
+  const isNarrow = width < NARROW;
   const parts = scene.product(product);
   const { row, weights, terms, column } = parts;
   const matrixName = t(`lesson_product_${product.name}`);
@@ -33,7 +34,7 @@ function drawProduct(scene, product, width) {
       : t('lesson_product_column', { matrix: matrixName, column }),
     t('lesson_product_terms'),
   ];
-  const label = width < NARROW ? LABELS.narrow : LABELS.wide;
+  const label = isNarrow ? LABELS.narrow : LABELS.wide;
   const strips = [row, weights, terms].map((numbers, index) => {
     const matrix = { rows: 1, columns: numbers.length, numbers };
     const rows = { names: [names[index]], places: [0] };
@@ -69,9 +70,12 @@ function drawProduct(scene, product, width) {
     choose(position + by);
   });
   choose(position);
-  const sumLine = make('div', { class: 'filled numeric' }, formula(sumFormula(product, parts)));
-  updateScrollable(sumLine, 'Width');
-  return make('div', { class: 'lesson-product' }, plane, readout, sumLine, afterwards(product, parts));
+  const sum = sumFormula(product, parts, isNarrow ? MAX_TERMS.narrow : MAX_TERMS.wide);
+  // On a phone, the result has a line of its own: at the end of the sum it would be out of sight.
+  const lines = isNarrow ? sum.split(/ (?== [^=]*$)/) : [sum];
+  const sumLines = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line)));
+  for (const line of sumLines) updateScrollable(line, 'Width');
+  return make('div', { class: 'lesson-product' }, plane, readout, ...sumLines, afterwards(product, parts));
 }
 
 /** Name of the multiplied row: the neurons, or the vector x of the token that is read. */
@@ -84,14 +88,14 @@ function rowLabel(scene, { row }) {
 const bracketed = (number) => (number < 0 ? `(${formatNumber(number)})` : formatNumber(number));
 
 /** The sum with its first terms, its bias and its result, as TeX. */
-export function sumFormula({ name }, { row, weights, bias, index: place, total, terms }) {
+export function sumFormula({ name }, { row, weights, bias, index: place, total, terms }, maxTerms = MAX_TERMS.wide) {
   const number = (value) => (value < 0 ? `\\text{(}${formatNumber(value, 3)}\\text{)}` : formatNumber(value, 3));
   const products = Array.from(
-    { length: Math.min(MAX_TERMS, row.length) },
+    { length: Math.min(maxTerms, row.length) },
     (_, index) => `${number(row[index])} \\cdot ${number(weights[index])}`,
   );
   const letter = /^[qkv]$/.test(name) ? name : name === 'e' ? '\\text{logit}' : name === 'o' ? 'a' : 'h';
-  const rest = terms.length > MAX_TERMS ? ' + \\ldots' : '';
+  const rest = terms.length > maxTerms ? ' + \\ldots' : '';
   const added = bias === null ? '' : ` + ${number(bias)}`;
   return `${name === '2' ? 'y' : letter}_{${place}} = ${products.join(' + ')}${rest}${added} = ${formatNumber(total)}`;
 }
