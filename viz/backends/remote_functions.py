@@ -24,6 +24,7 @@ from headlight.model.experiments.mask_removal import (
     translate_padded,
 )
 from headlight.model.experiments.patching import patched_shares
+from headlight.model.experiments.pooling import pool_text
 from headlight.model.experiments.scan import scan
 from headlight.model.experiments.score_parts import score_parts, weight_without
 from headlight.model.training.mistake_experiments import run_tests, try_mistakes
@@ -77,6 +78,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             Judge.without_words,
             queries.measure_negation,
             queries.judge_with_erasure,
+            pool_text,
         )
     }
 )

@@ -65,6 +65,7 @@ LAZY_SHEETS = (
     "lessons/figures",
     "lessons/experiments",
     "lessons/training",
+    "lessons/worked-figures",
     "build/build",
     "build/numbers",
     "quiz/quiz",

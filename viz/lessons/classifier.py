@@ -20,7 +20,8 @@ from headlight.model.records import Judgement
 from headlight.model.text.cleaning import is_blank
 from headlight.model.translate.judge import Judge
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.controls import Choice, PositionPicker, TextInput
+from headlight.viz.lessons.classifier_mean import mean_step, probability
+from headlight.viz.lessons.controls import Choice, PositionPicker
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
 from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
 from headlight.viz.lessons.result_figures import (
@@ -32,18 +33,11 @@ from headlight.viz.lessons.result_figures import (
     Table,
     TextPhraseOrNumber,
 )
+from headlight.viz.lessons.review import OWN, REVIEW, review_text
 from headlight.viz.token_labels import make_visible, truncate
 
-REVIEWS = {
-    "mixed": "The pictures are wonderful, but the story is dull.",
-    "denial": "It is not bad at all, and I was never bored.",
-    "praise": "A quiet film with a warm heart.",
-}
 OPPOSITES = ("good", "bad")
 MIN_LOG_ODDS = 1.0  # smallest change of the log-odds that counts
-
-REVIEW = Choice("review", (*REVIEWS, "own"), "mixed")
-OWN = TextInput("own", max_length=160, start="I did not like it, and nobody laughed.", visible_if=("review", "own"))
 
 
 @dataclass(frozen=True)
@@ -70,17 +64,6 @@ def judge_review(inputs: ExperimentInput) -> tuple[Judgement, list[WordContribut
         contribution = sum(judgement.shares[index] for index in indices)
         words.append(WordContribution(number, truncate(make_visible(word)), contribution, effects[indices[0]]))
     return judgement, words
-
-
-def review_text(inputs: ExperimentInput) -> str:
-    """Return the selected review, or the visitor's own."""
-    name = inputs.values["review"]
-    return str(inputs.values["own"]) if name == "own" else REVIEWS[name]
-
-
-def probability(log_odds: float) -> float:
-    """Return the probability of praise."""
-    return float(1 / (1 + np.exp(-log_odds)))
 
 
 def erasure_experiment(inputs: ExperimentInput) -> ExperimentResult:
@@ -186,9 +169,10 @@ def heads_experiment(inputs: ExperimentInput) -> ExperimentResult:
 
 VERDICT = Lesson(
     "verdict",
-    minutes=5,
+    minutes=6,
     picture=(TensorView("memory", "encoder.memory"),),
     steps=(
+        mean_step((REVIEW, OWN)),
         Step(
             "erase",
             code=Code(Judge.without_words, "token.word not in words"),

@@ -15,6 +15,7 @@ from headlight.model.experiments.scaling import measure_scaling, softmax_gradien
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.controls import Button, Choice
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
+from headlight.viz.lessons.head_shapes import SHAPES_STEP
 from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
 from headlight.viz.lessons.result_figures import (
     BarChart,
@@ -225,9 +226,10 @@ def live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
 
 HEADS = Lesson(
     "heads",
-    minutes=6,
+    minutes=8,
     picture=(TensorView("queries", f"{ATTENTION.format(0)}.queries"),),
     steps=(
+        SHAPES_STEP,
         Step(
             "split",
             code=Code(MultiHeadAttention.split_heads, "x.view(batch, tokens, self.heads, self.head_width)"),

@@ -20,7 +20,7 @@ from headlight.model.records import Kind
 from headlight.viz.lessons.experiment import Experiment
 from headlight.viz.lessons.source import source_listing
 
-FigureForm = Literal["tokens", "heat", "strip", "stack", "pair", "table", "bars", "histogram", "curve"]
+FigureForm = Literal["tokens", "heat", "strip", "stack", "pair", "table", "bars", "histogram", "curve", "shift"]
 Scale = Literal["signed", "share", "positive"]  # orange to blue, 0 to 1, or 0 to the largest
 PickTarget = Literal["token", "key", "layer", "head", "written", "dimension"]
 

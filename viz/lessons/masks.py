@@ -33,6 +33,7 @@ from headlight.viz.lessons.padding_masks import (
     masks_experiment,
     padding_experiment,
 )
+from headlight.viz.lessons.recurrence import RECURRENCE_STEP
 from headlight.viz.lessons.result_figures import (
     BarChart,
     CurveSeries,
@@ -200,6 +201,7 @@ STEPS = (
         question=QuestionSpec("experiment", options=("falls", "stays", "rises")),
         claims=("seeing_the_answer_costs", "no_mask_is_the_mask_that_is_missing"),
     ),
+    RECURRENCE_STEP,
     Step(
         "writing",
         code=Code(UncachedDecoder.__call__, "torch.cat"),
@@ -236,4 +238,4 @@ STEPS = (
 )
 
 PICTURE = TensorView("weights", "encoder.layers.1.self_attention.scores")
-MASKS_LESSON = Lesson("masks", minutes=7, picture=(PICTURE,), steps=STEPS)
+MASKS_LESSON = Lesson("masks", minutes=9, picture=(PICTURE,), steps=STEPS)

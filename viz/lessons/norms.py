@@ -8,7 +8,6 @@ import numpy as np
 
 from headlight.model.core.blocks import RMSNorm, make_norm
 from headlight.model.experiments.normalisation import (
-    NORMS,
     Activations,
     batch_norm,
     max_difference,
@@ -18,9 +17,11 @@ from headlight.model.experiments.normalisation import (
 from headlight.model.experiments.queries import encoder_activations
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.batch_sentences import MAX_BATCH, batch_ids
-from headlight.viz.lessons.controls import Choice, Slider, Switch
+from headlight.viz.lessons.controls import Slider, Switch
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
 from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
+from headlight.viz.lessons.norms_by_hand import HAND_STEP, NAMES, NORM
+from headlight.viz.lessons.residual import RESIDUAL_STEP
 from headlight.viz.lessons.result_figures import (
     BarChart,
     CurveSeries,
@@ -33,15 +34,14 @@ from headlight.viz.lessons.result_figures import (
     TextOrPhrase,
     TextPhraseOrNumber,
 )
+from headlight.viz.lessons.worked_figures import fixed_text
 
 SHOWN_DIMENSIONS = 24  # displayed dimensions, from the first
 SATURATED_FROM = 0.95  # share of the numbers below the last colour
-NAMES = tuple(NORMS)
 EQUAL_TOLERANCE = 1e-4  # smaller changes count as none
 MIN_CHANGE = 0.05
 SHIFT, FACTOR = 5.0, 3.0
 
-NORM = Choice("norm", NAMES, "layer")
 SENTENCES = Slider("sentences", 2, MAX_BATCH, 4)
 
 
@@ -84,7 +84,7 @@ def axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "mean": float(rows[row].mean()), "spread": float(rows[row].std()),
         "mean_after": float(after[row].mean()), "spread_after": float(after[row].std()),
         "column_mean": float(rows[:, 0].mean()), "column_spread": float(rows[:, 0].std()),
-        "mu": float(selected.mean()), "mu_after": float(selected_after.mean()),
+        "mu": float(selected.mean()), "mu_after": fixed_text(selected_after.mean(), 4),
         "sigma": float(selected.std()), "sigma_after": float(selected_after.std()),
     }  # fmt: skip
     highlighted = 1 if norm == "batch" else 0
@@ -109,7 +109,7 @@ def colour_limit(numbers: FloatArray) -> float:
 
 
 def _spread(numbers: FloatArray) -> tuple[str, str]:
-    return f"{numbers.mean():.3f}".replace("-", "−"), f"{numbers.std():.3f}"
+    return fixed_text(numbers.mean(), 3), fixed_text(numbers.std(), 3)
 
 
 def _longest_token(inputs: ExperimentInput) -> int:
@@ -207,16 +207,22 @@ def measure_norm(batch: Activations, norm: str, row: int) -> dict[str, float]:
 
 NORMS_LESSON = Lesson(
     "norms",
-    minutes=5,
+    minutes=8,
     picture=(TensorView("carried", "encoder.layers.0.around_feed_forward.carried"),),
     steps=(
+        HAND_STEP,
         Step(
             "axes",
             code=Code(make_norm, "return nn.LayerNorm(", ("rms", "return RMSNorm(")),
             formula=r"y = \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}}",
             numbers=(r"\mu = @mu \to @mu_after", r"\sigma = @sigma \to @sigma_after"),
             experiment=Experiment(axes_experiment, (NORM, SENTENCES)),
-            claims=("layer_norm_centres_rows", "batch_norm_centres_columns", "rms_norm_leaves_the_mean"),
+            claims=(
+                "layer_norm_centres_rows",
+                "batch_norm_centres_columns",
+                "rms_norm_leaves_the_mean",
+                "rounded_zero_has_no_sign",
+            ),
         ),
         Step(
             "company",
@@ -242,5 +248,6 @@ NORMS_LESSON = Lesson(
             experiment=Experiment(differences_experiment),
             claims=("every_cell_of_the_table_is_so",),
         ),
+        RESIDUAL_STEP,
     ),
 )

@@ -16,6 +16,7 @@ from headlight.model.records import FloatArray
 from headlight.viz.lessons.controls import Button, Choice, Slider, Switch
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
 from headlight.viz.lessons.lesson import Code, FormulaVariant, Lesson, QuestionSpec, Scale, Step, TensorView
+from headlight.viz.lessons.position_rotation import ROTATION_STEP
 from headlight.viz.lessons.result_figures import (
     BarChart,
     CurveSeries,
@@ -206,7 +207,7 @@ def shuffle_experiment(inputs: ExperimentInput) -> ExperimentResult:
 
 POSITIONS = Lesson(
     "positions",
-    minutes=6,
+    minutes=7,
     picture=(TensorView("position", POSITIONED, subtract=EMBEDDED, rows="positions"),),
     steps=(
         Step(
@@ -250,6 +251,7 @@ POSITIONS = Lesson(
             tab="positions",
             claims=("waves_have_their_periods",),
         ),
+        ROTATION_STEP,
         Step(
             "word",
             code=Code(AddedPositions.forward, "return embedded + rows", ("beside", "torch.cat([embedded, rows")),

@@ -60,6 +60,17 @@ class ResultTables:
                     yield self.phrase(entry["title"]), "\n".join(line for _, line in entry["code"]["lines"])
             case "trains":
                 yield "", pd.DataFrame(part["runs"])
+            case "circle":
+                columns = [self.phrase(part["x_name"]), self.phrase(part["y_name"])]
+                points = [[point["x"], point["y"]] for point in part["points"]]
+                yield title, pd.DataFrame(points, self._phrases([point["name"] for point in part["points"]]), columns)
+            case "matrices":
+                for matrix in part["matrices"]:
+                    yield f"{title}: {self.phrase(matrix['name'])}", pd.DataFrame(matrix["rows"])
+            case "blocks":
+                for block in part["blocks"]:
+                    heading = f"{title} {part['code']} {self.phrase(part['shape'])}: {self.phrase(block['name'])}"
+                    yield heading, pd.DataFrame(block["numbers"])
             case form:
                 raise ValueError(f"Notebooks cannot show {form!r}. Add a function for it here.")
 

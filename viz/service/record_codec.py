@@ -27,6 +27,7 @@ from headlight.model.experiments import (
     mask_removal,
     normalisation,
     patching,
+    pooling,
     queries,
     score_parts,
     word_order,
@@ -43,8 +44,8 @@ _RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
 _DTYPES = ("float16", "float32", "float64", "int32", "int64", "bool")
 _MODULES = (
     intervention_records, records, queries, account, attribution, effects, findings, importance, logit_lens,
-    normalisation, patching, word_order, alignment_head, alignment, direct_effects, gold_links, heads, mask_removal,
-    mistake_experiments, reliability, score_parts,
+    normalisation, patching, pooling, word_order, alignment_head, alignment, direct_effects, gold_links, heads,
+    mask_removal, mistake_experiments, reliability, score_parts,
 )  # fmt: skip
 
 

@@ -13,10 +13,17 @@ from headlight.viz.lessons.walk import WALK
 # Steps by lesson: those whose tensors the engine computes, and experiments that need no sentence.
 STEPS: Mapping[str, tuple[str, ...]] = {
     "walk": tuple(step.name for step in WALK.steps),
-    "positions": ("doors", "similarity", "wave"),
-    "heads": ("spread", "saturate", "slope"),
+    "positions": ("doors", "similarity", "wave", "rotation"),
+    "heads": ("shapes", "spread", "saturate", "slope"),
+    "norms": ("hand", "residual"),
 }
-FEWER_VALUES = {"length": {"step": 4}, "seed": {"max_presses": 4}}  # of controls, because each combination is stored
+FEWER_VALUES = {  # of controls, because each combination is stored
+    "length": {"step": 4},
+    "seed": {"max_presses": 4},
+    "position": {"step": 4},
+    "shift": {"step": 3},
+    "pair": {"step": 4},
+}
 Values = Mapping[str, Any]
 
 

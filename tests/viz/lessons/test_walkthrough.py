@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -273,3 +274,28 @@ def test_phrases_depend_on_model(walked: WalkthroughTexts, service: Service) -> 
     names = [step["step"] for step in walked.texts if step["lesson"] == "walk" and step["language"] == "en"]
     assert names.index("norm") == names.index("qkv" if first else "add") + (-1 if first else 1)
     assert ("LN" in walked.step("qkv")["formulas"][0]) == first
+
+
+def signed(text: str) -> float:
+    """A number of a formula, which may be in brackets."""
+    return float(re.sub(r"\\text|[{}()]", "", text).replace("−", "-"))
+
+
+def test_printed_factors_of_an_embedding_have_the_printed_product(walked: WalkthroughTexts) -> None:
+    numbers = walked.step("embed")["numbers"]
+    product = signed(numbers["embedding_factor"]) * signed(numbers["a_factor"])
+    assert abs(product - signed(numbers["b"])) < 0.6e-4
+
+
+def test_step_without_the_mask_does_not_claim_one(walked: WalkthroughTexts) -> None:
+    masked, unmasked = walked.step("mask"), walked.step("mask", 1)
+    assert "∞" in masked["formulas"][0]
+    assert not any("∞" in formula for formula in unmasked["formulas"])
+    row, weights = walked.look["written"], np.array(unmasked["matrices"]["weights"]["numbers"])
+    later = weights.reshape(unmasked["matrices"]["weights"]["rows"], -1)[row, row + 1 :].sum()
+    np.testing.assert_allclose(walked.number("mask", "later_sum", 1), later, atol=1e-4)
+    assert walked.number("mask", "later_sum") == 0
+    for each in walked.texts:
+        if each["step"] == "mask":
+            start = {"en": "Without the mask", "zh": "没有掩码"}[each["language"]]
+            assert each["phrases"][0].startswith(start) == (each["part"] == 1)

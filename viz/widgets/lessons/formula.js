@@ -3,10 +3,10 @@
 const MATH = 'http://www.w3.org/1998/Math/MathML';
 const SIGNS = {
   cdot: '·', times: '×', sum: '∑', ldots: '…', infty: '∞', leftarrow: '←', to: '→', in: '∈', mu: 'μ', sigma: 'σ', theta: 'θ', gamma: 'γ',
-  beta: 'β', pi: 'π', epsilon: 'ε', Delta: 'Δ', approx: '≈', neq: '≠', le: '≤', max: 'max', min: 'min', sin: 'sin', cos: 'cos', ln: 'ln', exp: 'exp', log: 'log',
+  beta: 'β', pi: 'π', omega: 'ω', epsilon: 'ε', Delta: 'Δ', approx: '≈', neq: '≠', le: '≤', max: 'max', min: 'min', sin: 'sin', cos: 'cos', ln: 'ln', exp: 'exp', log: 'log',
 }; // biome-ignore format: a table
 const NAMES = new Set(['max', 'min', 'sin', 'cos', 'ln', 'exp', 'log']);
-const LETTERS = new Set(['mu', 'sigma', 'theta', 'gamma', 'beta', 'pi', 'epsilon', 'Delta']);
+const LETTERS = new Set(['mu', 'sigma', 'theta', 'gamma', 'beta', 'pi', 'omega', 'epsilon', 'Delta']);
 const TOKEN = /\\text\{([^}]*)\}|\\([a-zA-Z]+|[,{}])|@(\w+)|(\d[\d.,]*)|([A-Za-z]+)|([_^{}])|\s+|(.)/gu;
 
 /** Create a MathML element with its children. */

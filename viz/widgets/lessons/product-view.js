@@ -8,9 +8,10 @@ import { heatmap } from './heatmap.js';
 import { formatNumber } from './step-numbers.js';
 import { maxAbs } from './tensor-cache.js';
 
-const LABEL = 108; // pixels of a strip's name
+const LABELS = { wide: 152, narrow: 116 }; // pixels of a strip's name
+const NARROW = 480; // pixels of a figure
 const ROUNDING = 2e-3; // larger differences between the sum and the figure have another cause
-const MAX_TERMS = 2; // products of a sum that are written out
+const MAX_TERMS = { wide: 2, narrow: 1 }; // products of a sum that are written out
 
 /** The section with the products of a step, or null if it has none. @param {import('./step-scene.js').StepScene} scene */
 export function drawProducts(scene, width) {
@@ -22,20 +23,22 @@ export function drawProducts(scene, width) {
 }
 
 function drawProduct(scene, product, width) {
+  const isNarrow = width < NARROW;
   const parts = scene.product(product);
   const { row, weights, terms, column } = parts;
   const matrixName = t(`lesson_product_${product.name}`);
   const names = [
-    t('lesson_product_row', { token: rowLabel(scene, product) }),
+    rowLabel(scene, product),
     product.column === 'written'
       ? t('lesson_product_vector', { token: scene.rowItems[scene.row].label })
       : t('lesson_product_column', { matrix: matrixName, column }),
     t('lesson_product_terms'),
   ];
+  const label = isNarrow ? LABELS.narrow : LABELS.wide;
   const strips = [row, weights, terms].map((numbers, index) => {
     const matrix = { rows: 1, columns: numbers.length, numbers };
     const rows = { names: [names[index]], places: [0] };
-    return heatmap({ matrix, width, name: names[index], rows, most: maxAbs(numbers) || 1, height: 18, label: LABEL });
+    return heatmap({ matrix, width, name: names[index], rows, most: maxAbs(numbers) || 1, height: 18, label });
   });
   const readout = make('p', { class: 'numeric readout' });
   const marker = make('i', { class: 'marker' });
@@ -53,7 +56,7 @@ function drawProduct(scene, product, width) {
     readout.textContent = `i = ${position}:  ${values[0]} · ${bracketed(weights[position])} = ${values[2]}`;
     plane.setAttribute('aria-valuenow', String(position));
     plane.setAttribute('aria-valuetext', readout.textContent);
-    marker.style.left = `calc(${LABEL}px + (100% - ${LABEL}px) * ${(position + 0.5) / row.length})`;
+    marker.style.left = `calc(${label}px + (100% - ${label}px) * ${(position + 0.5) / row.length})`;
   };
   plane.addEventListener('pointermove', (event) => {
     const { left, width: pixels } = strips[0].querySelector('canvas').getBoundingClientRect();
@@ -67,25 +70,32 @@ function drawProduct(scene, product, width) {
     choose(position + by);
   });
   choose(position);
-  const sumLine = make('div', { class: 'filled numeric' }, formula(sumFormula(product, parts)));
-  updateScrollable(sumLine, 'Width');
-  return make('div', { class: 'lesson-product' }, plane, readout, sumLine, afterwards(product, parts));
+  const sum = sumFormula(product, parts, isNarrow ? MAX_TERMS.narrow : MAX_TERMS.wide);
+  // On a phone, the result has a line of its own: at the end of the sum it would be out of sight.
+  const lines = isNarrow ? sum.split(/ (?== [^=]*$)/) : [sum];
+  const sumLines = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line)));
+  for (const line of sumLines) updateScrollable(line, 'Width');
+  return make('div', { class: 'lesson-product' }, plane, readout, ...sumLines, afterwards(product, parts));
 }
 
-const rowLabel = (scene, { row }) =>
-  row === 'feed_forward.hidden' ? t('lesson_tensor_hidden') : (scene.rowItems[scene.row].read?.label ?? scene.rowItems[scene.row].label);
+/** Name of the multiplied row: the neurons, or the vector x of the token that is read. */
+function rowLabel(scene, { row }) {
+  if (row === 'feed_forward.hidden') return t('lesson_tensor_hidden');
+  const item = scene.rowItems[scene.row];
+  return t('lesson_product_row', { token: item.read?.label ?? item.label });
+}
 
 const bracketed = (number) => (number < 0 ? `(${formatNumber(number)})` : formatNumber(number));
 
 /** The sum with its first terms, its bias and its result, as TeX. */
-export function sumFormula({ name }, { row, weights, bias, index: place, total, terms }) {
+export function sumFormula({ name }, { row, weights, bias, index: place, total, terms }, maxTerms = MAX_TERMS.wide) {
   const number = (value) => (value < 0 ? `\\text{(}${formatNumber(value, 3)}\\text{)}` : formatNumber(value, 3));
   const products = Array.from(
-    { length: Math.min(MAX_TERMS, row.length) },
+    { length: Math.min(maxTerms, row.length) },
     (_, index) => `${number(row[index])} \\cdot ${number(weights[index])}`,
   );
   const letter = /^[qkv]$/.test(name) ? name : name === 'e' ? '\\text{logit}' : name === 'o' ? 'a' : 'h';
-  const rest = terms.length > MAX_TERMS ? ' + \\ldots' : '';
+  const rest = terms.length > maxTerms ? ' + \\ldots' : '';
   const added = bias === null ? '' : ` + ${number(bias)}`;
   return `${name === '2' ? 'y' : letter}_{${place}} = ${products.join(' + ')}${rest}${added} = ${formatNumber(total)}`;
 }

@@ -1,4 +1,4 @@
-// Figures of an experiment's result: heat maps, lines, bars, tables, texts, training runs and sources.
+// Figures of an experiment's result: heat maps, lines, bars, tables, texts, training runs, sources, worked examples.
 
 import { make } from '../core/dom.js';
 import { languageTag } from '../core/language-tags.js';
@@ -7,6 +7,7 @@ import { heatmap } from './heatmap.js';
 import { labelText } from './labels.js';
 import { drawLines } from './line-plot.js';
 import { sourceBox } from './source-listing.js';
+import { drawBlocks, drawCircle, drawMatrices } from './worked-figures.js';
 import { decodeArray } from '../core/base64-arrays.js';
 import { maxAbs as largest } from './tensor-cache.js';
 
@@ -15,7 +16,8 @@ const MANY_ROWS = 24;
 const ROW_HEIGHT = { labels: 22, many: 14, numbers: 30, plain: 12 }; // with labels, with numbers in the cells, with neither
 const BARE_ROW_HEIGHT = 9; // in a non-square matrix without labels
 const LABEL_WIDTH = 96; // of the row labels
-const PAIR_LABEL_WIDTH = 150; // of the row labels with the token read and the token written
+const SHORT_LABEL = 12; // characters that fit beside a row
+const LONG_LABEL_WIDTH = 150; // of longer row labels, as those with the token read and the token written
 const MAX_CELL_WIDTH = 54; // of a cell with a column label
 const GAP = 24; // between figures side by side
 const MIN_FIGURE_WIDTH = { large: 260, small: 140 }; // of figures side by side
@@ -42,6 +44,9 @@ const DRAW_BY_FORM = {
   texts: drawTexts,
   trains: (figure, { training }) => [training.show(figure)],
   sources: drawSources,
+  circle: drawCircle,
+  matrices: drawMatrices,
+  blocks: drawBlocks,
 };
 
 function drawHeat(
@@ -55,8 +60,8 @@ function drawHeat(
     names: labels.map((label) => labelText(lesson, label)),
     places: Array.from({ length: count }, (_, index) => index),
   });
-  const isPair = rows.some((label) => typeof label === 'string' && label.includes(' → '));
-  const labelWidth = isPair ? Math.min(PAIR_LABEL_WIDTH, width / 3) : LABEL_WIDTH;
+  const isLong = rows.some((label) => labelText(lesson, label).length > SHORT_LABEL);
+  const labelWidth = isLong ? Math.min(LONG_LABEL_WIDTH, width / 3) : LABEL_WIDTH;
   const availableWidth = columns.length && !bare ? Math.min(width, labelWidth + MAX_CELL_WIDTH * shape[1]) : width;
   const maxValue = maxAbs || (scale === 'share' ? 1 : colourLimit(cells));
   const map = heatmap({

@@ -38,6 +38,7 @@ export function stepNumbers(scene) {
     head: scene.head + 1,
     id: translation.source[look.token].id,
     embedding_scale: roundNumber(scene.number('embedding_scale')),
+    embedding_factor: factorText(scene.number('embedding_scale')),
     divisor: roundNumber(scene.number('divisor')),
   };
   for (const [index, { id }] of translation.source.slice(0, FIRST).entries()) numbers[`id${index + 1}`] = id;
@@ -72,6 +73,8 @@ export function attentionParts(model) {
   };
 }
 
+/** A factor with enough digits that its printed product is right to four: 16, 22.62742, 0.017573. */
+const factorText = (number) => (Number.isInteger(number) ? number : formatNumber(number, 6));
 const roundNumber = (number) => (Number.isInteger(number) ? number : formatNumber(number, 3));
 
 /** Stacked tensors: the values at the selected row and dimension, and statistics of the row. */
@@ -91,6 +94,7 @@ function ofShows(scene) {
       [`mean_${letter}_term`]: inBrackets(mean(row), 4),
       [`spread_${letter}`]: formatNumber(standardDeviation(row)),
       [`rms_${letter}`]: formatNumber(vectorNorm(row) / Math.sqrt(row.length)),
+      [`${letter}_factor`]: inBrackets(scene.value(tensor), 6),
       [`${letter}_term`]: inBrackets(scene.value(tensor), 4),
       [`hat_${letter}`]: formatNumber((scene.value(tensor) - mean(row)) / (standardDeviation(row) || 1)),
     });
@@ -130,6 +134,7 @@ function ofAttention(scene) {
   });
   Object.assign(numbers, { keys: weights.length, allowed: allowed ? allowed.filter(Boolean).length : weights.length });
   numbers.hidden = numbers.keys - numbers.allowed;
+  if (scene.kind === 'decoder') numbers.later_sum = formatNumber(sum(weights.slice(scene.row + 1)));
   if (paths.includes('values')) {
     const values = scene.serverTensor('values');
     const dimension = Math.min(scene.look.dimension, values.columns - 1);

@@ -85,6 +85,7 @@ export class StepScene {
     const { norm_first, norm, positions, scale_scores, scale_embedding, activation, beside, closed_waves: closed } = this.model;
     return [
       ...(this.result?.holds ?? []),
+      ...(this.kind === 'decoder' && this.step.parts?.[this.part] === 'without' ? ['unmasked'] : []),
       norm === 'rms' ? 'rms' : 'layer',
       norm_first ? 'pre' : 'post',
       beside ? 'beside' : 'summed',

@@ -1,4 +1,4 @@
-// Figures other than matrices: tokens, tables, bars, histograms and curves.
+// Figures other than matrices: tokens, tables, the decoder's input and target, bars, histograms and curves.
 
 import { make, svg } from '../core/dom.js';
 import { fourDecimals, formatSigned, argMax, threeDecimals } from '../core/map-view.js';
@@ -12,6 +12,25 @@ export function drawTokens(_, { scene }) {
     return make('div', {}, name, make('span', { class: 'numeric' }, token.id.toLocaleString('en')));
   });
   return [make('div', { class: 'lesson-tokens' }, ...tokenElements)];
+}
+
+/** The decoder's input and its target, one above the other and shifted by one, with the loss of each place. */
+export function drawShift(_, { scene, pick }) {
+  const { translation } = scene;
+  const names = ['reads', 'writes', 'probability', 'loss'].map((name) => make('span', {}, t(`lesson_shift_${name}`)));
+  const losses = translation.target.map(({ probability }) => -Math.log(probability));
+  const places = translation.target.map((token, row) => {
+    const [read, written] = [translation.previousToken('decoder', row).label, token.label];
+    const numbers = [token.probability, losses[row]].map((number) => make('span', { class: 'numeric' }, fourDecimals(number)));
+    const attributes = { class: row === scene.row ? 'place chosen' : 'place', onclick: () => pick({ written: row }) };
+    return make('div', attributes, make('bdi', {}, read), make('bdi', { class: 'target' }, written), ...numbers);
+  });
+  const mean = fourDecimals(sum(losses) / losses.length);
+  return [
+    make('div', { class: 'lesson-caption' }, make('b', {}, t('lesson_shift_title'))),
+    make('div', { class: 'lesson-shift' }, make('div', { class: 'place names' }, ...names), ...places),
+    make('p', { class: 'quiet' }, t('lesson_shift_says', { mean, count: losses.length })),
+  ];
 }
 
 /** Table of one row's softmax: scores, powers, their sum and shares. Each part of the step adds one column. */

@@ -6,7 +6,7 @@ import { t } from '../core/i18n.js';
 import { caption, columnNames, legend, clickToPick, colourLimit, rowNames, shapeText } from './captions.js';
 import { drawResult } from './result-figures.js';
 import { heatmap } from './heatmap.js';
-import { drawBars, drawCurve, drawHistogram, drawTable, drawTokens } from './step-tables.js';
+import { drawBars, drawCurve, drawHistogram, drawShift, drawTable, drawTokens } from './step-tables.js';
 import { maxAbs, rowNumbers } from './tensor-cache.js';
 
 const THICK = 22; // pixels per row in figures of one or two tensors
@@ -34,6 +34,7 @@ const FORMS = {
   bars: drawBars,
   histogram: drawHistogram,
   curve: drawCurve,
+  shift: drawShift,
 };
 
 // ---------------------------------------------------------------- matrices
@@ -41,7 +42,7 @@ const FORMS = {
 function drawHeat(figure, { scene, width, pick, all }) {
   const [tensor] = scene.visibleTensors(figure);
   const matrix = scene.matrix(tensor);
-  if (figure.square) return [...square(figure, tensor, matrix, { scene, width, pick, all }), makeLegend(figure, matrix)];
+  if (figure.square) return [...square(figure, tensor, matrix, { scene, width, pick, all }), makeLegend(figure, matrix, scene.part === 0)];
   const maxValue = figure.scale === 'share' ? 1 : colourLimit(matrix.numbers);
   const rows = rowNames(tensor, scene, matrix.rows, all);
   const selectedRow = ['stages', 'one'].includes(tensor.rows) ? null : scene.row;
@@ -113,9 +114,9 @@ function square(figure, show, matrix, { scene, width, pick, all }) {
 }
 
 const maxValue = (figure, matrix) => (figure.scale === 'share' ? 1 : maxAbs(matrix.numbers) || 1);
-const makeLegend = (figure, matrix) => {
+const makeLegend = (figure, matrix, hides) => {
   const element = legend(figure.scale, maxValue(figure, matrix));
-  if (figure.masked) element.append(make('span', { class: 'sample' }, make('i', { class: 'hatch' }), t('cannot_look')));
+  if (figure.masked && hides) element.append(make('span', { class: 'sample' }, make('i', { class: 'hatch' }), t('cannot_look')));
   return element;
 };
 

@@ -12,6 +12,7 @@ from headlight.model.core.attention import MultiHeadAttention
 from headlight.model.experiments.scaling import KEYS, measure_scaling, random_vectors, softmax_gradient
 from headlight.viz.lessons.heads import COUNTS, WIDTH_RATIOS, WIDTHS
 from headlight.viz.lessons.result_figures import BarChart, ExperimentResult, Heatmap, LinePlot, Table
+from headlight.viz.lessons.worked_figures import NumberBlocks
 from tests.viz.lessons.asked import Asked, pictures, softmax, step_phrase
 
 SEEDS = range(5)
@@ -148,3 +149,51 @@ def the_live_model_leans_on_one_word(asked: Asked) -> None:
     np.testing.assert_allclose(float(result.numbers["raw"]), np.mean(raw), atol=1e-4)
     np.testing.assert_allclose(float(result.numbers["scaled"]), np.mean(scaled), atol=1e-4)
     assert np.mean(raw) > np.mean(scaled) + 0.1
+
+
+def blocks(asked: Asked, number: int = 7) -> list[NumberBlocks]:
+    figures = pictures(asked.run_experiment("heads", "shapes", number=number))
+    return [each for each in figures if isinstance(each, NumberBlocks)]
+
+
+def numbers_name_their_place(asked: Asked) -> None:
+    """Each number stands in the block, row and column that its digits name."""
+    batch, viewed, transposed, _ = blocks(asked)
+    for sentence in (1, 2):
+        for token in (1, 2, 3):
+            own = [str(100 * sentence + 10 * token + dimension) for dimension in range(4)]
+            assert list(batch.blocks[sentence - 1].numbers[token - 1]) == own
+            assert [list(row) for row in viewed.blocks[3 * sentence + token - 4].numbers] == [own[:2], own[2:]]
+            for head in (0, 1):
+                block = transposed.blocks[2 * sentence - 2 + head]
+                assert list(block.numbers[token - 1]) == own[2 * head : 2 * head + 2]
+                assert list(block.groups[token - 1]) == [head, head]
+    for index in (0, 7, 23):
+        result = asked.run_experiment("heads", "shapes", number=index)
+        places = [
+            tuple(map(int, str(result.numbers[name]).split(", "))) for name in ("from", "viewed", "split", "mixed")
+        ]
+        shapes = ((2, 3, 4), (2, 3, 2, 2), (2, 2, 3, 2), (2, 2, 3, 2))
+        in_memory = [np.ravel_multi_index(place, shape) for place, shape in zip(places, shapes, strict=True)]
+        assert in_memory[0] == in_memory[1] == in_memory[3] == index  # a view moves nothing in memory
+        (sentence, token, head, rest), split = places[1], places[2]
+        assert split == (sentence, head, token, rest)
+        assert places[0][2] == head * 2 + rest
+
+
+def a_view_without_the_transpose_mixes_tokens(asked: Asked) -> None:
+    *_, right, wrong = blocks(asked)
+    result = asked.run_experiment("heads", "shapes")
+    pairs = [
+        (one, other)
+        for block, mixed in zip(right.blocks, wrong.blocks, strict=True)
+        for row, mixed_row in zip(block.numbers, mixed.numbers, strict=True)
+        for one, other in zip(row, mixed_row, strict=True)
+    ]
+    assert sum(one != other for one, other in pairs) == result.numbers["misplaced"] > 0
+    assert len(pairs) == result.numbers["total"]
+    assert result.correct_option == "mixed"
+    assert all({0, 1} <= {group for row in block.groups for group in row} for block in wrong.blocks)
+    module = MultiHeadAttention(4, 2)
+    batch = torch.arange(24.0).view(2, 3, 4)
+    assert module.split_heads(batch).shape == batch.view(2, 2, 3, 2).shape

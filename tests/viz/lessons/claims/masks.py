@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import csv
+import itertools
 
 import numpy as np
 import pytest
 import torch
 
 from headlight.model.experiments.mask_removal import relaxed_causal_mask
+from headlight.model.experiments.recurrence import run_recurrence
 from headlight.model.training.live_run import LiveRun
 from headlight.model.training.live_run_settings import CORPORA, CORPUS_BY_NAME, LiveRunSettings
 from headlight.model.training.mistakes import with_mistakes
 from headlight.viz.lessons.experiment_server import STEPS
 from headlight.viz.lessons.masks import EQUAL_TOLERANCE, EXAMPLES, MAX_LOOK_AHEAD, MIN_LOSS_CHANGE, loss_change
 from headlight.viz.lessons.padding_masks import MASKS
+from headlight.viz.lessons.recurrence import share_option
 from headlight.viz.lessons.result_figures import BarChart, ExperimentResult, Heatmap, LinePlot, Table, TextColumns
 from tests.viz.lessons.asked import Asked, pictures, step_phrase
 from tests.viz.lessons.claims.train import losses, moments
@@ -237,3 +240,35 @@ def cross_attention_needs_its_own_mask(asked: Asked) -> None:
         memory = model.encode(padded)
         logits = model.decoder(decoder_ids, model.decoder.new_state(memory._replace(mask=None), cached=False))
     assert -loss(logits, words) * len(words) == pytest.approx(number(asked, "cross", "log_without"), abs=1e-3)
+
+
+def a_state_waits_and_forgets(asked: Asked) -> None:
+    shares = []
+    for length in (2, 8, 16, 48):
+        result = asked.run_experiment("masks", "recurrence", length=length)
+        (table,) = (each for each in pictures(result) if isinstance(each, Table))
+        assert [row[1:] for row in table.rows[:2]] == [[length, 1], [length, 1]]
+        shares.append(float(str(result.numbers["recurrent"])))
+    assert all(later < earlier / 2 for earlier, later in itertools.pairwise(shares))
+    assert asked.run_experiment("masks", "recurrence").correct_option == "nothing"
+    assert [share_option(share) for share in (0.9, 0.5, 0.1, 0.01, 1e-6)] == ["most", "", "tenth", "", "nothing"]
+    # The gradient by finite differences, in float64.
+    generator = torch.Generator().manual_seed(3)
+    across, into, inputs = (torch.randn(*shape, generator=generator).double() for shape in ((5, 5), (5, 7), (4, 7)))
+    step = torch.zeros(4, 7).double()
+    step[0] = 1e-6  # the first word
+    up, down = (run_recurrence(inputs + sign * step, across / 3, into / 3)[-1] for sign in (1, -1))
+    exact = torch.autograd.functional.jacobian(lambda x: run_recurrence(x, across / 3, into / 3)[-1], inputs)
+    np.testing.assert_allclose((up - down) / 2e-6, exact[:, 0].sum(dim=1), atol=1e-6)
+
+
+def attention_pays_with_n_squared(asked: Asked) -> None:
+    for length in (2, 16, 48):
+        result = asked.run_experiment("masks", "recurrence", length=length)
+        weights = [each.numbers for each in pictures(result) if isinstance(each, Heatmap)][1]
+        assert result.numbers["scores"] == weights.size == length**2
+        assert not np.triu(weights, 1).any()
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-5)
+        attention, recurrent = (float(str(result.numbers[name])) for name in ("attention", "recurrent"))
+        assert attention > 0.05
+        assert length < 16 or attention > 1000 * recurrent

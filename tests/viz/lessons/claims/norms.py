@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import torch
 
@@ -10,7 +12,9 @@ from headlight.model.records import FloatArray
 from headlight.viz.lessons.batch_sentences import MAX_BATCH
 from headlight.viz.lessons.norms import EQUAL_TOLERANCE, NAMES, SHOWN_DIMENSIONS
 from headlight.viz.lessons.result_figures import BarChart, Heatmap, Phrase, Table
-from tests.viz.lessons.asked import Asked, pictures
+from headlight.viz.lessons.worked_figures import fixed_text
+from tests.viz.lessons.asked import Asked, pictures, step_variant
+from tests.viz.lessons.claims.positions import filled
 
 BATCH = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)) * 3 + 1  # [tokens, width]
 
@@ -101,3 +105,53 @@ def every_cell_of_the_table_is_so(asked: Asked) -> None:
                 assert value < 0.02, (name, norm, value)
             elif not (norm == "rms" and name.startswith("row_")):  # rows whose mean is near 0 already
                 assert value > 0.02, (name, norm, value)
+
+
+def twelve_numbers_can_be_normalised_by_hand(asked: Asked) -> None:
+    for norm, axis in (("layer", 1), ("rms", 1), ("batch", 0)):
+        for cell in (0, 5, 11):
+            result = asked.run_experiment("norms", "hand", norm=norm, cell=cell)
+            before, after = (
+                np.array([[float(str(value).replace("−", "-")) for value in row[1:5]] for row in each.rows[:3]])
+                for each in pictures(result)
+                if isinstance(each, Table)
+            )
+            mean = before.mean(axis=axis, keepdims=True) if norm != "rms" else 0
+            root = np.sqrt(((before - mean) ** 2).mean(axis=axis, keepdims=True))
+            exact = (before - mean) / root
+            np.testing.assert_allclose(after, exact, atol=6e-3)  # two decimals
+            *_, last = step_variant("norms", "hand", result).numbers
+            line = filled(last, result.numbers).replace("−", "-")
+            numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", line.replace(" - ", " "))]
+            x, *rest, y = numbers
+            by_hand = (x - rest[0]) / rest[1] if norm != "rms" else x / rest[0]
+            assert abs(by_hand - y) < 1e-3
+            np.testing.assert_allclose(y, exact.flat[cell], atol=6e-4)
+
+
+def without_residuals_the_gradient_vanishes(asked: Asked) -> None:
+    for seed in range(3):
+        results = [asked.run_experiment("norms", "residual", depth=depth, seed=seed) for depth in (3, 12, 24)]
+        without = [float(str(each.numbers["without"])) for each in results]
+        assert without[0] > 100 * without[1] > 10_000 * without[2] > 0
+        assert all(0.5 < float(str(each.numbers["with"])) < 5 for each in results)
+        assert results[1].correct_option == "million"
+        assert results[0].correct_option in ("ten", "thousand")
+
+
+def a_norm_saves_part_of_it(asked: Asked) -> None:
+    for seed in range(3):
+        bare, normed = (
+            asked.run_experiment("norms", "residual", depth=24, inside=inside, seed=seed)
+            for inside in ("bare", "normed")
+        )
+        lost, saved = (float(str(each.numbers["without"])) for each in (bare, normed))
+        assert 1000 * lost < saved < float(str(normed.numbers["with"])) / 2
+
+
+def rounded_zero_has_no_sign(asked: Asked) -> None:
+    for norm in NAMES:
+        result = asked.run_experiment("norms", "axes", norm=norm)
+        (table,) = (each for each in pictures(result) if isinstance(each, Table))
+        assert not any(re.fullmatch(r"−0\.0+", str(cell)) for row in table.rows for cell in row)
+    assert fixed_text(-1e-9, 3) == "0.000"

@@ -20,7 +20,8 @@ from headlight.viz.lessons.positions import (
     WAVES,
     cosine_matrix,
 )
-from headlight.viz.lessons.result_figures import BarChart, Heatmap, LinePlot
+from headlight.viz.lessons.result_figures import BarChart, Heatmap, LinePlot, Table
+from headlight.viz.lessons.worked_figures import MatrixProduct, UnitCircle
 from tests.viz.lessons.asked import Asked, pictures, step_variant
 
 SEEDS = range(4)
@@ -99,7 +100,7 @@ def the_formula_joins_as_the_control_does(asked: Asked) -> None:
         assert heat.numbers.shape[1] == result.numbers["width"] == width
         lines = [filled(line, result.numbers) for line in variant.numbers]
         cosines = [line.partition(" = ")[0] for line in lines if "cos" in line]
-        whole, first = r"\cos(E, x)", rf"\cos(E, x_{{1 \ldots {asked.config.d_model}}})"
+        whole, first = r"\cos(E, x)", rf"\cos(E, x_{{0 \ldots {asked.config.d_model - 1}}})"
         assert cosines == [whole if joining == "add" else first]
         assert (f"{asked.config.d_model} + {CONCATENATED_WIDTH} = {width}" in lines) == (joining == "beside")
 
@@ -107,10 +108,10 @@ def the_formula_joins_as_the_control_does(asked: Asked) -> None:
 def adding_changes_every_number(asked: Asked) -> None:
     result = asked.run_experiment("positions", "word")
     (heat,) = (picture for picture in pictures(result) if isinstance(picture, Heatmap))
-    word, place, result = heat.numbers
-    np.testing.assert_allclose(word + place, result, atol=1e-5)
-    assert (word != result).mean() > 0.9
-    cosine = word @ result / np.linalg.norm(word) / np.linalg.norm(result)
+    word, place, total = heat.numbers
+    np.testing.assert_allclose(word + place, total, atol=1e-5)
+    assert (word != total).mean() > 0.9
+    cosine = word @ total / np.linalg.norm(word) / np.linalg.norm(total)
     np.testing.assert_allclose(float(str(result.numbers["kept"])), cosine, atol=1e-5)
     assert 0.2 < cosine < 0.9999
     assert result.facts == ("add",)
@@ -160,3 +161,48 @@ def the_formula_says_whether_order_counts(asked: Asked) -> None:
         (bars,) = (picture for picture in pictures(result) if isinstance(picture, BarChart))
         (line,) = variant.numbers
         assert float(filled(line, result.numbers).partition(" = ")[2]) == max(bars.values)
+
+
+def numbers_in(line: str) -> list[float]:
+    """All numbers of a line, in order."""
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", line.replace("−", "-"))]
+
+
+def one_matrix_shifts_every_position(asked: Asked) -> None:
+    table = sinusoidal_table(80, 64).double().numpy()
+    for pair, shift in ((0, 3), (4, 12), (31, 1)):
+        results = [
+            asked.run_experiment("positions", "rotation", pair=pair, shift=shift, position=position)
+            for position in (0, 7, 24)
+        ]
+        matrices = [
+            next(picture for picture in pictures(result) if isinstance(picture, MatrixProduct)).matrices[0].rows
+            for result in results
+        ]
+        assert matrices[0] == matrices[1] == matrices[2]
+        matrix = np.array([numbers_in(" ".join(row)) for row in matrices[0]])
+        before, after = (table[start : start + 64, 2 * pair : 2 * pair + 2] for start in (0, shift))
+        assert np.abs(before @ matrix.T - after).max() < 1e-5
+        for result in results:
+            assert float(str(result.numbers["error"])) < EQUAL_TOLERANCE
+            assert result.correct_option == "same"
+        if pair < 31:  # adding the same numbers everywhere is no shift, unless the wave is almost straight
+            assert float(str(results[0].numbers["fixed_error"])) > 0.1
+
+
+def the_rotation_can_be_checked_by_hand(asked: Asked) -> None:
+    table = sinusoidal_table(80, 64).double().numpy()
+    for position, shift, pair in ((4, 3, 4), (24, 12, 0), (0, 0, 31), (11, 5, 2)):
+        result = asked.run_experiment("positions", "rotation", position=position, shift=shift, pair=pair)
+        sums = next(picture for picture in pictures(result) if isinstance(picture, Table)).rows
+        for (_, left, right), dimension in zip(sums, (2 * pair, 2 * pair + 1), strict=True):
+            one, two, three, four = numbers_in(str(left))
+            (printed,) = numbers_in(str(right))
+            assert abs(one * two + three * four - printed) < 0.6e-4
+            assert abs(printed - table[position + shift, dimension]) < 0.6e-4
+        angle = shift * 10_000 ** (-2 * pair / 64)
+        printed_angles = [float(str(result.numbers[name]).replace("−", "-")) for name in ("angle", "cos", "sin")]
+        np.testing.assert_allclose(printed_angles, [angle, math.cos(angle), math.sin(angle)], atol=1e-6)
+        circle = next(picture for picture in pictures(result) if isinstance(picture, UnitCircle))
+        for point, place in zip(circle.points, (position, position + shift), strict=True):
+            np.testing.assert_allclose([point.x, point.y], table[place, 2 * pair : 2 * pair + 2], atol=1e-6)

@@ -9,8 +9,9 @@ import pytest
 
 from headlight.model.translate.judge import Judge
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.classifier import MIN_LOG_ODDS, NEGATED_SENTENCE, PLAIN_SENTENCE, REVIEWS
-from headlight.viz.lessons.result_figures import BarChart, Heatmap
+from headlight.viz.lessons.classifier import MIN_LOG_ODDS, NEGATED_SENTENCE, PLAIN_SENTENCE
+from headlight.viz.lessons.result_figures import BarChart, Heatmap, Table
+from headlight.viz.lessons.review import REVIEWS
 from tests.viz.lessons.asked import Asked, pictures
 
 
@@ -92,3 +93,41 @@ def one_head_matters_most(asked: Asked) -> None:
         towards = -np.sign(before) * heat.numbers
         assert towards[layer, head] == towards.max() > 0
         assert (towards > 0).sum() > 1  # other tokens have a share
+
+
+def text_number(text: object) -> float:
+    return float(str(text).replace("−", "-").strip("()"))
+
+
+def the_verdict_can_be_checked_by_hand(asked: Asked) -> None:
+    """The printed numbers, added up and multiplied, give the printed results."""
+    for review, text in [*REVIEWS.items(), ("own", "good film, " * 14)]:
+        result = asked.run_experiment("verdict", "mean", review=review, own=text)
+        table, added = (each for each in pictures(result) if isinstance(each, Table))
+        *tokens, sums, means, weights, products = table.rows
+        for column in (1, 2, 3):
+            values = [text_number(row[column]) for row in tokens]
+            total, mean, weight, product = (text_number(row[column]) for row in (sums, means, weights, products))
+            assert abs(sum(values) - total) < 2e-4
+            assert abs(total / int(str(result.numbers["tokens"])) - mean) < 2e-5
+            assert abs(mean * weight - product) < 2e-4
+        *terms, z, p = (text_number(row[1]) for row in added.rows)
+        assert [text_number(value) for value in products[1:]] == terms[:3]
+        assert abs(sum(terms) - z) < 2e-3
+        assert (z, p) == (text_number(result.numbers["log_odds"]), text_number(result.numbers["probability"]))
+        np.testing.assert_allclose(z, log_odds(text), atol=2e-3)
+        assert abs(1 / (1 + np.exp(-z)) - p) < 2e-3
+        assert text_number(result.numbers["minus_log_odds"]) == -z
+
+
+def padding_counts_in_no_average(asked: Asked) -> None:
+    none, some = (asked.run_experiment("verdict", "mean", padding=padding) for padding in (0, 12))
+    assert (none.facts, some.facts) == ((), ("padded",))
+    assert none.numbers["log_odds"] == some.numbers["log_odds"]
+    assert none.numbers["padded_probability"] == none.numbers["probability"]
+    assert some.numbers["padded_probability"] != some.numbers["probability"]
+    for result, padding in ((none, 0), (some, 12)):
+        (heat,) = (each for each in pictures(result) if isinstance(each, Heatmap))
+        tokens = int(str(result.numbers["tokens"]))
+        assert len(heat.numbers) == tokens + padding + 1
+        np.testing.assert_allclose(heat.numbers[-1], heat.numbers[:tokens].mean(axis=0), atol=1e-5)

@@ -248,3 +248,14 @@ def chances_are_the_translations(asked: Asked) -> None:
             assert chances[token.id] == pytest.approx(token.probability, abs=1e-4)
         assert sum(chances.values()) <= 1 + 1e-6
         assert list(chances.values()) == sorted(chances.values(), reverse=True)
+
+
+def loss_is_the_mean_of_all_places(asked: Asked) -> None:
+    """The loss of a place is −ln p of its target, and p is the softmax of the logits at that place."""
+    translation = asked.translation
+    losses = [-math.log(token.probability or 0) for token in translation.target_tokens]
+    logits = asked.answer(LOGITS)["logits"]
+    for token, row, loss in zip(translation.target_tokens, logits, losses, strict=True):
+        logit = next(value for _, token_id, value in row["best"] if token_id == token.id)
+        assert abs(row["log_sum"] - logit - loss) < 1e-3
+    assert abs(sum(losses) + translation.log_probability) < 1e-3 * len(losses)

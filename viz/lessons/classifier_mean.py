@@ -1,0 +1,130 @@
+"""First step of the lesson on classification: average pooling and the verdict, number by number."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from headlight.model.core.classifier import SelfAttentionClassifier
+from headlight.model.experiments.pooling import PooledText, pool_text
+from headlight.model.text.cleaning import is_blank
+from headlight.viz.errors import PageError
+from headlight.viz.lessons.controls import Control, Slider
+from headlight.viz.lessons.experiment import Experiment, ExperimentInput
+from headlight.viz.lessons.lesson import Code, Step
+from headlight.viz.lessons.result_figures import (
+    ExperimentResult,
+    Heatmap,
+    Phrase,
+    ResultFigure,
+    Table,
+    TextOrPhrase,
+    TextPhraseOrNumber,
+)
+from headlight.viz.lessons.review import review_text
+from headlight.viz.lessons.worked_figures import fixed_text, term_text
+from headlight.viz.token_labels import make_visible, truncate
+
+Float64Array = npt.NDArray[np.float64]
+
+SHOWN_DIMENSIONS = 24  # columns of the map, from the first
+WORKED_DIMENSIONS = 3  # dimensions of the table: those that weigh most
+MAX_ROWS = 14  # tokens of the table; the others are one row
+VALUE_DIGITS, SUM_DIGITS, MEAN_DIGITS, PRODUCT_DIGITS = 5, 4, 5, 4
+
+PADDING = Slider("padding", 0, 12, 4)
+
+
+def pooling_experiment(inputs: ExperimentInput) -> ExperimentResult:
+    """Average the vectors of a review and weigh the average."""
+    text = review_text(inputs)
+    if is_blank(text):
+        raise PageError("text", "blank_text")
+    pooled: PooledText = inputs.run_judge(pool_text, text, inputs.values["padding"])
+    count, padding = len(pooled.labels), len(pooled.vectors) - len(pooled.labels)
+    products = pooled.mean.astype(np.float64) * pooled.weight
+    worked = [int(index) for index in np.argsort(-np.abs(products))[:WORKED_DIMENSIONS]]
+    with_padding = float(pooled.mean_with_padding.astype(np.float64) @ pooled.weight) + pooled.bias
+    numbers: dict[str, TextPhraseOrNumber] = {
+        "tokens": count, "padding": padding, "places": count + padding, "width": len(pooled.mean),
+        "first": worked[0],
+        "sum": fixed_text(float(pooled.vectors[:count, worked[0]].sum(dtype=np.float64)), SUM_DIGITS),
+        "mean": fixed_text(float(pooled.mean[worked[0]]), MEAN_DIGITS),
+        "weight": term_text(float(pooled.weight[worked[0]]), MEAN_DIGITS),
+        "mean_term": term_text(float(pooled.mean[worked[0]]), MEAN_DIGITS),
+        "product": fixed_text(float(products[worked[0]]), PRODUCT_DIGITS),
+        "log_odds": fixed_text(pooled.log_odds, 3), "minus_log_odds": fixed_text(-pooled.log_odds, 3),
+        "probability": fixed_text(probability(pooled.log_odds), 3),
+        "padded_probability": fixed_text(probability(with_padding), 3),
+    }  # fmt: skip
+    facts = ("padded",) if padding else ()
+    figures = (vectors_heatmap(pooled), worked_table(pooled, worked, products), sum_table(pooled, worked, products))
+    return ExperimentResult(figures, numbers, facts)
+
+
+def probability(log_odds: float) -> float:
+    """Return the probability of praise."""
+    return float(1 / (1 + np.exp(-log_odds)))
+
+
+def vectors_heatmap(pooled: PooledText) -> ResultFigure:
+    """Show the vectors of tokens and padding, and the average below them."""
+    rows: list[TextOrPhrase] = [truncate(make_visible(label)) for label in pooled.labels]
+    rows += [Phrase("padding_row")] * (len(pooled.vectors) - len(rows))
+    matrix = np.vstack([pooled.vectors, pooled.mean])[:, :SHOWN_DIMENSIONS]
+    columns = [str(dimension) for dimension in range(matrix.shape[1])]
+    return Heatmap(Phrase("vectors"), matrix, [*rows, Phrase("mean_row")], columns, row=len(rows))
+
+
+def worked_table(pooled: PooledText, dimensions: list[int], products: Float64Array) -> ResultFigure:
+    """List the numbers of a few dimensions: each token, their sum, the mean, the weight and the product."""
+    count = len(pooled.labels)
+    vectors = pooled.vectors[:count, dimensions].astype(np.float64)
+    shown = count if count <= MAX_ROWS else MAX_ROWS - 1
+    rows: list[list[TextPhraseOrNumber]] = [
+        [truncate(make_visible(label)), *(fixed_text(value, VALUE_DIGITS) for value in vector)]
+        for label, vector in zip(pooled.labels[:shown], vectors, strict=False)
+    ]
+    if shown < count:
+        others = vectors[shown:].sum(axis=0)
+        name = Phrase("other_tokens", {"count": count - shown})
+        rows.append([name, *(fixed_text(value, VALUE_DIGITS) for value in others)])
+    sums = vectors.sum(axis=0)
+    rows.append([Phrase("sum_row"), *(fixed_text(value, SUM_DIGITS) for value in sums)])
+    means = [fixed_text(float(pooled.mean[each]), MEAN_DIGITS) for each in dimensions]
+    rows.append([Phrase("divided_row", {"count": count}), *means])
+    rows.append([Phrase("weight_row"), *(fixed_text(float(pooled.weight[each]), MEAN_DIGITS) for each in dimensions)])
+    rows.append([Phrase("product_row"), *(fixed_text(float(products[each]), PRODUCT_DIGITS) for each in dimensions)])
+    columns = (Phrase("token"), *(Phrase("dimension", {"dimension": each}) for each in dimensions))
+    return Table(Phrase("worked"), columns, rows, highlighted_row=len(rows) - 1)
+
+
+def sum_table(pooled: PooledText, dimensions: list[int], products: Float64Array) -> ResultFigure:
+    """Add up the products and the bias, and apply the sigmoid."""
+    rest = float(products.sum() - products[dimensions].sum())
+    terms: list[tuple[TextOrPhrase, float]] = [
+        (Phrase("product_of", {"dimension": each}), float(products[each])) for each in dimensions
+    ]
+    terms.append((Phrase("product_rest", {"count": len(products) - len(dimensions)}), rest))
+    terms.append((Phrase("bias_row"), pooled.bias))
+    rows: list[list[TextPhraseOrNumber]] = [[name, fixed_text(value, PRODUCT_DIGITS)] for name, value in terms]
+    rows.append([Phrase("sum_z"), fixed_text(pooled.log_odds, 3)])
+    rows.append([Phrase("sigmoid_row"), fixed_text(probability(pooled.log_odds), 3)])
+    return Table(Phrase("added"), (Phrase("term"), Phrase("value")), rows, highlighted_row=len(rows) - 1)
+
+
+def mean_step(review: tuple[Control, ...]) -> Step:
+    """Return the step; `review` are the controls that select the text."""
+    return Step(
+        "mean",
+        code=Code(SelfAttentionClassifier.token_contributions, "x @ self.verdict.weight[0]"),
+        formula=r"m = \frac{1}{n} \sum_t x_t \\ z = w \cdot m + b \\ p = \frac{1}{1 + e^{-z}}",
+        numbers=(
+            r"m_{@first} = \frac{@sum}{@tokens} = @mean",
+            r"w_{@first} \cdot m_{@first} = @weight \cdot @mean_term = @product",
+            r"p = \frac{1}{1 + e^{@minus_log_odds}} = @probability",
+        ),
+        experiment=Experiment(pooling_experiment, (*review, PADDING)),
+        tab="sentiment",
+        claims=("the_verdict_can_be_checked_by_hand", "padding_counts_in_no_average"),
+    )

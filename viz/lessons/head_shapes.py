@@ -1,0 +1,104 @@
+"""Step of the lesson on heads: what `view` and `transpose` do to each number of a batch."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from headlight.model.core.attention import MultiHeadAttention
+from headlight.model.experiments.head_shapes import (
+    D_MODEL,
+    HEAD_WIDTH,
+    HEADS,
+    SENTENCES,
+    TOKENS,
+    HeadShapes,
+    find_place,
+    head_shapes,
+)
+from headlight.viz.lessons.controls import Slider
+from headlight.viz.lessons.experiment import Experiment, ExperimentInput
+from headlight.viz.lessons.lesson import Code, QuestionSpec, Step
+from headlight.viz.lessons.result_figures import ExperimentResult, Phrase, TextOrPhrase, TextPhraseOrNumber
+from headlight.viz.lessons.worked_figures import NumberBlock, NumberBlocks
+
+NUMBER = Slider("number", 0, SENTENCES * TOKENS * D_MODEL - 1, 7)
+
+
+def shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
+    """Follow one number of a tiny batch through the split into heads, and through a view without the transpose."""
+    shapes = head_shapes()
+    number = float(shapes.batch.flatten()[inputs.values["number"]])
+    sentence, token, dimension = find_place(shapes.batch, number)
+    viewed, split, mixed = (find_place(tensor, number) for tensor in (shapes.viewed, shapes.transposed, shapes.mixed))
+    view = f"x.view({SENTENCES}, {TOKENS}, {HEADS}, {HEAD_WIDTH})"
+    wrong = f"x.view({SENTENCES}, {HEADS}, {TOKENS}, {HEAD_WIDTH})"
+    figures = (
+        number_blocks("batch", "x", shapes.batch, number),
+        number_blocks("viewed", view, shapes.viewed, number),
+        number_blocks("transposed", f"{view}.transpose(1, 2)", shapes.transposed, number),
+        number_blocks("mixed", wrong, shapes.mixed, number),
+    )
+    numbers: dict[str, TextPhraseOrNumber] = {
+        "number": number, "sentence": sentence + 1, "own_token": token + 1, "dimension": dimension,
+        "own_head": split[1] + 1, "mixed_head": mixed[1] + 1, "mixed_row": mixed[2] + 1, "width": HEAD_WIDTH,
+        "head_index": split[1], "rest": split[3],
+        "from": join_indices((sentence, token, dimension)), "viewed": join_indices(viewed),
+        "split": join_indices(split), "mixed": join_indices(mixed),
+        "misplaced": int((shapes.mixed != shapes.transposed).sum()), "total": shapes.batch.numel(),
+    }  # fmt: skip
+    return ExperimentResult(figures, numbers, correct_option=wrong_view_option(shapes))
+
+
+def wrong_view_option(shapes: HeadShapes) -> str:
+    """Return what the view without the transpose does: the same shape with other numbers, the same, or an error."""
+    if shapes.mixed.shape != shapes.transposed.shape:
+        return "error"
+    return "same" if shapes.mixed.equal(shapes.transposed) else "mixed"
+
+
+def join_indices(place: tuple[int, ...]) -> str:
+    """Format indices for a formula."""
+    return ", ".join(map(str, place))
+
+
+def number_blocks(name: str, code: str, tensor: Tensor, number: float) -> NumberBlocks:
+    """Return a tensor in blocks of two axes; the colour of a cell is the head that its number belongs to."""
+    shape = tuple(tensor.shape)
+    blocks = []
+    for sentence, rows in enumerate(tensor):
+        parts = rows if len(shape) > 3 else rows[None]
+        for index, part in enumerate(parts):
+            values = [[int(value) for value in row] for row in part.tolist()]
+            blocks.append(
+                NumberBlock(
+                    block_name(name, sentence + 1, index + 1),
+                    [[str(value) for value in row] for row in values],
+                    [[value % 10 // HEAD_WIDTH for value in row] for row in values],
+                )
+            )
+    sizes = ", ".join(map(str, shape))
+    return NumberBlocks(
+        Phrase(f"{name}_title"), code, Phrase(f"{name}_shape", {"shape": f"[{sizes}]"}), blocks, str(int(number))
+    )
+
+
+def block_name(tensor: str, sentence: int, index: int) -> TextOrPhrase:
+    """Name a block by the indices of its leading axes."""
+    values = {"sentence": sentence, "index": index}
+    return Phrase({"batch": "of_sentence", "viewed": "of_token"}.get(tensor, "of_head"), values)
+
+
+SHAPES_STEP = Step(
+    "shapes",
+    code=Code(MultiHeadAttention.split_heads, "x.view(batch, tokens, self.heads, self.head_width)"),
+    formula=r"[b, t, d] \to [b, t, h, i] \to [b, h, t, i] \\ d = h \cdot d_k + i",
+    numbers=(
+        r"[@from] \to [@viewed] \to [@split]",
+        r"@dimension = @head_index \cdot @width + @rest",
+        r"[1, n, @d_model] \to [1, n, @heads, @head_width]",
+        r"\to [1, @heads, n, @head_width]",
+    ),
+    experiment=Experiment(shapes_experiment, (NUMBER,)),
+    question=QuestionSpec("experiment", options=("error", "same", "mixed")),
+    claims=("numbers_name_their_place", "a_view_without_the_transpose_mixes_tokens"),
+)
