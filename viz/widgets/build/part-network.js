@@ -62,7 +62,7 @@ function outerProduct({ data, fields }) {
     'div',
     { class: 'product outer-product', role: 'group', style: `grid-template-columns: ${template}` },
     ...line(['h'], values, isNarrow() ? [] : [make('span', {})]),
-    ...line([withSubscripts(make('span', {}), t('build_outer_column', { number: column + 1 }))], weights, []),
+    ...line([withSubscripts(make('span', {}), isNarrow() ? 'W_2' : t('build_outer_column', { number: column + 1 }))], weights, []),
     make('span', { class: 'cell has-field', style: isNarrow() ? 'grid-column: -2' : '' }, field),
   );
 }
