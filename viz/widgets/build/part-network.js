@@ -63,6 +63,6 @@ function outerProduct({ data, fields }) {
     { class: 'product outer-product', role: 'group', style: `grid-template-columns: ${template}` },
     ...line(['h'], values, isNarrow() ? [] : [make('span', {})]),
     ...line([withSubscripts(make('span', {}), isNarrow() ? 'W_2' : t('build_outer_column', { number: column + 1 }))], weights, []),
-    make('span', { class: 'cell has-field', style: isNarrow() ? 'grid-column: -2' : '' }, field),
+    make('span', { class: 'cell has-field', style: isNarrow() ? 'grid-column: -3 / span 2' : '' }, field),
   );
 }
