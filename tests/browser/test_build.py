@@ -132,7 +132,7 @@ def test_tab_and_enter_keep_the_focus_and_what_is_typed(visit: Visit) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_finished_model_says_that_it_translates_everything(visit: Visit, language: str, tmp_path: Path) -> None:
-    words, page = phrases(language), visit_part(visit, "next")
+    words, page = phrases(language), visit_part(visit, "next", width=1280, height=800)
     build_everything(page)
     if language != "en":
         switch_language(page, language)
@@ -140,6 +140,13 @@ def test_the_finished_model_says_that_it_translates_everything(visit: Visit, lan
     expect(right).to_contain_text(words["build_all_right"].format(all=84))
     expect(right).to_contain_text(words["build_whole_start"].format(perfect=4, starts=8))
     expect(right).to_contain_text(words["build_whole_own"].format(right=84, all=84))
+    # Two lines of text have room above and below them.
+    text = "(button) => { const range = new Range(); range.selectNodeContents(button); return range"
+    margins = page.eval_on_selector(
+        PUT,
+        f"{text}.getBoundingClientRect().top - button.getBoundingClientRect().top; }}",
+    )
+    assert margins >= 6
     with page.expect_download() as download:
         page.get_by_role("button", name=words["build_save_script"]).click()
     assert download.value.suggested_filename == "headlight_build.py"
@@ -148,6 +155,7 @@ def test_the_finished_model_says_that_it_translates_everything(visit: Visit, lan
     # The decoder's words above those that it has to write, with the loss of each.
     lines = [row.locator("td").all_inner_texts() for row in page.locator(".loss-lines tr").all()]
     assert lines[0][1:] == lines[1][:-1] == ["I", "like", "the", "book", "you", "read"]
+    assert (lines[2].pop(4), lines[3].pop(4)) == ("?", "?")  # the number that the reader calculates
     for probability, loss in zip(lines[2], lines[3], strict=True):
         assert abs(-math.log(float(probability)) - float(loss)) <= 0.0051
 
@@ -216,7 +224,8 @@ def test_no_number_is_cut_and_nothing_lies_on_the_results(visit: Visit, language
         page.locator(".build-actions .link:visible").first.click()  # fills all fields
         expect(page.locator(".line-verdict")).to_have_class(re.compile("passes"))
         cut = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.outerHTML)"
-        assert page.eval_on_selector_all(".build .number-field, .build .cell, .build .sum", cut) == [], part["name"]
+        parts = ".build .number-field, .build .cell, .build .sum"
+        assert page.eval_on_selector_all(parts, cut) == [], part["name"]
         bottom = "(element) => element.getBoundingClientRect().bottom"
         results = page.eval_on_selector(".build-results", "(element) => element.getBoundingClientRect().top")
         for column in (".build .note", ".build .line-verdict"):

@@ -5,9 +5,11 @@ import { t } from '../core/i18n.js';
 import { wordName } from './word-name.js';
 import { formatNumber } from '../parts/sums.js';
 
-export function lossLines(data) {
+/** `isSolved`: whether the reader has calculated the probability of the predicted row; until then it is hidden. */
+export function lossLines(data, isSolved) {
   const line = (name, texts, tag = 'td') => make('tr', {}, make('th', { scope: 'row' }, name), ...texts.map((text) => make(tag, {}, text)));
-  const numbers = (name) => data.printed(name).map((number) => formatNumber(number));
+  const isHidden = (place) => place === data.answer.written_row && !isSolved;
+  const numbers = (name) => data.printed(name).map((number, place) => (isHidden(place) ? '?' : formatNumber(number)));
   const table = make(
     'table',
     { class: 'loss-lines' },

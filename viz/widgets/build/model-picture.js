@@ -40,11 +40,16 @@ export class ModelPicture {
   /** `open(part)`: a socket was chosen. */
   constructor(open) {
     this.open = open;
-    this.picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'model-picture', role: 'group' });
+    this.picture = svg('svg', {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      class: 'model-picture',
+      role: 'group',
+      preserveAspectRatio: 'xMidYMax meet',
+    });
     this.keys = make('div', { class: 'part-keys', role: 'group' });
     this.toggle = make('button', { type: 'button', class: 'link show-model', onclick: () => this.toggleModel() });
     this.strip = make('div', { class: 'part-strip' }, this.keys, this.toggle);
-    this.hint = make('p', { class: 'picture-hint' });
+    this.hint = make('p', { class: 'quiet picture-hint' });
     this.element = make('div', { class: 'build-model' }, this.strip, this.picture, this.hint);
   }
 

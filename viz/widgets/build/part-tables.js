@@ -146,7 +146,7 @@ export function next({ data, fields }) {
   const table = numberTable(['', 'logit', 'eˡᵒᵍⁱᵗ', 'p', ''], rows);
   return {
     ...table,
-    element: make('div', {}, table.element, lossLines(data)),
+    element: make('div', {}, table.element, lossLines(data, fields.isSolved('0'))),
     sum: ([row], isHidden) => [`${formatLarge(powers[best[row]])} ÷ ${formatLarge(total)} = `, result(probabilities[best[row]], isHidden)],
     values: { total: formatLarge(total) },
     keyAt: ([row]) => `${row}`,
