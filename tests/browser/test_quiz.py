@@ -138,6 +138,16 @@ def test_the_quiz_says_that_its_questions_load(visit: Visit) -> None:
     expect(page.locator(".quiz > [role=status]")).to_have_text("")
 
 
+def test_an_answer_that_cannot_be_drawn_is_no_blank_page(visit: Visit) -> None:
+    page = visit("#tab=learn", drawn=".lesson-row")
+    page.route("**/call/read_quiz", lambda route: route.fulfill(json={"items": NAMES, "glosses": {}}), times=1)
+    page.evaluate("location.hash = '#tab=learn&lesson=quiz.before'")
+    expect(page.locator(".quiz > .error")).to_have_text(WORDS["error_our_fault"])
+    page.evaluate("location.hash = '#tab=learn&lesson=quiz'")
+    expect(page.locator(".quiz-overview")).to_be_visible()
+    expect(page.locator(".quiz > .error")).to_have_text("")
+
+
 def test_results_explain_wrong_answers_and_three_questions_come_after_two_days(visit: Visit, tmp_path: Path) -> None:
     page = visit_quiz(visit)
     last = NAMES[-1]

@@ -7,26 +7,27 @@ A reader who calculates with the numbers on the page gets exactly the next numbe
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-from headlight.model.records import FloatArray
 from headlight.model.training.build_lesson import lines
 from headlight.model.training.build_lesson.sentences import END, MAIN_PAIR, TARGET_WORDS
 
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
 ROOT = 1.414  # √2 as the page prints it
 DECIMALS = 2
 TIE = 1e-6  # a result such as 0.125 is rounded up, as by hand, whatever its last binary digits are
 
 
-def rounded(array: FloatArray) -> FloatArray:
+def rounded(array: Numbers) -> Numbers:
     """Round to two decimals, halves away from zero."""
     scale = 10**DECIMALS
-    result: FloatArray = np.sign(array) * np.floor(np.abs(array) * scale + 0.5 + TIE) / scale
+    result: Numbers = np.sign(array) * np.floor(np.abs(array) * scale + 0.5 + TIE) / scale
     return result + 0.0  # no negative zero
 
 
-def softmax_steps(scores: FloatArray) -> dict[str, FloatArray]:
+def softmax_steps(scores: Numbers) -> dict[str, Numbers]:
     """Return the printed exponentials, their sums and the weights of printed scores: [..., queries, keys]."""
     powers = rounded(np.exp(scores))
     totals = rounded(powers.sum(-1, keepdims=True))
@@ -34,14 +35,14 @@ def softmax_steps(scores: FloatArray) -> dict[str, FloatArray]:
 
 
 @cache
-def printed_numbers() -> dict[str, FloatArray]:
+def printed_numbers() -> dict[str, Numbers]:
     """Return the printed results by name; heads are the first axis."""
     trace = {name: tensor.numpy().astype(float) for name, tensor in lines.trace().items()}
     weights = {name: matrix.numpy().astype(float) for name, matrix in lines.matrices().items()}
     return _encoder(trace, weights) | _cross(trace) | _next_word(trace)
 
 
-def _encoder(trace: dict[str, FloatArray], weights: dict[str, FloatArray]) -> dict[str, FloatArray]:
+def _encoder(trace: dict[str, Numbers], weights: dict[str, Numbers]) -> dict[str, Numbers]:
     x = rounded(trace["encoder.x"])
     query, key, value = (rounded(trace[f"encoder.{name}"]) for name in ("query", "key", "value"))
     raw = rounded(query @ key.swapaxes(-1, -2))
@@ -75,7 +76,7 @@ def _encoder(trace: dict[str, FloatArray], weights: dict[str, FloatArray]) -> di
     return {f"encoder.{name}": array for name, array in results.items()}
 
 
-def _cross(trace: dict[str, FloatArray]) -> dict[str, FloatArray]:
+def _cross(trace: dict[str, Numbers]) -> dict[str, Numbers]:
     query, key = rounded(trace["cross.query"]), rounded(trace["cross.key"])
     raw = rounded(query @ key.swapaxes(-1, -2))
     scores = rounded(raw / ROOT)
@@ -83,7 +84,7 @@ def _cross(trace: dict[str, FloatArray]) -> dict[str, FloatArray]:
     return {f"cross.{name}": array for name, array in results.items()}
 
 
-def _next_word(trace: dict[str, FloatArray]) -> dict[str, FloatArray]:
+def _next_word(trace: dict[str, Numbers]) -> dict[str, Numbers]:
     logits = rounded(trace["logits"])
     powers = rounded(np.exp(logits))
     powers = np.where(powers >= 100, np.floor(powers + 0.5), powers)  # large ones are printed without decimals

@@ -42,7 +42,15 @@ export class QuizPage {
     this.element.hidden = false;
     this.step = step;
     if (!this.bank && !(await this.load())) return;
-    if (!this.element.hidden) this.draw(); // the reader may have left while the questions loaded
+    if (this.element.hidden) return; // the reader left while the questions loaded
+    try {
+      this.draw();
+    } catch (error) {
+      console.warn(error);
+      for (const { element } of Object.values(this.views)) element.hidden = true;
+      this.error.textContent = t('error_our_fault'); // never a blank page
+      this.bank = this.loading = undefined; // the next opening loads the questions again
+    }
   }
 
   async load() {
