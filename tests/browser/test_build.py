@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,6 +110,128 @@ def test_a_reader_builds_the_first_parts_and_the_last_ones(visit: Visit) -> None
     expect(page.locator(".build h2")).to_have_text(phrases("zh")["build_idea_cross"])
 
 
+def test_tab_and_enter_keep_the_focus_and_what_is_typed(visit: Visit) -> None:
+    page = visit_part(visit, "words")
+    answer = read_build({})
+    numbers = answer["weights"]["source_table"][answer["source_words"].index(answer["source"][1])]
+    page.locator(FIELD).nth(0).fill(str(numbers[0]))
+    page.keyboard.press("Tab")
+    expect(page.locator(FIELD).nth(0)).to_have_class(re.compile("right"))
+    expect(page.locator(FIELD).nth(1)).to_be_focused()
+    page.keyboard.type("-1")
+    # A line that runs meanwhile draws the part anew: the unfinished number and the caret stay.
+    page.evaluate("[...document.querySelectorAll('.build .candidates button')].at(-1).click()")
+    expect(page.locator(".line-verdict")).to_contain_text("IndexError")
+    expect(page.locator(FIELD).nth(1)).to_be_focused()
+    page.keyboard.type("*1.5")
+    page.keyboard.press("Enter")
+    expect(page.locator(".build .number-field.right")).to_have_count(2)
+    assert abs(numbers[1] + 1.5) < 0.01
+    expect(page.locator(FIELD).nth(1)).to_have_value("−1.5")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_finished_model_says_that_it_translates_everything(visit: Visit, language: str, tmp_path: Path) -> None:
+    words, page = phrases(language), visit_part(visit, "next", width=1280, height=800)
+    build_everything(page)
+    if language != "en":
+        switch_language(page, language)
+    right = page.locator(".build-results .writes .before")
+    expect(right).to_contain_text(words["build_all_right"].format(all=84))
+    expect(right).to_contain_text(words["build_whole_start"].format(perfect=4, starts=8))
+    expect(right).to_contain_text(words["build_whole_own"].format(right=84, all=84))
+    # Two lines of text have room above and below them.
+    text = "(button) => { const range = new Range(); range.selectNodeContents(button); return range"
+    margins = page.eval_on_selector(
+        PUT,
+        f"{text}.getBoundingClientRect().top - button.getBoundingClientRect().top; }}",
+    )
+    assert margins >= 6
+    with page.expect_download() as download:
+        page.get_by_role("button", name=words["build_save_script"]).click()
+    assert download.value.suggested_filename == "headlight_build.py"
+    download.value.save_as(tmp_path / "headlight_build.py")
+    assert (tmp_path / "headlight_build.py").read_text(encoding="utf-8") == read_build({})["script"]
+    # The decoder's words above those that it has to write, with the loss of each.
+    lines = [row.locator("td").all_inner_texts() for row in page.locator(".loss-lines tr").all()]
+    assert lines[0][1:] == lines[1][:-1] == ["I", "like", "the", "book", "you", "read"]
+    assert (lines[2].pop(4), lines[3].pop(4)) == ("?", "?")  # the number that the reader calculates
+    for probability, loss in zip(lines[2], lines[3], strict=True):
+        assert abs(-math.log(float(probability)) - float(loss)) <= 0.0051
+
+
+def test_a_low_loss_without_the_mask_has_its_reason_and_masked_weights_are_zero(visit: Visit) -> None:
+    page = visit_part(visit, "mask")
+    names = [part["name"] for part in read_build({})["parts"]]
+    page.evaluate("(names) => localStorage.setItem('headlight-build', JSON.stringify(names))", names[:11])
+    page.reload()
+    note = page.locator(".build-results .loss-note")
+    expect(note).to_have_text(phrases("en")["build_loss_copied"].format(part=12))
+    page.locator(".build-actions .link:visible").click()
+    expect(page.locator(".mask-cell.masked")).to_have_text(["0"] * 21)
+    page.click(PUT)
+    expect(note).to_have_text(phrases("en")["build_loss_honest"])
+
+
+def test_one_weight_of_cross_attention_by_hand(visit: Visit) -> None:
+    page, answer = visit_part(visit, "cross"), read_build({})
+    page.click("[data-view=weight]")
+    printed = {name: answer["printed"][f"cross.{name}"][answer["head"]] for name in ("query", "key", "totals")}
+    row = answer["written_row"]
+    query, key, total = printed["query"][row], printed["key"][2], printed["totals"][row]
+    expect(page.locator(".known-query")).to_contain_text(f"{query[0]:.2f}")
+    raw = round(query[0] * key[0] + query[1] * key[1], 2)
+    for name, text in (("raw", f"{raw}"), ("score", f"{raw}/√2"), ("power", "e^4.76"), ("weight", f"e^4.76/{total}")):
+        page.locator(f"[data-field={name}]").fill(text)
+        page.keyboard.press("Enter")
+        expect(page.locator(f"[data-field={name}]")).to_have_class(re.compile("right"))
+    expect(page.locator(".build .sum")).to_contain_text("0.91")
+
+
+def test_a_picture_box_says_that_it_opens_its_part(visit: Visit) -> None:
+    page = visit_part(visit, "words")
+    expect(page.locator(".picture-hint")).to_have_text(phrases("en")["build_picture_hint"])
+    box = page.locator("[data-socket^=softmax]")
+    expect(box.locator("title")).to_have_text(phrases("en")["build_open_part"].format(part="softmax"))
+    assert box.evaluate("(element) => getComputedStyle(element).cursor") == "pointer"
+    box.focus()
+    page.keyboard.press("Enter")
+    wait_for_part(page, "softmax")
+
+
+def test_a_phone_shows_the_one_hot_row_and_one_row_of_a_sum(visit: Visit) -> None:
+    page, answer = visit_part(visit, "words", width=390, height=844), read_build({})
+    index = answer["source_words"].index(answer["source"][1])
+    expect(page.locator(".one-hot span")).to_have_text(["1" if each == index else "0" for each in range(8)])
+    # The cell of the second row does not exist on a phone.
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("location.hash = '#tab=learn&lesson=build.residual'")
+    wait_for_part(page, "residual")
+    page.hover(".product [data-cell='4,1']")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".product.addition .row-word")).to_have_count(1)
+    expect(page.locator(".build .sum")).to_contain_text("+")
+
+
+@pytest.mark.parametrize(("language", "width"), [("en", 1280), ("zh", 1280), ("en", 390)])
+def test_no_number_is_cut_and_nothing_lies_on_the_results(visit: Visit, language: str, width: int) -> None:
+    page = visit_part(visit, "words", width=width, height=800)
+    if language != "en":
+        switch_language(page, language)
+    for part in read_build({})["parts"]:
+        page.evaluate("(part) => { location.hash = `#tab=learn&lesson=build.${part}` }", part["name"])
+        wait_for_part(page, part["name"])
+        page.locator(".build-actions .link:visible").first.click()  # fills all fields
+        expect(page.locator(".line-verdict")).to_have_class(re.compile("passes"))
+        cut = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.outerHTML)"
+        parts = ".build .number-field, .build .cell, .build .sum"
+        assert page.eval_on_selector_all(parts, cut) == [], part["name"]
+        bottom = "(element) => element.getBoundingClientRect().bottom"
+        results = page.eval_on_selector(".build-results", "(element) => element.getBoundingClientRect().top")
+        for column in (".build .note", ".build .line-verdict"):
+            assert page.eval_on_selector(column, bottom) <= results, (part["name"], column)
+
+
 def build_everything(page: Page) -> None:
     """Mark all parts as built, as a returning reader finds them."""
     names = [part["name"] for part in read_build({})["parts"]]
@@ -147,7 +271,7 @@ def test_the_large_model_shows_the_same_cell(visit: Visit) -> None:
     page.wait_for_selector(".lesson[data-step=scores]")
 
 
-@pytest.mark.parametrize("width", [1440, 1024, 390])
+@pytest.mark.parametrize("width", [1440, 1280, 1024, 390])
 def test_no_part_scrolls_sideways(visit: Visit, width: int) -> None:
     page = visit_part(visit, "words", width=width, height=900)
     for part in read_build({})["parts"]:

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.service.examples import EXAMPLES
-from tests.browser.acting import open_tab, state, wait_until_idle
+from tests.browser.acting import open_tab, state, switch_language, wait_until_idle
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 from tests.browser.polling import wait_for_function
@@ -226,3 +226,31 @@ def test_saved_views_are_reachable_on_phone(visit: Visit, locale: str) -> None:
     page.get_by_role("button", name=phrases(locale[:2])["deck_leave"]).tap()
     expect(door).to_be_visible()
     wait_until_idle(page)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_plan_is_not_counted_among_the_visitors_own_views(visit: Visit, language: str) -> None:
+    words, page = phrases(language), visit("#tab=learn", drawn=".lesson-row")
+    if language != "en":
+        switch_language(page, language)
+    plans = page.locator(".plans button")
+    for index, count in ((0, 9), (1, 16), (0, 9)):
+        plans.nth(index).click()
+        expect(page.locator(".deck-list input")).to_have_count(count)
+        expect(page.locator(".deck-guest p")).to_have_text(words["deck_guest_none"].format(count=count))
+        expect(page.locator(".deck-panel > .quiet").first).to_have_text(words["deck_says_guest"])
+        page.keyboard.press("Escape")
+    assert page.evaluate("localStorage.getItem('headlight-deck')") is None
+    expect(page.locator(".deck-button")).to_be_visible()  # leads back to the plan
+    page.click(".deck-button")
+    page.get_by_role("button", name=words["deck_guest_add"]).click()
+    assert len(page.evaluate("JSON.parse(localStorage.getItem('headlight-deck'))")) == 9
+    expect(page.locator(".deck-guest")).to_be_hidden()
+
+
+def test_the_list_says_what_done_needs(visit: Visit) -> None:
+    page = visit("#tab=learn", drawn=".lesson-row")
+    page.evaluate("localStorage.setItem('headlight-learn', JSON.stringify({ done: { walk: 'done' } }))")
+    page.reload()
+    expect(page.locator(".lesson-list .top-line")).to_contain_text(EN["lesson_done_needs"])
+    expect(page.locator(".lesson-row[data-lesson=walk] .end")).to_contain_text(re.compile(r"0 of \d+ answered"))

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons.quiz.forms import ITEMS, read_quiz
-from tests.browser.acting import open_tab, switch_language
+from tests.browser.acting import open_tab, switch_language, until
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -107,6 +107,45 @@ def test_a_reader_answers_the_first_form_and_the_browser_remembers_it(visit: Vis
     page.reload()
     expect(page.locator("[data-stage=after] .go")).to_have_text(WORDS["quiz_begin"])
     expect(page.locator("[data-stage=again] .go")).to_have_count(0)
+
+
+def test_a_lesson_that_still_loads_leaves_the_quiz_alone(visit: Visit) -> None:
+    held: list[Route] = []
+    page = visit("#tab=learn&lesson=build.words", drawn=".build[data-part]")
+    page.route("**/call/run_experiment", lambda route: held.append(route))
+    page.evaluate("location.hash = '#tab=learn&lesson=verdict.erase'")
+    page.wait_for_selector(".lesson.loading")
+    until(page, lambda: bool(held))
+    page.evaluate("location.hash = '#tab=learn&lesson=quiz'")
+    expect(page.locator(".quiz-overview")).to_be_visible()
+    drawn_step = page.locator(".lesson").get_attribute("data-step")
+    with page.expect_response("**/call/run_experiment"):
+        held[0].continue_()
+    page.evaluate("new Promise((resolve) => setTimeout(resolve, 300))")
+    assert page.locator(".lesson").get_attribute("data-step") == drawn_step
+    expect(page.locator(".quiz-overview")).to_be_visible()
+
+
+def test_the_quiz_says_that_its_questions_load(visit: Visit) -> None:
+    held: list[Route] = []
+    page = visit()
+    page.route("**/call/read_quiz", lambda route: held.append(route))
+    page.evaluate("location.hash = '#tab=learn&lesson=quiz'")
+    expect(page.locator(".quiz > [role=status]")).to_have_text(WORDS["quiz_loading"])
+    until(page, lambda: bool(held))
+    held[0].continue_()
+    expect(page.locator(".quiz-overview")).to_be_visible()
+    expect(page.locator(".quiz > [role=status]")).to_have_text("")
+
+
+def test_an_answer_that_cannot_be_drawn_is_no_blank_page(visit: Visit) -> None:
+    page = visit("#tab=learn", drawn=".lesson-row")
+    page.route("**/call/read_quiz", lambda route: route.fulfill(json={"items": NAMES, "glosses": {}}), times=1)
+    page.evaluate("location.hash = '#tab=learn&lesson=quiz.before'")
+    expect(page.locator(".quiz > .error")).to_have_text(WORDS["error_our_fault"])
+    page.evaluate("location.hash = '#tab=learn&lesson=quiz'")
+    expect(page.locator(".quiz-overview")).to_be_visible()
+    expect(page.locator(".quiz > .error")).to_have_text("")
 
 
 def test_results_explain_wrong_answers_and_three_questions_come_after_two_days(visit: Visit, tmp_path: Path) -> None:

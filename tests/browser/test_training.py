@@ -32,6 +32,15 @@ def losses(page: Page) -> list[float]:
     return [float(text.split()[-1]) for text in page.locator(".loss-curve .said").all_text_contents()]
 
 
+def test_a_run_stops_when_the_quiz_opens(visit: Visit) -> None:
+    page = visit_step(visit, "watch")
+    page.keyboard.press(" ")
+    page.wait_for_selector(".train-side[data-phase=runs]")
+    page.evaluate("location.hash = '#tab=learn&lesson=quiz'")
+    expect(page.locator(".quiz-overview")).to_be_visible()
+    expect(page.locator(".train-side")).not_to_have_attribute("data-phase", "runs")
+
+
 def test_training_is_shown_live_and_snapshots_are_kept(visit: Visit) -> None:
     page = visit_step(visit, "watch")
     assert page.locator(".loss-curve .said").count() == 0  # before training, the untrained model is shown

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import './setup.js';
 
@@ -10,13 +11,18 @@ const { multiply, measureOverlap, scaleToShares, applySoftmax, measureSpread, tr
 );
 const mistakes = await import('../../viz/widgets/build/mistakes.js');
 const { columnsToType } = await import('../../viz/widgets/build/part-products.js');
+const { outerColumn } = await import('../../viz/widgets/build/part-network.js');
+const { placeTerms } = await import('../../viz/widgets/build/place-formula.js');
+const { Fields } = await import('../../viz/widgets/build/fields.js');
+const { BuildState } = await import('../../viz/widgets/build/build-state.js');
 const { LessonData } = await import('../../viz/widgets/build/lesson-data.js');
 const { sidesAreRight } = await import('../../viz/widgets/build/part-decoder.js');
-const { shownVariant } = await import('../../viz/widgets/build/stage-results.js');
+const { countText, lossNote, shownVariant } = await import('../../viz/widgets/build/stage-results.js');
 
 const script = 'import json; from headlight.viz.lessons.build import read_build; print(json.dumps(read_build({})))';
 const answer = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', script], { encoding: 'utf8', maxBuffer: 1 << 24 }));
 const data = new LessonData(answer);
+const PHRASES = JSON.parse(readFileSync('assets/words/en.json', 'utf8'));
 const near = (a, b, tolerance = 1e-4) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
 
 test('a field takes a number or a sum, with the signs of phones and Chinese keyboards', () => {
@@ -84,6 +90,99 @@ test('a typed sum of the printed numbers is accepted everywhere', () => {
     );
     assert.ok(isRight(readSum(text), data.rawScores[data.row][column]), text);
   }
+});
+
+test('a reader who calculates with the printed numbers gets the printed results', () => {
+  const { row, head } = data;
+  const print = (number) => formatNumber(Math.sign(number) * (Math.abs(number) + 1e-6)); // by hand halves are rounded up
+  const read = (number) => readSum(formatNumber(number));
+  const check = (result, expected, name) => assert.equal(print(result), formatNumber(expected), name);
+  const dotRead = (a, b) => a.reduce((total, number, index) => total + read(number) * read(b[index]), 0);
+  const of = (name) => data.printedHead(`encoder.${name}`)[row];
+  const [query, keys, values] = [data.ofHead('encoder.query')[row], data.ofHead('encoder.key'), data.ofHead('encoder.value')];
+  const total = of('powers').reduce((sum, power) => sum + read(power), 0);
+  check(total, data.printedHead('encoder.totals')[row], 'the sum of the exponentials');
+  for (const [key, score] of of('scores').entries()) {
+    check(dotRead(query, keys[key]), of('raw')[key], 'q · k');
+    check(read(of('raw')[key]) / Math.SQRT2, score, '÷ √2');
+    check(Math.exp(read(score)), of('powers')[key], 'e to the score');
+    check(read(of('powers')[key]) / read(total), of('shares')[key], 'weight');
+  }
+  for (const column of [0, 1]) check(dotRead(of('shares'), transpose(values)[column]), of('mixed')[column], 'mixture');
+  const whole = (name) => data.printed(`encoder.${name}`)[row];
+  assert.deepEqual(data.printed('encoder.joined')[row].slice(2 * head, 2 * head + 2), of('mixed'));
+  const [added, mean, spread] = [whole('added'), whole('mean'), whole('spread')];
+  check(added.reduce((sum, number) => sum + read(number), 0) / 4, mean, 'mean');
+  check(Math.sqrt(whole('centred').reduce((sum, number) => sum + read(number) ** 2, 0) / 4), spread, 'standard deviation');
+  for (const column of [0, 1, 2, 3]) {
+    check(dotRead(whole('joined'), transpose(data.weight('encoder.joined'))[column]), whole('received')[column], 'both heads');
+    check(read(data.trace('encoder.x')[row][column]) + read(whole('received')[column]), added[column], 'x + a');
+    check(read(added[column]) - read(mean), whole('centred')[column], 'x − μ');
+    check((read(added[column]) - read(mean)) / read(spread), whole('normed')[column], 'normed');
+    check(dotRead(whole('hidden'), transpose(data.weight('encoder.outer'))[column]), whole('network.received')[column], 'h · W₂');
+  }
+  const inner = transpose(data.weight('encoder.inner'));
+  for (const [column, number] of whole('hidden').entries()) check(Math.max(0, dotRead(whole('normed'), inner[column])), number, 'hidden');
+  assert.ok(Math.abs(whole('network.received')[outerColumn(data)]) > 0.5); // a number worth calculating
+});
+
+test('one weight of cross-attention follows from the printed query and keys', () => {
+  const row = answer.written_row;
+  const [query, raw, scores, powers, weights] = ['query', 'raw', 'scores', 'powers', 'shares'].map(
+    (name) => data.printedHead(`cross.${name}`)[row],
+  );
+  const total = powers.reduce((sum, power) => sum + power, 0);
+  for (const [key, numbers] of data.printedHead('cross.key').entries()) {
+    near(query[0] * numbers[0] + query[1] * numbers[1], raw[key], 0.0051);
+    near(raw[key] / Math.SQRT2, scores[key], 0.0051);
+    near(powers[key] / total, weights[key], 0.0051);
+    near(weights[key], data.ofHead('cross.shares')[row][key], 0.0201); // the model's own
+  }
+});
+
+test('the loss of each place is that of its printed probability', () => {
+  const [right, losses] = ['next.right', 'next.losses'].map((name) => data.printed(name));
+  assert.equal(right.length, data.writtenWords.length);
+  for (const [place, probability] of right.entries()) {
+    near(-Math.log(probability), losses[place], 0.0051);
+    const ids = answer.target_words.indexOf(data.writtenWords[place]);
+    near(applySoftmax(data.trace('logits')[place])[ids], probability, 0.0101);
+  }
+  near(losses.reduce((sum, loss) => sum + loss, 0) / losses.length, data.printed('next.loss'), 0.0051);
+});
+
+test('the terms of a place are its row of the table', () => {
+  for (const place of [0, 1, 5]) {
+    const numbers = placeTerms(place, answer.wavelength_base).map((term) => readSum(term.split(' = ')[1]));
+    for (const [column, number] of numbers.entries()) near(number, answer.positions[place][column], 0.0551);
+  }
+});
+
+test('the number of right sentences is said, and a low loss without the mask has its reason', () => {
+  globalThis.headlightTables.words.en = { ...globalThis.headlightTables.words.en, ...PHRASES };
+  const whole = countText(data, data.variant('cross'));
+  assert.equal(whole, PHRASES.build_all_right.replace('{all}', '84'));
+  assert.match(countText(data, data.variant('mask')), /24/);
+  assert.equal(countText(data, data.variant('norm')), PHRASES.build_none_right);
+  const note = (name, removed = '') => lossNote(data, { removed }, name);
+  for (const stage of ['positions', 'residual', 'norm', 'network']) assert.match(note(stage), /copying.*part 12/);
+  assert.equal(note('mask'), PHRASES.build_loss_honest);
+  for (const stage of ['average', 'cross']) assert.equal(note(stage), '');
+  assert.match(note('without_mask', 'mask'), /copying/);
+  assert.equal(note('without_norm', 'norm'), '');
+});
+
+test('text that is being typed outlives a drawing, and is taken once', () => {
+  const state = new BuildState(data.names);
+  const filled = [];
+  const fields = new Fields(state, (key, byEnter) => filled.push([key, byEnter]));
+  fields.fields.set('0', { expected: 0.5 });
+  state.setDraft('0', '0.5');
+  assert.equal(state.draft('0'), '0.5');
+  fields.commit('0', true);
+  fields.commit('0', false); // the field is left after Enter
+  assert.deepEqual(filled, [['0', true]]);
+  assert.equal(fields.status('0'), 'right');
 });
 
 test('a wrong number has the reason that fits it', () => {

@@ -16,8 +16,11 @@ from headlight.model.training.build_lesson import numbers
 from headlight.model.training.build_lesson.expressions import LineError
 from headlight.model.training.build_lesson.lesson_file import read_file
 from headlight.model.training.build_lesson.lines import GAPS, HEAD, SIDES, Verdict, run_line, run_sides
+from headlight.model.training.build_lesson.model import WAVELENGTH_BASE
 from headlight.model.training.build_lesson.parts import STAGES
+from headlight.model.training.build_lesson.printed import printed_numbers
 from headlight.model.training.build_lesson.results import TranslatedSentence, VariantResult
+from headlight.model.training.build_lesson.script import script_text
 from headlight.model.training.build_lesson.sentences import END, MAIN_PAIR, PAIRS, SOURCE_WORDS, TARGET_WORDS
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.lessons.build_parts import BUILD_PARTS, BuildPart
@@ -44,8 +47,12 @@ def _build_values() -> dict[str, Any]:
         "written_row": WRITTEN_ROW,
         "sentences": len(PAIRS),
         "positions": _lists(numbers.positions()),
+        "wavelength_base": WAVELENGTH_BASE,
+        "right_count": numbers.right_count(),
+        "script": script_text(),
         "weights": {name: _lists(matrix) for name, matrix in numbers.matrices().items()},
         "trace": {name: _lists(tensor) for name, tensor in numbers.main_trace().items()},
+        "printed": {name: _lists(array) for name, array in printed_numbers().items()},
         "parts": [_part_json(part) for part in BUILD_PARTS],
         "stages": STAGES,
         "variants": {name: variant_json(result) for name, result in read_file().results.items()},

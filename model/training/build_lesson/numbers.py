@@ -15,7 +15,7 @@ from headlight.model.training.build_lesson.fit import right_share
 from headlight.model.training.build_lesson.lesson_file import read_file
 from headlight.model.training.build_lesson.model import MAX_LENGTH, POSITIONS, forward
 from headlight.model.training.build_lesson.parts import ALL_PARTS
-from headlight.model.training.build_lesson.sentences import END, HELD_OUT_PAIRS, START, SentencePair, make_batch
+from headlight.model.training.build_lesson.sentences import END, HELD_OUT_PAIRS, PAIRS, START, SentencePair, make_batch
 from headlight.model.training.build_lesson.trained import ALIGNED
 
 MIN_LARGEST = 0.6  # of a row to draw: a row without a clear maximum can only be guessed
@@ -39,6 +39,12 @@ def main_trace() -> dict[str, FloatArray]:
 
 def _finite(array: np.ndarray[Any, Any]) -> FloatArray:
     return np.where(np.isfinite(array), array, 0).astype(np.float32)
+
+
+@cache
+def right_count() -> int:
+    """Return the number of sentences, of all, that the model translates correctly."""
+    return round(right_share(ALL_PARTS, read_file().final, PAIRS) * len(PAIRS))
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from headlight.model.training.build_lesson import checks, lines
+from headlight.model.training.build_lesson import checks, lines, numbers
 from headlight.model.training.build_lesson.expressions import MAX_CHARACTERS, LineError, run_expression
 from headlight.model.training.build_lesson.fit import grid, losses, rate_share, train, train_further, translate
 from headlight.model.training.build_lesson.lesson_file import LessonFile, file_text, read_file
@@ -18,7 +22,9 @@ from headlight.model.training.build_lesson.lines import GAPS, run_line, run_side
 from headlight.model.training.build_lesson.model import POSITIONS, Weights, forward
 from headlight.model.training.build_lesson.numbers import rows_to_draw
 from headlight.model.training.build_lesson.parts import ALL_PARTS, BUILD_ORDER, VARIANTS, Parts, parts_through
+from headlight.model.training.build_lesson.printed import printed_numbers, rounded
 from headlight.model.training.build_lesson.results import is_right, measure
+from headlight.model.training.build_lesson.script import script_text
 from headlight.model.training.build_lesson.sentences import (
     END,
     HELD_OUT_PAIRS,
@@ -392,6 +398,40 @@ def test_expressions_equal_python() -> None:
     variance = run_expression("x.var(-1, keepdim=True, unbiased=False)", names)
     assert torch.allclose(variance, torch.full((2, 1), 2 / 3))
     assert run_expression("math.sqrt(16) / 2", names) == 2
+
+
+def test_saved_script_runs_alone_and_translates_all_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "headlight_build.py"
+    path.write_text(script_text(), encoding="utf-8")
+    options: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "cwd": tmp_path}
+    environment = {"PYTHONIOENCODING": "utf-8", "PATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-I", path, "我喜欢你读的书", "他们读诗"],
+        check=True,
+        env=environment,
+        **options,
+    )
+    assert done.stdout.splitlines() == [
+        "我喜欢你读的书 -> I like the book you read",
+        "他们读诗 -> they read the poem",
+        "84 of 84 sentences right",
+    ]
+    failed = subprocess.run([sys.executable, "-W", "ignore", "-I", path, "狗"], check=False, env=environment, **options)
+    assert failed.returncode == 1
+    assert "狗 begins with no known word" in failed.stderr
+
+
+def test_printed_numbers_are_near_those_of_the_model() -> None:
+    trace, printed = numbers.main_trace(), printed_numbers()
+    names = trace.keys() & printed.keys()
+    assert {"encoder.shares", "encoder.normed", "encoder.hidden", "cross.shares", "logits"} <= names
+    for name in names:
+        assert abs(printed[name] - trace[name]).max() < 0.025, name
+    assert numbers.right_count() == len(PAIRS) == 84
+
+
+def test_halves_are_rounded_up_as_by_hand() -> None:
+    assert rounded(np.array([0.505, -0.505, 1.005, 0.0049, -0.004])).tolist() == [0.51, -0.51, 1.01, 0, 0]
 
 
 def test_positions_are_those_of_the_paper_with_base_100() -> None:

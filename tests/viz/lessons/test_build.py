@@ -43,6 +43,37 @@ def test_listings_have_one_gap_for_their_part_and_are_python(answer: dict[str, A
         assert 3 <= len(part["listing"]) <= 10
 
 
+def test_second_part_says_that_its_rows_have_a_place_and_where_it_comes_from() -> None:
+    for language, place in (("en", "place"), ("zh", "位置")):
+        table = phrases(language)
+        assert place in table["build_x_is"]
+        assert "{part}" in table["build_hint_qkv"]
+        assert place in table["build_hint_qkv"]
+
+
+def test_phrases_of_the_mask_and_the_whole_model_have_their_numbers() -> None:
+    for language in ("en", "zh"):
+        table = phrases(language)
+        for key, names in {
+            "build_loss_copied": ["part"],
+            "build_trained_later": ["part", "loss", "perfect", "starts"],
+            "build_whole_start": ["perfect", "starts"],
+            "build_whole_own": ["right", "all"],
+            "build_passes_scale": ["low", "high"],
+            "build_place_why": ["base", "paper", "second", "largest", "last"],
+        }.items():
+            assert [name for name in names if "{" + name + "}" not in table[key]] == [], key
+        assert "0" in table["build_mask_right"]
+
+
+def test_answer_has_the_numbers_of_the_finished_model(answer: dict[str, Any]) -> None:
+    assert answer["right_count"] == answer["sentences"] == 84
+    assert answer["wavelength_base"] == 100
+    compile(answer["script"], "headlight_build.py", "exec")
+    assert answer["printed"]["encoder.normed"][1][1] == -1.47  # (−1.25 − 0.51) ÷ 1.2
+    assert answer["printed"]["encoder.powers"][1][1][5] == 7.85  # e^2.06
+
+
 def test_parts_lead_to_steps_of_the_walk() -> None:
     for part in BUILD_PARTS:
         lesson, _, step = part.large.partition(".")

@@ -2,22 +2,27 @@
 
 import { make, replace } from '../core/dom.js';
 import { faultText, t } from '../core/i18n.js';
+import { saveBytes } from '../parts/save.js';
 import { BuildState } from './build-state.js';
 import { onArrow, onPoint, pointCell, startCell } from './cell-pointer.js';
 import { CodeListing } from './code-listing.js';
 import { Fields } from './fields.js';
+import { focusAgain, focusSelector } from './focus.js';
 import { LargeModel } from './large-model.js';
 import { LessonData } from './lesson-data.js';
 import { ModelPicture } from './model-picture.js';
 import { cross, mask, sidesAreRight } from './part-decoder.js';
 import { drawNote, drawTask } from './part-notes.js';
-import { heads, mix, network, qkv, scores, words } from './part-products.js';
-import { next, norm, positions, residual, scale, softmax, wordName } from './part-tables.js';
+import { network } from './part-network.js';
+import { heads, mix, qkv, scores, words } from './part-products.js';
+import { next, norm, positions, residual, scale, softmax } from './part-tables.js';
 import { withSubscripts } from './product-scheme.js';
 import { StageResults, sentenceText, shownVariant } from './stage-results.js';
+import { wordName } from './word-name.js';
 
 const OPERATIONS = { words, qkv, scores, scale, softmax, mix, heads, positions, residual, norm, network, mask, cross, next };
-const VIEWS = { qkv: ['q', 'k', 'v'], cross: ['sides', 'draw'] };
+const VIEWS = { qkv: ['q', 'k', 'v'], cross: ['sides', 'weight', 'draw'] };
+const SCRIPT_NAME = 'headlight_build.py';
 const DONE_WRITTEN_WORDS = 3; // above the picture
 
 export class BuildPage {
@@ -45,6 +50,7 @@ export class BuildPage {
     this.results = new StageResults({
       put: () => this.put(),
       skip: () => this.skip(),
+      save: () => saveBytes(SCRIPT_NAME, [this.data.answer.script], 'text/x-python'),
       stage: (name) => this.chooseStage(name),
     });
     this.large = new LargeModel(callbacks);
@@ -79,6 +85,7 @@ export class BuildPage {
   async show(part) {
     this.element.hidden = false;
     if (!this.data && !(await this.load())) return;
+    if (this.element.hidden) return; // the reader left while the data loaded
     const name = this.data.names.includes(part) ? part : this.state.part;
     if (name !== this.state.part) this.state.open(name);
     this.draw();
@@ -96,14 +103,14 @@ export class BuildPage {
     this.error.textContent = '';
     if (!this.state) {
       this.state = new BuildState(this.data.names);
-      this.fields = new Fields(this.state, (key) => this.onField(key));
+      this.fields = new Fields(this.state, (key, byEnter) => this.onField(key, byEnter));
     }
     return true;
   }
 
   // ---------------------------------------------------------------- drawing
 
-  draw(focusField = this.focusedField()) {
+  draw(focus = focusSelector(this.element)) {
     const { data, state } = this;
     const { part } = state;
     this.back.textContent = t('lesson_back');
@@ -120,7 +127,7 @@ export class BuildPage {
     this.picture.draw(data, state, this.writtenWords());
     this.results.draw(data, state, this.canPut);
     this.large.draw(data.part(part));
-    if (focusField) this.numbers.querySelector(`[data-field="${focusField}"]`)?.focus();
+    focusAgain(this.element, focus);
   }
 
   drawOperation() {
@@ -138,7 +145,8 @@ export class BuildPage {
     });
     this.numbers.dataset.part = state.part;
     replace(this.numbers, this.operation.element);
-    pointCell(this, state.point ?? startCell(this));
+    const isThere = state.point && this.numbers.querySelector(`[data-cell="${state.point.join()}"]`); // a phone has fewer rows
+    pointCell(this, isThere ? state.point : startCell(this));
     drawNote(this, this.lastField);
   }
 
@@ -169,16 +177,14 @@ export class BuildPage {
     return `${text.slice(0, DONE_WRITTEN_WORDS).map(wordName).join(' ')}${text.length > DONE_WRITTEN_WORDS ? ' …' : ''}`;
   }
 
-  focusedField() {
-    return this.numbers.contains(document.activeElement) ? document.activeElement.getAttribute('data-field') : null;
-  }
-
   // ---------------------------------------------------------------- actions of the reader
 
-  onField(key) {
+  /** `byEnter`: Enter was pressed. A field that is left has the focus until its event ends, so the drawing waits for it. */
+  onField(key, byEnter) {
     this.lastField = key;
-    const leaving = this.focusedField();
-    this.draw(leaving === key && this.fields.status(key) === 'right' ? this.fields.next : leaving);
+    if (!byEnter) return void setTimeout(() => this.draw());
+    const next = this.fields.status(key) === 'right' ? this.fields.next : key;
+    this.draw(next === undefined ? undefined : `[data-field="${next}"]`);
   }
 
   toggleMask(row, column) {

@@ -11,6 +11,7 @@ export class BuildState {
     this.removed = ''; // the part that is taken out
     this.stage = ''; // an earlier stage that the reader looks at
     this.typed = {}; // text by part and field
+    this.drafts = new Map(); // text that is being typed, by part and field; a drawing keeps it
     this.lines = {}; // the verdict of the chosen line by part
     this.views = { qkv: 'q', cross: 'sides' };
     this.sides = { q: '', k: '', v: '' };
@@ -61,7 +62,17 @@ export class BuildState {
     return this.names.every((name) => this.built.has(name));
   }
 
+  /** The text that is being typed, or undefined. */
+  draft(field) {
+    return this.drafts.get(`${this.part} ${field}`);
+  }
+
+  setDraft(field, text) {
+    this.drafts.set(`${this.part} ${field}`, text);
+  }
+
   type(field, text) {
+    this.drafts.delete(`${this.part} ${field}`);
     this.typed[this.part] = { ...this.typed[this.part], [field]: text };
   }
 

@@ -102,8 +102,8 @@ export class CodeListing {
 export function verdictContent(line, data, state) {
   const note = state.part === 'cross' && !sidesAreRight(state.sides) ? sideNote(state.sides) : [];
   const variant = line.variant ? data.variant(line.variant) : null;
-  const training = variant ? [' ', ...trainedText(line, variant)] : [];
-  if (line.passes) return [make('b', {}, t('build_passes')), ' ', t(`build_passes_${state.part}`), ...training];
+  const training = variant ? [' ', ...trainedText(line, variant, data, state)] : [];
+  if (line.passes) return [make('b', {}, t('build_passes')), ' ', t(`build_passes_${state.part}`, passesValues(data, state)), ...training];
   if (line.unread) return [make('b', {}, t('build_fails')), ' ', t(`build_unread_${line.unread.reason}`, { given: line.unread.given })];
   if (line.error) return [...note, make('b', {}, t('build_fails')), ' ', make('code', {}, line.error)];
   const { word, values } = line.failure;
@@ -111,14 +111,26 @@ export function verdictContent(line, data, state) {
   return [...note, make('b', {}, t('build_fails')), ' ', t(`build_test_${word}`, texts), ...training];
 }
 
+/** Numbers of the row on display, for parts whose phrase has some. */
+function passesValues(data, { part }) {
+  if (part !== 'scale') return {};
+  const row = data.printedHead('encoder.scores')[data.row];
+  return { low: formatNumber(Math.min(...row)), high: formatNumber(Math.max(...row)) };
+}
+
 const valueText = (value) => (typeof value === 'number' && !Number.isInteger(value) ? formatNumber(value) : String(value));
 
 const sideNote = ({ q, k, v }) => [t(`build_sides_${q}${k}${v}`), ' '];
 
 /** The trained variant of a line: always with a sentence that fails, if one of its starts has one. */
-function trainedText(line, variant) {
+function trainedText(line, variant, data, state) {
   const values = { loss: formatNumber(variant.loss), starts: variant.starts, perfect: variant.perfect_starts };
-  if (line.passes) return [t('build_trained_right', values)];
+  if (line.passes) {
+    const { stages } = data.answer;
+    const isLater = stages.indexOf(line.variant) > stages.indexOf(data.part(state.part).stage);
+    const later = isLater && data.parts.find(({ stage }) => stage === line.variant);
+    return [later ? t('build_trained_later', { ...values, part: data.partNumber(later.name) }) : t('build_trained_right', values)];
+  }
   const { failing } = variant;
   if (!failing) return [t('build_trained_harmless', values)];
   const sentence = { source: failing.source, written: sentenceText(failing) };

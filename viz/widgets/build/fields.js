@@ -12,7 +12,7 @@ import { formatNumber, isRight, readSum } from '../parts/sums.js';
 
 /** The fields of the part on display. */
 export class Fields {
-  /** `state`: the typed texts; `onChange(key)`: a field was filled. */
+  /** `state`: the typed texts; `onChange(key, byEnter)`: a field was filled. */
   constructor(state, onChange) {
     this.state = state;
     this.onChange = onChange;
@@ -29,8 +29,9 @@ export class Fields {
   input(key, expected, label, options = {}) {
     this.fields.set(key, { expected, ...options });
     const text = this.state.text(key);
-    const status = this.status(key);
-    const value = status === 'right' ? formatNumber(expected, options.digits ?? 2) : text.replace(/-/g, '−');
+    const draft = this.state.draft(key);
+    const status = draft === undefined ? this.status(key) : 'empty';
+    const value = draft ?? (status === 'right' ? formatNumber(expected, options.digits ?? 2) : text.replace(/-/g, '−'));
     const input = make('input', {
       class: `number-field ${status}`,
       'aria-label': label,
@@ -42,16 +43,19 @@ export class Fields {
       spellcheck: 'false',
       placeholder: '?',
       value,
-      onchange: (event) => this.commit(key, event.target.value),
-      onkeydown: (event) => event.key === 'Enter' && event.target.dispatchEvent(new Event('change')),
+      oninput: (event) => this.state.setDraft(key, event.target.value),
+      onchange: () => this.commit(key, false),
+      onkeydown: (event) => event.key === 'Enter' && this.commit(key, true),
     });
     return input;
   }
 
-  commit(key, text) {
-    if (text === this.state.text(key)) return;
-    this.state.type(key, text);
-    this.onChange(key);
+  /** Take the typed text. A field that nobody typed in keeps its own. */
+  commit(key, byEnter) {
+    const draft = this.state.draft(key);
+    if (draft === undefined) return;
+    this.state.type(key, draft);
+    this.onChange(key, byEnter);
   }
 
   /** "empty", "right" or "wrong". */

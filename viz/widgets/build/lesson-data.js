@@ -48,6 +48,21 @@ export class LessonData {
     return this.answer.trace[name];
   }
 
+  /** A result rounded as the page prints it: each is calculated from the printed numbers of the step before. */
+  printed(name) {
+    return this.answer.printed[name];
+  }
+
+  /** The printed numbers of one head. */
+  printedHead(name) {
+    return this.printed(name)[this.head];
+  }
+
+  /** The number of a part, from 1. */
+  partNumber(part) {
+    return this.names.indexOf(part) + 1;
+  }
+
   /** A matrix of one head of a traced tensor: "encoder.query", … */
   ofHead(name, head = this.head) {
     return this.trace(name)[head];

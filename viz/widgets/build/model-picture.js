@@ -40,11 +40,17 @@ export class ModelPicture {
   /** `open(part)`: a socket was chosen. */
   constructor(open) {
     this.open = open;
-    this.picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'model-picture', role: 'group' });
+    this.picture = svg('svg', {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      class: 'model-picture',
+      role: 'group',
+      preserveAspectRatio: 'xMidYMax meet',
+    });
     this.keys = make('div', { class: 'part-keys', role: 'group' });
     this.toggle = make('button', { type: 'button', class: 'link show-model', onclick: () => this.toggleModel() });
     this.strip = make('div', { class: 'part-strip' }, this.keys, this.toggle);
-    this.element = make('div', { class: 'build-model' }, this.strip, this.picture);
+    this.hint = make('p', { class: 'quiet picture-hint' });
+    this.element = make('div', { class: 'build-model' }, this.strip, this.picture, this.hint);
   }
 
   toggleModel() {
@@ -63,6 +69,7 @@ export class ModelPicture {
     this.picture.setAttribute('aria-label', t('build_model'));
     this.keys.setAttribute('aria-label', t('build_model'));
     this.toggle.textContent = t('build_show_model');
+    this.hint.textContent = t('build_picture_hint');
     this.toggle.setAttribute('aria-expanded', String(this.element.classList.contains('open')));
     replace(this.picture, ...this.background(data, written), ...SOCKETS.map((socket, index) => this.socket(socket, index, status)));
     replace(this.keys, ...state.names.map((part, index) => this.key(part, index, status(part))));
@@ -97,6 +104,7 @@ export class ModelPicture {
         'aria-label': `${name}, ${t(`build_socket_${status(part)}`)}`,
         'data-socket': `${part}-${index}`,
       },
+      svg('title', {}, t('build_open_part', { part: name })),
       svg('rect', { x, y, width, height, rx: 5 }),
       svg('text', { x: x + width / 2, y: y + height / 2 + 4.5, 'text-anchor': 'middle' }, name),
     );
@@ -114,6 +122,7 @@ export class ModelPicture {
       type: 'button',
       class: status,
       'aria-label': `${index + 1}. ${t(`build_part_${part}`)}, ${t(`build_socket_${status}`)}`,
+      title: t('build_open_part', { part: t(`build_part_${part}`) }),
       'aria-current': status === 'current' ? 'step' : null,
       onclick: () => this.open(part),
     });

@@ -4,10 +4,11 @@ import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { multiply, transpose } from './matrices.js';
 import { maskMistakes, maskReason } from './mistakes.js';
-import { wordName } from './part-tables.js';
+import { crossWeight } from './part-cross-weight.js';
 import { heatStyle, lightCell, productScheme } from './product-scheme.js';
 import { RowDrawing } from './row-drawing.js';
 import { formatNumber } from '../parts/sums.js';
+import { wordName } from './word-name.js';
 
 /** A decoder row's name carries the word it has read and the word it writes. */
 export const rowName = (read, written) => [make('i', {}, `${wordName(read)} → `), make('b', {}, wordName(written))];
@@ -26,7 +27,8 @@ export function mask({ data, state, toggleMask }) {
   const cell = (row, column) => {
     const masked = isMasked(row, column);
     const isWrong = state.maskChecked && masked !== column > row;
-    const text = masked ? '−∞' : formatNumber(isRight ? weights[row][column] : scores[row][column], isRight ? 2 : 1);
+    const hidden = isRight ? '0' : '−∞'; // a masked score is −∞, its weight is 0
+    const text = masked ? hidden : formatNumber(isRight ? weights[row][column] : scores[row][column], isRight ? 2 : 1);
     return make(
       'button',
       {
@@ -60,6 +62,7 @@ const SIDES = ['y', 'm'];
 export function cross(context) {
   const { data, state } = context;
   if (state.views.cross === 'draw') return drawing(context);
+  if (state.views.cross === 'weight') return crossWeight(context);
   return sidesAreRight(state.sides) ? crossMap(data) : { element: sideButtons(context) };
 }
 

@@ -8,13 +8,16 @@ import { withSubscripts } from './product-scheme.js';
 
 /** Draw the task of a part, with its words in bold. */
 export function drawTask({ data, state, operation, task }) {
-  const [key, values] = state.part === 'cross' ? crossTask(state, operation) : [`build_task_${state.part}`, { word: data.word }];
+  const [key, values] = state.part === 'cross' ? crossTask(data, state, operation) : [`build_task_${state.part}`, { word: data.word }];
   if (state.part === 'next') values.row = rowText(data.readWords[data.answer.written_row], '?');
   const parts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, make('b', {}, value)]));
   withSubscripts(task, t(key), parts);
 }
 
-function crossTask(state, operation) {
+const writtenRow = ({ readWords, writtenWords, answer: { written_row: row } }) => rowText(readWords[row], writtenWords[row]);
+
+function crossTask(data, state, operation) {
+  if (operation.isHand) return ['build_task_cross_weight', { word: data.words[operation.start[0]], row: writtenRow(data) }];
   if (state.view === 'sides') return [sidesAreRight(state.sides) ? 'build_task_cross_map' : 'build_task_cross', {}];
   const { source, read, write } = operation.drawing.row;
   return ['build_task_draw', { sentence: source.join(''), row: rowText(read, write) }];
@@ -26,12 +29,13 @@ export function drawNote(page, field) {
   note.className = 'note';
   if (state.part === 'mask') drawMaskNote(page);
   else if (operation.drawing) drawDrawingNote(page);
-  else if (state.part === 'cross') replace(note, t(sidesAreRight(state.sides) ? 'build_sides_right' : 'build_hint_cross'));
+  else if (state.part === 'cross' && !operation.isHand)
+    replace(note, t(sidesAreRight(state.sides) ? 'build_sides_right' : 'build_hint_cross'));
   else drawFieldNote(page, field);
 }
 
 function drawFieldNote({ state, operation, fields, note }, field) {
-  const hint = t(`build_hint_${state.part}`, operation.values);
+  const hint = t(`build_hint_${operation.isHand ? 'cross_weight' : state.part}`, operation.values);
   const isFilled = field !== undefined && fields.has(field) && fields.status(field) !== 'empty';
   if (!isFilled) return withSubscripts(note, hint);
   const isRight = fields.status(field) === 'right';

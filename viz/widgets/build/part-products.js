@@ -1,21 +1,21 @@
-// The parts that multiply matrices: words, q k v, scores, values, two heads and the network.
+// The parts that multiply matrices: words, q k v, scores, values and two heads.
 
 import { make, isNarrow } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { pickColumn, multiply, transpose } from './matrices.js';
-import { wrongHidden, wrongMixture, wrongProduct, wrongScore, wrongWord } from './mistakes.js';
+import { wrongMixture, wrongProduct, wrongScore, wrongWord } from './mistakes.js';
 import { lightCell, matrixName, productScheme } from './product-scheme.js';
 import { formatNumber, formatProducts, formatTerm } from '../parts/sums.js';
 
 const NARROW_CELLS = 9; // more columns do not fit a phone
-const LARGEST_TERMS = 3; // of a long sum
+const LARGEST_TERMS = 4; // of a long sum
 
 /** One-hot rows times the table of words. */
 export function words({ data, fields }) {
   const table = data.weight('source_table');
   const names = data.answer.source_words;
   const oneHot = data.words.map((word) => names.map((name) => Number(name === word)));
-  return product(data, {
+  const operation = product(data, {
     left: oneHot,
     top: table,
     whole: true,
@@ -34,7 +34,13 @@ export function words({ data, fields }) {
       result(data.embedded[row][column], isHidden),
     ],
   });
+  if (operation.isTooWide) operation.element = make('div', {}, oneHotRow(data, oneHot[data.row]), operation.element);
+  return operation;
 }
+
+/** The one-hot row of the word alone, where a phone has no room for the matrix. */
+const oneHotRow = (data, row) =>
+  make('p', { class: 'one-hot' }, t('build_one_hot', { word: data.word }), ...row.map((number) => make('span', {}, String(number))));
 
 const MATRICES = { q: 'query', k: 'key', v: 'value' };
 
@@ -46,7 +52,8 @@ export function qkv({ data, fields, view }) {
   return product(data, {
     left: x,
     top: matrix,
-    captions: { left: matrixName('x', '6×4'), top: matrixName(`W_${view}`, '4×2'), result: matrixName(view, '6×2') },
+    captions: { left: matrixName(t('build_x_is')), top: matrixName(`W_${view}`, '4×2'), result: matrixName(view, '6×2') },
+    values: { part: data.partNumber('positions') },
     field: (row, column) =>
       view === 'q' && row === data.row
         ? fields.input(`${column}`, multiply(x, matrix)[row][column], t('build_field', { word: data.word, number: column + 1 }), {
@@ -60,15 +67,17 @@ export function qkv({ data, fields, view }) {
 export function scores({ data, fields }) {
   const queries = data.ofHead('encoder.query');
   const keys = data.ofHead('encoder.key');
-  const columns = columnsToType(data.rawScores[data.row]);
+  const raw = data.printedHead('encoder.raw');
+  const columns = columnsToType(raw[data.row]);
   return product(data, {
     left: queries,
     top: transpose(keys),
+    result: raw,
     columns: data.words,
     captions: { left: matrixName('q', '6×2'), top: matrixName('kᵀ', '2×6') },
     field: (row, column) =>
       row === data.row && columns.includes(column)
-        ? fields.input(`${column}`, data.rawScores[row][column], t('build_pair', { row: data.word, column: data.words[column] }), {
+        ? fields.input(`${column}`, raw[row][column], t('build_pair', { row: data.word, column: data.words[column] }), {
             mistake: (value) => wrongScore(value, queries, keys, row, column, data.words),
           })
         : null,
@@ -83,72 +92,50 @@ export function columnsToType(row) {
 
 /** Weights times values. */
 export function mix({ data, fields }) {
-  const weights = data.ofHead('encoder.shares');
+  const weights = data.printedHead('encoder.shares');
   const values = data.ofHead('encoder.value');
+  const mixed = data.printedHead('encoder.mixed');
   return product(data, {
     left: weights,
     top: values,
+    result: mixed,
     topRows: data.words,
     captions: { left: matrixName(t('build_weights'), '6×6'), top: matrixName('v', '6×2') },
     size: 'wide',
     field: (row, column) =>
       row === data.row
-        ? fields.input(`${column}`, data.ofHead('encoder.mixed')[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+        ? fields.input(`${column}`, mixed[row][column], t('build_field', { word: data.word, number: column + 1 }), {
             mistake: (value) => wrongMixture(value, values, row, column),
           })
         : null,
-    sum: (row, column, isHidden) => largestTerms(weights[row], pickColumn(values, column), isHidden),
+    sum: (row, column, isHidden) => largestTerms(weights[row], pickColumn(values, column), mixed[row][column], isHidden),
   });
 }
 
-function largestTerms(row, column, isHidden) {
-  const order = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, LARGEST_TERMS);
+/** The terms of a sum whose weight is not 0, the largest first. */
+function largestTerms(row, column, total, isHidden) {
+  const present = [...row.keys()].filter((index) => row[index] > 0);
+  const order = present.sort((a, b) => row[b] - row[a]).slice(0, LARGEST_TERMS);
   const terms = order.map((index) => `${formatNumber(row[index])} × ${formatTerm(Number(column[index].toFixed(2)))}`);
-  const total = row.reduce((sum, number, index) => sum + number * column[index], 0);
-  return [`${terms.join(' + ')} + … = `, result(total, isHidden)];
+  return [`${terms.join(' + ')}${present.length > order.length ? ' + …' : ''} = `, result(total, isHidden)];
 }
 
 /** What both heads return times W_O. */
 export function heads({ data, fields }) {
-  const joined = data.trace('encoder.joined');
+  const joined = data.printed('encoder.joined');
+  const received = data.printed('encoder.received');
   const matrix = data.weight('encoder.joined');
   return product(data, {
     left: joined,
     top: matrix,
+    result: received,
     captions: { left: matrixName(t('build_both_heads'), '6×4'), top: matrixName('W_O', '4×4') },
     field: (row, column) =>
       row === data.row && column < 2
-        ? fields.input(`${column}`, multiply(joined, matrix)[row][column], t('build_field', { word: data.word, number: column + 1 }), {
+        ? fields.input(`${column}`, received[row][column], t('build_field', { word: data.word, number: column + 1 }), {
             mistake: (value) => wrongProduct(value, joined, matrix, row, column),
           })
         : null,
-  });
-}
-
-/** The first half of the network. */
-export function network({ data, fields }) {
-  const x = data.trace('encoder.normed');
-  const matrix = data.weight('encoder.inner');
-  const products = multiply(x, matrix);
-  const hidden = products.map((row) => row.map((number) => Math.max(0, number)));
-  const negative = products[data.row].findIndex((number) => number < -0.05);
-  const positive = products[data.row].findIndex((number) => number > 0.05);
-  return product(data, {
-    left: x,
-    top: matrix,
-    result: hidden,
-    captions: { left: matrixName('x', '6×4'), top: matrixName('W_1', '4×8') },
-    size: 'wide',
-    field: (row, column) =>
-      row === data.row && [negative, positive].includes(column)
-        ? fields.input(`${column}`, hidden[row][column], t('build_field', { word: data.word, number: column + 1 }), {
-            mistake: (value) => wrongHidden(value, products[row][column]) ?? wrongProduct(value, x, matrix, row, column),
-          })
-        : null,
-    sum: (row, column, isHidden) => {
-      const sum = formatProducts(x[row].map(rounded), pickColumn(matrix, column));
-      return [`max(0, ${sum}) = `, result(hidden[row][column], isHidden)];
-    },
   });
 }
 
@@ -157,7 +144,7 @@ export function network({ data, fields }) {
  * @param {any} data
  * @param {any} options of the scheme; `sum(row, column, isHidden)`: other children for the sum
  */
-function product(data, { sum, ...scheme }) {
+export function product(data, { sum, values, ...scheme }) {
   const result_ = scheme.result ?? multiply(scheme.left, scheme.top);
   const isTooWide = isNarrow() && scheme.left[0].length + result_[0].length > NARROW_CELLS;
   const element = productScheme({
@@ -170,6 +157,8 @@ function product(data, { sum, ...scheme }) {
   });
   return {
     element,
+    values,
+    isTooWide,
     light: (at) => lightCell(element, at),
     sum: ([row, column], isHidden) =>
       sum
@@ -182,7 +171,7 @@ function product(data, { sum, ...scheme }) {
   };
 }
 
-const rounded = (number) => Number(number.toFixed(2));
+export const rounded = (number) => Number(number.toFixed(2));
 
 /** The result of a sum; a question mark until the reader has found it. */
 export const result = (number, isHidden) => make('b', {}, isHidden ? '?' : formatNumber(number));

@@ -2,7 +2,7 @@
 
 import { make, isNarrow } from '../core/dom.js';
 import { t } from '../core/i18n.js';
-import { averageNumbers, exponentiate, applySoftmax, measureSpread, addUp } from './matrices.js';
+import { applySoftmax, addUp } from './matrices.js';
 import {
   wrongAddition,
   wrongMean,
@@ -14,21 +14,24 @@ import {
   wrongShare,
   wrongSpread,
 } from './mistakes.js';
+import { lossLines } from './loss-lines.js';
 import { columnsToType, result } from './part-products.js';
+import { placeFormula } from './place-formula.js';
 import { additionScheme, lightAddends } from './product-scheme.js';
 import { decimals, formatLarge, formatNumber, formatTerm } from '../parts/sums.js';
+import { wordName } from './word-name.js';
 
-const SHARE_TOLERANCE = 0.0101; // shares are typed with two decimals; an error of one unit in the last place is accepted
+export const SHARE_TOLERANCE = 0.0101; // shares are typed with two decimals; an error of one unit in the last place is accepted
 const SUM_TOLERANCE = 0.06; // of six rounded numbers
 const CANDIDATES = 6; // of the next word
 const ADDED_FIELDS = 3;
 
 /** The row's scores before and after the division, with the weights that they become. */
 export function scale({ data, fields }) {
-  const before = data.rawScores[data.row];
-  const after = data.ofHead('encoder.scores')[data.row];
+  const before = data.printedHead('encoder.raw')[data.row];
+  const after = data.printedHead('encoder.scores')[data.row];
   const typed = columnsToType(before);
-  const [weightsBefore, weightsAfter] = [before, after].map(applySoftmax);
+  const [weightsBefore, weightsAfter] = [applySoftmax(before), data.printedHead('encoder.shares')[data.row]];
   const rows = data.words.map((word, index) => [
     word,
     formatNumber(before[index]),
@@ -39,18 +42,18 @@ export function scale({ data, fields }) {
     formatNumber(weightsAfter[index]),
   ]);
   return {
-    ...numberTable(['', 'q · k', '÷ 1.41', t('build_weight_before'), t('build_weight_after')], rows),
-    sum: ([row], isHidden) => [`${formatNumber(before[row])} ÷ 1.41 = `, result(after[row], isHidden)],
+    ...numberTable(['', 'q · k', '÷ 1.414', t('build_weight_before'), t('build_weight_after')], rows),
+    sum: ([row], isHidden) => [`${formatNumber(before[row])} ÷ 1.414 = `, result(after[row], isHidden)],
     keyAt: ([row]) => `${row}`,
   };
 }
 
 /** One row of softmax by hand. */
 export function softmax({ data, fields }) {
-  const scores = data.ofHead('encoder.scores')[data.row];
-  const powers = exponentiate(scores);
-  const total = addUp(powers);
-  const weights = applySoftmax(scores);
+  const scores = data.printedHead('encoder.scores')[data.row];
+  const powers = data.printedHead('encoder.powers')[data.row];
+  const total = data.printedHead('encoder.totals')[data.row];
+  const weights = data.printedHead('encoder.shares')[data.row];
   const typed = columnsToType(scores);
   const power = (index, word) =>
     typed.slice(0, 2).includes(index)
@@ -74,7 +77,7 @@ export function softmax({ data, fields }) {
     mistake: (value) => wrongPowerSum(value, scores),
   });
   return {
-    ...numberTable(['', t('build_score'), 'eˢ', t('build_weight'), ''], rows, [t('build_sum'), '', totalField, '1.00', '']),
+    ...numberTable(['', t('build_score'), 'eˢ', t('build_weight'), ''], rows, [t('build_sum'), '', totalField, sumText(weights), '']),
     sum: ([row]) => {
       const show = (key, text) => (fields.isSolved(key) ? text : '?');
       const [powerText, totalText] = [show(`power${row}`, formatNumber(powers[row])), show('total', formatNumber(total))];
@@ -88,10 +91,13 @@ export function softmax({ data, fields }) {
   };
 }
 
+/** The sum of printed weights. Rounded ones may miss 1 by a hundredth. */
+const sumText = (weights) => (formatNumber(addUp(weights)) === '1.00' ? '1.00' : '≈ 1');
+
 /** Mean, standard deviation and two normed numbers of one word. */
 export function norm({ data, fields }) {
-  const x = data.trace('encoder.added')[data.row];
-  const [mean, spread] = [averageNumbers(x), measureSpread(x)];
+  const [x, centred, normed] = ['added', 'centred', 'normed'].map((name) => data.printed(`encoder.${name}`)[data.row]);
+  const [mean, spread] = ['mean', 'spread'].map((name) => data.printed(`encoder.${name}`)[data.row]);
   const meanField = fields.input('mean', mean, t('build_mean'), { mistake: (value) => wrongMean(value, x) });
   const spreadField = fields.input('spread', spread, t('build_spread'), {
     mistake: (value) => wrongSpread(value, spread, x.length),
@@ -99,12 +105,12 @@ export function norm({ data, fields }) {
   const rows = x.map((number, index) => [
     String(index + 1),
     formatNumber(number),
-    fields.isSolved('mean') ? formatNumber(number - mean) : '·',
+    fields.isSolved('mean') ? formatNumber(centred[index]) : '·',
     index < 2
-      ? fields.input(`${index}`, (number - mean) / spread, t('build_field', { word: data.word, number: index + 1 }), {
+      ? fields.input(`${index}`, normed[index], t('build_field', { word: data.word, number: index + 1 }), {
           mistake: (value) => wrongNormed(value, number, mean, spread),
         })
-      : formatNumber((number - mean) / spread),
+      : formatNumber(normed[index]),
   ]);
   return {
     ...numberTable(['', 'x', 'x − μ', '÷ σ'], rows, ['μ', meanField, 'σ', spreadField]),
@@ -112,7 +118,7 @@ export function norm({ data, fields }) {
       const show = (key, value) => (fields.isSolved(key) ? formatTerm(Number(value.toFixed(2))) : '?');
       return [
         `(${formatNumber(x[row])} − ${show('mean', mean)}) ÷ ${show('spread', spread)} = `,
-        result((x[row] - mean) / spread, !fields.isSolved(`${row}`)),
+        result(normed[row], !fields.isSolved(`${row}`)),
       ];
     },
   };
@@ -120,15 +126,15 @@ export function norm({ data, fields }) {
 
 /** The probabilities of the next word. */
 export function next({ data, fields }) {
-  const logits = data.trace('logits')[data.answer.written_row];
-  const probabilities = applySoftmax(logits);
-  const total = addUp(exponentiate(logits));
+  const at = data.answer.written_row;
+  const [logits, powers, probabilities] = ['logits', 'next.powers', 'next.shares'].map((name) => data.printed(name)[at]);
+  const total = data.printed('next.totals')[at];
   const names = data.answer.target_words;
   const best = [...logits.keys()].sort((a, b) => logits[b] - logits[a]).slice(0, CANDIDATES);
   const rows = best.map((id, index) => [
     wordName(names[id]),
     formatNumber(logits[id]),
-    formatLarge(Math.exp(logits[id])),
+    formatLarge(powers[id]),
     index < 2
       ? fields.input(`${index}`, probabilities[id], names[id], {
           tolerance: SHARE_TOLERANCE,
@@ -137,24 +143,20 @@ export function next({ data, fields }) {
       : formatNumber(probabilities[id]),
     bar(fields.isSolved(`${index}`) ? probabilities[id] : 0),
   ]);
+  const table = numberTable(['', 'logit', 'eˡᵒᵍⁱᵗ', 'p', ''], rows);
   return {
-    ...numberTable(['', 'logit', 'eˡᵒᵍⁱᵗ', 'p', ''], rows),
-    sum: ([row], isHidden) => [
-      `${formatLarge(Math.exp(logits[best[row]]))} ÷ ${formatLarge(total)} = `,
-      result(probabilities[best[row]], isHidden),
-    ],
+    ...table,
+    element: make('div', {}, table.element, lossLines(data, fields.isSolved('0'))),
+    sum: ([row], isHidden) => [`${formatLarge(powers[best[row]])} ÷ ${formatLarge(total)} = `, result(probabilities[best[row]], isHidden)],
     values: { total: formatLarge(total) },
     keyAt: ([row]) => `${row}`,
   };
 }
 
-/** "start" and "end" in the page's language; other words as they are. */
-export const wordName = (word) => (word === 'start' || word === 'end' ? t(`build_${word}`) : word);
-
 const bar = (share) => make('span', { class: 'bar', 'aria-hidden': 'true', style: `width: ${share ? Math.max(1, share * 100) : 0}%` });
 
 /** A table of numbers whose rows can be pointed at. */
-function numberTable(names, rows, foot = null) {
+export function numberTable(names, rows, foot = null) {
   const cells = (row, tag) => row.map((cell, index) => make(index ? tag : 'th', index ? {} : { scope: 'row' }, cell));
   const body = rows.map((row, index) => make('tr', { data: { cell: `${index},0` } }, ...cells(row, 'td')));
   const element = make(
@@ -175,13 +177,15 @@ function numberTable(names, rows, foot = null) {
 
 /** A word's numbers plus those of its place. */
 export function positions({ data, fields }) {
-  return addition(data, fields, data.embedded, data.positions, data.trace('encoder.x'), [t('build_word'), t('build_place'), 'x']);
+  const names = [t('build_word'), t('build_place'), 'x'];
+  const sum = addition(data, fields, data.embedded, data.positions, data.trace('encoder.x'), names);
+  return { ...sum, element: make('div', {}, sum.element, placeFormula(data)) };
 }
 
 /** A word's numbers plus what attention returned. */
 export function residual({ data, fields }) {
-  const received = data.trace('encoder.received');
-  return addition(data, fields, data.trace('encoder.x'), received, data.trace('encoder.added'), ['x', t('build_attention'), 'x + a']);
+  const received = data.printed('encoder.received');
+  return addition(data, fields, data.trace('encoder.x'), received, data.printed('encoder.added'), ['x', t('build_attention'), 'x + a']);
 }
 
 function addition(data, fields, a, b, sum, names) {

@@ -29,7 +29,7 @@ export function productScheme(scheme) {
   const { left, top, result } = scheme;
   const leftColumns = left ? left[0].length : 0;
   const offset = leftColumns ? leftColumns + GAP_COLUMNS : 0;
-  const template = `max-content ${leftColumns ? `repeat(${leftColumns}, var(--cell)) 14px ` : ''}repeat(${result[0].length}, var(--cell))`;
+  const template = `max-content ${leftColumns ? `repeat(${leftColumns}, var(--cell)) 14px ` : ''}repeat(${result[0].length}, var(--result, var(--cell)))`;
   const element = make('div', {
     class: `product ${scheme.size ?? ''}`,
     role: 'group',
@@ -139,7 +139,7 @@ export function additionScheme({ a, b, sum, rows, askingRow, names, field, cellN
   const element = make('div', {
     class: 'product addition',
     role: 'group',
-    style: `grid-template-columns: max-content repeat(${width}, var(--cell)) 18px repeat(${width}, var(--cell)) 18px repeat(${width}, var(--cell))`,
+    style: `grid-template-columns: max-content repeat(${width}, var(--cell)) 18px repeat(${width}, var(--cell)) 18px repeat(${width}, var(--result, var(--cell)))`,
   });
   const heads = names.flatMap((name, index) => [
     make('span', { class: index ? 'sign head' : 'head' }),

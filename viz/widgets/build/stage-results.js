@@ -1,7 +1,7 @@
 // The model as built so far: its loss, the losses of all stages, and its translation with wrong words marked.
 
 import { make, replace, svg } from '../core/dom.js';
-import { t } from '../core/i18n.js';
+import { sentenceGap, t } from '../core/i18n.js';
 import { formatNumber } from '../parts/sums.js';
 
 const CHART = { step: 23.6, left: 12, height: 72, top: 18, bottom: 62, floor: 66 };
@@ -15,7 +15,7 @@ export function sentenceText({ written, ended }) {
 }
 
 export class StageResults {
-  /** `callbacks`: put, skip, stage(name). */
+  /** `callbacks`: put, skip, save, stage(name). */
   constructor(callbacks) {
     this.callbacks = callbacks;
     this.label = make('div', { class: 'quiet' });
@@ -26,15 +26,18 @@ export class StageResults {
     this.source = make('div', { class: 'quiet' });
     this.translation = make('div', { class: 'translation', lang: 'en' });
     this.right = make('div', { class: 'before' });
+    this.note = make('p', { class: 'loss-note' });
     this.put = make('button', { type: 'button', class: 'go', onclick: () => callbacks.put() });
     this.skip = make('button', { type: 'button', class: 'link', onclick: () => callbacks.skip() });
+    this.save = make('button', { type: 'button', class: 'link', onclick: () => callbacks.save() });
     this.element = make(
       'section',
       { class: 'build-results', 'aria-live': 'polite' },
       make('div', {}, this.label, this.loss, this.before),
       make('div', { class: 'chart' }, this.chartLabel, this.chart),
       make('div', { class: 'writes' }, this.source, this.translation, this.right),
-      make('div', { class: 'build-actions' }, this.put, this.skip),
+      make('div', { class: 'build-actions' }, this.put, this.skip, this.save),
+      this.note,
     );
   }
 
@@ -55,6 +58,7 @@ export class StageResults {
     const previous = state.removed ? 'cross' : stages[stages.indexOf(name) - 1];
     const key = state.removed ? 'build_loss_with' : 'build_loss_before';
     this.before.textContent = previous ? t(key, { loss: formatNumber(data.variant(previous).loss) }) : '';
+    this.note.textContent = lossNote(data, state, name);
     this.loss.title = t('build_loss_range', {
       low: formatNumber(variant.lowest_loss),
       high: formatNumber(variant.highest_loss),
@@ -116,22 +120,8 @@ export class StageResults {
     const marked = words.flatMap((word, index) => [index ? ' ' : '', word === sentence.expected[index] ? word : make('em', {}, word)]);
     this.translation.classList.toggle('nothing', !words.length);
     replace(this.translation, ...(words.length ? marked : [t('build_nothing')]), sentence.ended ? '' : ' …');
-    this.right.textContent = state.removed ? this.removedText(data, variant) : this.rightText(data, variant);
-  }
-
-  rightText(data, { right }) {
-    const all = data.answer.sentences;
-    if (right === all) return t('build_all_right', { all });
-    return right ? t('build_some_right', { right, all }) : t('build_none_right');
-  }
-
-  /** How many starts translate everything without the part, and with it. */
-  removedText(data, variant) {
-    const whole = data.variant('cross');
-    const starts = t('build_starts', { perfect: variant.perfect_starts, starts: variant.starts, whole: whole.perfect_starts });
-    return variant.fails_at_median || !variant.failing
-      ? `${this.rightText(data, variant)} ${starts}`
-      : `${t('build_other_start')} ${starts}`;
+    const isWhole = shownVariant(data, state) === 'cross';
+    this.right.textContent = state.removed ? removedText(data, variant) : isWhole ? wholeText(data, variant) : countText(data, variant);
   }
 
   drawButtons(data, state, canPut) {
@@ -141,8 +131,42 @@ export class StageResults {
     this.put.disabled = !isBuilt && !canPut;
     const canRemove = isBuilt && state.isWhole && data.part(state.part).without;
     this.skip.hidden = isBuilt && !canRemove;
+    this.save.hidden = !isBuilt || !(isLast || state.isWhole);
+    this.save.textContent = t('build_save_script');
     this.skip.textContent = t(isBuilt ? (state.removed ? 'build_put_back' : 'build_take_out') : 'build_show_answer');
   }
+}
+
+/** How many of all sentences a variant translates correctly. */
+export function countText(data, { right_count: right }) {
+  const all = data.answer.sentences;
+  if (right === all) return t('build_all_right', { all });
+  return right ? t('build_some_right', { right, all }) : t('build_none_right');
+}
+
+/** The finished model: which start is shown, and that the model of all calculations translates everything, too. */
+function wholeText(data, variant) {
+  const { perfect_starts: perfect, starts } = variant;
+  const { right_count: right, sentences: all } = data.answer;
+  return [countText(data, variant), t('build_whole_start', { perfect, starts }), t('build_whole_own', { right, all })].join(sentenceGap());
+}
+
+/** How many starts translate everything without the part, and with it. */
+function removedText(data, variant) {
+  const whole = data.variant('cross');
+  const starts = t('build_starts', { perfect: variant.perfect_starts, starts: variant.starts, whole: whole.perfect_starts });
+  const isMedian = variant.fails_at_median || !variant.failing;
+  return [isMedian ? countText(data, variant) : t('build_other_start'), starts].join(sentenceGap());
+}
+
+/** Why a low loss is no merit: without the mask rows copy the word that they should write. */
+export function lossNote(data, state, name) {
+  const { stages } = data.answer;
+  const [at, mask] = [name, 'mask'].map((stage) => stages.indexOf(stage));
+  const values = { part: data.partNumber('mask') };
+  if (state.removed) return state.removed === 'mask' ? t('build_loss_copied', values) : '';
+  if (at === mask) return t('build_loss_honest', values);
+  return at > 0 && at < mask ? t('build_loss_copied', values) : '';
 }
 
 /** The trained variant on display: without the removed part, an earlier stage, or the model so far. */

@@ -83,7 +83,7 @@ class Deck {
 
   persist() {
     if (!this.isGuest) this.panel.isSaved = write(this.views);
-    set({ savedViews: this.isGuest ? read().length : this.views.length });
+    set({ savedViews: (this.isGuest && read().length) || this.views.length });
   }
 
   onChange(persist = true) {
@@ -93,10 +93,11 @@ class Deck {
 
   // ---------------------------------------------------------------- received views
 
-  /** Show views from a link or file. They are saved when the visitor adds them, or at once if the visitor's list is empty. */
-  receiveViews(views) {
+  /** Show views from a link or file. They are saved when the visitor adds them, or at once if the visitor's list is empty;
+   * those of a lesson plan only then. */
+  receiveViews(views, isPlan = false) {
     this.removed = null;
-    this.isGuest = read().length > 0;
+    this.isGuest = isPlan || read().length > 0;
     this.views = views;
     this.onChange();
     this.open();

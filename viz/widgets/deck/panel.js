@@ -52,7 +52,9 @@ export class Panel {
     const { views, isGuest } = this.deck;
     this.title.textContent = t('saved_views');
     this.name(this.shut, 'deck_close');
-    this.description.textContent = t(views.length ? (this.isSaved ? 'deck_says' : 'deck_not_kept') : 'deck_none');
+    this.description.textContent = t(
+      views.length ? (isGuest ? 'deck_says_guest' : this.isSaved ? 'deck_says' : 'deck_not_kept') : 'deck_none',
+    );
     this.show.textContent = t('deck_show');
     this.show.hidden = !views.length;
     this.save.textContent = t('deck_save');
@@ -73,15 +75,16 @@ export class Panel {
     this.guest.hidden = !deck.isGuest;
     if (!deck.isGuest) return;
     const makeLink = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
+    const own = read().length;
     replace(
       this.guest,
-      make('p', {}, t('deck_guest', { count: deck.views.length, own: read().length })),
+      make('p', {}, t(own ? 'deck_guest' : 'deck_guest_none', { count: deck.views.length, own })),
       make(
         'div',
         { class: 'deck-ways' },
         makeLink('deck_guest_add', () => deck.mergeViews(true)),
-        makeLink('deck_guest_replace', () => deck.mergeViews(false)),
-        makeLink('deck_guest_leave', () => deck.showOwnViews()),
+        own ? makeLink('deck_guest_replace', () => deck.mergeViews(false)) : null,
+        makeLink(own ? 'deck_guest_leave' : 'deck_guest_close', () => deck.showOwnViews()),
       ),
     );
   }

@@ -29,7 +29,8 @@ export function deckButton() {
   addEventListener('headlight-deck', (event) => {
     const { detail } = /** @type {CustomEvent} */ (event);
     if (detail === 'focus') button.focus();
-    else if (Array.isArray(detail)) withDeck((deck) => deck.receiveViews(detail));
+    else if (Array.isArray(detail))
+      withDeck((deck) => deck.receiveViews(detail, true)); // a lesson plan
     else withDeck((deck) => deck[detail]());
   });
   addEventListener('headlight-link', () => followLink(location.hash));

@@ -52,7 +52,9 @@ export class LessonList {
     this.title.textContent = t('lesson_title');
     this.description.textContent = t('lesson_says');
     const storageNote = t(isPersistent() ? 'lesson_stays_here' : 'lesson_stays_for_now');
-    this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, storageNote].join(' · ');
+    this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), t('lesson_done_needs'), ...guesses, storageNote].join(
+      ' · ',
+    );
     this.first.textContent = t('lesson_first_steps');
     this.saved.textContent = t('saved_views');
     const openPlan = (plan) => dispatchEvent(new CustomEvent('headlight-deck', { detail: planViews(lessons, plan) }));
@@ -87,7 +89,7 @@ export class LessonList {
       { class: 'end' },
       mark,
       make('span', { class: 'numeric' }, t('lesson_minutes', { count: minutes })),
-      status === 'begun' && count ? make('span', { class: 'numeric' }, t('lesson_answered_of', { count, all })) : null,
+      status === 'begun' && all ? make('span', { class: 'numeric' }, t('lesson_answered_of', { count, all })) : null,
       make('span', { class: 'hidden-text' }, t(`lesson_mark_${status}`)),
     );
     const attributes = { type: 'button', class: 'lesson-row', data: { lesson: name } };

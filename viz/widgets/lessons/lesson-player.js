@@ -210,8 +210,9 @@ class LessonPlayer {
     this.list.element.hidden = Boolean(lesson) || Boolean(page) || !translation;
     this.view.element.hidden = !lesson || !translation;
     page?.show(this.choice.step);
+    const turn = ++this.turn; // ends the drawing of a lesson that still loads
+    if (page) this.pauseHidden();
     if (!translation || page) return;
-    const turn = ++this.turn;
     if (!lesson) {
       this.pauseHidden();
       this.drawList(turn);

@@ -25,6 +25,7 @@ export class QuizPage {
     this.step = '';
     this.note = '';
     this.error = make('p', { class: 'error', role: 'alert' });
+    this.status = make('p', { class: 'quiet', role: 'status' });
     this.overview = new Overview(this.progress, callbacks, () => this.draw());
     this.question = new QuestionView({ answer: (entry) => this.answer(entry), back: () => callbacks.go() });
     this.results = new ResultsView(() => callbacks.go());
@@ -32,7 +33,7 @@ export class QuizPage {
     this.views = { overview: this.overview, question: this.question, results: this.results, live: this.live };
     const elements = Object.values(this.views).map(({ element }) => element);
     for (const element of elements) element.hidden = true; // until the questions are loaded
-    this.element = make('div', { class: 'quiz', hidden: true }, this.error, ...elements);
+    this.element = make('div', { class: 'quiz', hidden: true }, this.error, this.status, ...elements);
     on(['language'], () => this.bank && !this.element.hidden && this.draw());
   }
 
@@ -41,17 +42,28 @@ export class QuizPage {
     this.element.hidden = false;
     this.step = step;
     if (!this.bank && !(await this.load())) return;
-    this.draw();
+    if (this.element.hidden) return; // the reader left while the questions loaded
+    try {
+      this.draw();
+    } catch (error) {
+      console.warn(error);
+      for (const { element } of Object.values(this.views)) element.hidden = true;
+      this.error.textContent = t('error_our_fault'); // never a blank page
+      this.bank = this.loading = undefined; // the next opening loads the questions again
+    }
   }
 
   async load() {
     this.loading ??= this.callbacks.read();
+    this.status.textContent = t('quiz_loading');
     try {
       this.bank = await this.loading;
     } catch (error) {
       this.loading = undefined;
       this.error.textContent = faultText(error, 'error_unreachable');
       return false;
+    } finally {
+      this.status.textContent = '';
     }
     this.error.textContent = '';
     return true;

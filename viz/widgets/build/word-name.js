@@ -1,0 +1,4 @@
+import { t } from '../core/i18n.js';
+
+/** "start" and "end" in the page's language; other words as they are. */
+export const wordName = (word) => (word === 'start' || word === 'end' ? t(`build_${word}`) : word);
