@@ -6,6 +6,7 @@ After a full disk, a crash or an interrupt, the file has its previous content or
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -13,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from headlight.model.errors import WriteError
+
+PART = re.compile(r"\..+\.[0-9a-f]{8}\.part")  # a temporary file of `write_atomically`
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -46,6 +49,14 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
             raise
+
+
+def delete_partial_files(folder: Path) -> None:
+    """Delete the temporary files that killed writes have left in a folder."""
+    for part in folder.glob(".*.part"):
+        if PART.fullmatch(part.name):
+            with suppress(OSError):
+                part.unlink()
 
 
 @contextmanager

@@ -27,7 +27,7 @@ import torch
 from headlight.model.checkpoints.checksums import fingerprint
 from headlight.model.errors import CommandError
 from headlight.model.experiments.survey import Columns, SurveyLine, survey_batch
-from headlight.model.files import write_file
+from headlight.model.files import delete_partial_files, write_file
 from headlight.model.translate.translator import Translator
 
 LINES_PER_PART = 64
@@ -97,6 +97,7 @@ def start_survey(folder: Path, plan: SurveyPlan) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / PLAN_FILE
     if not path.is_file() or not complete_parts(folder, HEADS):
+        delete_partial_files(folder)
         write_file(path, json.dumps(asdict(plan), indent=1) + "\n")
         return
     stored = read_plan(folder)
@@ -106,6 +107,7 @@ def start_survey(folder: Path, plan: SurveyPlan) -> None:
         raise CommandError(
             f"{folder} has a survey with other values of {changed}. Choose another folder, or delete this one."
         )
+    delete_partial_files(folder)
 
 
 def run_survey(

@@ -354,11 +354,18 @@ def wrap_stream(
 
         task = asyncio.create_task(_run(name, compute, signature, line, threads, positional))
         task.add_done_callback(lambda _: partials.put_nowait(None))
+        task.add_done_callback(_retrieve_error)
         while (partial := await partials.get()) is not None:
             yield partial
         yield await task
 
     return _described(call, name, signature)
+
+
+def _retrieve_error(task: asyncio.Task[Any]) -> None:
+    """Mark the error of a task as read, because asyncio would log one that an abandoned stream never awaits."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _run(

@@ -12,7 +12,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import gradio as gr
@@ -29,6 +29,7 @@ from headlight.viz.api.hosts import MCP, VARYING, check_host
 from headlight.viz.api.openapi import OPENAPI_PATH, openapi_document
 from headlight.viz.api.routes import is_served, request_path
 from headlight.viz.api.streams import error_event, stream_job, stream_session
+from headlight.viz.api.turns import Turns
 from headlight.viz.browser_files.static_files import FOLDER
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.server.call_routes import MAX_SESSION_CHARACTERS
@@ -128,6 +129,7 @@ class RequestGuard:
         self.settings = settings
         self.max_bytes = settings.max_request_kb * 1000
         self.endpoints = endpoints
+        self.turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward or reject a request."""
@@ -201,6 +203,9 @@ class RequestGuard:
         if DIRECT in checked[0]:
             name, arguments = checked[0][DIRECT]
             await send_result(self._endpoint(name), arguments, *checked, send)
+            return
+        if method in ("GET", "HEAD") and not MCP.match(path):
+            await self.turns.run(scope[ADDRESS], partial(self.app, *checked), send)
             return
         await self.app(*checked, send)
 

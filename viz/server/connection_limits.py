@@ -13,6 +13,8 @@ import time
 from collections import defaultdict
 from typing import Any
 
+from headlight.viz.server.visitors import network
+
 HEADER_SECONDS = 15.0  # seconds until the header of a request must be complete
 MAX_HEADER_BYTES = 64_000
 MAX_SILENT = 64  # connections of one address that have sent no request; the oldest are closed
@@ -21,8 +23,23 @@ RESERVED_DESCRIPTORS = 200  # for files, models and other servers
 MAX_CONNECTIONS = 10_000  # if the system has no limit
 
 
+class OpenTransport:
+    """A transport that ignores data for a client that has left; uvloop's raises an error until the loop's next turn."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send data, unless the connection is closed."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+
 class ConnectionCounter:
-    """Open connections by address. Used by the server's event loop only.
+    """Open connections by address, for IPv6 by /64 network. Used by the server's event loop only.
 
     One address can have half of all connections, unless it is a proxy, whose connections are those of many visitors.
     """
@@ -36,7 +53,7 @@ class ConnectionCounter:
         """Count a connection, unless there are too many. May close silent ones of the same address."""
         if sum(map(len, self._open.values())) >= self.max_connections:
             return False
-        same = self._open[address]
+        same = self._open[network(address)]
         if not self._is_proxy(address):
             if len(same) >= self.max_connections // 2:
                 return False
@@ -49,15 +66,15 @@ class ConnectionCounter:
 
     def count(self, address: str) -> int:
         """Return the number of open connections of an address."""
-        return len(self._open.get(address, []))
+        return len(self._open.get(network(address), []))
 
     def release(self, address: str, connection: Any) -> None:
         """Remove a closed connection."""
-        same = self._open.get(address, [])
+        same = self._open.get(network(address), [])
         if connection in same:
             same.remove(connection)
         if not same:
-            self._open.pop(address, None)
+            self._open.pop(network(address), None)
 
     def _is_proxy(self, address: str) -> bool:
         trusted = os.environ.get("FORWARDED_ALLOW_IPS", "")
@@ -109,7 +126,7 @@ def limited_protocol(protocol: Any, counter: ConnectionCounter) -> Any:
             return self.is_silent or bool(self.cycle.response_complete)
 
         def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+            super().connection_made(OpenTransport(transport))
             self.opened_at = time.monotonic()
             self.address = str((self.client or ("",))[0])
             if counter.admit(self.address, self):

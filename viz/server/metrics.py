@@ -53,6 +53,8 @@ class ServerMonitor:
             problems["queue"] = "full"
         elif self.warm_up is not None and not self.warm_up.done.is_set():
             problems["model"] = "has not answered yet"
+        elif self.warm_up is not None and not self.page.is_running:
+            problems["page"] = "is not served yet"
         if backend_problems := self.service.backend.health_problems():
             problems |= backend_problems
         return problems

@@ -79,6 +79,11 @@ def client_address(scope: Mapping[str, Any], *, on_a_space: bool) -> str:
         headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
         hops = [hop.strip() for hop in ",".join(headers).split(",")]
         client = next((hop for hop in reversed(hops) if _public(hop)), client)
+    return network(client)
+
+
+def network(client: str) -> str:
+    """Return an IPv4 address as it is, and the /64 network of an IPv6 address."""
     try:
         address = ipaddress.ip_address(client)
     except ValueError:

@@ -300,3 +300,17 @@ def test_plan_contains_model_file_and_measures(file: Path) -> None:
     file.write_text("", encoding="utf-8")
     with pytest.raises(CommandError, match="has no lines"):
         make_plan(TOY, file, ("entropy",))
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_new_start_deletes_files_of_killed_writes(file: Path, tmp_path: Path, complete: bool) -> None:
+    plan = make_plan(TOY, file, ("entropy",))
+    own = tmp_path / "notes.part"
+    own.write_bytes(b"of the user")
+    if complete:
+        start_survey(tmp_path, plan)
+        run_survey(tmp_path, TOY, file, device="cpu")
+    before = {path.name for path in tmp_path.iterdir()} | {"survey.json"}
+    (tmp_path / ".heads-00001.parquet.0123abcd.part").write_bytes(b"half")
+    start_survey(tmp_path, plan)
+    assert {path.name for path in tmp_path.iterdir()} == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from typing import Any
 
@@ -16,8 +17,10 @@ from headlight.model.measures.statistics import measure_all
 from headlight.model.translate.translator import Translator
 from headlight.viz.api import endpoints
 from headlight.viz.api.endpoints import ENDPOINTS, ROWS_BY_KIND, endpoint_docstring
+from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.server.job_results import JobResults
+from headlight.viz.service.request_queue import RequestQueue
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from tests.viz.local_translator import local_translator
@@ -492,3 +495,25 @@ def test_api_documentation_has_types_defaults_and_descriptions(server: Server) -
     head = next(each for each in about["/attention"]["parameters"] if each["parameter_name"] == "head")
     assert (head["python_type"]["type"], head["parameter_default"]) == ("int | str", "mean")
     assert "what one attention head looked at" in about["/attention"]["description"]
+
+
+def test_error_of_an_abandoned_stream_is_not_logged() -> None:
+    """Gradio may stop reading a stream without closing it; asyncio logs errors that nobody retrieves."""
+    logged: list[str] = []
+
+    def fail(_values: Any, on_partial: Any) -> Any:
+        on_partial("one")
+        raise PageError("text", "empty")
+
+    async def abandon() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: logged.append(context["message"]))
+        call = endpoints.wrap_stream("translate", fail, ENDPOINTS["translate"], RequestQueue(1, 1))
+        stream = call(BEER)
+        assert await anext(stream) == "one"
+        (task,) = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.wait({task})
+        del task, stream
+        gc.collect()
+
+    asyncio.run(abandon())
+    assert not logged

@@ -208,3 +208,32 @@ def test_both_protocols_of_uvicorn_have_the_interface(name: str) -> None:
     assert config.http_protocol_class.counter.max_connections == descriptor_limit() - limits.RESERVED_DESCRIPTORS
     assert hasattr(protocol, "handle_websocket_upgrade")
     assert hasattr(module.RequestResponseCycle, "run_asgi")
+
+
+def test_addresses_of_one_ipv6_network_count_as_one() -> None:
+    counter = ConnectionCounter(10)
+    mine = [Connection(silent=False) for _ in range(7)]
+    admitted = [counter.admit(f"2001:db8::{number}", each) for number, each in enumerate(mine)]
+    assert admitted == [True] * 5 + [False] * 2
+    assert counter.admit("2001:db8:0:1::1", Connection())
+    counter.release("2001:db8::0", mine[0])
+    assert counter.count("2001:db8::ffff") == 4
+    assert counter.admit("2001:db8::5", mine[5])
+
+
+def test_data_for_a_client_that_has_left_is_dropped() -> None:
+    """The transport of uvloop raises an error for it, which would be logged with a traceback."""
+    sent: list[bytes] = []
+    closed = False
+
+    def write(data: bytes) -> None:
+        if closed:
+            raise RuntimeError("the handler is closed")
+        sent.append(data)
+
+    protocol = limited_protocol(SilentProtocol, ConnectionCounter(10))()
+    protocol.connection_made(SimpleNamespace(write=write, is_closing=lambda: closed))
+    protocol.transport.write(b"one")
+    closed = True
+    protocol.transport.write(b"two")
+    assert sent == [b"one"]

@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture
 def watch() -> ServerMonitor:
     service = Service(Settings(model="toy", line=1, concurrency=1))
-    page: Any = SimpleNamespace(max_threads=1)
+    page: Any = SimpleNamespace(max_threads=1, is_running=True)
 
     async def built() -> None:  # the queue makes its locks for the loop that runs
         install_queue(page, service.line)
@@ -174,6 +174,9 @@ def test_server_is_ready_once_the_default_model_has_answered(
     assert monitor.health_problems() == {}
     go.set()
     until(monitor.warm_up.done.is_set)
+    watch.page.is_running = False  # the model may answer before the page's port is open
+    assert monitor.readiness_problems() == {"page": "is not served yet"}
+    watch.page.is_running = True
     assert monitor.readiness_problems() == {}
     assert len(attempts) == 3
     assert watch.service.tallies.snapshot().answers == {}  # it is no visitor
