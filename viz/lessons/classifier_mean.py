@@ -80,14 +80,14 @@ def worked_table(pooled: PooledText, dimensions: list[int], products: Float64Arr
     """List the numbers of a few dimensions: each token, their sum, the mean, the weight and the product."""
     count = len(pooled.labels)
     vectors = pooled.vectors[:count, dimensions].astype(np.float64)
-    shown = count if count <= MAX_ROWS else MAX_ROWS - 1
+    row_count = count if count <= MAX_ROWS else MAX_ROWS - 1
     rows: list[list[TextPhraseOrNumber]] = [
         [truncate(make_visible(label)), *(fixed_text(value, VALUE_DIGITS) for value in vector)]
-        for label, vector in zip(pooled.labels[:shown], vectors, strict=False)
+        for label, vector in zip(pooled.labels[:row_count], vectors, strict=False)
     ]
-    if shown < count:
-        others = vectors[shown:].sum(axis=0)
-        name = Phrase("other_tokens", {"count": count - shown})
+    if row_count < count:
+        others = vectors[row_count:].sum(axis=0)
+        name = Phrase("other_tokens", {"count": count - row_count})
         rows.append([name, *(fixed_text(value, VALUE_DIGITS) for value in others)])
     sums = vectors.sum(axis=0)
     rows.append([Phrase("sum_row"), *(fixed_text(value, SUM_DIGITS) for value in sums)])

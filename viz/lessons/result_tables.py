@@ -61,9 +61,9 @@ class ResultTables:
             case "trains":
                 yield "", pd.DataFrame(part["runs"])
             case "circle":
-                columns = [self.phrase(part["x_name"]), self.phrase(part["y_name"])]
+                axes = [self.phrase(part["x_name"]), self.phrase(part["y_name"])]
                 points = [[point["x"], point["y"]] for point in part["points"]]
-                yield title, pd.DataFrame(points, self._phrases([point["name"] for point in part["points"]]), columns)
+                yield title, pd.DataFrame(points, self._phrases([point["name"] for point in part["points"]]), axes)
             case "matrices":
                 for matrix in part["matrices"]:
                     yield f"{title}: {self.phrase(matrix['name'])}", pd.DataFrame(matrix["rows"])
