@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+import numpy as np
 
 from headlight.model.core.attention import MultiHeadAttention
 from headlight.model.experiments.head_shapes import (
@@ -12,6 +12,7 @@ from headlight.model.experiments.head_shapes import (
     SENTENCES,
     TOKENS,
     HeadShapes,
+    IntArray,
     find_place,
     head_shapes,
 )
@@ -27,7 +28,7 @@ NUMBER = Slider("number", 0, SENTENCES * TOKENS * D_MODEL - 1, 7)
 def shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Follow one number of a tiny batch through the split into heads, and through a view without the transpose."""
     shapes = head_shapes()
-    number = float(shapes.batch.flatten()[inputs.values["number"]])
+    number = int(shapes.batch.flat[inputs.values["number"]])
     sentence, token, dimension = find_place(shapes.batch, number)
     viewed, split, mixed = (find_place(tensor, number) for tensor in (shapes.viewed, shapes.transposed, shapes.mixed))
     view = f"x.view({SENTENCES}, {TOKENS}, {HEADS}, {HEAD_WIDTH})"
@@ -44,7 +45,7 @@ def shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "head_index": split[1], "rest": split[3],
         "from": join_indices((sentence, token, dimension)), "viewed": join_indices(viewed),
         "split": join_indices(split), "mixed": join_indices(mixed),
-        "misplaced": int((shapes.mixed != shapes.transposed).sum()), "total": shapes.batch.numel(),
+        "misplaced": int((shapes.mixed != shapes.transposed).sum()), "total": shapes.batch.size,
     }  # fmt: skip
     return ExperimentResult(figures, numbers, correct_option=wrong_view_option(shapes))
 
@@ -53,7 +54,7 @@ def wrong_view_option(shapes: HeadShapes) -> str:
     """Return what the view without the transpose does: the same shape with other numbers, the same, or an error."""
     if shapes.mixed.shape != shapes.transposed.shape:
         return "error"
-    return "same" if shapes.mixed.equal(shapes.transposed) else "mixed"
+    return "same" if np.array_equal(shapes.mixed, shapes.transposed) else "mixed"
 
 
 def join_indices(place: tuple[int, ...]) -> str:
@@ -61,14 +62,14 @@ def join_indices(place: tuple[int, ...]) -> str:
     return ", ".join(map(str, place))
 
 
-def number_blocks(name: str, code: str, tensor: Tensor, number: float) -> NumberBlocks:
+def number_blocks(name: str, code: str, tensor: IntArray, number: int) -> NumberBlocks:
     """Return a tensor in blocks of two axes; the colour of a cell is the head that its number belongs to."""
-    shape = tuple(tensor.shape)
+    shape = tensor.shape
     blocks = []
     for sentence, rows in enumerate(tensor):
         parts = rows if len(shape) > 3 else rows[None]
         for index, part in enumerate(parts):
-            values = [[int(value) for value in row] for row in part.tolist()]
+            values = part.tolist()
             blocks.append(
                 NumberBlock(
                     block_name(name, sentence + 1, index + 1),
@@ -78,7 +79,7 @@ def number_blocks(name: str, code: str, tensor: Tensor, number: float) -> Number
             )
     sizes = ", ".join(map(str, shape))
     return NumberBlocks(
-        Phrase(f"{name}_title"), code, Phrase(f"{name}_shape", {"shape": f"[{sizes}]"}), blocks, str(int(number))
+        Phrase(f"{name}_title"), code, Phrase(f"{name}_shape", {"shape": f"[{sizes}]"}), blocks, str(number)
     )
 
 
