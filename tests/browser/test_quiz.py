@@ -110,30 +110,30 @@ def test_a_reader_answers_the_first_form_and_the_browser_remembers_it(visit: Vis
 
 
 def test_a_lesson_that_still_loads_leaves_the_quiz_alone(visit: Visit) -> None:
-    requests: list[Route] = []
+    routes: list[Route] = []
     page = visit("#tab=learn&lesson=build.words", drawn=".build[data-part]")
-    page.route("**/call/run_experiment", lambda route: requests.append(route))
+    page.route("**/call/run_experiment", lambda route: routes.append(route))
     page.evaluate("location.hash = '#tab=learn&lesson=verdict.erase'")
     page.wait_for_selector(".lesson.loading")
-    until(page, lambda: bool(requests))
+    until(page, lambda: bool(routes))
     page.evaluate("location.hash = '#tab=learn&lesson=quiz'")
     expect(page.locator(".quiz-overview")).to_be_visible()
     drawn_step = page.locator(".lesson").get_attribute("data-step")
     with page.expect_response("**/call/run_experiment"):
-        requests[0].continue_()
+        routes[0].continue_()
     page.evaluate("new Promise((resolve) => setTimeout(resolve, 300))")
     assert page.locator(".lesson").get_attribute("data-step") == drawn_step
     expect(page.locator(".quiz-overview")).to_be_visible()
 
 
 def test_the_quiz_says_that_its_questions_load(visit: Visit) -> None:
-    requests: list[Route] = []
+    routes: list[Route] = []
     page = visit()
-    page.route("**/call/read_quiz", lambda route: requests.append(route))
+    page.route("**/call/read_quiz", lambda route: routes.append(route))
     page.evaluate("location.hash = '#tab=learn&lesson=quiz'")
     expect(page.locator(".quiz > [role=status]")).to_have_text(WORDS["quiz_loading"])
-    until(page, lambda: bool(requests))
-    requests[0].continue_()
+    until(page, lambda: bool(routes))
+    routes[0].continue_()
     expect(page.locator(".quiz-overview")).to_be_visible()
     expect(page.locator(".quiz > [role=status]")).to_have_text("")
 
