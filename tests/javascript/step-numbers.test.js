@@ -80,13 +80,13 @@ test('numbers of logits are those of the written token, also if another one is l
     ['book', 7, 3],
     ['books', 5, 2],
   ];
-  const sceneOf = (target) => ({
+  const sceneFor = (target) => ({
     sentenceTensors: { logits: [] },
     logits: { best, log_sum: 4, mean: 0, spread: 1 },
     translation: { target },
     look: { written: 0 },
   });
-  const { written_id: id, written_logit: logit, written_less: less, written_chance: chance } = ofLogits(sceneOf([{ id: 5 }]));
+  const { written_id: id, written_logit: logit, written_less: less, written_chance: chance } = ofLogits(sceneFor([{ id: 5 }]));
   assert.deepEqual([id, logit, less, chance], [5, '2.0000', '−2.0000', '0.1353']);
-  assert.equal(ofLogits(sceneOf([{ id: 9, probability: Math.exp(-5) }])).written_logit, '−1.0000'); // not among the best
+  assert.equal(ofLogits(sceneFor([{ id: 9, probability: Math.exp(-5) }])).written_logit, '−1.0000'); // not among the best
 });

@@ -169,11 +169,11 @@ function ofStages(scene) {
 export function ofLogits(scene) {
   if (!scene.sentenceTensors.logits) return {};
   const { best, log_sum: logSum, mean: middle, spread: wide } = scene.logits;
-  const written = scene.translation.target[scene.look.written];
-  const logit = best.find(([, id]) => id === written.id)?.[2] ?? logSum + Math.log(written.probability);
+  const token = scene.translation.target[scene.look.written];
+  const logit = best.find(([, id]) => id === token.id)?.[2] ?? logSum + Math.log(token.probability);
   const logProbability = logit - logSum;
   return {
-    written_id: written.id,
+    written_id: token.id,
     written_logit: formatNumber(logit),
     log_sum: formatNumber(logSum),
     written_less: formatNumber(logProbability),
