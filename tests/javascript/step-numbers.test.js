@@ -13,7 +13,7 @@ class Element {
   }
   setAttribute() {}
 }
-globalThis.document = /** @type {any} */ ({ createElementNS: () => new Element() });
+globalThis.document = /** @type {any} */ ({ createElementNS: () => new Element(), createElement: () => new Element() });
 
 const script = 'import json; from headlight.viz.lessons.walk import STEPS; print(json.dumps([step.as_json() for step in STEPS]))';
 const WALK = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', script], { encoding: 'utf8' }));
@@ -80,13 +80,23 @@ test('numbers of logits are those of the written token, also if another one is l
     ['book', 7, 3],
     ['books', 5, 2],
   ];
-  const makeScene = (target) => ({
+  const sceneFor = (target) => ({
     sentenceTensors: { logits: [] },
     logits: { best, log_sum: 4, mean: 0, spread: 1 },
     translation: { target },
     look: { written: 0 },
   });
-  const { written_id: id, written_logit: logit, written_less: less, written_chance: chance } = ofLogits(makeScene([{ id: 5 }]));
+  const { written_id: id, written_logit: logit, written_less: less, written_chance: chance } = ofLogits(sceneFor([{ id: 5 }]));
   assert.deepEqual([id, logit, less, chance], [5, '2.0000', '−2.0000', '0.1353']);
-  assert.equal(ofLogits(makeScene([{ id: 9, probability: Math.exp(-5) }])).written_logit, '−1.0000'); // not among the best
+  assert.equal(ofLogits(sceneFor([{ id: 9, probability: Math.exp(-5) }])).written_logit, '−1.0000'); // not among the best
+});
+
+test('on a narrow page the sum of a product writes out one term, and so its result is in sight', async () => {
+  const { sumFormula } = await import('../../viz/widgets/lessons/product-view.js');
+  const parts = { row: [2, -1, 3], weights: [0.5, 1, 1], terms: [1, -1, 3], bias: 1, index: 4, total: 4, column: 4, cell: null };
+  assert.equal(
+    sumFormula({ name: 'q' }, parts),
+    'q_{4} = 2.000 \\cdot 0.500 + \\text{(}−1.000\\text{)} \\cdot 1.000 + \\ldots + 1.000 = 4.0000',
+  );
+  assert.equal(sumFormula({ name: 'q' }, parts, 1), 'q_{4} = 2.000 \\cdot 0.500 + \\ldots + 1.000 = 4.0000');
 });

@@ -46,7 +46,7 @@ def selected_rival(selection: Selection) -> Rival:
 def effect_sentence(service: Service, translation: Translation, selection: Selection, language: str) -> str:
     """Return the sentence that says what the effects of a picture are on."""
     position = chosen_word(selection)
-    subject = "word" if position is not None else "encoder" if selection.kind == "encoder" else "says"
+    subject = "word" if position is not None else "encoder" if selection.kind == "encoder" else "row"
     names = {}
     if position is not None:
         names["word"] = make_visible(translation.target_tokens[position].text.strip())
@@ -54,7 +54,7 @@ def effect_sentence(service: Service, translation: Translation, selection: Selec
         token_id = rival if isinstance(rival, int) else likeliest_rival(translation, position)
         tokenizer = service.model_info(translation.request.model).target_tokenizer
         names["rival"] = truncate(make_visible(tokenizer.label(token_id).strip()))
-    return phrase(f"figure_heatmap_effect_{subject}{'_lead' if selection.lead else ''}", language, **names)
+    return phrase(f"export_effect_on_{subject}{'_lead' if selection.lead else ''}", language, **names)
 
 
 def effect_map(service: Service, translation: Translation, selection: Selection) -> AttentionMap:

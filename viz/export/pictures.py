@@ -40,7 +40,7 @@ def map_figure(
         words = figure_words("lines", language)
         figure = FIGURES["lines"](maps, theme=colours, words=words, threshold=selection.threshold)
     elif effects:  # a comparison shows head B
-        words = figure_words("heatmap", language) | {"effect_says": effects, "effect_encoder": effects}
+        words = figure_words("heatmap", language) | {"effect_on": effects}
         figure = FIGURES["heatmap"](second, words=words, scale="effect", **style)
     elif first is not None:
         figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **style)

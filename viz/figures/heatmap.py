@@ -85,7 +85,7 @@ def _add_labels(
     width = max(MIN_WIDTH, int(left + columns.length + MARGIN))
     subtitle = map_titles.axis_sentence(map.kind, words)
     if has_effects:
-        subtitle += " " + words["effect_encoder" if map.kind == "encoder" else "effect_says"]
+        subtitle += " " + words["effect_on"]
     elif map_titles.is_maximum(map):
         subtitle += " " + words["not_one"]
     header = map_titles.title(map_titles.map_name(map, words, has_effects=has_effects), subtitle, width - 2 * MARGIN)

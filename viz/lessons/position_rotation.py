@@ -40,7 +40,7 @@ def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
             CirclePoint(f"p = {position}", float(before[0]), float(before[1])),
             CirclePoint(f"p + k = {position + shift}", float(after[0]), float(after[1])),
         ),
-        [[float(x), float(y)] for x, y in result.pairs[:POSITIONS]],
+        [[round(float(x), 3), round(float(y), 3)] for x, y in result.pairs[:POSITIONS]],
         Phrase("even_dimension", {"dimension": 2 * pair}),
         Phrase("odd_dimension", {"dimension": 2 * pair + 1}),
         Phrase("turn", {"degrees": f"{math.degrees(angle):.1f}", "angle": fixed_text(angle, FACTOR_DIGITS)}),
