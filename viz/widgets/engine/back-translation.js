@@ -55,7 +55,7 @@ export function scoreSentence(reverse, sentence, text) {
  * @param {import('./translator.js').Model} reverse
  * @param {any} translation
  * @param {import('./translator.js').Control} control
- * @returns {Promise<import('./evidence.js').BackTranslation | null | undefined>}
+ * @returns {Promise<import('./facts.js').BackTranslation | null | undefined>}
  */
 export async function backTranslate(reverse, { sourceText, text }, control) {
   const score = scoreSentence(reverse, sourceText, text);

@@ -36,7 +36,7 @@ function joinCharacters(characters, /** @type {ChineseWord[]} */ pieces) {
  * @param {string} text the sentence
  * @param {ChineseWord[]} pieces its sub-words
  * @param {(tokens: number[]) => number} attention the highest weight that tokens get together
- * @param {import('./evidence.js').BackTranslation | null} back
+ * @param {import('./facts.js').BackTranslation | null} back
  */
 export function omittedChineseWords(text, pieces, attention, back) {
   if (!back) return [];

@@ -8,8 +8,8 @@ import { tables } from './tables.js';
 /**
  * @typedef {import('./content-words.js').Word} Word
  * @typedef {import('./content-words.js').Span} Span
- * @typedef {import('./evidence.js').Facts} Facts
- * @typedef {import('./evidence.js').Reason} Reason
+ * @typedef {import('./facts.js').Facts} Facts
+ * @typedef {import('./facts.js').Reason} Reason
  */
 
 const { max_unsure_words: maxUnsureWords, in_any_language: inAnyLanguage } = tables.evidence;

@@ -64,7 +64,7 @@ export const usesBackTranslation = ({ request }, /** @type {FittedRule | null} *
  * The reliability of a translation in the page's form, or null for a forced one.
  * @param {any} translation
  * @param {FittedRule | null} rule null: the model has none that was fitted
- * @param {import('./evidence.js').BackTranslation | null} [back]
+ * @param {import('./facts.js').BackTranslation | null} [back]
  * @returns {import('messages').ReliabilityValues | null}
  */
 export function judgeTranslation(translation, rule, back = null) {
