@@ -188,6 +188,16 @@ def test_one_weight_of_cross_attention_by_hand(visit: Visit) -> None:
     expect(page.locator(".build .sum")).to_contain_text("0.91")
 
 
+def test_the_answer_of_cross_attention_draws_the_row_as_well(visit: Visit) -> None:
+    page, row = visit_part(visit, "cross"), read_build({})["rows_to_draw"][0]
+    page.click("[data-view=draw]")
+    expect(page.locator(PUT)).to_be_disabled()
+    page.get_by_role("button", name=phrases("en")["build_show_answer"]).click()
+    for index, weight in enumerate(row["weights"]):
+        expect(page.locator(f"[data-bar='{index}']")).to_have_attribute("aria-valuenow", str(round(100 * weight)))
+    expect(page.locator(PUT)).to_be_enabled()
+
+
 def test_a_picture_box_says_that_it_opens_its_part(visit: Visit) -> None:
     page = visit_part(visit, "words")
     expect(page.locator(".picture-hint")).to_have_text(phrases("en")["build_picture_hint"])

@@ -105,9 +105,16 @@ def contributions_experiment(inputs: ExperimentInput) -> ExperimentResult:
     contributions = np.array([word.contribution for word in words])
     erased = np.array([word.erasure_effect for word in words])
     max_abs = float(np.abs(np.concatenate([contributions, erased])).max())
+    # Tokens of no word have a share, too, but cannot be erased.
+    special = [index for index, token in enumerate(judgement.tokens) if token.word is None]
+    special_names = [make_visible(judgement.tokens[index].text) for index in special]
+    all_shares = [*contributions.tolist(), *(float(judgement.shares[index]) for index in special)]
     charts = [
-        BarChart(Phrase(name), names, [float(number) for number in values], most=max_abs, digits=2)
-        for name, values in (("erased", erased), ("shares", contributions))
+        BarChart(Phrase(name), labels, values, most=max_abs, digits=2)
+        for name, labels, values in (
+            ("erased", names, erased.tolist()),
+            ("shares", [*names, *special_names], all_shares),
+        )
     ]
     deviations = BarChart(
         Phrase("about_mean"), names, [float(number) for number in contributions - contributions.mean()], digits=3

@@ -67,9 +67,10 @@ EXAMPLES = {
 
 def causal_mask_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Force the translation through the decoder with a relaxed causal mask."""
-    ahead = inputs.values["ahead"]
     sentence, target = ids_if_small(inputs)
-    counts = sorted({*range(min(MAX_LOOK_AHEAD, len(target)) + 1), ahead})
+    later = len(target) - 1  # tokens after the first row's
+    ahead = min(inputs.values["ahead"], later)
+    counts = sorted({*range(min(MAX_LOOK_AHEAD, later) + 1), ahead})
     *readings, unmasked = inputs.run(force_with_relaxed_mask, sentence, target, [*counts, ALL_LATER_TOKENS])
     masked, relaxed = readings[0], readings[counts.index(ahead)]
     layer, head = head_with_most_leakage(unmasked.attention_ahead)

@@ -85,6 +85,7 @@ def model_numbers(model: ModelValues) -> dict[str, str]:
         "target_vocabulary": f"{model['target_vocabulary']:,}",
         "last_id": f"{model['source_vocabulary'] - 1:,}",
         "embedding_scale": format_number(root, 3),
+        "embedding_root": f"{'=' if root.is_integer() else '≈'} {format_number(root, 3)}",
         "divisor": format_number(divisor, 3),
     } | formula_parts(model)
 

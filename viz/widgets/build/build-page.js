@@ -264,7 +264,7 @@ export class BuildPage {
     }
     this.fields.solve();
     if (part === 'mask') solveMask(state, this.data.readWords.length);
-    if (part === 'cross') state.sides = { q: 'y', k: 'm', v: 'm' };
+    if (part === 'cross') solveCross(state, this.data.answer.rows_to_draw);
     this.draw();
     await this.run(part === 'cross' ? { part, sides: { ...state.sides } } : { part, text: this.data.part(part).right });
   }
@@ -280,6 +280,13 @@ export class BuildPage {
     this.callbacks.go(this.state.part);
     this.draw();
   }
+}
+
+function solveCross(state, rows) {
+  state.sides = { q: 'y', k: 'm', v: 'm' };
+  state.bars = [...rows[state.drawnRow % rows.length].weights];
+  state.barsCompared = true;
+  state.drewRow = true;
 }
 
 function solveMask(state, count) {

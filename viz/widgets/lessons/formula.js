@@ -99,6 +99,8 @@ function command(name, tokens) {
   if (name === '{' || name === '}') return element('mo', name);
   if (!(name in SIGNS)) throw new Error(`unknown command \\${name} in a formula`);
   if (LETTERS.has(name)) return letter(SIGNS[name]);
+  // Chromium sets no space between a function's name and its argument.
+  if (name === 'ln' || name === 'log') return element('mrow', element('mi', SIGNS[name]), spaced('0.17em'));
   return element(NAMES.has(name) ? 'mi' : 'mo', SIGNS[name]);
 }
 

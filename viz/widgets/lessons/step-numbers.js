@@ -38,6 +38,7 @@ export function stepNumbers(scene) {
     head: scene.head + 1,
     id: translation.source[look.token].id,
     embedding_scale: roundNumber(scene.number('embedding_scale')),
+    embedding_root: rootText(scene.number('embedding_scale')),
     embedding_factor: factorText(scene.number('embedding_scale')),
     divisor: roundNumber(scene.number('divisor')),
   };
@@ -74,6 +75,8 @@ export function attentionParts(model) {
 }
 
 /** A factor with enough digits that its printed product is right to four: 16, 22.62742, 0.017573. */
+/** What a square root is, exactly or rounded. */
+const rootText = (number) => `${Number.isInteger(number) ? '=' : '≈'} ${roundNumber(number)}`;
 const factorText = (number) => (Number.isInteger(number) ? number : formatNumber(number, 6));
 const roundNumber = (number) => (Number.isInteger(number) ? number : formatNumber(number, 3));
 

@@ -53,6 +53,8 @@ def shares_add_up_to_the_verdict(asked: Asked) -> None:
     for review in REVIEWS:
         total = number(asked, "shares", "sum", review=review) + number(asked, "shares", "bias", review=review)
         np.testing.assert_allclose(total, number(asked, "shares", "log_odds", review=review), atol=1e-4)
+        _, shares = asked.run_experiment("verdict", "shares", review=review).figures[0].parts
+        np.testing.assert_allclose(sum(shares.values), number(asked, "shares", "sum", review=review), atol=1e-4)
 
 
 def shares_hardly_tell_words_apart(asked: Asked) -> None:
