@@ -106,14 +106,15 @@ def contributions_experiment(inputs: ExperimentInput) -> ExperimentResult:
     erased = np.array([word.erasure_effect for word in words])
     max_abs = float(np.abs(np.concatenate([contributions, erased])).max())
     # Tokens of no word have a share, too, but cannot be erased.
-    special = [index for index, token in enumerate(judgement.tokens) if token.word is None]
-    special_names = [make_visible(judgement.tokens[index].text) for index in special]
-    all_shares = [*contributions.tolist(), *(float(judgement.shares[index]) for index in special)]
+    token_shares = zip(judgement.tokens, judgement.shares or (), strict=True)
+    special = [(make_visible(token.text), share) for token, share in token_shares if token.word is None]
+    all_names = [*names, *(name for name, _ in special)]
+    all_shares = [*contributions.tolist(), *(share for _, share in special)]
     charts = [
         BarChart(Phrase(name), labels, values, most=max_abs, digits=2)
         for name, labels, values in (
             ("erased", names, erased.tolist()),
-            ("shares", [*names, *special_names], all_shares),
+            ("shares", all_names, all_shares),
         )
     ]
     deviations = BarChart(
