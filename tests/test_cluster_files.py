@@ -222,6 +222,7 @@ def test_manifests_match_kubernetes_schemas() -> None:
         kubernetes_validate.validate(each, "1.33", strict=True)
 
 
+@pytest.mark.slow
 def test_ray_autoscaler_reads_worker_limits_from_manifest() -> None:
     pytest.importorskip("ray", reason="Ray is not installed, whose autoscaler reads the manifest")
     check = """

@@ -209,6 +209,7 @@ def test_editable_installation_runs_the_checkout(tmp_path: Path) -> None:
     assert environment.run("headlight", "--version").strip() == f"headlight {headlight.__version__}"
 
 
+@pytest.mark.slow
 def test_package_is_imported_from_environment(environment: Environment) -> None:
     code = "import headlight, headlight.viz.page, headlight.viz.settings as s; print(headlight.__file__, s.MODELS)"
     package, models = environment.run("python", "-c", code).split()

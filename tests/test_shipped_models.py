@@ -179,6 +179,7 @@ def test_alignment_heads_are_ranked_with_error_ranges(name: str) -> None:
     assert {each["shift"] for each in ranked} == {0, 1}
 
 
+@pytest.mark.slow
 def test_float16_steps_match_float32_on_200_sentences() -> None:
     with (MODELS.parent / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
         lines = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)][:200]
@@ -187,6 +188,7 @@ def test_float16_steps_match_float32_on_200_sentences() -> None:
     assert fast.translate_lines(lines) == plain.translate_lines(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
 def test_best_alignment_head_has_stated_error_rate(name: str) -> None:
     source, _, target = name.partition("-")

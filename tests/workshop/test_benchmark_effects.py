@@ -49,6 +49,7 @@ def test_plain_pass_returns_log_probability_and_gradient(translator: Translator,
     assert not target[0, PLACE + 1 :].any()  # later words cannot affect this one
 
 
+@pytest.mark.slow
 def test_cost_is_measured_in_pairs(translator: Translator) -> None:
     result = effects.cost(translator, SENTENCES[0], 2, lambda message: None)
     assert set(result["seconds"]) == {"forward", "pass", "effects", "account"}
@@ -118,6 +119,7 @@ def test_explained_shares_sum_the_three_largest_parts(translator: Translator, an
             assert layer_result["reason"] == statistics.fmean(0.5 <= share <= 1.5 for share in shares)
 
 
+@pytest.mark.slow
 def test_effects_section_measures_each_model_in_its_language(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def test_translations_are_streamed_and_closed_pipe_ends_quietly(folder: str) -> 
         assert b"BrokenPipe" not in errors
 
 
+@pytest.mark.slow
 def test_interrupt_keeps_finished_translations(folder: str) -> None:
     with start_command("translate", "--model", folder, "--device", "cpu") as process:
         assert process.stdin

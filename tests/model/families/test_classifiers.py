@@ -89,6 +89,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return make(tmp_path_factory.mktemp("classifier") / "model", **fields)
 
 
+@pytest.mark.slow(after=8)
 def test_all_numbers_match_transformers(folder: Path) -> None:
     judge, theirs = Judge.load(folder, device="cpu"), reference_tokenizer(folder)
     for text in TEXTS:

@@ -156,6 +156,7 @@ def test_default_options_come_from_generation_config(marian_folder: Path) -> Non
     assert ours.translate_lines([TEXTS[0]]) == [ours.translate(TEXTS[0]).text]
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -264,6 +265,7 @@ def test_unknown_source_words_are_reported(nllb_folder: Path, marian_folder: Pat
 # ------------------------------------------------------------ the fast path
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("step_weights", ["float16", "float32"])
 @pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, pegasus, umt5, byt5])
 def test_packed_weights_give_same_output(tmp_path: Path, make: Callable[..., Path], step_weights: str) -> None:

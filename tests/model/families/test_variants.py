@@ -63,6 +63,7 @@ VARIANTS: dict[str, tuple[Maker, dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_matches_transformers(variant: str, tmp_path: Path) -> None:
     make, fields = VARIANTS[variant]
@@ -97,6 +98,7 @@ SAVED_AGAIN: dict[str, tuple[Maker, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("change", ["more entries", "shards"])
 @pytest.mark.parametrize("variant", SAVED_AGAIN)
 def test_resaved_folder_matches_transformers(variant: str, change: str, tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def steps(plain: Transformer, decoder: Any) -> Tensor:
     return torch.stack(outputs)
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("fields", VARIANTS, ids=str)
 def test_packed_decoder_matches_decoder(fields: dict[str, Any]) -> None:
     plain = tiny_model(**fields)
@@ -105,6 +106,7 @@ def test_packed_decoder_matches_decoder(fields: dict[str, Any]) -> None:
     assert_close(steps(plain, twin), steps(plain, plain.decoder))
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("fields", VARIANTS, ids=str)
 def test_packed_float16_is_close(pack_all: None, fields: dict[str, Any]) -> None:
     plain = tiny_model(**fields)

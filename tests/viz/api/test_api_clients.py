@@ -49,6 +49,7 @@ def count_outcomes(jobs: Sequence[Job]) -> Counter[str]:
     return outcomes
 
 
+@pytest.mark.slow
 def test_many_concurrent_jobs_are_answered(client: Client) -> None:
     jobs = [client.submit(sentence(number), api_name="/translate") for number in range(MANY)]
     outcomes = count_outcomes(jobs)

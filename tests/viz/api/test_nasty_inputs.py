@@ -114,6 +114,7 @@ def test_list_of_nasty_inputs_is_complete() -> None:
     assert {case["expect"] for case in INPUTS} == {"ok", "reject", "either"}
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("model", ["toy", "de-en"])
 @pytest.mark.parametrize("case", INPUTS, ids=lambda case: case["id"])
 def test_nasty_inputs_in_python(service: Service, model_runs: list[str], case: dict[str, Any], model: str) -> None:

@@ -97,6 +97,7 @@ def test_every_notebook_cell_runs(
 
 
 # ZeroMQ's sockets and the kernel process end with the client's event loop; Python notices it later.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_walkthrough_notebook_runs_in_kernel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     isolate_kernel(monkeypatch, tmp_path)

@@ -22,6 +22,7 @@ def send(folder: Path, *options: str) -> int:
     return main(["static", str(folder), "--models", "toy", "--space", NAME, *options])
 
 
+@pytest.mark.slow
 def test_static_space_is_created_and_updated(hub: SpaceHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hub.accounts["hf_ada"] = Account("ada", pays=False)  # static Spaces are free
     assert send(tmp_path / "site", "--private") == 0

@@ -298,6 +298,7 @@ def test_cell_is_validated_against_its_kind(service: Service) -> None:
 # ---------------------------------------------------------------- parts of the score
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_score_parts_match_model_and_expand(tiny: OneModel, kind: Kind, side: str) -> None:
