@@ -14,10 +14,12 @@ export function drawTokens(_, { scene }) {
   return [make('div', { class: 'lesson-tokens' }, ...tokenElements)];
 }
 
+const [SHIFT_NAMES, SHIFT_PLACE] = [64, 70]; // pixels of the names and of a place
+
 /** The decoder's input and its target, one above the other and shifted by one, with the loss of each place. */
-export function drawShift(_, { scene, pick }) {
+export function drawShift(_, { scene, width, pick }) {
   const { translation } = scene;
-  const names = ['reads', 'writes', 'probability', 'loss'].map((name) => make('span', {}, t(`lesson_shift_${name}`)));
+  const names = () => ['reads', 'writes', 'probability', 'loss'].map((name) => make('span', {}, t(`lesson_shift_${name}`)));
   const losses = translation.target.map(({ probability }) => -Math.log(probability));
   const places = translation.target.map((token, row) => {
     const [read, written] = [translation.previousToken('decoder', row).label, token.label];
@@ -26,9 +28,18 @@ export function drawShift(_, { scene, pick }) {
     return make('div', attributes, make('bdi', {}, read), make('bdi', { class: 'target' }, written), ...numbers);
   });
   const mean = fourDecimals(sum(losses) / losses.length);
+  const perLine = Math.max(1, Math.floor((width - SHIFT_NAMES) / SHIFT_PLACE));
+  const lines = Array.from({ length: Math.ceil(places.length / perLine) }, (_, line) =>
+    make(
+      'div',
+      { class: 'line' },
+      make('div', { class: 'place names' }, ...names()),
+      ...places.slice(line * perLine, (line + 1) * perLine),
+    ),
+  );
   return [
     make('div', { class: 'lesson-caption' }, make('b', {}, t('lesson_shift_title'))),
-    make('div', { class: 'lesson-shift' }, make('div', { class: 'place names' }, ...names), ...places),
+    make('div', { class: 'lesson-shift' }, ...lines),
     make('p', { class: 'quiet' }, t('lesson_shift_says', { mean, count: losses.length })),
   ];
 }
