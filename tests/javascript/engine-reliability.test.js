@@ -14,8 +14,8 @@ const PAIRS = [
   ['zh-en', 'en-zh'],
   ['en-zh', 'zh-en'],
 ];
-const SENTENCES = Number(process.env.SENTENCES ?? 6); // of each model, which the engine translates
-const JUDGED = Number(process.env.JUDGED ?? 60); // of each model, which Python translates for both
+const SENTENCES = Number(process.env.SENTENCES ?? 3); // of each model, which the engine translates
+const JUDGED = Number(process.env.JUDGED ?? 16); // of each model, which Python translates for both
 const MAX_DIFFERENCE = 1e-3; // of a probability
 const HARD = {
   de: [
