@@ -13,13 +13,13 @@ from headlight.model.checkpoints.reader import CONFIG
 from headlight.model.checkpoints.storage import read_json
 from headlight.model.errors import ConfigError, TokenizerError
 from headlight.model.families.family_reader import ADVICE, AddedToken, added_tokens, special_token_name
+from headlight.model.text.base_vocabulary import SPECIAL
 from headlight.model.text.sentencepiece import Normalisation, Piece, PieceKind, SentencePieceModel, read_sentencepiece
 from headlight.model.text.subwords import SPACE
 from headlight.model.text.unigram import (
     ADDED,
     CHARSMAP,
     PIECE,
-    SPECIAL,
     UNKNOWN,
     UnigramEntry,
     UnigramTokenizer,

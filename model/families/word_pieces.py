@@ -17,11 +17,11 @@ from headlight.model.families.family_reader import (
     special_token_name,
     tokenizer_class,
 )
+from headlight.model.text.base_vocabulary import SPECIAL
 from headlight.model.text.word_pieces import (
     CONTINUATION_PREFIX,
     MAX_WORD_LETTERS,
     PIECE,
-    SPECIAL,
     TYPED,
     UNKNOWN,
     WHOLE,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import tokenizers
 
 from headlight.model.files import write_file
-from headlight.model.text.vocabulary import require_valid_unicode
+from headlight.model.records import Token
+from headlight.model.text.offsets import OffsetId, tokens_from_offsets
+from headlight.model.text.vocabulary import require_id, require_valid_unicode
+
+SPECIAL = "special"  # the kind of an entry that is never text
 
 
 class JsonVocabulary:
@@ -36,6 +42,43 @@ class TokenizersVocabulary(JsonVocabulary):
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of several texts, using all cores."""
         return encode_with(self._tokenizer, texts)
+
+
+class EntryVocabulary(TokenizersVocabulary):
+    """A vocabulary of entries, each with a text and a kind, that decodes by joining the texts."""
+
+    vocabulary_size: int
+    rules: Any  # with `entries`
+
+    @abstractmethod
+    def _join(self, text: str, entry: Any) -> tuple[str, int]:
+        """Append an entry to a decoded text. Return the text, and where the entry begins."""
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text of ids, without a space before the first word. Special tokens are skipped."""
+        return self._decode_with_spans(list(ids))[0]
+
+    def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
+        """Return the tokens of ids, each with its position in `decode(ids)` and its word."""
+        return tokens_from_offsets(*self._decode_with_spans(ids), self._name)
+
+    def _decode_with_spans(self, ids: Sequence[int]) -> tuple[str, list[OffsetId]]:
+        text, placed = "", []
+        for token_id in ids:
+            entry = self._entry(token_id)
+            if entry.kind == SPECIAL:
+                placed.append(OffsetId(token_id, len(text), len(text), special=True))
+                continue
+            text, start = self._join(text, entry)
+            placed.append(OffsetId(token_id, start, len(text)))
+        return text, placed
+
+    def _entry(self, token_id: int) -> Any:
+        require_id(token_id, self.vocabulary_size)
+        return self.rules.entries[token_id]
+
+    def _name(self, token_id: int) -> str:
+        return str(self._entry(token_id).text)
 
 
 def encode_with(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,13 +17,13 @@ from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
-from headlight.model.text.base_vocabulary import TokenizersVocabulary
+from headlight.model.text.base_vocabulary import SPECIAL, EntryVocabulary
 from headlight.model.text.offsets import OffsetId, tokens_from_offsets
 from headlight.model.text.subwords import SPACE
-from headlight.model.text.vocabulary import reading_vocabulary, require_id, require_valid_unicode
+from headlight.model.text.vocabulary import reading_vocabulary, require_valid_unicode
 
 FORMAT = "headlight-unigram"
-PIECE, UNKNOWN, SPECIAL, ADDED = "piece", "unknown", "special", "added"
+PIECE, UNKNOWN, ADDED = "piece", "unknown", "added"
 KINDS = (PIECE, UNKNOWN, SPECIAL, ADDED)
 CHARSMAP = "charsmap"
 # Steps of normalisation by name; `CHARSMAP` is one more, with the vocabulary's own table.
@@ -62,7 +62,7 @@ class UnigramVocabulary:
     end_id: int
 
 
-class UnigramTokenizer(TokenizersVocabulary):
+class UnigramTokenizer(EntryVocabulary):
     """Text ↔ ids by Unigram pieces. Safe to share between threads."""
 
     def __init__(self, rules: UnigramVocabulary) -> None:
@@ -94,38 +94,17 @@ class UnigramTokenizer(TokenizersVocabulary):
 
     # ------------------------------------------------------------ ids to text
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of ids, without the space before the first word. Special tokens are skipped."""
-        return self._decode_with_spans(list(ids))[0]
-
-    def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """Return the tokens of ids, each with its position in `decode(ids)` and its word."""
-        return tokens_from_offsets(*self._decode_with_spans(ids), self._name)
-
-    def _decode_with_spans(self, ids: Sequence[int]) -> tuple[str, list[OffsetId]]:
-        text, placed = "", []
-        for token_id in ids:
-            entry = self._entry(token_id)
-            if entry.kind == SPECIAL:
-                placed.append(OffsetId(token_id, len(text), len(text), special=True))
-                continue
-            piece = entry.text.replace(SPACE, " ")
-            piece = piece if text else piece.lstrip(" ")
-            start = len(text) + len(piece) - len(piece.lstrip(" "))
-            text += piece
-            placed.append(OffsetId(token_id, min(start, len(text)), len(text)))
-        return text, placed
+    def _join(self, text: str, entry: UnigramEntry) -> tuple[str, int]:
+        piece = entry.text.replace(SPACE, " ")
+        piece = piece if text else piece.lstrip(" ")
+        start = len(text) + len(piece) - len(piece.lstrip(" "))
+        text += piece
+        return text, min(start, len(text))
 
     def label(self, token_id: int) -> str:
         """Return the text of a vocabulary entry with its leading space."""
-        return self._entry(token_id).text.replace(SPACE, " ")
-
-    def _entry(self, token_id: int) -> UnigramEntry:
-        require_id(token_id, self.vocabulary_size)
-        return self.rules.entries[token_id]
-
-    def _name(self, token_id: int) -> str:
-        return self._entry(token_id).text
+        entry: UnigramEntry = self._entry(token_id)
+        return entry.text.replace(SPACE, " ")
 
     # ------------------------------------------------------------ serialisation
 

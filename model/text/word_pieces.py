@@ -8,7 +8,6 @@ Special tokens are not recognised in input: a typed "[SEP]" is text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,14 +16,14 @@ from tokenizers import AddedToken, models, normalizers, pre_tokenizers
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
-from headlight.model.text.base_vocabulary import TokenizersVocabulary
+from headlight.model.text.base_vocabulary import SPECIAL, EntryVocabulary
 from headlight.model.text.offsets import OffsetId, tokens_from_offsets
-from headlight.model.text.vocabulary import reading_vocabulary, require_id, require_valid_unicode
+from headlight.model.text.vocabulary import reading_vocabulary, require_valid_unicode
 
 FORMAT = "headlight-word-pieces"
 CONTINUATION_PREFIX = "##"
 MAX_WORD_LETTERS = 100  # longer words are unknown
-PIECE, UNKNOWN, SPECIAL, WHOLE, TYPED = "piece", "unknown", "special", "whole", "typed"
+PIECE, UNKNOWN, WHOLE, TYPED = "piece", "unknown", "whole", "typed"
 KINDS = (PIECE, UNKNOWN, SPECIAL, WHOLE, TYPED)
 
 
@@ -51,7 +50,7 @@ class WordPieceVocabulary:
     end_id: int
 
 
-class WordPieceTokenizer(TokenizersVocabulary):
+class WordPieceTokenizer(EntryVocabulary):
     """Text ↔ ids by WordPiece. Safe to share between threads."""
 
     def __init__(self, rules: WordPieceVocabulary) -> None:
@@ -78,30 +77,14 @@ class WordPieceTokenizer(TokenizersVocabulary):
 
     # ------------------------------------------------------------ ids to text
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of ids, with spaces between words. Special tokens are skipped."""
-        return self._decode_with_spans(list(ids))[0]
-
-    def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """Return the tokens of ids, each with its position in `decode(ids)` and its word."""
-        return tokens_from_offsets(*self._decode_with_spans(ids), self._name)
-
-    def _decode_with_spans(self, ids: Sequence[int]) -> tuple[str, list[OffsetId]]:
-        text, placed = "", []
-        for token_id in ids:
-            entry = self._entry(token_id)
-            if entry.kind == SPECIAL:
-                placed.append(OffsetId(token_id, len(text), len(text), special=True))
-                continue
-            continues = entry.kind == PIECE and entry.text.startswith(CONTINUATION_PREFIX)
-            text += " " if text and not continues else ""
-            start, text = len(text), text + (entry.text.removeprefix(CONTINUATION_PREFIX) if continues else entry.text)
-            placed.append(OffsetId(token_id, start, len(text)))
-        return text, placed
+    def _join(self, text: str, entry: WordEntry) -> tuple[str, int]:
+        continues = entry.kind == PIECE and entry.text.startswith(CONTINUATION_PREFIX)
+        text += " " if text and not continues else ""
+        return text + (entry.text.removeprefix(CONTINUATION_PREFIX) if continues else entry.text), len(text)
 
     def label(self, token_id: int) -> str:
         """Return the text of a vocabulary entry. The first piece of a word has a leading space."""
-        entry = self._entry(token_id)
+        entry: WordEntry = self._entry(token_id)
         if entry.kind == PIECE:
             return (
                 entry.text.removeprefix(CONTINUATION_PREFIX)
@@ -109,13 +92,6 @@ class WordPieceTokenizer(TokenizersVocabulary):
                 else f" {entry.text}"
             )
         return entry.text
-
-    def _entry(self, token_id: int) -> WordEntry:
-        require_id(token_id, self.vocabulary_size)
-        return self.rules.entries[token_id]
-
-    def _name(self, token_id: int) -> str:
-        return self._entry(token_id).text
 
     # ------------------------------------------------------------ serialisation
 

@@ -44,7 +44,7 @@ def selected_rival(selection: Selection) -> Rival:
 
 
 def effect_sentence(service: Service, translation: Translation, selection: Selection, language: str) -> str:
-    """Return the sentence that says what the effects of a picture are on."""
+    """Return the sentence on the subject of a picture's effects: a word, its lead, or all words."""
     position = chosen_word(selection)
     subject = "word" if position is not None else "encoder" if selection.kind == "encoder" else "row"
     names = {}

@@ -31,7 +31,7 @@ def map_figure(
 ) -> Any:
     """Draw the map `second` or its lines, compared with `first` if it is not None.
 
-    `effects`: a sentence that says what the effects are on, if the map has effects.
+    `effects`: the sentence on their subject, if the map has effects.
     """
     colours: Theme = THEMES[theme]  # type: ignore[index]
     style: dict[str, Any] = {"theme": colours, "palette": selection.palette}
