@@ -333,7 +333,7 @@ def GPU(task=None, *, duration=None, size=None):
 """
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("zero_gpu", "decorated"), [("true", [["compute", 15]]), ("", [])])
 def test_spaces_is_imported_first_and_decorates_function(
     space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zero_gpu: str, decorated: list[list[object]]

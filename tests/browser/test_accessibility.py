@@ -73,7 +73,6 @@ def press(page: Page, *keys: str) -> None:
         assert page.evaluate(UNSEEN) is None
 
 
-@pytest.mark.journey
 def test_comparison_is_operable_by_keyboard(page: Page, example: Translation) -> None:
     cross = example.attention.cross
     page.locator("#sentence").focus()
@@ -116,7 +115,6 @@ def test_tabs_exports_and_words_are_operable_by_keyboard(page: Page) -> None:
     assert page.evaluate("document.activeElement.matches('.take-away > .link')")
 
 
-@pytest.mark.journey
 def test_skip_link_opens_heads_from_any_tab(page: Page) -> None:
     open_tab(page, "models")
     go(page, "Shift+Tab", ".skip")

@@ -163,7 +163,6 @@ def test_new_sentence_cancels_running_translation(page: Page, run: Run, answered
     assert translation(page) == answered(SHORT).text
 
 
-@pytest.mark.journey
 def test_leaving_visitor_cancels_only_own_work(visit: Visit, run: Run, answered: Answered) -> None:
     stays, leaves = visit(), visit()
     submit(leaves, LONG, beam=10)

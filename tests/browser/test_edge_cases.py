@@ -139,7 +139,6 @@ def test_sentence_with_invalid_head_in_permalink_is_translated(page: Page, answe
     wait_for_function(page, "(best) => location.hash.startsWith(best)", arg=best)
 
 
-@pytest.mark.journey
 def test_back_returns_to_previous_tab(page: Page) -> None:
     expose_state(page)
     wait_for_permalink(page)
@@ -302,6 +301,7 @@ def answer_overtakes(page: Page, silent: Event) -> None:
 
 
 @pytest.mark.journey
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     ("locale", "says"),
     [("en-US", "The server cannot be reached. Try again in a moment."), ("zh-CN", "连接不上服务器：请稍后再试。")],

@@ -141,7 +141,6 @@ def expected_colours(weights: FloatArray) -> FloatArray:
     return np.stack([np.interp(weights, places, stops[:, part]) for part in range(3)], axis=-1)
 
 
-@pytest.mark.journey
 def test_exported_images_show_same_numbers_at_print_size(page: Page, folder: Path, example: Translation) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     weights = example.attention.cross[1, 2]
@@ -223,7 +222,6 @@ def test_python_snippet_reproduces_reranked_translation(visit: Visit) -> None:
     np.testing.assert_allclose(eval(last, known).weights, plotly_values(page), atol=NEAR)  # noqa: S307
 
 
-@pytest.mark.journey
 def test_embedded_head_matches_python_snippet(page: Page, visit: Visit) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
     copied = []

@@ -142,6 +142,7 @@ def test_selected_word_survives_merging_tokens(page: Page) -> None:
 
 
 @pytest.mark.journey
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("widths", [(360, 420, 600), (768, 900, 1024)])
 def test_nothing_overflows_narrow_window(visit: Visit, widths: tuple[int, ...]) -> None:
     page = visit(width=widths[0], height=800, has_touch=widths[0] < 700)

@@ -72,7 +72,6 @@ def test_thumbnail_hover_previews_and_leave_restores_selection(page: Page) -> No
     expect(page.locator(".explorer .turn h2")).to_have_text(before)
 
 
-@pytest.mark.journey
 def test_token_hover_shades_attended_tokens_and_shows_weight(page: Page, translation: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.hover(".explorer .rows .label >> nth=2")
@@ -128,7 +127,6 @@ def test_hidden_special_tokens_are_noted_and_rescaling_is_optional(page: Page, t
     assert "Rows are renormalised" in page.inner_text(".explorer .note")
 
 
-@pytest.mark.journey
 def test_number_view_shows_same_weights(page: Page, translation: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.click("[data-view=numbers]")
@@ -138,7 +136,6 @@ def test_number_view_shows_same_weights(page: Page, translation: Translation) ->
     )
 
 
-@pytest.mark.journey
 def test_line_hover_fades_other_lines(page: Page) -> None:
     page.click("[data-view=lines]")
     page.hover(".lines .label.row >> nth=1")

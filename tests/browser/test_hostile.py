@@ -129,7 +129,6 @@ def test_hostile_texts_are_displayed_unchanged_or_rejected(visit: Visit, transla
 MARKUP = "<b>fat</b> <a href=x>y</a> %{z}<br> &amp; 😀é"
 
 
-@pytest.mark.journey
 def test_markup_in_own_translation_stays_text_in_exports(visit: Visit, folder: Path) -> None:
     page = visit(TOY)
     wait_for_translation(page, "ich mochte")

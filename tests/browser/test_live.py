@@ -108,7 +108,6 @@ def test_live_translates_while_typing_and_enter_submits_full_request(
     assert set(live_requests.texts[1:]) == {(SENTENCE, 4)}
 
 
-@pytest.mark.journey
 def test_full_answer_follows_typing_pause_without_layout_shift(
     visit: Visit, live_requests: LiveRequests, answered: Answered
 ) -> None:
@@ -127,7 +126,6 @@ def test_full_answer_follows_typing_pause_without_layout_shift(
     assert page.evaluate("document.activeElement.id") == "sentence"
 
 
-@pytest.mark.journey
 def test_newer_live_request_cancels_older_one(
     visit: Visit, live_requests: LiveRequests, translator: Translator
 ) -> None:

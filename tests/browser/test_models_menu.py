@@ -178,7 +178,6 @@ def assert_shows(page: Page, expected: Translation) -> None:
 # ---------------------------------------------------------------- the menu
 
 
-@pytest.mark.journey
 def test_menu_lists_local_models_then_hub_pairs_by_language(page: Page, hub: Hub) -> None:
     button = page.locator(".models-picker .opens")
     expect(button).to_have_accessible_name("Model: German → English")
@@ -546,7 +545,6 @@ def test_unloadable_model_leaves_page_unchanged(page: Page, place: Place, hub: H
     assert translate(page, HELLO)
 
 
-@pytest.mark.journey
 def test_allowlist_restricts_requested_models(browser: Browser, strict: str, hub: Hub) -> None:
     with visiting(browser, strict) as visit:
         page = visit(f"#text=Guten+Tag.&model={MANY}")

@@ -71,6 +71,7 @@ def test_permalink_contains_forced_prefix(visit: Visit) -> None:
 
 
 @pytest.mark.journey
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("hash_", ["#layer=99&head=-3&kind=nonsense&row=x&pinned=9.9&scale=7", "#%%%&text="])
 def test_broken_permalink_restores_valid_parts(visit: Visit, hash_: str) -> None:
     page = visit(hash_)

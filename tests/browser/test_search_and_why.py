@@ -470,7 +470,6 @@ def test_account_sums_to_logit_difference_and_names_rival(
     page.set_viewport_size({"width": 1440, "height": 1000})
 
 
-@pytest.mark.journey
 def test_account_against_a_typed_rival_is_in_the_address(
     visit: Visit, example: Translation, translator: Translator
 ) -> None:

@@ -56,7 +56,6 @@ PLACES = """(selectors) => Object.fromEntries(selectors.map((selector) => {
 MIN_RIBBON = 0.15  # as in `ribbons.js`
 
 
-@pytest.mark.journey
 def test_pinned_cell_weights_are_shown_for_all_heads(page: Page, example: Translation) -> None:
     row, column = 4, 9
     page.click(f".explorer .rows .label >> nth={row}")
@@ -184,7 +183,6 @@ def test_compared_effects_match_model(page: Page, example: Translation, translat
     )
 
 
-@pytest.mark.journey
 def test_encoder_effects_are_on_the_clicked_word(
     page: Page, visit: Visit, example: Translation, translator: Translator
 ) -> None:
@@ -216,7 +214,6 @@ def test_encoder_effects_are_on_the_clicked_word(
     assert state(page, "word") is None
 
 
-@pytest.mark.journey
 def test_a_word_is_chosen_in_the_encoder_by_keyboard(page: Page) -> None:
     page.click("[data-view=effect]")
     page.click(".explorer [data-kind=encoder]")
@@ -249,7 +246,6 @@ def signed(number: float) -> str:
     return f"{number:+.2f}".replace("-", "−")
 
 
-@pytest.mark.journey
 def test_effects_have_a_sum_instead_of_average_and_maximum(
     page: Page, example: Translation, translator: Translator
 ) -> None:
@@ -281,7 +277,6 @@ def test_words_beside_emoji_have_ribbons(visit: Visit) -> None:
     assert ribbon["x"] - 8 <= middle <= ribbon["x"] + ribbon["width"] + 8
 
 
-@pytest.mark.journey
 def test_word_effects_against_a_typed_rival_are_in_the_address(
     page: Page, visit: Visit, example: Translation, translator: Translator
 ) -> None:
@@ -305,7 +300,6 @@ def test_word_effects_against_a_typed_rival_are_in_the_address(
     expect(again.locator(".word-effects .rivals [aria-pressed=true]")).to_have_text("now")
 
 
-@pytest.mark.journey
 def test_word_effects_list_predicted_and_measured_values(
     page: Page, example: Translation, translator: Translator
 ) -> None:
@@ -339,7 +333,6 @@ def test_word_effects_list_predicted_and_measured_values(
     expect(page.locator(".wall-grid [data-value]")).to_have_count(0)
 
 
-@pytest.mark.journey
 def test_word_effects_compare_with_a_rival_and_measure_the_shown_head(
     page: Page, example: Translation, translator: Translator
 ) -> None:
@@ -413,7 +406,6 @@ def test_permalink_of_removed_tab_opens_its_panel(visit: Visit, panel: str) -> N
     expect(page.locator(".tabs [aria-selected=true]")).to_have_text(view.capitalize())
 
 
-@pytest.mark.journey
 def test_leaving_view_cancels_its_requests(page: Page) -> None:
     expose_state(page)
     hold_calls(page, "explain_row", "explain_stream")

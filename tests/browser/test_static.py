@@ -165,7 +165,6 @@ def test_a_visit_is_a_few_downloads_and_no_calls(browser: Browser, host: Host) -
     assert not [path for _, path in downloads if any(word in path for word in CALL_WORDS)]
 
 
-@pytest.mark.journey
 def test_heads_are_switched_off_in_the_browser(browser: Browser, host: Host, exact: Translator) -> None:
     off = [{"kind": "cross", "layer": 0, "head": 0, "action": "remove"}]
     with visit(browser, host.address) as page:

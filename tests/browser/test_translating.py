@@ -99,7 +99,6 @@ def score(page: Page, target: str) -> None:
     expect(page.locator(".translate .verdict")).to_contain_text("Your translation: log probability")
 
 
-@pytest.mark.journey
 def test_own_translation_is_shown_until_reset(page: Page) -> None:
     before = translation(page)
     page.get_by_role("button", name="Options").click()
@@ -195,7 +194,6 @@ def test_rejected_sentence_marks_previous_result_stale(visit: Visit, live: bool)
         expect(page.locator(part)).to_have_css("opacity", "1")
 
 
-@pytest.mark.journey
 def test_invalid_option_shows_error_next_to_field(page: Page) -> None:
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=beam_size]", "99")

@@ -76,7 +76,6 @@ def forced_under(translator: Translator, example: Translation, changes: object) 
     return translator.translate(TEXT, target=ids, interventions=changes, **DEFAULTS)
 
 
-@pytest.mark.journey
 def test_click_toggles_head(page: Page, translator: Translator, answered: Answered, example: Translation) -> None:
     expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     thumb(page, 0, 3)

@@ -29,6 +29,7 @@ def printed(page: Page) -> Iterator[None]:
 
 
 @pytest.mark.journey
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_worksheet_questions_match_answers_page(visit: Visit, language: str, example: Translation) -> None:
     page = visit(locale={"en": "en-US", "zh": "zh-CN"}[language], color_scheme="light" if language == "en" else "dark")

@@ -6,6 +6,7 @@ import ast
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -34,27 +35,30 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Ja."
 
 
-def code() -> Iterator[tuple[str, ast.AST]]:
-    for path in sorted([*(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py"), ROOT / "app.py"]):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            yield path.relative_to(ROOT).as_posix(), node
+@cache
+def calls() -> list[tuple[str, str, ast.Call]]:
+    """All calls of a function by its name: the file, the name, the call."""
+    return [
+        (path.relative_to(ROOT).as_posix(), node.func.id, node)
+        for path in sorted([*(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py"), ROOT / "app.py"])
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
 
 
 def raised() -> Iterator[tuple[str, str, set[str] | None]]:
     """Lines that raise errors, with the word and, for literals, the names of the values."""
-    for path, node in code():
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            continue
+    for path, name, node in calls():
         passed = {keyword.arg for keyword in node.keywords}
         names = None if None in passed else {str(name) for name in passed - {"field", "detail"}}
-        place = {"RequestError": 0, "HubError": 0, "PageError": 1, "error_json": 1}.get(node.func.id)
+        place = {"RequestError": 0, "HubError": 0, "PageError": 1, "error_json": 1}.get(name)
         if place is None or len(node.args) <= place or not isinstance(word := node.args[place], ast.Constant):
             continue
         if place == 1:
             values = node.args[2] if len(node.args) > 2 else ast.Dict([], [])
             is_literal = isinstance(values, ast.Dict) and None not in values.keys
             names = {ast.literal_eval(key) for key in values.keys} if is_literal else None  # type: ignore[attr-defined]
-        yield path, f"hub_{word.value}" if node.func.id == "HubError" else str(word.value), names
+        yield path, f"hub_{word.value}" if name == "HubError" else str(word.value), names
 
 
 def test_raised_errors_have_phrases_with_all_values() -> None:
@@ -70,11 +74,8 @@ def requests() -> set[str]:
     """The words of every `RequestError` in the code."""
     return {
         str(node.args[0].value)
-        for _, node in code()
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "RequestError"
-        and isinstance(node.args[0], ast.Constant)
+        for _, name, node in calls()
+        if name == "RequestError" and isinstance(node.args[0], ast.Constant)
     }
 
 

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,8 +69,13 @@ def test_modules_contain_no_user_visible_text() -> None:
     assert not literals_in_calls
 
 
-def literals(path: Path) -> Iterator[str]:
+@cache
+def literals(path: Path) -> frozenset[str]:
     """The string literals of a source file; templates as regular expressions."""
+    return frozenset(parse_literals(path))
+
+
+def parse_literals(path: Path) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".js":
         yield from (re.escape(match["text"]) for match in re.finditer(r"(['\"])(?P<text>\w+)\1", source))

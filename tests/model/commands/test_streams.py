@@ -190,7 +190,7 @@ def test_invalid_port_is_reported_by_argument_name(port: str, command: str, caps
     assert "HEADLIGHT_PORT" not in errors
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

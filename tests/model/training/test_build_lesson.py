@@ -400,6 +400,7 @@ def test_expressions_equal_python() -> None:
     assert run_expression("math.sqrt(16) / 2", names) == 2
 
 
+@pytest.mark.slow
 def test_saved_script_runs_alone_and_translates_all_sentences(tmp_path: Path) -> None:
     path = tmp_path / "headlight_build.py"
     path.write_text(script_text(), encoding="utf-8")

@@ -165,7 +165,7 @@ LEARNS_DESPITE_MISTAKE = {
 }  # fmt: skip
 
 
-@pytest.mark.slow(after=3)
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(("name", "learns"), LEARNS_DESPITE_MISTAKE.items())
 def test_mistake_has_its_stated_effect_on_training(name: str, learns: bool) -> None:
     run = LiveRunSettings(mistake=name)

@@ -401,7 +401,7 @@ print(text)
 """
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [*OPERATORS, " ".join(OPERATORS)])
 def test_platform_without_kernels_translates(hidden: str) -> None:
     text = Translator.load("assets/models/toy", device="cpu", step_weights="plain").translate("der hund schläft").text

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 
-import pytest
-
 from headlight.viz.browser_files.static_files import WIDGETS
 
 IMPORT = re.compile(r"(?:from |import\()'(\.[^']+)'")  # types come from `messages`, which is not a module
@@ -37,11 +35,20 @@ def may_use(module: str) -> set[str]:
     return {*BELOW, "lessons", folder} if folder in ON_LESSONS else {*BELOW, folder}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_modules_import_existing_lower_layers(module: str) -> None:
-    for module_path in imported(module):
-        assert (WIDGETS / module_path).is_file(), module_path
-        assert module.startswith(TOGETHER) or posixpath.dirname(module_path) in may_use(module), module_path
+def test_modules_import_existing_files() -> None:
+    missing = [(module, path) for module in MODULES for path in imported(module) if not (WIDGETS / path).is_file()]
+    assert missing == []
+
+
+def test_modules_import_lower_layers_only() -> None:
+    parts = [module for module in MODULES if not module.startswith(TOGETHER)]
+    upward = [
+        (module, path)
+        for module in parts
+        for path in imported(module)
+        if posixpath.dirname(path) not in may_use(module)
+    ]
+    assert upward == []
 
 
 def test_module_imports_have_no_cycles() -> None:
@@ -49,11 +56,13 @@ def test_module_imports_have_no_cycles() -> None:
     assert set(order) == set(MODULES)
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_every_other_folder_is_one_widget(folder: str) -> None:
-    assert any(MOUNT in path.read_text(encoding="utf-8") for path in (WIDGETS / folder).glob("*.js"))
+def test_every_other_folder_is_one_widget() -> None:
+    widgets = {
+        folder for folder in FOLDERS for path in (WIDGETS / folder).glob("*.js") if MOUNT in path.read_text("utf-8")
+    }
+    assert widgets == set(FOLDERS)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_module_size_is_limited(module: str) -> None:
-    assert len((WIDGETS / module).read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+def test_module_size_is_limited() -> None:
+    lengths = {module: len((WIDGETS / module).read_text(encoding="utf-8").splitlines()) for module in MODULES}
+    assert {module: lines for module, lines in lengths.items() if lines > MAX_LINES} == {}
