@@ -13,7 +13,7 @@ from headlight.model.text.cleaning import is_blank
 from headlight.model.translate.reranking import reverse_request
 from headlight.model.translate.translator import Translator
 
-BACK_TRANSLATION_OPTIONS: dict[str, Any] = {"beam_size": 4, "no_repeat": 4}  # as on the page
+BACK_TRANSLATION_OPTIONS: dict[str, Any] = {"beam_size": 4, "no_repeat": 4}  # decoding options of the page, too
 WORD = re.compile(r"[^\W_]+")
 
 
@@ -25,7 +25,7 @@ def back_translate(reverse: Translator, translation: Translation) -> BackTransla
 def back_translate_batch(reverse: Translator, translations: Sequence[Translation]) -> list[BackTranslation | None]:
     """Back-translate several translations, in as few passes as their lengths allow.
 
-    The result has one entry per translation: None where the text is empty or too long for the reverse model.
+    The result has one entry per translation: None if the text is empty or too long for the reverse model.
     """
     results: list[BackTranslation | None] = [None] * len(translations)
     indices, requests = [], []
@@ -41,7 +41,7 @@ def back_translate_batch(reverse: Translator, translations: Sequence[Translation
     if not indices:
         return results
     scores = reverse.translate_batch(requests)
-    # `reverse_request` has checked every text, so the model refuses none.
+    # `reverse_request` has validated every text, so `on_refused` is never called.
     texts = reverse.translate_lines(
         [request.text for request in requests], on_refused=lambda *_: None, **BACK_TRANSLATION_OPTIONS
     )

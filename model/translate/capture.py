@@ -1,6 +1,7 @@
 """Capture of attention: one teacher-forced pass over a source and its translation records every map.
 
-Decoding runs first and is not watched. The encoder runs once for both and is watched.
+The encoder runs once, with hooks. Decoding then runs without hooks, and the teacher-forced pass of the decoder with
+hooks; both read the output of that encoder run.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ DECODER_WEIGHTS = "decoder.layers.*.*_attention.weights"
 
 @dataclass
 class Captured:
-    """Captured tensors of a batch: the attention of each kind, and further probes by name."""
+    """Captured arrays of a batch: the attention weights of each kind, and the values of requested probes by name."""
 
     attention: dict[Kind, FloatArray] = field(default_factory=dict)  # [layer, batch, head, query, key]
     probes: dict[str, np.ndarray] = field(default_factory=dict)  # [batch, …], with the axes of the probe
@@ -34,33 +35,38 @@ class Captured:
 
 @dataclass
 class TokenScores:
-    """Log probabilities of output tokens, `[batch, token]`, and the top alternatives, `[batch, token, rank]`."""
+    """Scores of the output tokens of a batch."""
 
-    log_probabilities: np.ndarray
-    best_ids: np.ndarray
-    best_probabilities: np.ndarray
+    log_probabilities: np.ndarray  # [batch, token]
+    best_ids: np.ndarray  # [batch, token, rank]: the most likely tokens
+    best_probabilities: np.ndarray  # [batch, token, rank]
 
 
 def encode_with_capture(
     model: Transformer,
     passes: Transformer,
     source_ids: Tensor,
-    further: Sequence[str],
+    patterns: Sequence[str],
     *,
     mask: Tensor | None = None,
     padded: bool = True,
 ) -> tuple[Memory, Captured]:
     """Encode source ids, `[batch, source]`, and capture the encoder's attention.
 
-    `passes` is the model itself, or its packed version with the same probes. `mask`, `[batch, 1, 1, source]`, has the
-    visible keys; by default these are the unpadded ones. `padded`: whether there is padding.
+    Args:
+        model: The model with the probes.
+        passes: The model that runs: `model`, or its packed version with the same probes.
+        source_ids: `[batch, source]`.
+        patterns: Names or patterns of more probes to capture; those of the decoder are ignored.
+        mask: Visible keys, `[batch, 1, 1, source]`; by default all tokens except padding.
+        padded: Whether any row has padding.
     """
     captured = Captured()
-    further = _side_patterns("encoder", further, model)
-    with watch(model, ENCODER_WEIGHTS, *further) as activations:
+    probes = _side_probes("encoder", patterns, model)
+    with watch(model, ENCODER_WEIGHTS, *probes) as activations:
         memory = passes.encode(source_ids, mask, padded=padded)
-    _collect(captured, activations, "encoder", model.config.encoder_layers)
-    _collect_probes(model, captured, activations, further)
+    _collect_weights(captured, activations, "encoder", model.config.encoder_layers)
+    _collect_probes(model, captured, activations, probes)
     return memory, captured
 
 
@@ -74,42 +80,42 @@ class TargetCapture:
         memory: Memory,
         cross: list[KeyValues],
         captured: Captured,
-        further: Sequence[str],
+        patterns: Sequence[str],
     ) -> None:
         self.model, self.passes, self.memory, self.cross, self.captured = model, passes, memory, cross, captured
-        self.further = _side_patterns("decoder", further, model)
-        self._read: list[list[int]] = []
+        self.probes = _side_probes("decoder", patterns, model)
+        self._logits_rows: list[list[int]] = []  # the rows to which `_logits` belong
         self._logits: Tensor | None = None
 
     def logits(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Return the logits at each position, `[batch, tokens, vocabulary]`, and add the maps to `captured`."""
         ids = [list(row) for row in rows]
-        if self._logits is None or self._read != ids:
-            self._read = ids
-            self._logits = self._look(rows)
+        if self._logits is None or self._logits_rows != ids:
+            self._logits_rows = ids
+            self._logits = self._run_decoder(rows)
         return self._logits
 
     def select_logits(self, sentences: Sequence[int], rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return the logits of some sentences. Maps are captured only if all sentences are selected."""
+        """Return the logits of the sentences with these indices. Maps are captured only if these are all sentences."""
         if list(sentences) == list(range(len(self.memory.vectors))):
             return self.logits(rows)
         return logits_without_capture(self.passes, self.memory, self.cross, sentences, rows)
 
-    def _look(self, rows: Sequence[Sequence[int]]) -> Tensor:
+    def _run_decoder(self, rows: Sequence[Sequence[int]]) -> Tensor:
         layers = self.model.config.decoder_layers
-        with watch(self.model, DECODER_WEIGHTS, *self.further) as activations:
-            # Decoding has computed the keys and values of the source. Recompute them only to capture further probes.
-            recomputes = bool(self.further)
+        with watch(self.model, DECODER_WEIGHTS, *self.probes) as activations:
+            # Decoding has computed the keys and values of the source. They are recomputed only for requested probes.
+            recomputes = bool(self.probes)
             decoder = self.passes.decoder
             state = (
                 decoder.new_state(self.memory, cached=False)
                 if recomputes
                 else DecoderState(self.cross, self.memory.mask, None)
             )
-            logits: Tensor = decoder(_inputs(self.model, rows, self.memory.vectors.device), state)
-        _collect(self.captured, activations, "decoder", layers)
-        _collect(self.captured, activations, "cross", layers)
-        _collect_probes(self.model, self.captured, activations, self.further)
+            logits: Tensor = decoder(_decoder_inputs(self.model, rows, self.memory.vectors.device), state)
+        _collect_weights(self.captured, activations, "decoder", layers)
+        _collect_weights(self.captured, activations, "cross", layers)
+        _collect_probes(self.model, self.captured, activations, self.probes)
         return logits
 
 
@@ -120,28 +126,28 @@ def logits_without_capture(
     sentences: Sequence[int],
     rows: Sequence[Sequence[int]],
 ) -> Tensor:
-    """Return the logits at each position for some sentences, `[rows, tokens, vocabulary]`."""
+    """Return the logits at each position, `[rows, tokens, vocabulary]`. `sentences`: the index in `memory` per row."""
     indices = torch.tensor(sentences, device=memory.vectors.device)
     mask = None if memory.mask is None else memory.mask[indices]
     state = DecoderState([KeyValues(keys[indices], values[indices]) for keys, values in cross], mask, None)
-    logits: Tensor = passes.decoder(_inputs(passes, rows, memory.vectors.device), state)
+    logits: Tensor = passes.decoder(_decoder_inputs(passes, rows, memory.vectors.device), state)
     return logits
 
 
-def _inputs(model: Transformer, rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """Return the decoder inputs for these outputs: the start token and all tokens but the last."""
+def _decoder_inputs(model: Transformer, rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+    """Return the decoder inputs for these outputs, `[batch, tokens]`: the start token and all tokens but the last."""
     return pad_sequences([[model.config.start_id, *row[:-1]] for row in rows], model.config.pad_id).to(device)
 
 
-def score_target(logits: Tensor, written_ids: Tensor, alternatives: int, never: Sequence[int]) -> TokenScores:
-    """Return the probabilities of the written tokens, `[batch, tokens]`, and the top `alternatives`.
+def score_target(logits: Tensor, written_ids: Tensor, alternatives: int, excluded_ids: Sequence[int]) -> TokenScores:
+    """Return the probabilities of the written tokens, and the top `alternatives` without `excluded_ids`.
 
-    Alternatives exclude the tokens in `never`.
+    `logits` has the axes `[batch, tokens, vocabulary]`, `written_ids` `[batch, tokens]`.
     """
     log_probabilities = logits.float().log_softmax(dim=-1)
     written_scores = log_probabilities.gather(2, written_ids[..., None])[..., 0]
-    log_probabilities[..., list(never)] = float("-inf")  # a translation cannot contain these tokens
-    best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1] - len(never)), dim=-1)
+    log_probabilities[..., list(excluded_ids)] = float("-inf")  # a translation cannot contain these tokens
+    best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1] - len(excluded_ids)), dim=-1)
     return TokenScores(to_numpy(written_scores), to_numpy(best_ids), to_numpy(best.exp()))
 
 
@@ -160,12 +166,12 @@ def crop(array: np.ndarray, *lengths: int) -> np.ndarray:
     return cropped
 
 
-def _side_patterns(side: str, patterns: Sequence[str], model: Transformer) -> list[str]:
-    """Return the probes of one side of the model that match the patterns."""
+def _side_probes(side: str, patterns: Sequence[str], model: Transformer) -> list[str]:
+    """Return the names of the probes of one side, "encoder" or "decoder", that match the patterns."""
     return [name for name in matching_probes(model, *patterns) if name.startswith(f"{side}.")]
 
 
-def _collect(captured: Captured, activations: Watched, kind: Kind, layers: int) -> None:
+def _collect_weights(captured: Captured, activations: Watched, kind: Kind, layers: int) -> None:
     maps = [activations[f"{attention_path(kind, layer)}.weights"] for layer in range(layers)]
     captured.attention[kind] = to_numpy(torch.stack(maps))
 

@@ -1,9 +1,10 @@
 """Words of a Chinese sentence that its translation leaves out.
 
-Sub-words of Chinese are often parts of words, and many that are translated get little attention. So neighbouring single
-characters are one word; particles, classifiers and other words without a counterpart in English do not count. A word is
-left out if three signs agree: it gets hardly any attention, the back-translation has none of its characters, and the
-reverse model finds it unlikely given the translation. Without a back-translation, no word is reported.
+Chinese sub-words are often parts of words, and many translated sub-words get little attention. Therefore neighbouring
+single characters are joined to one word, and particles, classifiers and other words without an English counterpart are
+skipped. A word is left out if three conditions hold: it gets hardly any attention, the back-translation has none of its
+characters, and the reverse model finds it unlikely given the translation. Without a back-translation, no word is
+reported.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _LIGHT_WORDS = """
 们 儿 子 头 途 么 请 来 去 到 话 好 很 挺 真 完 见 住 掉 开 啦 哦 嗯 哎 呗 便 即 并 且 令 使 叫 正 连 却 先 快 帮 供 等
 算 弄 有点 一点 只是 还是 就是 不是 是不是 里面 上面 起来 出来 下来 下去 过来 过去 所有 本来 到底 只要 一直 之间 来说
 的话 好了 来着 这样 那样
-"""  # adverbs, complements and parts of words that English leaves unsaid, or says with the word beside them
+"""  # adverbs, complements and parts of words that English omits or expresses with the neighbouring word
 WITHOUT_COUNTERPART = frozenset(_LIGHT_WORDS.split()) | frozenset(FUNCTION_WORDS["zh"].split())
 
 
 class ChineseWord(NamedTuple):
-    """A word of a sentence: its position, and the indices of its tokens."""
+    """A word of a sentence: the characters from `start` to `end`, and the indices of its tokens."""
 
     start: int
     end: int
@@ -48,14 +49,14 @@ def omitted_chinese_words(
     *,
     attended_from: float,
 ) -> list[Span]:
-    """Return the positions of the words that the translation leaves out; neighbours are one position.
+    """Return the spans of the words that the translation leaves out; neighbouring words share a span.
 
     Args:
         text: The sentence.
         pieces: Its sub-words, in order.
         cross: Cross-attention, `[layer, head, target, source]`.
         back: The back-translation, with the sentence's probabilities given the translation.
-        attended_from: Attention from which a word counts as read.
+        attended_from: Minimum attention of an attended word.
     """
     if back is None or not cross.size:
         return []
@@ -82,16 +83,16 @@ def omitted_chinese_words(
 
 
 def _join_characters(text: str, pieces: Sequence[ChineseWord]) -> list[ChineseWord]:
-    """Join neighbouring single characters, which the vocabulary lacks as a word: 旅 + 途."""
+    """Join neighbouring single characters to a word that the vocabulary lacks: 旅 + 途."""
     words: list[ChineseWord] = []
-    joinable = False  # whether the last word has only single characters that may belong to a longer word
+    is_joinable = False  # whether the last word consists of single characters that may continue
     for piece in pieces:
-        single = piece.end - piece.start == 1 and _has_counterpart(text[piece.start : piece.end])
-        if single and joinable and words[-1].end == piece.start:
+        is_single = piece.end - piece.start == 1 and _has_counterpart(text[piece.start : piece.end])
+        if is_single and is_joinable and words[-1].end == piece.start:
             words[-1] = ChineseWord(words[-1].start, piece.end, words[-1].tokens + piece.tokens)
         else:
             words.append(piece)
-        joinable = single
+        is_joinable = is_single
     return words
 
 

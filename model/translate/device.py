@@ -1,4 +1,4 @@
-"""Choice of the device and the number type of a model, with the reason as a sentence.
+"""Choice of a model's device and dtype, with the reason as a sentence.
 
 `HEADLIGHT_DEVICE` (cuda, cuda:1, mps, cpu) and `HEADLIGHT_DTYPE` (float32, bfloat16, float16) override the choice.
 """
@@ -24,22 +24,22 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """A device, a number type, and the reason for them as a sentence."""
+    """A device, a dtype, and the reason for this choice as a sentence."""
 
     device: torch.device
     dtype: torch.dtype
     reason: str
 
 
-def choose_device(wish: str | torch.device | None = None) -> DeviceChoice:
-    """Choose the device `wish`, else `HEADLIGHT_DEVICE`, else CUDA, then MPS, then the CPU."""
-    name, origin = str(wish or ""), "the device"
+def choose_device(override: str | torch.device | None = None) -> DeviceChoice:
+    """Choose the device: `override`, else `HEADLIGHT_DEVICE`, else the first available of CUDA, MPS and CPU."""
+    name, origin = str(override or ""), "the device"
     if not name:
         name, origin = os.environ.get("HEADLIGHT_DEVICE", ""), "HEADLIGHT_DEVICE"
     name = name.strip().lower()
     if name:
-        device = _wished_device(name, origin)
-        cause = f"{origin} {name} was asked for" if origin == "the device" else f"{origin} is {name}"
+        device = _parse_device(name, origin)
+        cause = f"{origin} {name} was requested" if origin == "the device" else f"{origin} is {name}"
         reason = f"{cause}; using {_describe_device(device)}"
     else:
         device, reason = _best_device()
@@ -69,7 +69,7 @@ def _best_device() -> tuple[torch.device, str]:
     return device, f"no CUDA device was found; using {_describe_device(device)}"
 
 
-def _wished_device(name: str, origin: str) -> torch.device:
+def _parse_device(name: str, origin: str) -> torch.device:
     match = DEVICE_FORM.fullmatch(name)
     if match is None:
         raise DeviceError(f"{origin} is {name!r}, but must be cuda, cuda:1 (or another number), mps or cpu.")
@@ -121,8 +121,8 @@ def _best_dtype(device: torch.device) -> tuple[torch.dtype, str]:
     if device.type == "cuda":
         if _supports_bfloat16(device):
             return torch.bfloat16, "numbers are bfloat16"
-        return torch.float16, "numbers are float16, as it cannot compute bfloat16"
-    # Also on MPS, where half precision gains little for small models.
+        return torch.float16, "numbers are float16, as the device cannot compute bfloat16"
+    # MPS uses float32, too, because half precision makes small models little faster.
     return torch.float32, "numbers are float32"
 
 
@@ -133,7 +133,7 @@ def _supports_bfloat16(device: torch.device) -> bool:
     return bool(torch.backends.mps.is_macos_or_newer(14, 0))
 
 
-def out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether a device ran out of memory, by PyTorch's exception class or its message."""
     if isinstance(error, torch.OutOfMemoryError):
         return True
@@ -151,10 +151,10 @@ def in_smaller_batches(run: Callable[[Sequence[Item]], list[Result]], items: Seq
         try:
             results += run(batch)
         except RuntimeError as error:
-            if not out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             failure = str(error).partition("\n")[0]
-        # Retry outside the `except` block: inside it, the exception would keep the tensors of the failed run alive.
+        # Retry outside the `except` block, because the exception references the tensors of the failed run.
         if failure is None:
             start += len(batch)
             continue

@@ -1,10 +1,11 @@
 """Draft decoders for speculative decoding.
 
-- The *light* one has weights and inputs of 8 bits. In a trained model, about one token in 250 is wrong.
-- The *steady* one has the float16 layers of the step. In a model with many near-ties, about one token in 700 is wrong.
+- The *light* decoder has 8-bit weights and inputs. With a trained model, about one of its tokens in 250 is wrong.
+- The *steady* decoder has the float16 layers of the step. With a model that has many near-ties, about one of its tokens
+  in 700 is wrong.
 
-Both select a shortlist with an 8-bit output matrix and decide in float32: the logits of the shortlist are recomputed
-with the model's own rows. So a step reads a quarter of the largest matrix, and its rounding does not choose a token.
+Both decoders select a shortlist of tokens with an 8-bit output matrix, and recompute the logits of the shortlist with
+the model's float32 rows. A step therefore reads a quarter of the largest matrix, and rounding does not choose a token.
 """
 
 from __future__ import annotations
@@ -28,21 +29,22 @@ from headlight.model.translate.packed_model import (
 
 MIN_DECODER_ENTRIES = 1 << 24  # size of a decoder from which 8-bit weights save more than their copy costs
 OUTPUT = ".output.words"
-SHORTLIST_SIZE = 8  # tokens in the shortlist: 8 bits have an error of 0.01, and the eighth token is further behind
+# Tokens in the shortlist. 8-bit logits have an error of 0.01, and the eighth token is further behind the first.
+SHORTLIST_SIZE = 8
 
 
 class Shortlist:
-    """The output projection of a draft decoder, for only the newest token."""
+    """Output projection of a draft decoder, which computes the logits of the newest token only."""
 
-    def __init__(self, rough: Linear, weight: Tensor, bias: Tensor | None) -> None:
-        self.rough = rough
+    def __init__(self, int8_projection: Linear, weight: Tensor, bias: Tensor | None) -> None:
+        self.int8_projection = int8_projection
         self.weight = weight
         self.bias = bias
 
     def __call__(self, x: Tensor) -> Tensor:
         """Map `[rows, tokens, d_model]` to logits `[rows, 1, vocabulary]`. The highest logits are exact."""
         newest = x[:, -1]
-        logits = self.rough(newest)
+        logits = self.int8_projection(newest)
         best = logits.topk(min(SHORTLIST_SIZE, logits.shape[-1]), dim=-1, sorted=False).indices  # [rows, shortlist]
         exact = (self.weight[best] @ newest[:, :, None])[:, :, 0]
         if self.bias is not None:
@@ -50,7 +52,7 @@ class Shortlist:
         return logits.scatter_(1, best, exact)[:, None]
 
 
-class _DraftPreparation(ModelPacker):
+class _DraftPacker(ModelPacker):
     """Packer of a decoder, with a shortlist as its output projection."""
 
     def __init__(self, packer: Packer, copies: CopyBudget, output: Linear | None = None) -> None:
@@ -70,19 +72,19 @@ def draft_model_bytes(decoder: nn.Module) -> int:
     entries = sum(weight.numel() for weight in decoder.parameters() if weight.dim() > 1)
     if entries < MIN_DECODER_ENTRIES or not can_pack_int8():
         return 0
-    light = _DraftPreparation(INT8, CopyBudget())
-    light.plan(decoder)
-    return light.bytes
+    packer = _DraftPacker(INT8, CopyBudget())
+    packer.plan(decoder)
+    return packer.bytes
 
 
-def make_draft_models(decoder: nn.Module, prepared: PackedModel) -> DraftModels:
-    """Create both draft decoders, the steady one on first use. If 8 bits have no benefit, use the step itself."""
+def make_draft_models(decoder: nn.Module, packed_model: PackedModel) -> DraftModels:
+    """Create both draft decoders, the steady one on first use. If 8-bit weights are not faster, drafts use the step."""
     if not draft_model_bytes(decoder):
-        return DraftModels(prepared.step, lambda: prepared.step)
-    draft = _DraftPreparation(INT8, CopyBudget())
-    light, output = draft.pack(decoder), draft.output
+        return DraftModels(packed_model.step, lambda: packed_model.step)
+    int8_packer = _DraftPacker(INT8, CopyBudget())
+    light, output = int8_packer.pack(decoder), int8_packer.output
 
-    def steady() -> Any:
-        return prepared.packed_step_with(_DraftPreparation(step_packer(), prepared.copies, output))
+    def make_steady() -> Any:
+        return packed_model.pack_step_with(_DraftPacker(step_packer(), packed_model.copies, output))
 
-    return DraftModels(light, steady)
+    return DraftModels(light, make_steady)

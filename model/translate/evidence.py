@@ -1,6 +1,7 @@
 """Features and reasons for the reliability of a translation.
 
-They are computed from the `Translation`; no model runs. The back-translation, which needs a second model, is optional.
+They are computed from the `Translation` without running a model. The back-translation, which a second model has
+computed, is optional.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from headlight.model.text.numbers import find_numbers, unmatched_numbers
 from headlight.model.translate.chinese_omissions import ChineseWord, omitted_chinese_words
 from headlight.model.translate.repetition import WordPosition, repeated_runs, repeats_itself
 
-FEATURES = (  # in the order of a rule's weights
+FEATURES = (  # `reliability.json` stores its weights in this order
     "mean",  # mean log probability of the tokens
     "worst_token",
     "worst_word",
@@ -31,17 +32,17 @@ FEATURES = (  # in the order of a rule's weights
     "left_out",  # number of source words with hardly any attention, without frequent words
     "least_seen",  # attention of the least attended source word
     "numbers",  # count of numbers without a counterpart
-    "names",  # number of names that are spelled differently
-    "length",  # deviation of the log ratio of both lengths from the usual one
-    "rare",  # share of source words with at least three pieces, which are rare in the training text
-    "peak",  # highest attention weight of a target token, on average
+    "names",  # number of names that the translation spells differently
+    "length",  # deviation of the log ratio of target to source characters from its usual value
+    "rare",  # share of source words with at least three pieces; such words are rare in the training text
+    "peak",  # mean over target tokens of the highest attention weight
     "to_end",  # share of attention on the end token
     "invented",  # share of unlikely words with at least three pieces
     "copied",  # number of untranslated source words
     "repeated",  # number of words that are repeated in the translation but not in the source
     "words",  # log of the number of source words
 )
-BACK_TRANSLATION_FEATURES = (  # with back-translation
+BACK_TRANSLATION_FEATURES = (  # features of an answer with back-translation
     *FEATURES,
     "back",  # chrF of the back-translation and the source
     "back_numbers",  # count of numbers that differ in the back-translation
@@ -49,7 +50,8 @@ BACK_TRANSLATION_FEATURES = (  # with back-translation
     "least_recovered",  # log probability of the least likely source word
     "second_recovered",
 )
-POSITIVE_FEATURES = frozenset(  # higher values indicate a right answer; for all others, lower values do
+# Higher values of these features indicate a right answer; of all other features, lower values do.
+POSITIVE_FEATURES = frozenset(
     ["mean", "worst_token", "worst_word", "second_word", "least_seen", "peak", "back", "recovered", "least_recovered",
      "second_recovered"]
 )  # fmt: skip
@@ -62,7 +64,7 @@ WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 SIMILAR_FROM = 0.6  # similarity of two spellings of a name
 DOUBTFUL_NAME_BELOW = math.log(0.5)  # maximum log probability of a name that may be misspelt
 DOUBTFUL_COPY_BELOW = math.log(0.7)  # log probability below which an untranslated word is reported
-STEM_LETTERS = 5  # words that begin with as many equal letters count as equal
+STEM_LETTERS = 5  # words with the same first five letters count as equal
 MIN_PROBABILITY = 1e-9  # lower probabilities are clamped
 MIN_LOG_PROBABILITY = -12.0  # lower log probabilities are clamped
 
@@ -77,17 +79,17 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a sentence: its text, its position, the indices of its tokens, and its log probability."""
+    """A word of a sentence."""
 
     text: str
-    start: int
+    start: int  # index of the first character
     end: int
-    tokens: tuple[int, ...]
-    log_probability: float  # of all its tokens together; 0 in the source
+    tokens: tuple[int, ...]  # indices
+    log_probability: float  # sum over its tokens; 0 in the source
 
     @property
     def span(self) -> Span:
-        """Position of the word."""
+        """Start and end of the word."""
         return Span(self.start, self.end)
 
 
@@ -134,21 +136,21 @@ def collect_evidence(
         "names": float(min(3, len(misspelt))),
         "length": abs(ratio - usual_length),
         "rare": sum(len(word.tokens) > 2 for word in source_words) / max(1, len(source_words)),
-        **_sharpness(answer.attention.cross),
+        **_attention_features(answer.attention.cross),
         "invented": sum(len(word.tokens) > 2 for word in doubtful) / max(1, len(target_words)),
         "copied": float(min(3, len(copied))),
         "repeated": float(min(3, len(repeated))),
         "words": math.log(max(1, len(source_words))),
     }
-    loops = _loops(source_words, target_words, answer.text)
-    reasons = [*_language(answer, source), *_unfinished_reasons(answer)]
-    reasons += [_reason(answer, "loop", (), (span,)) for span in loops]
+    loops = _find_loops(source_words, target_words, answer.text)
+    reasons = [*_language_reasons(answer, source), *_unfinished_reasons(answer)]
+    reasons += [_make_reason(answer, "loop", (), (span,)) for span in loops]
     if source_only or target_only:
         spans = (
             tuple(Span(number.start, number.end) for number in source_only),
             tuple(Span(number.start, number.end) for number in target_only),
         )
-        reasons.append(_reason(answer, "numbers", *spans))
+        reasons.append(_make_reason(answer, "numbers", *spans))
     if back is not None:
         unmatched = unmatched_numbers(find_numbers(answer.source_text, source), find_numbers(back.text, source))
         features |= {"back": chrf(back.text, answer.source_text) / 100}
@@ -161,27 +163,27 @@ def collect_evidence(
         features["left_out"] = float(min(3, sum(map(len, omitted))))
     names = _spelling_reasons(answer, misspelt)
     explained = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
-    reasons += _left_out(answer, _omitted_spans(answer, source_words, omitted, source, back), explained)
+    reasons += _omission_reasons(answer, _omitted_spans(answer, source_words, omitted, source, back), explained)
     reasons += names
-    reasons += [_reason(answer, "copied", (), (word.span,)) for word in copied]
-    reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated if not _is_within(word, loops)]
+    reasons += [_make_reason(answer, "copied", (), (word.span,)) for word in copied]
+    reasons += [_make_reason(answer, "repeated", (), (word.span,)) for word in repeated if not _is_within(word, loops)]
     # A number on both sides can be written in several ways, so a low probability does not make it a guess.
     explained = [span for reason in reasons for span in reason.target_spans]
     explained += [
         Span(number.start, number.end) for number in target_numbers if number.required and number not in target_only
     ]
     guessed = [word for word in doubtful if not _is_within(word, explained)]
-    reasons += [_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MAX_UNSURE_WORDS]]
-    if any(reason.kind == "language" for reason in reasons):  # the others follow from it
+    reasons += [_make_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MAX_UNSURE_WORDS]]
+    if any(reason.kind == "language" for reason in reasons):  # a wrong source language explains most other reasons
         reasons = [reason for reason in reasons if reason.kind in IN_ANY_LANGUAGE]
-    return Evidence(features, tuple(_as_typed(reason, original.source_text) for reason in reasons))
+    return Evidence(features, tuple(_quote_typed_text(reason, original.source_text) for reason in reasons))
 
 
-def _as_typed(reason: Reason, text: str) -> Reason:
-    """Return the reason with the words of the sentence as they were typed."""
+def _quote_typed_text(reason: Reason, text: str) -> Reason:
+    """Quote the sentence as it was typed: `collect_evidence` read the text as it is adapted for the model."""
     if reason.kind == "language" or not reason.source_spans:
         return reason
-    return replace(reason, source=_joined(text, reason.source_spans))
+    return replace(reason, source=_join_spans(text, reason.source_spans))
 
 
 def content_words(tokens: Sequence[Token], text: str) -> list[Word]:
@@ -202,15 +204,18 @@ def content_words(tokens: Sequence[Token], text: str) -> list[Word]:
 
 
 def source_coverage(cross: FloatArray, words: Sequence[Word]) -> list[float]:
-    """Return the highest weight that each source word gets from a target token, in the mean of all heads."""
+    """Return the highest weight that each source word gets from a target token, averaged over heads.
+
+    `cross` has the axes `[layer, head, target, source]`.
+    """
     if not cross.size:
         return []
     mean = cross.mean(axis=(0, 1), dtype=np.float64)  # [target, source]
     return [float(mean[:, list(word.tokens)].sum(axis=1).max()) for word in words]
 
 
-def _sharpness(cross: FloatArray) -> dict[str, float]:
-    """Return the sharpness of cross-attention. A hallucinating model attends diffusely."""
+def _attention_features(cross: FloatArray) -> dict[str, float]:
+    """Return features of cross-attention, `[layer, head, target, source]`. Hallucinations have diffuse attention."""
     if not cross.size:
         return {"peak": 1.0, "to_end": 0.0}
     mean = cross.mean(axis=(0, 1), dtype=np.float64)[:-1]  # [target without its end, source]
@@ -253,7 +258,7 @@ def _omitted_spans(
     language: str,
     back: BackTranslation | None,
 ) -> list[list[Span]]:
-    """Return the positions of each group of words that the translation leaves out."""
+    """Return the spans of each group of words that the translation leaves out."""
     if language != "zh":
         return [[word.span for word in group] for group in omitted]
     pieces = [ChineseWord(word.start, word.end, word.tokens) for word in words]
@@ -262,14 +267,16 @@ def _omitted_spans(
     return [[span] for span in spans]
 
 
-def _left_out(answer: Translation, omitted: Sequence[Sequence[Span]], explained: Sequence[Span]) -> list[Reason]:
-    """Return one reason per omitted group of words, with all its occurrences, unless another reason explains it."""
+def _omission_reasons(
+    answer: Translation, omitted: Sequence[Sequence[Span]], explained: Sequence[Span]
+) -> list[Reason]:
+    """Return a reason per omitted group of words, with all occurrences of the group, unless `explained` covers it."""
     occurrences: dict[str, list[Span]] = {}
     for group in omitted:
         if not all(any(word.start < span.end and span.start < word.end for span in explained) for word in group):
             span = Span(group[0].start, group[-1].end)
             occurrences.setdefault(answer.source_text[span.start : span.end], []).append(span)
-    return [_reason(answer, "left_out", tuple(spans)) for spans in occurrences.values()]
+    return [_make_reason(answer, "left_out", tuple(spans)) for spans in occurrences.values()]
 
 
 def _is_in_back_translation(group: Sequence[Word], back_words: set[str], language: str) -> bool:
@@ -307,7 +314,9 @@ def _spelling_reasons(answer: Translation, misspelt: Sequence[tuple[Word, Word]]
         spans = results.setdefault((name.text, word.text), (set(), set()))
         spans[0].add(name.span)
         spans[1].add(word.span)
-    return [_reason(answer, "name", *(tuple(sorted(side_spans)) for side_spans in spans)) for spans in results.values()]
+    return [
+        _make_reason(answer, "name", *(tuple(sorted(side_spans)) for side_spans in spans)) for spans in results.values()
+    ]
 
 
 def _is_within(word: Word, spans: Sequence[Span]) -> bool:
@@ -337,8 +346,8 @@ def _repeated_words(source: Sequence[Word], target: Sequence[Word]) -> list[Word
     return results
 
 
-def _loops(source: Sequence[Word], target: Sequence[Word], text: str) -> list[Span]:
-    """Return the positions of runs that the translation repeats at once, unless the source repeats a word, too."""
+def _find_loops(source: Sequence[Word], target: Sequence[Word], text: str) -> list[Span]:
+    """Return the spans of immediate repetitions in the translation, unless the source repeats a word, too."""
     source_positions, target_positions = (
         [WordPosition(word.text.casefold(), word.start, word.end) for word in words] for words in (source, target)
     )
@@ -349,7 +358,7 @@ def _stem(word: str) -> str:
     return word.casefold()[:STEM_LETTERS]
 
 
-def _language(answer: Translation, source: str) -> list[Reason]:
+def _language_reasons(answer: Translation, source: str) -> list[Reason]:
     identified = identify(answer.source_text)
     if identified is None or identified == source:
         return []
@@ -360,9 +369,11 @@ def _unfinished_reasons(answer: Translation) -> list[Reason]:
     return [Reason("unfinished", (), (), "", "")] if answer.stopped == "length" else []
 
 
-def _reason(answer: Translation, kind: str, source: tuple[Span, ...] = (), target: tuple[Span, ...] = ()) -> Reason:
-    return Reason(kind, source, target, _joined(answer.source_text, source), _joined(answer.text, target))
+def _make_reason(
+    answer: Translation, kind: str, source: tuple[Span, ...] = (), target: tuple[Span, ...] = ()
+) -> Reason:
+    return Reason(kind, source, target, _join_spans(answer.source_text, source), _join_spans(answer.text, target))
 
 
-def _joined(text: str, spans: Sequence[Span]) -> str:
+def _join_spans(text: str, spans: Sequence[Span]) -> str:
     return ", ".join(dict.fromkeys(text[span.start : span.end] for span in spans))

@@ -1,4 +1,4 @@
-"""Changes of the input: the sentence that a model reads instead, and its characters that are hidden from attention."""
+"""Changes of the input: the edited sentence that the model reads, and the characters that attention masks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from headlight.model.text.cleaning import clean_text, is_blank
 
 
 class EditedText(NamedTuple):
-    """A changed sentence and its hidden characters."""
+    """An edited sentence and the characters that attention masks."""
 
     text: str
-    hidden: tuple[Span, ...]
+    hidden: tuple[Span, ...]  # positions in `text`
 
 
 def apply_input_changes(text: str, changes: Sequence[Change]) -> EditedText:
-    """Apply the input changes. Their positions count characters of `text`, a cleaned sentence."""
+    """Apply the input changes among `changes`. Their positions count characters of `text`, a cleaned sentence."""
     input_changes = sorted(
         (change for change in changes if isinstance(change, InputChange)), key=lambda change: change.start
     )
@@ -58,7 +58,7 @@ def _replacement(change: InputChange, text: str) -> str:
 
 
 def masked_token_positions(tokens: Sequence[Token], hidden: Sequence[Span]) -> tuple[int, ...]:
-    """Return the indices of the tokens that overlap the hidden characters."""
+    """Return the indices of the tokens that overlap hidden characters."""
     return tuple(
         index
         for index, token in enumerate(tokens)

@@ -56,14 +56,14 @@ class Judge:
         return cls(loaded.model, loaded.source_tokenizer, name=Path(folder).resolve().name, choice=choice)
 
     def judge(self, text: str) -> Judgement:
-        """Classify a text and record all attention. A very long text is read without its middle."""
+        """Classify a text and record all attention. A text beyond the model's maximum length loses its middle."""
         text, tokens, is_shortened = self._read(text)
         config = self.model.config
         ids = torch.tensor([[token.id for token in tokens]], device=self.choice.device)
         names = [self.model.weights_path.format(layer) for layer in range(config.layers)]
         shares, bias = None, 0.0
         with torch.inference_mode(), watch(self.model, *names) as activations:
-            if isinstance(self.model, SelfAttentionClassifier):  # its verdict is a sum of shares
+            if isinstance(self.model, SelfAttentionClassifier):  # its log-odds are a sum of one share per token
                 shares, bias = tuple(self.model.token_contributions(ids)[0].tolist()), float(self.model.verdict.bias)
                 log_odds = sum(shares) + bias
                 class_log_odds: tuple[float, ...] = (-log_odds, log_odds)
@@ -86,9 +86,10 @@ class Judge:
         )
 
     def erasure_effects(self, judgement: Judgement) -> tuple[tuple[float, ...], ...]:
-        """Return the loss of each class's log-odds when the word of each token is erased: `[class][token]`.
+        """Return by how much each class's log-odds fall if the word of each token is erased: `[class][token]`.
 
-        A contribution belongs to a position, and attention mixes words before it. Erasure measures the word's effect.
+        Shares belong to positions, whose vectors attention has mixed from several words. Erasure measures the effect
+        of a word.
         """
         words = _words(judgement)
         rows = [[token.id for token in judgement.tokens if token.word != word] for word in words]
@@ -109,7 +110,7 @@ class Judge:
 
     @contextmanager
     def without_head(self, layer: int, head: int) -> Iterator[None]:
-        """Set this head's attention weights to zero within the block, so that it adds nothing."""
+        """Set this head's attention weights to zero inside the `with` block."""
         with watch(self.model, self.model.weights_path.format(layer), edit=scale_heads(head, 0.0)):
             yield
 
@@ -128,24 +129,22 @@ class Judge:
     @property
     def _max_tokens(self) -> int:
         """Maximum number of tokens of a text, without special tokens."""
-        return self.model.config.max_length - 1 - len(self._prefix_length)
+        return self.model.config.max_length - 1 - len(self._prefix_ids)
 
     @property
-    def _prefix_length(self) -> list[int]:
+    def _prefix_ids(self) -> list[int]:
         start = getattr(self.model.config, "start_id", None)
         return [] if start is None else [start]
 
     def _truncate(self, ids: list[int]) -> list[int]:
-        return [*self._prefix_length, *truncate_middle(ids, self._max_tokens), self.tokenizer.end_id]
+        return [*self._prefix_ids, *truncate_middle(ids, self._max_tokens), self.tokenizer.end_id]
 
     def _read(self, text: str) -> tuple[str, tuple[Token, ...], bool]:
         """Return the text, the tokens that the model reads, and whether the middle of the text was removed."""
         text = self._clean(text)
         *tokens, end = self.tokenizer.source_tokens(text)
         truncated = truncate_middle(tokens, self._max_tokens)
-        prefix = [
-            Token(self.tokenizer.label(token_id), token_id, 0, 0, special=True) for token_id in self._prefix_length
-        ]
+        prefix = [Token(self.tokenizer.label(token_id), token_id, 0, 0, special=True) for token_id in self._prefix_ids]
         if len(truncated) < len(tokens):
             first = next(index for index in range(len(truncated)) if truncated[index] is not tokens[index])
             text, truncated, end = _join_ends(text, truncated[:first], truncated[first:], end)

@@ -3,7 +3,7 @@
     info = read_model_info("assets/models/de-en")
     info.checker.prepare([info.request("Ich trinke ein Bier.")])  # ids; no model runs
 
-It validates requests and tokenizes texts for a model on another machine. A `Translator` is a `ModelInfo` with weights.
+A `ModelInfo` validates requests and tokenizes texts for a model on another machine. A `Translator` adds the weights.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VOCABULARY_ENTRY_BYTES = 300  # approximate memory of a vocabulary entry: its te
 
 
 class ModelInfo:
-    """Model information. `model` may be on the meta device."""
+    """The vocabularies, languages, defaults and config of a model. `model` may be on the meta device."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ModelInfo:
 
     @property
     def name(self) -> str:
-        """Name of the model, which its requests contain."""
+        """Name of the model, as in its requests."""
         return self.checker.name
 
     @name.setter
@@ -69,7 +69,7 @@ class ModelInfo:
 
     @property
     def weight_bytes(self) -> int:
-        """Approximate memory in bytes."""
+        """Approximate memory of the vocabularies in bytes."""
         tokenizers = {
             id(tokenizer): tokenizer.vocabulary_size for tokenizer in (self.source_tokenizer, self.target_tokenizer)
         }

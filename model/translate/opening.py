@@ -1,12 +1,12 @@
 """The initial selection of a view: a cross-attention head and a row that reflect the word alignment.
 
-A decoder row has read one token and writes the next. Some heads are late: their row aligns the token that was just
-read, and the page must not open on one of them. The rules of `opening`:
+The input of a decoder row is one token, its output the next one. Some heads are late: they align the input token, not
+the output token, so the page must not open on one of them. The rules of `opening`:
 
 1. The head is not late: its role in this sentence is "aligns", and annotated links do not show that it is late.
 2. The row writes a content word, and its strongest column is a content word, each of one token.
 3. The strongest column agrees with the alignment of the written word, by the head that aligns words best on annotated
-   links, or else by the mean of all heads.
+   links, or else by the average over all heads.
 4. The weight of this column is at least `CLEAR`.
 5. Of these heads, choose the one whose removal increases the model's loss over a corpus most; without such losses, the
    head that aligns with the largest share of a row. Of its rows, choose the one with the highest weight.
@@ -40,15 +40,15 @@ class Opening(NamedTuple):
     row: int | None
 
 
-class _Look(NamedTuple):
+class _Candidate(NamedTuple):
     layer: int
     head: int
     row: int
-    weight: float
+    weight: float  # of the row's strongest column
 
 
 def late_heads(roles: Sequence[Sequence[Role]], measured: CrossHeads = UNMEASURED) -> list[tuple[int, int]]:
-    """Return the heads whose row aligns the token just read: by annotated links, else by their role in this sentence.
+    """Return the heads that align the input token of a row: by annotated links, else by their role in this sentence.
 
     Args:
         roles: Roles of cross-attention from `head_roles`, `[layer][head]`, averages last.
@@ -84,32 +84,33 @@ def opening(
     if not weights.size:
         return None
     late = set(late_heads(roles, measured))
-    candidates = [position for position in np.ndindex(weights.shape[:2]) if position not in late]
-    aligning = [position for position in candidates if roles[position[0]][position[1]].name == "aligns"]
+    heads = [position for position in np.ndindex(weights.shape[:2]) if position not in late]
+    alignment_heads = [(layer, head) for layer, head in heads if roles[layer][head].name == "aligns"]
     content = (
-        _content(translation.target_tokens, translation.text, target),
-        _content(translation.source_tokens, translation.source_text, source),
+        _content_word_indices(translation.target_tokens, translation.text, target),
+        _content_word_indices(translation.source_tokens, translation.source_text, source),
     )
-    clear = [look for look in _find_looks(translation, aligning, *content, measured) if look.weight >= CLEAR]
+    candidates = _find_candidates(translation, alignment_heads, *content, measured)
+    clear = [candidate for candidate in candidates if candidate.weight >= CLEAR]
     if clear:
-        importance = _importance(roles, measured)
-        best = max(clear, key=lambda look: (importance(look.layer, look.head), look.weight))
+        importance = _importance_function(roles, measured)
+        best = max(clear, key=lambda candidate: (importance(candidate.layer, candidate.head), candidate.weight))
         return Opening(*best[:3])
     for words in (content, (word_positions(translation.target_tokens), word_positions(translation.source_tokens))):
-        looks = list(_find_looks(translation, candidates, *words, measured))
-        if looks:
-            return Opening(*max(looks, key=lambda look: look.weight)[:3])
+        unclear = list(_find_candidates(translation, heads, *words, measured))
+        if unclear:
+            return Opening(*max(unclear, key=lambda candidate: candidate.weight)[:3])
     layer, head, _ = most_informative(translation)
     return Opening(layer, head, 0 if translation.target_tokens else None)
 
 
-def _find_looks(
+def _find_candidates(
     translation: Translation,
     heads: Sequence[tuple[int, ...]],
     rows: Sequence[int],
     columns: Sequence[int],
     measured: CrossHeads,
-) -> Iterator[_Look]:
+) -> Iterator[_Candidate]:
     """Yield the highest weight of each of these rows, if it is in one of these columns and in an aligned cell."""
     cross, agrees, allowed_columns = translation.attention.cross, _agreeing_cells(translation, measured), set(columns)
     for layer, head in heads:
@@ -117,7 +118,7 @@ def _find_looks(
         for row in rows:
             column = int(strongest[row])
             if column in allowed_columns and agrees[row, column]:
-                yield _Look(layer, head, row, float(cross[layer, head, row, column]))
+                yield _Candidate(layer, head, row, float(cross[layer, head, row, column]))
 
 
 def _agreeing_cells(translation: Translation, measured: CrossHeads) -> BoolArray:
@@ -132,14 +133,14 @@ def _agreeing_cells(translation: Translation, measured: CrossHeads) -> BoolArray
     return cells
 
 
-def _importance(roles: Sequence[Sequence[Role]], measured: CrossHeads) -> Callable[[int, int], float]:
-    """Return the importance as a function of layer and head: the loss without the head, else its share in its role."""
+def _importance_function(roles: Sequence[Sequence[Role]], measured: CrossHeads) -> Callable[[int, int], float]:
+    """Return a function from layer and head to importance: the loss without the head, else its weight on its role."""
     if measured.losses:
         return lambda layer, head: measured.losses.get((layer, head), -np.inf)
     return lambda layer, head: roles[layer][head].share
 
 
-def _content(tokens: Sequence[Token], text: str, language: str) -> list[int]:
+def _content_word_indices(tokens: Sequence[Token], text: str, language: str) -> list[int]:
     """Return the indices of tokens that are whole content words."""
     pieces = Counter(token.word for token in tokens)
     return [

@@ -68,9 +68,9 @@ class PackedModel:
     def __init__(self, model: nn.Module, weights: StepWeights, own_bytes: int) -> None:
         self.copies = CopyBudget(max(int(COPY_SHARE * own_bytes), MIN_COPY_BUDGET))
         self.decoder = model.get_submodule("decoder")
-        self._step = ModelPacker(_packer_for(weights), UNUSED_IN_STEPS, self.copies, keeps_probes=False)
-        self._step.plan(self.decoder)
-        step_bytes = self._step.bytes
+        self._step_packer = ModelPacker(_packer_for(weights), UNUSED_IN_STEPS, self.copies, keeps_probes=False)
+        self._step_packer.plan(self.decoder)
+        step_bytes = self._step_packer.bytes
         pass_budget = CopyBudget(max(int(COPY_SHARE * own_bytes) - step_bytes, 0))
         self.passes, pass_bytes = prepare_passes(model, pass_budget)
         kind = "float16" if weights == "float16" and can_pack_float16() else "float32"
@@ -86,12 +86,12 @@ class PackedModel:
     @cached_property
     def step(self) -> Any:
         """The packed step, called like the decoder. Created on first use, because greedy search may not need it."""
-        return self._step.pack_module(self.decoder, "")
+        return self._step_packer.pack_module(self.decoder, "")
 
-    def packed_step_with(self, preparation: ModelPacker) -> Any:
-        """Pack the decoder in a different way. Its copies are among those planned for the step."""
-        preparation.copied_paths = self._step.copied_paths
-        return preparation.pack_module(self.decoder, "")
+    def pack_step_with(self, packer: ModelPacker) -> Any:
+        """Pack the decoder with another packer, which copies the weights that the step copies."""
+        packer.copied_paths = self._step_packer.copied_paths
+        return packer.pack_module(self.decoder, "")
 
 
 def _packer_for(weights: StepWeights) -> Packer:
@@ -109,14 +109,14 @@ def prepare_step(
     """Pack a decoder for decoding steps, and return it with the bytes of its copies of weights."""
     if weights == "plain":
         return decoder, 0
-    preparation = ModelPacker(_packer_for(weights), UNUSED_IN_STEPS, copies or CopyBudget(), keeps_probes=False)
-    return preparation.pack(decoder), preparation.bytes
+    packer = ModelPacker(_packer_for(weights), UNUSED_IN_STEPS, copies or CopyBudget(), keeps_probes=False)
+    return packer.pack(decoder), packer.bytes
 
 
 def prepare_passes(model: nn.Module, copies: CopyBudget | None = None) -> tuple[Any, int]:
     """Pack a model with its probes for whole sentences, and return it with the bytes of its copies of weights."""
-    preparation = ModelPacker(float32_packer(), UNUSED_IN_PASSES, copies or CopyBudget(), keeps_probes=True)
-    return preparation.pack(model), preparation.bytes
+    packer = ModelPacker(float32_packer(), UNUSED_IN_PASSES, copies or CopyBudget(), keeps_probes=True)
+    return packer.pack(model), packer.bytes
 
 
 def _megabytes(count: int) -> str:
@@ -127,12 +127,12 @@ def _megabytes(count: int) -> str:
 
 
 class Packer(NamedTuple):
-    """A way to pack a matrix."""
+    """A format of packed matrices."""
 
     name: str
     entry_bytes: int
-    fits: Callable[[Tensor], bool]
-    pack: Callable[[Tensor, Tensor | None], Linear]
+    fits: Callable[[Tensor], bool]  # whether the format can represent all entries of a weight matrix
+    pack: Callable[[Tensor, Tensor | None], Linear]  # weight `[out, in]` and bias → linear layer
 
 
 def _fits_float16(weight: Tensor) -> bool:
@@ -148,7 +148,7 @@ def pack_float16(weight: Tensor, bias: Tensor | None) -> Linear:
 
 
 def pack_int8(weight: Tensor, bias: Tensor | None) -> Linear:
-    """Pack weights in 8 bits, a quarter of the bytes. Products are of integers: inputs are rounded to 8 bits, too."""
+    """Pack weights in 8 bits, a quarter of the bytes. Inputs are rounded to 8 bits, too, and products use integers."""
     lowest, highest = weight.aminmax(dim=1)  # `abs` would need a second large tensor
     scales = torch.maximum(-lowest, highest).clamp(min=torch.finfo(torch.float32).tiny).double() / 127
     with warnings.catch_warnings():
@@ -224,29 +224,36 @@ def _is_supported(product: Callable[[Tensor], Tensor | bool]) -> bool:
 
 
 class CopyBudget:
-    """Copies of weights and the limit of their bytes."""
+    """The packed copies of weights, with a limit on their bytes."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit or 0
         self.remaining_bytes: float = math.inf if limit is None else limit
-        self.excess_bytes = 0  # bytes of the copies that exceeded the limit
-        # By packer and module: steps and passes share equal copies.
+        self.excess_bytes = 0  # bytes of the copies that did not fit in the limit
+        # (packer name, module id) → copy, which steps and passes share if their packer is the same.
         self.packed_modules: dict[tuple[str, int], Linear] = {}
 
-    def choose(self, requested: Mapping[str, int], *, largest_first: bool) -> set[str]:
-        """Return the paths whose copies fit in the limit."""
+    def choose(self, sizes: Mapping[str, int], *, largest_first: bool) -> set[str]:
+        """Choose copies that fit in the limit, and return their paths. `sizes`: path → bytes."""
         paths = set()
-        for name in sorted(requested, key=lambda name: -requested[name] if largest_first else requested[name]):
-            if requested[name] <= self.remaining_bytes:
-                self.remaining_bytes -= requested[name]
-                paths.add(name)
+        for path in sorted(sizes, key=lambda path: -sizes[path] if largest_first else sizes[path]):
+            if sizes[path] <= self.remaining_bytes:
+                self.remaining_bytes -= sizes[path]
+                paths.add(path)
             else:
-                self.excess_bytes += requested[name]
+                self.excess_bytes += sizes[path]
         return paths
 
 
 class ModelPacker:
-    """Packer of a module tree."""
+    """Packs a tree of modules.
+
+    Args:
+        packer: Format of the packed matrices.
+        unused: Name of a module → names of its submodules that are never called.
+        copies: Limit and cache of the copies.
+        keeps_probes: Whether the packed modules keep their probes.
+    """
 
     def __init__(
         self, packer: Packer, unused: Mapping[str, Sequence[str]], copies: CopyBudget, *, keeps_probes: bool
@@ -265,13 +272,16 @@ class ModelPacker:
     def plan(self, module: nn.Module) -> None:
         """Choose the weights to copy; no copy is made yet."""
         candidates = self.candidate_copies(module, "")
-        # In steps each byte saves the same time, so the largest copies are first. In passes a matrix of a layer saves
-        # more per byte than the output (with 5 tokens, a layer is 3.5 times as fast, the output 1.8 times).
+        # In a step every byte of a copy saves equal time, so the largest copies are chosen first. In a pass a layer's
+        # matrix saves more per byte than the output: with 5 tokens, a layer is 3.5 times as fast, the output 1.8 times.
         self.copied_paths = self.copies.choose(candidates, largest_first=not self.keeps_probes)
         self.bytes = sum(candidates[name] for name in self.copied_paths)
 
     def candidate_copies(self, module: nn.Module, path: str, without: Sequence[str] = ()) -> dict[str, int]:
-        """Return the copies that would be faster than unpacked weights: path → bytes, zero for existing copies."""
+        """Return the copies that would be faster than unpacked weights: path → bytes, zero for existing copies.
+
+        `without`: names of submodules to skip.
+        """
         sizes: dict[str, int] = {}
         for name, child in module.named_children():
             child_path = f"{path}.{name}"
@@ -280,11 +290,11 @@ class ModelPacker:
             if not isinstance(child, nn.Linear):
                 sizes |= self.candidate_copies(child, child_path, self.unused.get(name, ()))
             elif self._is_worth_packing([child.weight]):
-                sizes[child_path] = self.cost(child, child.weight.numel() * self.packer.entry_bytes)
+                sizes[child_path] = self._copy_bytes(child, child.weight.numel() * self.packer.entry_bytes)
         if isinstance(module, MultiHeadAttention) and "query" in without:
-            weights = [part.weight for part in _parts(module)]
-            entry = self.packer.entry_bytes if self._is_worth_packing(weights) else 4
-            sizes[path] = self.cost(module, entry * sum(weight.numel() for weight in weights))
+            weights = [projection.weight for projection in _qkv_projections(module)]
+            entry_bytes = self.packer.entry_bytes if self._is_worth_packing(weights) else 4
+            sizes[path] = self._copy_bytes(module, entry_bytes * sum(weight.numel() for weight in weights))
         return sizes
 
     def _is_worth_packing(self, weights: Sequence[Tensor]) -> bool:
@@ -292,7 +302,7 @@ class ModelPacker:
         is_large = sum(weight.numel() for weight in weights) >= MIN_PACKED_ENTRIES
         return is_large and all(self.packer.fits(weight.detach()) for weight in weights)
 
-    def cost(self, module: nn.Module, size: int) -> int:
+    def _copy_bytes(self, module: nn.Module, size: int) -> int:
         return 0 if (self.packer.name, id(module)) in self.copies.packed_modules else size
 
     def pack_module(self, module: nn.Module, path: str, without: Sequence[str] = ()) -> Any:
@@ -308,9 +318,9 @@ class ModelPacker:
             return partial(torch.embedding, module.weight.detach())
         if isinstance(module, nn.ModuleList):
             return [self.pack_module(child, f"{path}.{name}") for name, child in module.named_children()]
-        joined = isinstance(module, MultiHeadAttention) and "query" in without
-        if joined and path not in self.copied_paths:
-            without, joined = (), False  # three products with the model's own weights
+        is_joint = isinstance(module, MultiHeadAttention) and "query" in without
+        if is_joint and path not in self.copied_paths:
+            without, is_joint = (), False  # three products with the model's own weights
         packed = _plain_class(type(module))()  # type: ignore[arg-type]
         for name, value in vars(module).items():
             if not name.startswith("_"):
@@ -320,7 +330,7 @@ class ModelPacker:
         for name, child in module.named_children():
             if name not in without:
                 setattr(packed, name, self.pack_module(child, f"{path}.{name}", without=self.unused.get(name, ())))
-        if joined:
+        if is_joint:
             packed.project_qkv = self.joint_projection(module)
         packed.training = False
         return packed
@@ -340,9 +350,10 @@ class ModelPacker:
         """Return a function that computes queries, keys and values in one product."""
 
         def join() -> Linear:
-            parts = _parts(module)
-            biases = [part.bias.detach() for part in parts if part.bias is not None]
-            weight, bias = torch.cat([part.weight.detach() for part in parts]), torch.cat(biases) if biases else None
+            projections = _qkv_projections(module)
+            biases = [projection.bias.detach() for projection in projections if projection.bias is not None]
+            weight = torch.cat([projection.weight.detach() for projection in projections])
+            bias = torch.cat(biases) if biases else None
             return self.packer.pack(weight, bias) if self._is_worth_packing([weight]) else unpacked_linear(weight, bias)
 
         joint = self._get_or_make(module, join)
@@ -356,7 +367,7 @@ class ModelPacker:
         return project_qkv
 
 
-def _parts(module: MultiHeadAttention) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
+def _qkv_projections(module: MultiHeadAttention) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
     return module.query, module.key, module.value
 
 
@@ -365,7 +376,7 @@ def _detach(bias: Tensor | None) -> Tensor | None:
 
 
 class _NoProbe:
-    """Replacement of a probe in a packed step."""
+    """Replaces a probe in a packed step."""
 
     watched = False
 

@@ -4,8 +4,8 @@ A rule is a logistic model of the features in `evidence.py`:
 
     p(right) = 1 / (1 + exp(−(bias + Σ weight · (feature − mean) / scale)))
 
-It is stored in a model's folder as `reliability.json`, with its results on held-out answers; `headlight reliability`
-writes the file. A model without it gets only the reasons that need no fitting.
+A model's folder stores its rule as `reliability.json`, with the results on held-out answers; `headlight reliability`
+writes the file. Without this file, a translation gets only the reasons that need no fitting.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ReliabilityWeights:
     """A logistic model and the thresholds of its grades."""
 
     features: tuple[str, ...]
-    weights: tuple[float, ...]  # of the standardised features
+    weights: tuple[float, ...]  # one per standardised feature
     means: tuple[float, ...]
     scales: tuple[float, ...]
     bias: float
@@ -46,7 +46,7 @@ class ReliabilityWeights:
 
     def __post_init__(self) -> None:
         if not len(self.features) == len(self.weights) == len(self.means) == len(self.scales):
-            raise CheckpointError("features, weights, means and scales must be equally many")
+            raise CheckpointError("features, weights, means and scales must have equal lengths")
         if not all(scale > 0 for scale in self.scales) or not 0 <= self.doubt <= self.right <= 1:
             raise CheckpointError("scales must be above 0, and 0 ≤ doubt ≤ right ≤ 1")
 
@@ -65,13 +65,13 @@ class ReliabilityWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedRule:
-    """The fitted rule of a model: without back-translation and, if a reverse model exists, with it."""
+    """The fitted rule of a model, with weights for answers without and with back-translation."""
 
     source: str  # two-letter code
     target: str  # two-letter code
     usual_length: float  # usual log ratio of characters, target to source, in right answers
-    alone: ReliabilityWeights
-    with_back: ReliabilityWeights | None = None
+    alone: ReliabilityWeights  # without back-translation
+    with_back: ReliabilityWeights | None = None  # None if there is no reverse model
     measured: Mapping[str, Any] = field(default_factory=dict)  # results on held-out answers
     weights: str = ""  # digest of the model weights to which it was fitted
 
@@ -113,7 +113,11 @@ class FittedRule:
         except (ValueError, RecursionError) as error:
             raise CheckpointError(f"{origin} is not JSON: {error}. Download or measure it again.") from error
         try:
-            weights = {name: _weights(values[name]) for name in ("alone", "with_back") if values.get(name) is not None}
+            weights = {
+                name: _weights_from_json(values[name])
+                for name in ("alone", "with_back")
+                if values.get(name) is not None
+            }
             rule = cls(**(values | weights))
             rule.alone.probability(dict.fromkeys(FEATURES, 0.0))
             if rule.with_back is not None:
@@ -129,8 +133,8 @@ class FittedRule:
         return rule
 
 
-def _weights(values: dict[str, Any]) -> ReliabilityWeights:
-    """Convert values from JSON, in which tuples are lists."""
+def _weights_from_json(values: dict[str, Any]) -> ReliabilityWeights:
+    """Convert values from JSON, which has lists instead of tuples."""
     fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
@@ -165,7 +169,7 @@ def load_rule(folder: Path) -> FittedRule | UnfittedRule:
 
 
 def reliability_report(folder: Path) -> dict[str, Any] | None:
-    """Return the measurements of a model folder's rule, or None."""
+    """Return the results of a model folder's rule on held-out answers, or None if it has no current rule."""
     measured: dict[str, Any] | None = _read_fit(folder).get("measured")
     return measured
 

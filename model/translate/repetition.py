@@ -1,4 +1,4 @@
-"""Runs that a translation repeats at once, such as "in the middle of the middle of the middle", as small models do."""
+"""Immediate repetitions in a translation, such as "in the middle of the middle of the middle" by a small model."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-MAX_UNIT = 12  # words, or Chinese characters
+MAX_UNIT = 12  # maximum words, or Chinese characters, of a repeated unit
 
 
 class WordPosition(NamedTuple):
-    """A word of a text, folded, with its position."""
+    """A case-folded word of a text, with the characters from `start` to `end`."""
 
     text: str
     start: int
@@ -18,11 +18,11 @@ class WordPosition(NamedTuple):
 
 
 def repeated_runs(words: Sequence[WordPosition], text: str) -> list[tuple[int, int]]:
-    """Return the positions, start and end, of words that are repeated at once, with all their repetitions.
+    """Return start and end of each run of immediate repetitions.
 
-    A single word counts from the third time on, several words from the second, or after a punctuation mark from the
-    third ("the river, the river has risen"). Chinese repeats one or two characters on purpose (看看, 休息休息), so two
-    characters count from the third time on. Words without letters do not count: telephone numbers repeat.
+    A single word must occur three times. Several words must occur twice, or three times if a punctuation mark separates
+    them ("the river, the river has risen"). Chinese repeats one or two characters on purpose (看看, 休息休息), so two
+    characters must occur three times. Words without letters do not count, because telephone numbers repeat digits.
     """
     units = [unit for word in words for unit in _split(word)]
     texts = [unit.text for unit in units]
@@ -46,17 +46,17 @@ def repeated_runs(words: Sequence[WordPosition], text: str) -> list[tuple[int, i
 
 
 def repeats_itself(words: Sequence[WordPosition]) -> bool:
-    """Whether a text repeats a word at once, or with one word between: "deeper and deeper", 哈哈哈."""
+    """Whether a text repeats a word immediately or after one other word: "deeper and deeper", 哈哈哈."""
     texts = [unit.text for word in words for unit in _split(word)]
     neighbours = [*pairwise(texts), *zip(texts, texts[2:], strict=False)]
-    return any(one == other and any(map(str.isalpha, one)) for one, other in neighbours)
+    return any(first == second and any(map(str.isalpha, first)) for first, second in neighbours)
 
 
 def _split(word: WordPosition) -> list[WordPosition]:
-    """Split a Chinese word into its characters: the vocabulary may cut two repetitions differently."""
+    """Split a Chinese word into its characters, because the vocabulary may segment two repetitions differently."""
     if not any(map(_is_han, word.text)):
         return [word]
-    return [WordPosition(text, word.start + place, word.start + place + 1) for place, text in enumerate(word.text)]
+    return [WordPosition(character, start, start + 1) for start, character in enumerate(word.text, start=word.start)]
 
 
 def _is_han(text: str) -> bool:

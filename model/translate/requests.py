@@ -1,4 +1,4 @@
-"""Requests → prepared batches: validation and encoding of requests before a model runs."""
+"""Validation of requests, and their encoding as batches of ids."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.input_changes import apply_input_changes, masked_token_positions
 
 OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
-MAX_BORROWED_HEADS = 32  # heads per request with borrowed maps, whose rows are all recomputed
-MAX_BORROWED_SENTENCES = 2  # sentences per request from which maps are borrowed; each is translated, too
+MAX_BORROWED_HEADS = 32  # heads per request with a map from another sentence; all rows of these heads are recomputed
+MAX_BORROWED_SENTENCES = 2  # sentences per request from which maps are borrowed; each of them must be translated
 REQUEST_NAMES = ("target", "prefix", "interventions", "capture", "source_language", "target_language")
 
 
@@ -42,25 +42,25 @@ class PreparedBatch:
     """A batch of requests that differ only in text, target and prefix, as ids for the model."""
 
     requests: Sequence[TranslationRequest]
-    sources: list[tuple[Token, ...]]  # empty for lines, which show no tokens
+    sources: list[tuple[Token, ...]]  # source tokens per sentence; empty for `prepare_lines`
     texts: list[str]
-    adaptations: list[tuple[str, ...]]  # per sentence: what the model reads otherwise than it is shown
+    adaptations: list[tuple[str, ...]]  # per sentence: names of the changes between the shown text and the model's
     source_ids: Tensor  # [batch, source]
     source_mask: Tensor | None  # [batch, 1, 1, source]: False at padding and hidden tokens; None: no hidden tokens
     hidden: list[tuple[int, ...]]  # per sentence: indices of its hidden tokens
     padded: bool  # whether any row has padding
-    limits: list[int]
-    prefixes: list[list[int]]
-    targets: list[list[int] | None]
+    limits: list[int]  # per sentence: maximum number of output tokens
+    prefixes: list[list[int]]  # per sentence: ids with which the translation begins
+    targets: list[list[int] | None]  # per sentence: ids of a forced translation
 
     @property
     def options(self) -> DecodingOptions:
-        """Decoding options, equal in the whole batch."""
+        """Decoding options, which all requests of the batch share."""
         return self.requests[0].options
 
 
 class RequestChecker:
-    """Validator of requests to one model, which also prepares batches."""
+    """Validates requests to one model and encodes them as batches."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class RequestChecker:
         ]
         texts = [self.adapted(edited.text) for edited in changed]
         routes = self._routes(requests, [text.read for text in texts])
-        sources = [self._source(text, route) for text, route in zip(texts, routes, strict=True)]
+        sources = [self._source_tokens(text, route) for text, route in zip(texts, routes, strict=True)]
         hidden = [
             masked_token_positions(source, edited.hidden) for source, edited in zip(sources, changed, strict=True)
         ]
@@ -157,7 +157,7 @@ class RequestChecker:
 
     def prepare_lines(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
         """Convert requests to a batch of ids without source tokens, if only the text of the translation is needed."""
-        texts = [self._read(request.text) for request in requests]
+        texts = [self._read_text(request.text) for request in requests]
         routes = self._routes(requests, texts)
         lines = self.source_tokenizer.encode_batch(
             [route.text + text for route, text in zip(routes, texts, strict=True)]
@@ -168,7 +168,7 @@ class RequestChecker:
 
     @property
     def _adapts(self) -> bool:
-        """Whether texts are adapted. Third-party models read every text as their own code does."""
+        """Whether texts are adapted before they are read. Third-party models read texts unchanged, as published."""
         return isinstance(self.source_tokenizer, Tokenizer)
 
     def _clean(self, text: str) -> str:
@@ -180,7 +180,7 @@ class RequestChecker:
             return AdaptedText(text, text, ())
         return adapt_text(text, "".join(languages_from_name(self.name)[side : side + 1]))
 
-    def _read(self, text: str) -> str:
+    def _read_text(self, text: str) -> str:
         return self.adapted(self._clean(text)).read
 
     def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[LanguageTokens]:
@@ -188,11 +188,11 @@ class RequestChecker:
         pairs = zip(requests, texts, strict=True)
         return [self.languages.missing_tokens(self.language_route(request), text) for request, text in pairs]
 
-    def _source(self, text: AdaptedText, route: LanguageTokens) -> tuple[Token, ...]:
+    def _source_tokens(self, text: AdaptedText, route: LanguageTokens) -> tuple[Token, ...]:
         tokens = self.source_tokenizer.source_tokens(route.text + text.read)
         if route != LanguageTokens():
             tokens = source_with_tokens(tokens, route, self.source_tokenizer.label)
-        return tokens if text.original == text.read else tuple(_as_typed(token, text) for token in tokens)
+        return tokens if text.original == text.read else tuple(_restore_typed_text(token, text) for token in tokens)
 
     def _prepare(
         self,
@@ -208,7 +208,7 @@ class RequestChecker:
         longest, padding = max(map(len, ids)), self.config.pad_id
         firsts = [list(self.language_route(request).first or self.generation_defaults.first) for request in requests]
         prefixes = [
-            self._ids(request.prefix, "prefix", first, add_end=False) or first
+            self._target_ids(request.prefix, "prefix", first, add_end=False) or first
             for request, first in zip(requests, firsts, strict=True)
         ]
         source_ids = self.pad(ids)
@@ -218,34 +218,34 @@ class RequestChecker:
             texts=texts,
             adaptations=adaptations,
             source_ids=source_ids,
-            source_mask=self._mask(source_ids, hidden) if any(hidden) else None,
+            source_mask=self._source_mask(source_ids, hidden) if any(hidden) else None,
             hidden=hidden,
             padded=any(len(source) < longest or padding in source for source in ids),
-            limits=list(map(self._limit, requests, ids, prefixes)),
+            limits=list(map(self._output_limit, requests, ids, prefixes)),
             prefixes=prefixes,
             targets=[
-                self._ids(request.target, "target", first, add_end=True)
+                self._target_ids(request.target, "target", first, add_end=True)
                 for request, first in zip(requests, firsts, strict=True)
             ],
         )
 
-    def _mask(self, source_ids: Tensor, hidden: list[tuple[int, ...]]) -> Tensor:
-        """Mask padding and hidden tokens: `[batch, 1, 1, source]`."""
+    def _source_mask(self, source_ids: Tensor, hidden: list[tuple[int, ...]]) -> Tensor:
+        """Return the mask of visible tokens, `[batch, 1, 1, source]`: False at padding and hidden tokens."""
         mask = padding_mask(source_ids, self.config.pad_id)
         for row, indices in enumerate(hidden):
             mask[row, 0, 0, list(indices)] = False
         return mask
 
-    def _limit(self, request: TranslationRequest, source: Sequence[int], prefix: Sequence[int]) -> int:
-        """Return the maximum number of tokens to write."""
+    def _output_limit(self, request: TranslationRequest, source: Sequence[int], prefix: Sequence[int]) -> int:
+        """Return the maximum number of output tokens."""
         limit = request.options.max_length or max(2 * len(source), len(prefix)) + 16
         limit = min(limit, self.config.max_length)
         if len(prefix) > limit:
             raise RequestError("prefix_too_long", field="prefix", given=len(prefix), limit=limit)
         return limit
 
-    def _ids(self, words: TextOrIds | None, field: str, first: list[int], *, add_end: bool) -> list[int] | None:
-        """Return the ids of a given translation. Text gets the first tokens of every translation; ids do not change."""
+    def _target_ids(self, words: TextOrIds | None, field: str, first: list[int], *, add_end: bool) -> list[int] | None:
+        """Return the ids of a `target` or `prefix`. Text is encoded, after the ids `first`; ids remain unchanged."""
         if words is None:
             return None
         end = self.config.end_id
@@ -257,7 +257,7 @@ class RequestChecker:
             ids += [end] if add_end else []
         else:
             size = self.config.target_vocabulary
-            # isinstance would accept True.
+            # `isinstance(True, int)` is true, so the type is compared.
             if not isinstance(words, tuple) or not all(type(token) is int and 0 <= token < size for token in words):
                 raise RequestError("wrong_ids", field=field, name=field)
             ids = list(words)
@@ -287,9 +287,9 @@ class RequestChecker:
                 if not isinstance(line, str) or not is_blank(line):
                     cleaned[index] = clean_text(line)
             except RequestError as error:
-                self._refuse(index, error, on_refused)
+                self._report_error(index, error, on_refused)
         route = self.languages.tokens_for(*languages)
-        read_texts = list(map(self._read, cleaned.values()))
+        read_texts = list(map(self._read_text, cleaned.values()))
         routes = [self.languages.missing_tokens(route, text) for text in read_texts]
         texts = [line_route.text + text for line_route, text in zip(routes, read_texts, strict=True)]
         lengths = {
@@ -300,7 +300,7 @@ class RequestChecker:
             try:
                 self.check_length(lengths[index], "text")
             except RequestError as error:
-                self._refuse(index, error, on_refused)
+                self._report_error(index, error, on_refused)
                 del lengths[index]
         requests = {
             index: TranslationRequest(
@@ -314,7 +314,9 @@ class RequestChecker:
         }
         return requests, lengths
 
-    def _refuse(self, index: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None) -> None:
+    def _report_error(
+        self, index: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None
+    ) -> None:
         if on_refused is None:
             raise error.at_line(index + 1) from error
         on_refused(index, error)
@@ -347,8 +349,8 @@ def batches_by_length(lengths: dict[int, int], max_tokens: int) -> Iterator[list
         yield batch
 
 
-def _as_typed(token: Token, text: AdaptedText) -> Token:
-    """Return the token with the characters that were typed."""
+def _restore_typed_text(token: Token, text: AdaptedText) -> Token:
+    """Return the token with the typed characters instead of the adapted ones."""
     read, typed = text.read[token.start : token.end], text.original[token.start : token.end]
     return replace(token, text=token.text.replace(read, typed)) if read else token
 
@@ -396,7 +398,7 @@ def _wrong_type(name: str, value: object, needed: str) -> RequestError:
 def _check_set_weights(request: TranslationRequest, tokens: int) -> None:
     """Raise an error unless manually set weights fit maps of this many source tokens.
 
-    The number of target tokens is not known yet, so target indices are not checked. Rows that are not written are
+    The number of target tokens is not known yet, so target indices are not checked. Rows beyond the translation are
     ignored.
     """
     for change in request.interventions:

@@ -20,7 +20,7 @@ from headlight.model.translate.requests import RequestChecker, batches_by_length
 REVERSE_WEIGHT = 0.3  # weight of the reverse score, tuned on held-out sentences
 BATCH_TOKENS = 3000  # maximum tokens per batch, with padding
 ReverseScores = Sequence[float | None]  # log probability of the source per token; None: cannot be computed
-Pair = tuple[str, str]  # a sentence and a translation of it
+SentencePair = tuple[str, str]  # source and translation
 
 
 class BatchTranslator(Protocol):
@@ -48,7 +48,7 @@ def reverse_scores(reverse: BatchTranslator, sentence: str, translations: Sequen
     return reverse_scores_batch(reverse, [(sentence, text) for text in translations])
 
 
-def reverse_scores_batch(reverse: BatchTranslator, pairs: Sequence[Pair]) -> list[float | None]:
+def reverse_scores_batch(reverse: BatchTranslator, pairs: Sequence[SentencePair]) -> list[float | None]:
     """Return the reverse scores of several pairs, in as few passes as their lengths allow."""
     results: list[float | None] = [None] * len(pairs)
     requests: dict[int, TranslationRequest] = {}
@@ -66,12 +66,12 @@ def reverse_scores_batch(reverse: BatchTranslator, pairs: Sequence[Pair]) -> lis
 
 
 def reverse_request(reverse: BatchTranslator, sentence: str, text: str) -> tuple[TranslationRequest, int]:
-    """Return the reverse request, and the token count of the longer side.
+    """Return the request that scores `sentence` given `text`, and the token count of the longer side.
 
     Raises:
         RequestError: the translation is empty or too long for the model.
     """
-    sentence = reverse.checker.adapted(sentence, side=1).read  # as the other model read it
+    sentence = reverse.checker.adapted(sentence, side=1).read  # the forward model has read this form
     request = reverse.checker.request(TranslationRequest(text=text, target=sentence))
     batch = reverse.checker.prepare_lines([request])
     return request, max(batch.source_ids.shape[1], len(batch.targets[0] or ()))
@@ -86,10 +86,10 @@ def can_rerank(translation: Translation) -> bool:
 
 
 def own_choice(request: TranslationRequest) -> TranslationRequest:
-    """Return the same request without reranking.
+    """Return the request without reranking.
 
-    Comparisons of a changed model with the original use it on both sides. The reverse model is unchanged, so reranking
-    would choose the hypothesis that hides the damage.
+    Comparisons of a model with and without interventions call it for both. The reverse model has no interventions, so
+    reranking would prefer hypotheses that hide their effect.
     """
     return replace(request, options=replace(request.options, back_weight=0.0))
 
@@ -104,37 +104,39 @@ def visible_text(translation: Translation) -> str:
     return " ".join(text.split())
 
 
-def rank_hypotheses(hypotheses: Sequence[Hypothesis], guesses: ReverseScores, weight: float) -> tuple[Hypothesis, ...]:
+def rank_hypotheses(hypotheses: Sequence[Hypothesis], scores: ReverseScores, weight: float) -> tuple[Hypothesis, ...]:
     """Rank hypotheses by both scores, best first.
 
     Truncated hypotheses follow finished ones, as in the search. Hypotheses without a reverse score are last.
     """
 
-    def order(item: Hypothesis) -> tuple[bool, bool, float]:
+    def sort_key(item: Hypothesis) -> tuple[bool, bool, float]:
         return item.reverse_score is None, not item.ended, -item.score - weight * (item.reverse_score or 0.0)
 
     return tuple(
-        sorted((replace(item, reverse_score=back) for item, back in zip(hypotheses, guesses, strict=True)), key=order)
+        sorted(
+            (replace(item, reverse_score=score) for item, score in zip(hypotheses, scores, strict=True)), key=sort_key
+        )
     )
 
 
 def with_hypothesis(
-    translation: Translation, guesses: ReverseScores, capture: Callable[[TranslationRequest], Translation]
+    translation: Translation, scores: ReverseScores, capture: Callable[[TranslationRequest], Translation]
 ) -> Translation:
-    """Return the reranked translation. If it was not the first hypothesis, `capture(request)` captures it."""
-    ranked = rank_hypotheses(translation.hypotheses, guesses, translation.request.options.back_weight)
+    """Return the reranked translation. If the best hypothesis changes, `capture(request)` computes its attention."""
+    ranked = rank_hypotheses(translation.hypotheses, scores, translation.request.options.back_weight)
     if ranked[0].ids == translation.hypotheses[0].ids:
         return replace(translation, hypotheses=ranked)
-    return _attach_capture(translation, ranked, capture(_request_for(translation, ranked[0])))
+    return _attach_capture(translation, ranked, capture(_capture_request(translation, ranked[0])))
 
 
-def _request_for(translation: Translation, hypothesis: Hypothesis) -> TranslationRequest:
-    """Return the request that captures another hypothesis of the same search."""
+def _capture_request(translation: Translation, hypothesis: Hypothesis) -> TranslationRequest:
+    """Return the request that captures a hypothesis of a translation's search."""
     return replace(translation.request, target=hypothesis.ids, prefix=None)
 
 
 def _attach_capture(searched: Translation, hypotheses: tuple[Hypothesis, ...], captured: Translation) -> Translation:
-    """Attach the capture of another hypothesis to the original request."""
+    """Combine the capture of the best hypothesis with the request, tree and timing of its search."""
     names = [field.name for field in fields(Timing)]
     seconds = {name: getattr(searched.timing, name) + getattr(captured.timing, name) for name in names}
     return replace(
@@ -165,20 +167,20 @@ def rerank_batch(
         for index in indices
         for candidate in translations[index].hypotheses
     ]
-    guesses = iter(reverse_scores_batch(reverse, pairs))
+    scores = iter(reverse_scores_batch(reverse, pairs))
     answers, changed = list(translations), dict[int, tuple[Hypothesis, ...]]()
     for index in indices:
         translation = translations[index]
         ranked = rank_hypotheses(
             translation.hypotheses,
-            [next(guesses) for _ in translation.hypotheses],
+            [next(scores) for _ in translation.hypotheses],
             translation.request.options.back_weight,
         )
         if ranked[0].ids == translation.hypotheses[0].ids:
             answers[index] = replace(translation, hypotheses=ranked)
         else:
             changed[index] = ranked
-    requests = [_request_for(translations[index], ranked[0]) for index, ranked in changed.items()]
+    requests = [_capture_request(translations[index], ranked[0]) for index, ranked in changed.items()]
     for (index, ranked), captured in zip(changed.items(), translator.translate_batch(requests), strict=True):
         answers[index] = _attach_capture(translations[index], ranked, captured)
     return answers
@@ -208,8 +210,8 @@ def best_of_lines(
     pairs = [
         (line, hypothesis.text) for line, hypotheses in zip(lines, beams, strict=True) for hypothesis in hypotheses
     ]
-    guesses = iter(reverse_scores_batch(reverse, pairs))
+    scores = iter(reverse_scores_batch(reverse, pairs))
     return [
-        next(iter(rank_hypotheses(hypotheses, [next(guesses) for _ in hypotheses], weight)), None)
+        next(iter(rank_hypotheses(hypotheses, [next(scores) for _ in hypotheses], weight)), None)
         for hypotheses in beams
     ]

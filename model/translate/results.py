@@ -32,10 +32,10 @@ from headlight.model.translate.capture import Captured, TokenScores, crop, to_nu
 
 @dataclass
 class SearchResult:
-    """The translations of one sentence, from a search or from the user."""
+    """The candidate translations of one sentence: hypotheses of a search, or a forced translation."""
 
     candidates: Sequence[Candidate]  # best first
-    tree: Sequence[SearchNode]
+    tree: Sequence[SearchNode]  # empty unless the search is a beam search
     cancelled: bool
 
 
@@ -58,14 +58,33 @@ def make_translation(
     rule: ReliabilityRule | None,
     searched: bool,
 ) -> Translation:
-    """Create the record of one sentence of a batch. `searched`: hypotheses keep the search's scores, which differ."""
+    """Create the record of one sentence of a batch.
+
+    Args:
+        model: The model, for its config and positions.
+        tokenizer: The target vocabulary.
+        request: Request of the sentence.
+        source_text: The sentence as it is shown.
+        source_tokens: Tokens of the sentence.
+        hidden: Indices of source tokens that attention masks.
+        adaptations: Names of the changes between the shown text and the model's.
+        unknown: Indices of unknown source tokens.
+        sentence: Index in the batch.
+        search: Candidates of the sentence.
+        captured: Attention of the batch.
+        scores: Token probabilities of the batch.
+        timing: Seconds of each stage.
+        device: Name of the device.
+        rule: Rule for the reliability of the translation.
+        searched: Whether several hypotheses keep the scores of the search, which differ from those of the capture.
+    """
     best = search.candidates[0]
     source, target = len(source_tokens), len(best.ids)
     log_probability = float(scores.log_probabilities[sentence, :target].sum(dtype=np.float64))
     score = log_probability / target**request.options.length_penalty
     hypotheses = make_hypotheses(tokenizer, search.candidates, request.options)
     if not searched or len(hypotheses) == 1:
-        # The captured pass gives the exact sum of the best hypothesis. The others have the sums of the search.
+        # The captured pass has the exact sum of the best hypothesis. Other hypotheses keep the sums of the search.
         hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
     maps = captured.attention
     return Translation(
@@ -90,9 +109,11 @@ def make_translation(
         score=score,
         log_probability=log_probability,
         stopped=_stop_reason(request, search),
-        captured=MappingProxyType({name: _crop(name, captured, sentence, source, target) for name in captured.probes}),
+        captured=MappingProxyType(
+            {name: _crop_probe(name, captured, sentence, source, target) for name in captured.probes}
+        ),
         hypotheses=tuple(hypotheses),
-        tree=_tree(tokenizer, search.tree),
+        tree=_beam_tree(tokenizer, search.tree),
         timing=timing,
         device=device,
         rule=rule,
@@ -143,7 +164,7 @@ def _stop_reason(request: TranslationRequest, search: SearchResult) -> StopReaso
     return "end" if search.candidates[0].ended else "length"
 
 
-def _tree(tokenizer: Vocabulary, nodes: Sequence[SearchNode]) -> BeamTree:
+def _beam_tree(tokenizer: Vocabulary, nodes: Sequence[SearchNode]) -> BeamTree:
     return BeamTree(
         tuple(
             BeamNode(
@@ -166,7 +187,7 @@ def _positions_array(model: Transformer, side: str, length: int) -> FloatArray:
     return array
 
 
-def _crop(name: str, captured: Captured, sentence: int, source: int, target: int) -> FloatArray:
+def _crop_probe(name: str, captured: Captured, sentence: int, source: int, target: int) -> FloatArray:
     """Return one sentence of a captured batch, without padding on the token axes."""
     query_count = source if name.startswith("encoder") else target
     key_count = source if name.startswith("encoder") or "cross_attention" in name else target

@@ -1,4 +1,4 @@
-"""Translations of many sentences with the same options, batched by length, without capture of attention."""
+"""Translation of many sentences with shared options, batched by length, without capture of attention."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from headlight.model.translate.translator import Translator
 
 
 def translate_sentences(translator: Translator, requests: Sequence[TranslationRequest]) -> list[Hypothesis]:
-    """Return the best translation of each checked request. All requests have the languages of the first.
+    """Return the best translation of each validated request. The options of the first request apply to all.
 
-    `max_length` may differ, because it is lowered for long sentences; the largest applies.
+    Only `max_length` may differ between requests, because it is lowered for long sentences; the largest applies.
     """
     first = requests[0]
     limits = [request.options.max_length for request in requests]

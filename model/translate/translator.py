@@ -70,10 +70,10 @@ from headlight.model.translate.results import SearchResult, make_hypotheses, mak
 
 logger = logging.getLogger(__name__)
 InterventionContext = Callable[[], AbstractContextManager[None]]
-# Batch size from which products take longer than reading weights. Then a pass that verifies drafts costs as much as
-# exact decoding. If maps are captured, this pass is needed in any case.
+# In larger batches, products take longer than reading weights, and a pass that verifies drafts takes as long as exact
+# decoding. If maps are captured, this pass runs in any case, so drafts have no size limit.
 NO_DRAFTS_FROM = 32
-BEAM = 4  # default number of hypotheses that the reverse model reranks
+RERANKING_BEAM_SIZE = 4  # default beam size if a reverse model reranks the hypotheses
 
 
 class Translator(ModelInfo):
@@ -113,13 +113,13 @@ class Translator(ModelInfo):
             raise choice_error("step_weights", step_weights, get_args(StepWeights))
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
         own_bytes = count_bytes(self.model)
-        self._prepared: PackedModel | None = None
+        self._packed_model: PackedModel | None = None
         self.passes: Any = self.model
         self.packing = Packing(0, 0, _unpacked_reason(step_weights, self.choice))  # copies of weights and their reason
         self._rounds = False  # whether steps round weights, so that greedy tokens are drafts until a pass verifies them
         if on_cpu and step_weights != "plain":
-            self._prepared = PackedModel(self.model, step_weights, own_bytes)
-            self.passes, self.packing = self._prepared.passes, self._prepared.packing
+            self._packed_model = PackedModel(self.model, step_weights, own_bytes)
+            self.passes, self.packing = self._packed_model.passes, self._packed_model.packing
             self._rounds = step_weights == "float16" and can_pack_float16()
             # Pack the weights at load time, not during the first request.
             _ = self.draft_models if self._rounds and self.generation_defaults.beam_size == 1 else self.step
@@ -176,7 +176,7 @@ class Translator(ModelInfo):
     def translate_batch(
         self, texts: Sequence[str | TranslationRequest], *, way_back: Translator | None = None, **options: Any
     ) -> list[Translation]:
-        """Translate several sentences in as few passes as their options allow; return one `Translation` each."""
+        """Translate several sentences. Requests with equal options share a batch."""
         check_is_list(texts)
         requests = [self._request(text, way_back, options) for text in texts]
         answers: dict[int, Translation] = {}
@@ -195,7 +195,7 @@ class Translator(ModelInfo):
         if way_back is None or isinstance(text, TranslationRequest):
             request = self.checker.request(text, **options)
         else:
-            beam = max(BEAM, self.generation_defaults.beam_size)
+            beam = max(RERANKING_BEAM_SIZE, self.generation_defaults.beam_size)
             request = self.checker.request(text, **{"beam_size": beam, "back_weight": REVERSE_WEIGHT, **options})
         weight = 0.0 if isinstance(text, TranslationRequest) else request.options.back_weight
         if weight and way_back is None:
@@ -207,7 +207,7 @@ class Translator(ModelInfo):
     def translate_lines(self, lines: Sequence[str], **options: Any) -> list[str]:
         """Translate several lines, batched by length, without capturing attention. A blank line stays blank.
 
-        A line that cannot be read raises an error, or with `on_refused(index, error)` is reported and left blank.
+        An invalid line raises a `RequestError`. With `on_refused(index, error)`, it is reported and left blank instead.
         """
         if weight := options.get("back_weight"):
             raise RequestError("no_way_back", field="back_weight", given=weight)
@@ -242,27 +242,27 @@ class Translator(ModelInfo):
     def stream(self, text: str | TranslationRequest, **options: Any) -> Iterator[Progress]:
         """Translate like `translate`, with progress after each token; the last progress has the translation.
 
-        Leaving the loop or closing the iterator stops the translation: nothing runs between two tokens.
+        Closing the iterator stops the translation, because no background thread runs.
         """
         request = self._request(text, None, options)
         batch = self.checker.prepare([request])
-        clock = StageTimer()
-        changing = self.intervention_context(request)
-        with torch.inference_mode(), changing():
+        timer = StageTimer()
+        changes_context = self.intervention_context(request)
+        with torch.inference_mode(), changes_context():
             state, reader = self._encode(batch)
-        clock.lap("encode")
+        timer.lap("encode")
         search = self._search(batch, state, reader.select_logits, scored=True)
         step = 0
         while search is not None:
-            with torch.inference_mode(), changing():
+            with torch.inference_mode(), changes_context():
                 advanced = search.advance()
-            clock.lap("decode")
+            timer.lap("decode")
             if not advanced:
                 break
             step += 1
             yield self._progress(step, search.best(0))
-            clock.resume()
-        translation = self._capture_and_record(batch, search, reader, clock, changing)[0]
+            timer.resume()
+        translation = self._capture_and_record(batch, search, reader, timer, changes_context)[0]
         yield Progress(step + 1, lambda: (translation.text, translation.target_tokens), translation)
 
     # ------------------------------------------------------------ batches
@@ -271,17 +271,17 @@ class Translator(ModelInfo):
         self, requests: Sequence[TranslationRequest], cancelled: Callable[[], bool] | None = None
     ) -> list[Translation]:
         batch = self.checker.prepare(requests)
-        changing = self.intervention_context(requests[0])
-        clock = StageTimer()
-        with torch.inference_mode(), changing():
+        changes_context = self.intervention_context(requests[0])
+        timer = StageTimer()
+        with torch.inference_mode(), changes_context():
             state, reader = self._encode(batch)
-            clock.lap("encode")
+            timer.lap("encode")
             search = self._search(batch, state, reader.select_logits, scored=False)
             while search is not None and search.advance():
                 if cancelled is not None and cancelled():
                     break
-            clock.lap("decode")
-        return self._capture_and_record(batch, search, reader, clock, changing)
+            timer.lap("decode")
+        return self._capture_and_record(batch, search, reader, timer, changes_context)
 
     def _search_without_capture(self, requests: Sequence[TranslationRequest]) -> list[list[Hypothesis]]:
         batch = self.checker.prepare_lines(requests)
@@ -312,13 +312,13 @@ class Translator(ModelInfo):
     @cached_property
     def step(self) -> Any:
         """The decoder step for beam search and sampling."""
-        return self.model.decoder if self._prepared is None else self._prepared.step
+        return self.model.decoder if self._packed_model is None else self._packed_model.step
 
     @cached_property
     def draft_models(self) -> DraftModels:
         """Draft decoders of greedy search, whose tokens a pass verifies."""
-        assert self._prepared is not None  # noqa: S101 - only prepared weights are rounded
-        return make_draft_models(self.model.decoder, self._prepared)
+        assert self._packed_model is not None  # noqa: S101 - only packed weights are rounded
+        return make_draft_models(self.model.decoder, self._packed_model)
 
     def _encode(self, batch: PreparedBatch) -> tuple[DecoderState, TargetCapture]:
         """Encode the source and create an empty decoder state."""
@@ -341,7 +341,7 @@ class Translator(ModelInfo):
     ) -> SingleHypothesisSearch | SpeculativeSearch | BeamSearch | None:
         """Create the search for the options; None if targets are given.
 
-        `exact` verifies drafts. Without it, greedy search decodes in float32.
+        `exact` computes the logits that verify drafts. Without it, greedy search decodes in float32.
         """
         if batch.targets[0] is not None:
             return None
@@ -379,8 +379,8 @@ class Translator(ModelInfo):
         batch: PreparedBatch,
         search: SingleHypothesisSearch | SpeculativeSearch | BeamSearch | None,
         reader: TargetCapture,
-        clock: StageTimer,
-        changing: InterventionContext,
+        timer: StageTimer,
+        changes_context: InterventionContext,
     ) -> list[Translation]:
         """Capture attention and probabilities of the output, and create the records."""
         cancelled = set() if search is None else {row.sentence for row in search.rows}  # unfinished sentences
@@ -391,13 +391,10 @@ class Translator(ModelInfo):
             for sentence, (target, prefix) in enumerate(zip(batch.targets, batch.prefixes, strict=True))
         ]
         rows = [candidates[0].ids for candidates in candidates_by_sentence]
-        with torch.inference_mode(), changing():
-            alternatives, never = (
-                batch.options.alternatives,
-                forbidden_sequences(self.model.config, self.generation_defaults),
-            )
-            scores = score_target(reader.logits(rows), self.checker.pad(rows), alternatives, never)
-        clock.lap("capture")
+        with torch.inference_mode(), changes_context():
+            excluded_ids = forbidden_sequences(self.model.config, self.generation_defaults)
+            scores = score_target(reader.logits(rows), self.checker.pad(rows), batch.options.alternatives, excluded_ids)
+        timer.lap("capture")
         search_results = [
             SearchResult(
                 candidates, search.trees[sentence] if isinstance(search, BeamSearch) else [], sentence in cancelled
@@ -405,7 +402,7 @@ class Translator(ModelInfo):
             for sentence, candidates in enumerate(candidates_by_sentence)
         ]
         return [
-            self._make_translation(batch, sentence, search_results[sentence], reader.captured, scores, clock)
+            self._make_translation(batch, sentence, search_results[sentence], reader.captured, scores, timer)
             for sentence in range(len(rows))
         ]
 
@@ -416,7 +413,7 @@ class Translator(ModelInfo):
         search: SearchResult,
         captured: Captured,
         scores: TokenScores,
-        clock: StageTimer,
+        timer: StageTimer,
     ) -> Translation:
         return make_translation(
             self.model,
@@ -431,21 +428,22 @@ class Translator(ModelInfo):
             search=search,
             captured=captured,
             scores=scores,
-            timing=clock.timing(),
+            timing=timer.timing(),
             device=str(self.device),
             rule=self.rule,
             searched=self.generation_defaults.counted != "before",
         )
 
     def _progress(self, step: int, row: HypothesisState) -> Progress:
-        ids, gains = list(row.ids), list(row.token_log_probabilities)  # the search still extends its lists
+        # Copies, because the search extends its lists.
+        ids, log_probabilities = list(row.ids), list(row.token_log_probabilities)
 
         @cache
-        def read() -> tuple[str, tuple[Token, ...]]:  # most progress records are never read
+        def read() -> tuple[str, tuple[Token, ...]]:  # decoded on demand: most progress records are never read
             tokens = self.target_tokenizer.written_tokens(ids)
-            pairs = zip(tokens, gains, strict=True)
+            pairs = zip(tokens, log_probabilities, strict=True)
             return self.target_tokenizer.decode(ids), tuple(
-                replace(token, probability=math.exp(gain)) for token, gain in pairs
+                replace(token, probability=math.exp(log_probability)) for token, log_probability in pairs
             )
 
         return Progress(step, read)
@@ -465,7 +463,7 @@ class StageTimer:
         self._last = now
 
     def resume(self) -> None:
-        """Ignore the time since the last call, which the caller spent."""
+        """Ignore the time since the last call, during which the caller ran."""
         self._last = time.perf_counter()
 
     def timing(self) -> Timing:
@@ -482,7 +480,7 @@ def _unpacked_reason(step_weights: StepWeights, choice: DeviceChoice) -> str:
 
 
 def _forced_candidate(target: list[int]) -> list[Candidate]:
-    """Return a given translation as the only candidate."""
+    """Return a forced translation as the only candidate."""
     return [Candidate(target, [], 0.0, ended=False)]
 
 

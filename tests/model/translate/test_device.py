@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from headlight.model.errors import DeviceError
-from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches, out_of_memory
+from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches, is_out_of_memory
 
 
 class Machine:
@@ -151,7 +151,7 @@ def test_nothing_is_detected_at_import() -> None:
     ],
 )
 def test_out_of_memory_errors_are_recognised(error: Exception, expected: bool) -> None:
-    assert out_of_memory(error) is expected
+    assert is_out_of_memory(error) is expected
 
 
 class SmallDevice:
