@@ -1,6 +1,6 @@
-"""Model families: one module per family maps configuration, weights and vocabulary.
+"""Third-party model families. The module of a family maps its configuration, weights and vocabulary to ours.
 
-A family is a module with a function `reader()` and an entry in `FAMILIES`. Code in a model folder is never executed.
+Each module has a function `reader()` and an entry in `FAMILIES`. Code in a model folder is never executed.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ FAMILIES: dict[str, str] = {
 }
 # The first OPUS-MT folders (spring 2020) have the type "bart", of which Marian was a variant at that time.
 RENAMED_TYPES: dict[tuple[str, str], str] = {("bart", "MarianMTModel"): "marian"}
-# Families that classify texts; the others generate text.
+# Families of text classifiers; all other families generate text.
 CLASSIFIERS = ("bert", "distilbert", "roberta", "electra", "albert", "deberta-v2")
 
 
 def model_type(config: Mapping[str, Any]) -> Any:
-    """Return the "model_type" of a `config.json`; old names are mapped to current ones."""
+    """Return the "model_type" of a `config.json`, with old names mapped to current ones."""
     family = config.get("model_type")
     renamed = [RENAMED_TYPES[key] for name in _architectures(config) if (key := (str(family), name)) in RENAMED_TYPES]
     return renamed[0] if renamed else family

@@ -4,8 +4,8 @@
     model.safetensors    or its shards, or pytorch_model.bin
     tokenizer.json       or spiece.model: Unigram pieces
 
-The layers of a group, in published models all of them, share their weights. A linear layer maps narrow embeddings to
-the layers' width.
+The layers of a group share their weights; in published models, all layers are one group. Embeddings are narrower than
+the layers, and a linear layer widens them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from headlight.model.families.unigram import read_unigram, unigram_end_ids
 from headlight.model.text.vocabulary import Vocabulary
 
 PIECES = "spiece.model"
-NAMES = {
+SPECIAL_TOKENS = {
     "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "<pad>", "mask_token": "[MASK]",
     "bos_token": "[CLS]", "eos_token": "[SEP]",
 }  # fmt: skip
-OWN_DEFAULTS: dict[str, Any] = DEFAULTS | {
+ALBERT_DEFAULTS: dict[str, Any] = DEFAULTS | {
     "vocab_size": 30_000, "embedding_size": 128, "hidden_size": 4096, "num_attention_heads": 64,
     "intermediate_size": 16_384, "hidden_act": "gelu_new", "num_hidden_groups": 1,
 }  # fmt: skip
@@ -54,24 +54,24 @@ class Albert(BertFamilyReader):
     tensor_prefix = "albert"
     stack = "encoder.albert_layer_groups"
     layer = LAYER
-    widening_layer = "encoder.embedding_hidden_mapping_in"
+    embedding_projection = "encoder.embedding_hidden_mapping_in"
     head_layer = "albert.pooler"
     output_layer = "classifier"
     optional_tensors = (r".*position_ids", r".*token_type_ids", r"(predictions|sop_classifier)\..*")
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> EncoderClassifierConfig:
-        fields = self.fields(folder, values, OWN_DEFAULTS)
+        fields = self.fields(folder, values, ALBERT_DEFAULTS)
         fields.require_neutral(inner_group_num=1)
         return EncoderClassifierConfig(
             **bert_fields(fields),
-            **unigram_end_ids(folder, PIECES, NAMES),
+            **unigram_end_ids(folder, PIECES, SPECIAL_TOKENS),
             layer_groups=fields.integer("num_hidden_groups"),
             embedding_width=fields.integer("embedding_size"),
             max_length=fields.integer("max_position_embeddings"),
         )
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
-        fields = ConfigFields(read_json(store.folder / CONFIG), OWN_DEFAULTS, store.folder / CONFIG)
+        fields = ConfigFields(read_json(store.folder / CONFIG), ALBERT_DEFAULTS, store.folder / CONFIG)
         group_size = fields.integer("num_hidden_layers") / fields.integer("num_hidden_groups")
         return super().load_weight(
             store, re.sub(r"(?<=layers\.)\d+", lambda layer: str(int(int(layer[0]) / group_size)), name)
@@ -82,7 +82,9 @@ class Albert(BertFamilyReader):
         steps = ["opening quotes", "closing quotes"]
         steps += [] if settings.get("keep_accents") is True else ["decompose", "strip accents"]
         steps += [] if settings.get("do_lower_case") is False else ["lowercase"]
-        tokenizer = read_unigram(folder, config.vocabulary, pad_id=config.pad_id, file=PIECES, steps=steps, names=NAMES)
+        tokenizer = read_unigram(
+            folder, config.vocabulary, pad_id=config.pad_id, file=PIECES, steps=steps, special_tokens=SPECIAL_TOKENS
+        )
         return tokenizer, tokenizer
 
 

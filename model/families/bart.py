@@ -21,7 +21,7 @@ from headlight.model.text.byte_pairs import BytePairTokenizer
 from headlight.model.text.languages import Languages
 from headlight.model.text.vocabulary import Vocabulary
 
-OFFSET = 2  # unused rows at the start of the position table
+POSITION_OFFSET = 2  # unused rows at the start of the position table
 DEFAULTS: dict[str, Any] = {
     "vocab_size": 50_265, "d_model": 1024, "max_position_embeddings": 1024, "activation_function": "gelu",
     "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
@@ -32,10 +32,10 @@ DEFAULTS: dict[str, Any] = {
 
 
 def learnt_position_fields(fields: ConfigFields) -> dict[str, Any]:
-    """Return the fields of BART and mBART: one position table per side, and a norm after the embedding."""
+    """Return the fields that BART and mBART share: learned positions, and a norm after the embedding."""
     fields.require_neutral(
-        static_position_embeddings=False, normalize_embedding=True, add_bias_logits=False, extra_pos_embeddings=OFFSET,
-        quantization_config=None,
+        static_position_embeddings=False, normalize_embedding=True, add_bias_logits=False,
+        extra_pos_embeddings=POSITION_OFFSET, quantization_config=None,
     )  # fmt: skip
     size = fields.integer("vocab_size")
     return {
@@ -43,7 +43,7 @@ def learnt_position_fields(fields: ConfigFields) -> dict[str, Any]:
         "target_vocabulary": size,
         **bart_fields(fields),
         "positions": "learned",
-        "position_offset": OFFSET,
+        "position_offset": POSITION_OFFSET,
         "embedding_norm": True,
     }
 

@@ -37,13 +37,13 @@ LAYER = {
     "feed_forward.wide": "fc1",
     "feed_forward.narrow": "fc2",
 }
-_ENCODER, _DECODER, _BOTH = (
+_ENCODER, _DECODER, _SHARED = (
     f"model.{part}.weight" for part in ("encoder.embed_tokens", "decoder.embed_tokens", "shared")
 )
 TABLES = {
-    TABLE: (_ENCODER, _BOTH, _DECODER, "lm_head.weight"),
-    TARGET_TABLE: (_DECODER, _BOTH, "lm_head.weight", _ENCODER),
-    OUTPUT: ("lm_head.weight", _DECODER, _BOTH, _ENCODER),
+    TABLE: (_ENCODER, _SHARED, _DECODER, "lm_head.weight"),
+    TARGET_TABLE: (_DECODER, _SHARED, "lm_head.weight", _ENCODER),
+    OUTPUT: ("lm_head.weight", _DECODER, _SHARED, _ENCODER),
 }
 
 
@@ -62,18 +62,18 @@ def bart_fields(fields: ConfigFields) -> dict[str, Any]:
         "dropout": 0.0,
         "pad_id": fields.token_id("pad_token_id"),
         "start_id": fields.token_id("decoder_start_token_id"),
-        "end_id": fields.token_ids("eos_token_id")[0],  # `read_generation_defaults` reads further ones
+        "end_id": fields.token_ids("eos_token_id")[0],  # `read_generation_defaults` reads additional end tokens
     }
 
 
 def start_fields(folder: Path) -> dict[str, Any]:
-    """Return the decoder start token of the generation defaults, if any; it overrides `config.json`."""
+    """Return the decoder start token of `generation_config.json`, if any, which overrides that of `config.json`."""
     values = read_optional_json(folder, GENERATION_FILE)
     return {DECODER_START_KEY: values[DECODER_START_KEY]} if values.get(DECODER_START_KEY) is not None else {}
 
 
 def bart_tensor_name(name: str) -> str:
-    """Return BART's name of one of our tensors."""
+    """Map the name of a tensor of our model to BART's name."""
     if name == "decoder.output.words.bias":
         return BIAS
     match = re.fullmatch(r"((?:en|de)coder\.layers\.\d+)\.(.+)\.(weight|bias)", name)
@@ -85,13 +85,15 @@ def bart_tensor_name(name: str) -> str:
 
 
 class BartFamilyReader(FamilyReader):
-    """A family with BART's tensor names."""
+    """Reader of a family with BART's tensor names."""
 
     embedding_tables = TABLES
-    biased = True  # whether the output may have a bias
+    may_have_output_bias = True
 
     def complete_config(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
-        return replace(super().complete_config(config, store), final_logits_bias=self.biased and BIAS in store)
+        return replace(
+            super().complete_config(config, store), final_logits_bias=self.may_have_output_bias and BIAS in store
+        )
 
     def tensor_names(self, name: str) -> Sequence[str]:
         return [bart_tensor_name(name)]

@@ -1,6 +1,6 @@
-"""Code that the BERT, DistilBERT and RoBERTa classifiers share: fields, tensor names, classes.
+"""Base of the text classifiers of the BERT family: fields, tensor names, classes.
 
-Texts have one segment. If a model has segment embeddings, the first one is added to every position.
+Texts have one segment. If a model has segment embeddings, the first row is added to every position.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ LAYER = {
 
 
 class BertFamilyReader(FamilyReader):
-    """A family of text classifiers. Folders of other tasks are rejected."""
+    """Reader of a family of text classifiers. Folders of models for other tasks are rejected."""
 
     embedding_tables: Mapping[str, Sequence[str]] = {}
     architecture: str  # the text classifier of `transformers`
     tensor_prefix: str  # prefix of the encoder's tensor names
-    stack = "encoder.layer"
-    layer: Mapping[str, str] = LAYER
-    widening_layer = ""  # linear layer from narrow embeddings to the layers
+    stack = "encoder.layer"  # list of layers
+    layer: Mapping[str, str] = LAYER  # our name of a layer's module → the folder's name
+    embedding_projection = ""  # linear layer that widens embeddings, if they are narrower than the layers
     head_layer: str  # first linear layer of the classification head
     output_layer: str  # last linear layer
-    # Derived tables, and weights of other tasks.
+    # Derived tables, and the heads of other tasks.
     optional_tensors = (r".*position_ids", r".*token_type_ids", r"(cls|lm_head|vocab_\w+|roberta\.pooler)\..*")
 
     def build(self, config: Any) -> nn.Module:
         return EncoderClassifier(config)
 
     def fields(self, folder: Path, values: dict[str, Any], defaults: Mapping[str, Any]) -> ConfigFields:
-        """Return the fields of `config.json`; raise a ConfigError for models that cannot be read."""
+        """Return the fields of `config.json`; raise a ConfigError for models that are not supported."""
         fields = ConfigFields(values, defaults, folder / CONFIG)
         architectures = [name for name in fields.get("architectures") or () if isinstance(name, str)]
         if architectures and self.architecture not in architectures:
@@ -98,11 +98,11 @@ class BertFamilyReader(FamilyReader):
             stored_name = {
                 "encoder.embedding.table": f"{self.tensor_prefix}.embeddings.{WORDS}",
                 "encoder.embedding.norm": f"{self.tensor_prefix}.embeddings.LayerNorm",
-                "encoder.embedding.widen": f"{self.tensor_prefix}.{self.widening_layer}",
+                "encoder.embedding.widen": f"{self.tensor_prefix}.{self.embedding_projection}",
                 "dense": self.head_layer,
                 "verdict": self.output_layer,
             }[part]
-        # The names of norm weights in folders converted from TensorFlow.
+        # Folders converted from TensorFlow have these names for the weights of norms.
         legacy_kind = {"weight": "gamma", "bias": "beta"}[kind]
         return [f"{stored_name}.{kind}", f"{stored_name}.{legacy_kind}"]
 
@@ -129,7 +129,7 @@ def class_fields(fields: ConfigFields) -> dict[str, Any]:
     if labels is None:
         labels = {str(index): f"LABEL_{index}" for index in range(fields.integer("num_labels"))}
     if not isinstance(labels, dict) or sorted(labels) != sorted(map(str, range(len(labels)))) or not labels:
-        fields.reject("id2label does not name the classes from 0 on")
+        fields.reject("id2label does not name classes with consecutive numbers from 0")
     names = [labels[str(index)] for index in range(len(labels))]
     if not all(isinstance(name, str | int) and str(name).strip() for name in names):
         fields.reject("id2label has a class without a name")

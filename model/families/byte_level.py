@@ -21,10 +21,10 @@ VOCABULARY, MERGES, TOKENIZER_FILE = "vocab.json", "merges.txt", "tokenizer.json
 SPECIAL_TOKENS = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}
 
 
-class _Stored(NamedTuple):
-    pieces: dict[str, int]
+class _BytePairFile(NamedTuple):
+    pieces: dict[str, int]  # text → id
     merges: list[tuple[str, str]]
-    spaced: bool
+    adds_prefix_space: bool
 
 
 def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_id: int) -> BytePairTokenizer:
@@ -32,11 +32,11 @@ def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_
 
     Special tokens beyond the last row, such as the mask of bart-large-cnn, are omitted: encoding never produces them.
     """
-    stored = _read_tokenizer_json(folder) if (folder / TOKENIZER_FILE).exists() else _read_vocab_and_merges(folder)
+    content = _read_tokenizer_json(folder) if (folder / TOKENIZER_FILE).exists() else _read_vocab_and_merges(folder)
     entries = [ByteEntry(f"⟨unused {token_id}⟩", SPECIAL) for token_id in range(size)]
     text_by_id: dict[int, str] = {}
     added = added_tokens(folder)
-    ids = stored.pieces | {text: token.token_id for text, token in added.items()}
+    ids = content.pieces | {text: token.token_id for text, token in added.items()}
     for text, token_id in ids.items():
         if type(token_id) is not int or token_id < 0:
             raise TokenizerError(f"{folder}: the piece {text!r} does not have a whole number as its id. {ADVICE}")
@@ -50,8 +50,8 @@ def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_
     return BytePairTokenizer(
         BytePairVocabulary(
             entries=tuple(entries),
-            merges=tuple(stored.merges),
-            spaced=stored.spaced,
+            merges=tuple(content.merges),
+            spaced=content.adds_prefix_space,
             pad_id=pad_id,
             start_id=start_id,
             end_id=end_id,
@@ -60,7 +60,7 @@ def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_
 
 
 def special_token_id(folder: Path, tokenizer: BytePairTokenizer, name: str, default: str) -> int:
-    """Return the id of a special token that the folder's settings name, such as "cls_token"."""
+    """Return the id of a special token such as "cls_token", whose text the folder's settings may define."""
     text = special_token_name(folder, name, default)
     for token_id, entry in enumerate(tokenizer.rules.entries):
         if entry.text == text and entry.kind == SPECIAL:
@@ -68,8 +68,8 @@ def special_token_id(folder: Path, tokenizer: BytePairTokenizer, name: str, defa
     raise TokenizerError(f"{folder}: the vocabulary has no {text} ({name}). {ADVICE}")
 
 
-def special_id(folder: Path, name: str, default: str) -> int:
-    """Return the id of a special token from the folder's files, before the vocabulary is read."""
+def read_special_token_id(folder: Path, name: str, default: str) -> int:
+    """Read the id of a special token such as "cls_token" from the folder's files, without a tokenizer."""
     text = special_token_name(folder, name, default)
     pieces = (
         _read_tokenizer_json(folder) if (folder / TOKENIZER_FILE).exists() else _read_vocab_and_merges(folder)
@@ -80,9 +80,9 @@ def special_id(folder: Path, name: str, default: str) -> int:
     return ids[text]
 
 
-def _read_tokenizer_json(folder: Path) -> _Stored:
-    content = read_json(folder / TOKENIZER_FILE)
-    model, pre_tokenizer = content["model"], content.get("pre_tokenizer")
+def _read_tokenizer_json(folder: Path) -> _BytePairFile:
+    values = read_json(folder / TOKENIZER_FILE)
+    model, pre_tokenizer = values["model"], values.get("pre_tokenizer")
     neutral_values = {
         "continuing_subword_prefix": ("", None),
         "end_of_word_suffix": ("", None),
@@ -93,18 +93,18 @@ def _read_tokenizer_json(folder: Path) -> _Stored:
         or not isinstance(pre_tokenizer, dict)
         or pre_tokenizer.get("type") != "ByteLevel"
         or pre_tokenizer.get("use_regex", True) is not True
-        or content.get("normalizer") is not None
-        or any(model.get(name) not in values for name, values in neutral_values.items())
+        or values.get("normalizer") is not None
+        or any(model.get(name) not in neutral for name, neutral in neutral_values.items())
     ):
         raise ConfigError(
             f"{folder}: {TOKENIZER_FILE} does not tokenise text as BART and RoBERTa do (byte-level BPE). "
             "Choose another model."
         )
-    merges = [_pair(folder, TOKENIZER_FILE, merge) for merge in model["merges"]]
-    return _Stored(dict(model["vocab"]), merges, pre_tokenizer.get("add_prefix_space") is True)
+    merges = [_parse_merge(folder, TOKENIZER_FILE, merge) for merge in model["merges"]]
+    return _BytePairFile(dict(model["vocab"]), merges, pre_tokenizer.get("add_prefix_space") is True)
 
 
-def _read_vocab_and_merges(folder: Path) -> _Stored:
+def _read_vocab_and_merges(folder: Path) -> _BytePairFile:
     if missing := [name for name in (VOCABULARY, MERGES) if not (folder / name).exists()]:
         verb = "is" if len(missing) == 1 else "are"
         raise TokenizerError(f"{folder}: {' and '.join(missing)} {verb} missing, as is {TOKENIZER_FILE}. {ADVICE}")
@@ -112,12 +112,12 @@ def _read_vocab_and_merges(folder: Path) -> _Stored:
         lines = (folder / MERGES).read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise TokenizerError(f"{folder}: {MERGES} is not UTF-8 text. {ADVICE}") from error
-    merges = [_pair(folder, MERGES, line) for line in lines if line.strip() and not line.startswith("#version")]
-    spaced = read_optional_json(folder, TOKENIZER_CONFIG).get("add_prefix_space") is True
-    return _Stored(read_json(folder / VOCABULARY), merges, spaced)
+    merges = [_parse_merge(folder, MERGES, line) for line in lines if line.strip() and not line.startswith("#version")]
+    adds_prefix_space = read_optional_json(folder, TOKENIZER_CONFIG).get("add_prefix_space") is True
+    return _BytePairFile(read_json(folder / VOCABULARY), merges, adds_prefix_space)
 
 
-def _pair(folder: Path, name: str, merge: Any) -> tuple[str, str]:
+def _parse_merge(folder: Path, name: str, merge: Any) -> tuple[str, str]:
     parts = merge.split(" ") if isinstance(merge, str) else merge
     if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
         raise TokenizerError(

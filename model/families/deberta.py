@@ -1,10 +1,11 @@
 """DeBERTa-v2 and -v3 text classifiers (https://arxiv.org/abs/2111.09543): `DebertaV2ForSequenceClassification`.
 
-    config.json          sizes, classes; disentangled attention, whose scores also compare words with distances
+    config.json          sizes, classes; disentangled attention, whose scores also compare tokens with distances
     model.safetensors    or its shards, or pytorch_model.bin
     tokenizer.json       or spm.model: Unigram pieces
 
-All sizes of version 3 are read. The large sizes of version 2 have a convolution after the first layer, and are not.
+All sizes of version 3 are supported. The large sizes of version 2 are not: they have a convolution after the first
+layer.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ from headlight.model.families.unigram import read_unigram, unigram_end_ids
 from headlight.model.text.vocabulary import Vocabulary
 
 PIECES = "spm.model"
-NAMES = {
+SPECIAL_TOKENS = {
     "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]",
     "bos_token": "[CLS]", "eos_token": "[SEP]",
 }  # fmt: skip
-OWN_DEFAULTS: dict[str, Any] = DEFAULTS | {
+DEBERTA_DEFAULTS: dict[str, Any] = DEFAULTS | {
     "vocab_size": 128_100, "hidden_size": 1536, "num_hidden_layers": 24, "num_attention_heads": 24,
     "intermediate_size": 6144, "layer_norm_eps": 1e-7, "relative_attention": False, "max_relative_positions": -1,
     "position_buckets": -1, "position_biased_input": True, "share_att_key": False, "norm_rel_ebd": "none",
     "type_vocab_size": 0, "pos_att_type": None, "pooler_hidden_act": "gelu", "conv_kernel_size": 0,
 }  # fmt: skip
-OWN_LAYER = LAYER | {
+DEBERTA_LAYER = LAYER | {
     "self_attention.query": "attention.self.query_proj",
     "self_attention.key": "attention.self.key_proj",
     "self_attention.value": "attention.self.value_proj",
     "self_attention.position_key": "attention.self.pos_key_proj",
     "self_attention.position_query": "attention.self.pos_query_proj",
 }
-POSITION_KEYS, POSITION_QUERIES = "c2p", "p2c"  # content to position, and the other way
+POSITION_KEYS, POSITION_QUERIES = "c2p", "p2c"  # content-to-position and position-to-content scores
 
 
 class DebertaV2(BertFamilyReader):
@@ -51,7 +52,7 @@ class DebertaV2(BertFamilyReader):
     tokenizer_classes = ("DebertaV2Tokenizer",)
     architecture = "DebertaV2ForSequenceClassification"
     tensor_prefix = "deberta"
-    layer = OWN_LAYER
+    layer = DEBERTA_LAYER
     head_layer = "pooler.dense"
     output_layer = "classifier"
     optional_tensors = (
@@ -61,7 +62,7 @@ class DebertaV2(BertFamilyReader):
     )
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> EncoderClassifierConfig:
-        fields = self.fields(folder, values, OWN_DEFAULTS)
+        fields = self.fields(folder, values, DEBERTA_DEFAULTS)
         fields.require_neutral(
             relative_attention=True, position_biased_input=False, conv_kernel_size=0, pooler_hidden_act="gelu",
             legacy=True,
@@ -72,28 +73,28 @@ class DebertaV2(BertFamilyReader):
             pooler_hidden_size=width,
             attention_head_size=width // fields.integer("num_attention_heads"),
         )
-        kinds = self._position_kinds(fields)
+        position_terms = self._position_terms(fields)
         distances, buckets = fields.integer("max_relative_positions"), fields.integer("position_buckets")
         return EncoderClassifierConfig(
             **bert_fields(fields),
-            **unigram_end_ids(folder, PIECES, NAMES),
+            **unigram_end_ids(folder, PIECES, SPECIAL_TOKENS),
             head_activation="gelu",
             positions="disentangled",
             distance_buckets=max(0, buckets),
             max_distance=distances if distances > 0 else fields.integer("max_position_embeddings"),
             distance_norm="layer_norm" in fields.text("norm_rel_ebd").lower(),
-            position_keys=POSITION_KEYS in kinds,
-            position_queries=POSITION_QUERIES in kinds,
+            position_keys=POSITION_KEYS in position_terms,
+            position_queries=POSITION_QUERIES in position_terms,
             shared_position_weights=fields.boolean("share_att_key"),
             max_length=fields.integer("max_position_embeddings"),
         )
 
-    def _position_kinds(self, fields: ConfigFields) -> Sequence[str]:
+    def _position_terms(self, fields: ConfigFields) -> Sequence[str]:
         value = fields.get("pos_att_type")
-        kinds = value.lower().split("|") if isinstance(value, str) else value or []
-        if not isinstance(kinds, list) or not set(kinds) <= {POSITION_KEYS, POSITION_QUERIES}:
+        terms = value.lower().split("|") if isinstance(value, str) else value or []
+        if not isinstance(terms, list) or not set(terms) <= {POSITION_KEYS, POSITION_QUERIES}:
             fields.reject(f"pos_att_type is {value!r}, but only {POSITION_KEYS} and {POSITION_QUERIES} are supported")
-        return [str(kind) for kind in kinds]
+        return [str(term) for term in terms]
 
     def tensor_names(self, name: str) -> Sequence[str]:
         if name == "encoder.embedding.positions.table":
@@ -114,7 +115,9 @@ class DebertaV2(BertFamilyReader):
     def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
         steps = ["lowercase"] if settings.get("do_lower_case") is True else []
-        tokenizer = read_unigram(folder, config.vocabulary, pad_id=config.pad_id, file=PIECES, steps=steps, names=NAMES)
+        tokenizer = read_unigram(
+            folder, config.vocabulary, pad_id=config.pad_id, file=PIECES, steps=steps, special_tokens=SPECIAL_TOKENS
+        )
         return tokenizer, tokenizer
 
 

@@ -56,7 +56,7 @@ class DistilBert(BertFamilyReader):
             layers=fields.integer("n_layers"),
             activation=fields.choice("activation", ACTIVATIONS),
             head_activation="relu",
-            max_length=fields.integer("max_position_embeddings"),  # sinusoids are stored as a table, too
+            max_length=fields.integer("max_position_embeddings"),  # the weights have a table for sinusoids, too
             pad_id=fields.token_id("pad_token_id"),
             **class_fields(fields),
             **end_ids(folder),

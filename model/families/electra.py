@@ -4,7 +4,7 @@
     model.safetensors    or its shards, or pytorch_model.bin
     tokenizer.json       or vocab.txt: WordPiece
 
-The small size has embeddings that are narrower than its layers, and a linear layer between them.
+The embeddings of the small size are narrower than its layers, and a linear layer widens them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headlight.model.checkpoints.reader import FolderReader
 from headlight.model.core.classifier_config import EncoderClassifierConfig
 from headlight.model.families.bert import DEFAULTS, Bert
 
-OWN_DEFAULTS: dict[str, Any] = DEFAULTS | {
+ELECTRA_DEFAULTS: dict[str, Any] = DEFAULTS | {
     "embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024,
 }  # fmt: skip
 
@@ -28,15 +28,16 @@ class Electra(Bert):
     tokenizer_classes = ("ElectraTokenizer", "BertTokenizer")
     architecture = "ElectraForSequenceClassification"
     tensor_prefix = "electra"
-    widening_layer = "embeddings_project"
+    embedding_projection = "embeddings_project"
     head_layer = "classifier.dense"
     output_layer = "classifier.out_proj"
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> EncoderClassifierConfig:
-        fields = self.fields(folder, values, OWN_DEFAULTS)
-        width, embedding = fields.integer("hidden_size"), fields.integer("embedding_size")
-        config = super().map_config(folder, OWN_DEFAULTS | values)
-        return replace(config, head_activation="gelu", embedding_width=None if embedding == width else embedding)
+        fields = self.fields(folder, values, ELECTRA_DEFAULTS)
+        width, embedding_width = fields.integer("hidden_size"), fields.integer("embedding_size")
+        config = super().map_config(folder, ELECTRA_DEFAULTS | values)
+        is_narrow = embedding_width != width
+        return replace(config, head_activation="gelu", embedding_width=embedding_width if is_narrow else None)
 
 
 def reader() -> FolderReader:

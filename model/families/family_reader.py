@@ -1,4 +1,4 @@
-"""Code that the families share: checked fields, renamed weights, vocabularies, generation defaults."""
+"""Base of the families: validation of `config.json`, mapping of tensor names, vocabularies, generation defaults."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ADVICE = "Download it again."
 GENERATION_FILE = "generation_config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 MAX_LENGTH_LIMIT = 4096  # tokens; upper limit of the default length
-MAX_SHOWN_CHARACTERS = 40  # of a value in an error message
+MAX_SHOWN_CHARACTERS = 40  # of the value of an unsupported option
 MAX_LAYERS, MAX_POSITIONS = 200, 100_000  # upper limits for third-party configurations
 
 ACTIVATIONS = {
@@ -100,41 +100,41 @@ class ConfigFields:
         return tuple(value)
 
     def equal(self, first: str, second: str) -> int:
-        """Return a number that both sides of the model share."""
+        """Return the value of two fields that must be equal."""
         if self.integer(first) != self.integer(second):
             self.reject(f"{first} is {self.integer(first)} and {second} {self.integer(second)}: they must be equal")
         return self.integer(first)
 
     def require_neutral(self, **expected: Any) -> None:
-        """Reject any field whose value would change what our model computes."""
+        """Reject fields with other values than these, which our model cannot compute."""
         for name, value in expected.items():
             if self._values.get(name, value) not in (value, None):
                 self.reject(f"{name} is {self._values[name]!r}, but only {value!r} is supported")
 
     def choice(self, name: str, choices: Mapping[str, str]) -> str:
-        """Return one of several values, mapped to ours."""
+        """Return the value of `choices` for the field's value."""
         value = self._values.get(name)
         if not isinstance(value, str) or value not in choices:
             self.reject(f"{name} is {value!r}, but must be one of: {', '.join(choices)}")
         return choices[str(value)]
 
     def reject(self, complaint: str) -> None:
-        """Raise a ConfigError: this folder cannot be read."""
+        """Raise a ConfigError for this folder."""
         raise ConfigError(f"{self.origin}: {complaint}. Choose another model.")
 
-    def _read(self, name: str, kinds: Any, words: str) -> Any:
+    def _read(self, name: str, types: Any, description: str) -> Any:
         value = self._values.get(name)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            self.reject(f"{name} is {value!r}, but must be {words}")
+        if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
+            self.reject(f"{name} is {value!r}, but must be {description}")
         return value
 
 
 class FamilyReader(FolderReader):
-    """The base class of families. `tensor_names` maps each tensor of ours to its candidate names in the folder."""
+    """Base class of the readers of families."""
 
-    embedding_tables: Mapping[str, Sequence[str]]  # TABLE, TARGET_TABLE, OUTPUT → names, the most specific first
-    optional_tensors: Sequence[str] = ()  # name patterns of tensors that need not be read
-    tokenizer_classes: Sequence[str] = ()  # classes of `transformers` with this tokenization
+    embedding_tables: Mapping[str, Sequence[str]]  # TABLE, TARGET_TABLE, OUTPUT → candidate names, most specific first
+    optional_tensors: Sequence[str] = ()  # name patterns of tensors that may remain unread
+    tokenizer_classes: Sequence[str] = ()  # tokenizer classes of `transformers` that this family supports
 
     @contextmanager
     def convert_errors(self, folder: Path) -> Iterator[None]:
@@ -150,7 +150,7 @@ class FamilyReader(FolderReader):
 
     def config(self, folder: Path, values: dict[str, Any]) -> Any:
         try:
-            self._refuse_other_tokenizers(folder, values)
+            self._reject_other_tokenizers(folder, values)
             result = self.map_config(folder, values)
             stacks = ("encoder_layers", "decoder_layers", "layers")
             for quantity, size, limit in (
@@ -165,7 +165,7 @@ class FamilyReader(FolderReader):
         except ConfigError as error:
             raise error if str(folder) in str(error) else ConfigError(f"{folder / CONFIG}: {error}") from error
 
-    def _refuse_other_tokenizers(self, folder: Path, values: dict[str, Any]) -> None:
+    def _reject_other_tokenizers(self, folder: Path, values: dict[str, Any]) -> None:
         """Reject a tokenizer class that this family does not support, such as ByT5's."""
         name = tokenizer_class(folder, values)
         if name and name not in (*self.tokenizer_classes, *GENERIC_TOKENIZERS):
@@ -191,7 +191,7 @@ class FamilyReader(FolderReader):
         return Transformer(config)
 
     def tensor_names(self, name: str) -> Sequence[str]:
-        """Return the candidate names of our tensor in the folder's files, the likeliest first."""
+        """Return the candidate names, in the folder's files, of a tensor of our model, the likeliest first."""
         raise NotImplementedError
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
@@ -212,7 +212,7 @@ class FamilyReader(FolderReader):
                 f"{store.folder}: the weights lack {self.embedding_tables[TABLE][0]}. Download them again."
             )
 
-        # Checked before anything of the configured size is allocated: the configuration is third-party.
+        # Shapes are checked before tensors are allocated, because a third-party configuration may state any size.
         for table, rows in ((TABLE, config.source_vocabulary), (TARGET_TABLE, config.target_vocabulary)):
             name = stored_names[table] or ""
             if name and store.shape(name) != (rows, config.d_model):
@@ -263,16 +263,16 @@ class AddedToken(NamedTuple):
 
 
 def added_tokens(folder: Path) -> dict[str, AddedToken]:
-    """Return the added tokens of the folder by text; `tokenizer.json` wins if two files differ."""
+    """Return the added tokens of the folder by text. If files differ, `tokenizer.json` has precedence."""
     tokens: dict[str, AddedToken] = {}
     for text, token_id in read_optional_json(folder, "added_tokens.json").items():
         tokens[text] = AddedToken(token_id, special=True)
     decoder = read_optional_json(folder, TOKENIZER_CONFIG).get("added_tokens_decoder")
     for number, entry in decoder.items() if isinstance(decoder, dict) else ():
-        tokens[entry["content"]] = _parse_added(int(number), entry)
+        tokens[entry["content"]] = _parse_added_token(int(number), entry)
     added_tokens = read_optional_json(folder, "tokenizer.json").get("added_tokens")
     for entry in added_tokens if isinstance(added_tokens, list) else ():
-        tokens[entry["content"]] = _parse_added(entry["id"], entry)
+        tokens[entry["content"]] = _parse_added_token(entry["id"], entry)
     for text, token in tokens.items():
         if type(token.token_id) is not int or token.token_id < 0:
             raise TokenizerError(
@@ -281,7 +281,7 @@ def added_tokens(folder: Path) -> dict[str, AddedToken]:
     return tokens
 
 
-def _parse_added(token_id: int, entry: Mapping[str, Any]) -> AddedToken:
+def _parse_added_token(token_id: int, entry: Mapping[str, Any]) -> AddedToken:
     strips = any(entry.get(name) is True for name in ("single_word", "lstrip", "rstrip"))
     return AddedToken(token_id, entry.get("special", True) is True, entry.get("normalized") is True, strips)
 
@@ -305,8 +305,16 @@ def with_added_tokens(
     special: set[str],
     size: int,
 ) -> list[Entry]:
-    """Return the entry of each id: the pieces in order, the added tokens at their stored ids, and those of `last` that
-    were not added at the remaining ids.
+    """Return the vocabulary entries in id order.
+
+    Args:
+        folder: The model folder, for error messages.
+        model: The SentencePiece model, for the kinds of pieces.
+        texts: Texts of the first entries.
+        last: Texts that get the lowest free ids, unless they are in `added`.
+        added: Added tokens, at their stored ids.
+        special: Texts of special tokens.
+        size: Number of rows of the model.
     """
     table = dict(enumerate(texts))
     for text, (token_id, *_) in added.items():
@@ -325,7 +333,7 @@ def with_added_tokens(
 
 
 def with_added_texts(model: SentencePieceModel, added: Mapping[str, AddedToken]) -> SentencePieceModel:
-    """Return the model with the plain-text added tokens as pieces that are never split."""
+    """Add the added tokens that are not special to the model, as pieces that are never split."""
     piece_texts = {piece.text for piece in model.pieces}
     added_texts = [text for text, token in added.items() if not token.special and text not in piece_texts]
     return replace(model, pieces=(*model.pieces, *(Piece(text, 0.0, PieceKind.USER_DEFINED) for text in added_texts)))
@@ -336,8 +344,8 @@ def read_optional_json(folder: Path, name: str) -> dict[str, Any]:
     return read_json(folder / name) if is_file_name(name) and (folder / name).exists() else {}
 
 
-def read_numbered(folder: Path, name: str) -> list[str]:
-    """Read a file "piece → id", and return the pieces in id order; ids must have no gaps."""
+def read_numbered_pieces(folder: Path, name: str) -> list[str]:
+    """Read a JSON file of pieces and ids, and return the pieces in id order. Ids must have no gaps."""
     values = read_json(folder / name)
     texts = sorted(values, key=lambda text: values[text] if isinstance(values[text], int) else -1)
     if [values[text] for text in texts] != list(range(len(texts))):
@@ -346,10 +354,10 @@ def read_numbered(folder: Path, name: str) -> list[str]:
 
 
 def vocabulary_entries(model: SentencePieceModel, texts: Sequence[str], special: set[str]) -> list[Entry]:
-    """Return the entry of each id: special, or of the kind of its piece in the model."""
+    """Return the vocabulary entries in id order. An entry is special, or has the kind of its piece in the model."""
     kinds = {piece.text: piece.kind for piece in model.pieces}
-    silent = {PieceKind.CONTROL: "silent", PieceKind.BYTE: "byte"}
-    return [Entry(text, "special" if text in special else silent.get(kinds.get(text), "text")) for text in texts]  # type: ignore[arg-type]
+    entry_kinds = {PieceKind.CONTROL: "silent", PieceKind.BYTE: "byte"}
+    return [Entry(text, "special" if text in special else entry_kinds.get(kinds.get(text), "text")) for text in texts]  # type: ignore[arg-type]
 
 
 def pad_entries(entries: list[Entry], size: int, origin: str) -> list[Entry]:
@@ -364,7 +372,7 @@ def pad_entries(entries: list[Entry], size: int, origin: str) -> list[Entry]:
 
 # ---------------------------------------------------------------- defaults
 
-# Rules that Headlight lacks, with their neutral values. Rules with other values are omitted and reported.
+# Generation options that Headlight does not support → values that disable them. Other values are ignored and reported.
 NEUTRAL_VALUES: dict[str, tuple[Any, ...]] = {
     "do_sample": (False,), "repetition_penalty": (1.0,), "encoder_repetition_penalty": (1.0,),
     "encoder_no_repeat_ngram_size": (0,), "min_new_tokens": (0,), "num_beam_groups": (1,), "diversity_penalty": (0.0,),
@@ -377,7 +385,7 @@ NEUTRAL_VALUES: dict[str, tuple[Any, ...]] = {
 def read_generation_defaults(
     folder: Path, config: TransformerConfig, languages: Languages, task: Mapping[str, Any] | None = None
 ) -> GenerationDefaults:
-    """Read the generation defaults of `generation_config.json`, else of `config.json`. `task` fills missing fields."""
+    """Read the generation defaults of `generation_config.json`, else of `config.json`. `task` has default values."""
     name = GENERATION_FILE if (folder / GENERATION_FILE).exists() else CONFIG
     values = {key: value for key, value in read_json(folder / name).items() if value is not None}
     fields = ConfigFields(values, task or {}, folder / name)
@@ -406,7 +414,7 @@ def read_generation_defaults(
     token_ids = [*ends, *(token_id for run in never for token_id in run)]
     token_ids += [fields.token_id(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
     if not all(type(token_id) is int and 0 <= token_id < config.target_vocabulary for token_id in token_ids):
-        fields.reject("it contains token ids that the vocabulary does not have")
+        fields.reject("it has token ids beyond the vocabulary")
     defaults = GenerationDefaults(
         beam_size=fields.integer("num_beams") if fields.has("num_beams") else 1,
         length_penalty=penalty,

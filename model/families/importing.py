@@ -1,4 +1,4 @@
-"""Import of a third-party model folder: the same model, in the format of Headlight."""
+"""Conversion of a third-party model folder to the format of Headlight."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
 
 
 def import_folder(source: Path, folder: Path, *, origin: str, revision: str = "", storage: Storage = "float16") -> None:
-    """Write `folder` from the third-party `source`; the card names `origin` and `revision`."""
+    """Convert the third-party folder `source` to `folder`. The model card names `origin` and `revision`."""
     if read_json(source / CONFIG).get("format") == "headlight":
         raise CheckpointError(f"{source} is already a Headlight folder. Copy it.")
     loaded = read_checkpoint(source, nn.Module)

@@ -1,4 +1,4 @@
-"""The default target language of a model with many."""
+"""The default target language of a multilingual model."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ la-lat eo-epo mt-mlt ta-tam te-tel ml-mal kn-kan mr-mar gu-guj pa-pan ne-nep si-
 tl-tgl jv-jav mg-mlg so-som rw-kin be-bel
 """
 TARGET_BY_SOURCE: dict[str, str] = dict(pair.split("-") for pair in PAIRS.split())
-# Other codes: Mandarin, Bokmål, Iranian Persian, standard Malay and Arabic, and bibliographic codes (ISO 639-2/B).
+# Aliases: Mandarin, Bokmål, Iranian Persian, standard Malay and Arabic, and bibliographic codes (ISO 639-2/B).
 CODE_ALIASES = {"cmn": "zho", "nob": "nor", "nb": "nor", "pes": "fas", "zsm": "msa", "arb": "ara", "jap": "jpn",
         "fre": "fra", "ger": "deu", "dut": "nld", "chi": "zho", "rum": "ron", "cze": "ces", "gre": "ell",
         "ice": "isl"}  # fmt: skip
 
 
 def default_target(codes: Sequence[str], *, preferred: str = "", source: str = "") -> str:
-    """Return the `preferred` code, else a common language other than `source`, else any; "" without codes."""
+    """Return the `preferred` code, else a common language other than `source`, else any code, or "" without codes."""
     targets = [code for code in codes if _three_letters(code) != _three_letters(source)] or list(codes)
     for candidate in (preferred, *TARGET_BY_SOURCE):
         matches = [code for code in targets if candidate and _three_letters(code) == _three_letters(candidate)]
         if matches:
-            # Exact codes first, then codes without a script.
+            # An exact match is best, then a code without a script.
             return min(matches, key=lambda code: (code != candidate, "_" in code))
     return targets[0] if targets else ""
 

@@ -38,7 +38,7 @@ from headlight.model.text.languages import LANGUAGES_FILE as LANGUAGES
 
 ModelType = TypeVar("ModelType", bound=nn.Module)
 
-# Format or family → its reader, or the module that creates one.
+# Format or family → reader, or the name of a module with a function `reader()`.
 READERS: dict[str, FolderReader | str] = {"headlight": HeadlightReader(), **FAMILIES}
 
 
@@ -52,7 +52,7 @@ def load_checkpoint(
 ) -> Checkpoint[Transformer]:
     """Load a folder with a Transformer. `verify`: check the files against their checksums.
 
-    Without `weights`, the model has only shapes, and no file is verified.
+    Without `weights`, the model is on the meta device, and no file is verified.
     """
     return read_checkpoint(folder, Transformer, device=device, dtype=dtype, verify=verify, weights=weights)
 
@@ -68,12 +68,12 @@ def read_checkpoint(
 ) -> Checkpoint[ModelType]:
     """Load a folder with a model of the class `model_type`; raise a CheckpointError or a ConfigError for any fault."""
     try:
-        return _read(Path(folder), model_type, torch.device(device), dtype, verify and weights, weights)
+        return _load(Path(folder), model_type, torch.device(device), dtype, verify and weights, weights)
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot be read ({error}). Check the disk and the permissions.") from error
 
 
-def _read(
+def _load(
     folder: Path, model_type: type[ModelType], device: torch.device, dtype: torch.dtype, verify: bool, weights: bool
 ) -> Checkpoint[ModelType]:
     if not folder.is_dir():
@@ -94,21 +94,21 @@ def _read(
         check_vocabularies(f"{folder}: ", config, source, target)
         languages = reader.languages(folder, config, source)
         defaults = reader.generation_defaults(folder, config, languages)
-        with torch.device("meta"), SkipInitialisation():  # only shapes: the weights are read directly from the file
+        with torch.device("meta"), SkipInitialisation():  # parameters get their values from the file
             model = reader.build(config)
         if not isinstance(model, model_type):
             raise CheckpointError(
                 f"{folder}: contains {type(model).__name__}, not {model_type.__name__}. Choose another folder."
             )
         if weights:
-            _fill(model, store, reader, device, dtype)
+            _load_weights(model, store, reader, device, dtype)
             model.to(device=device)
         model.eval().requires_grad_(False)
         return Checkpoint(model, config, source, target, folder, fingerprint(folder), languages, defaults)
 
 
 class SkipInitialisation(TorchFunctionMode):
-    """Skips weight initialisation: on the meta device, it would only import PyTorch's compiler, which takes 1 s."""
+    """Skips weight initialisation, because on the meta device it imports PyTorch's compiler, which takes 1 s."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -119,7 +119,7 @@ class SkipInitialisation(TorchFunctionMode):
 
 
 def kind_of_folder(folder: str | Path) -> str:
-    """Return the kind of a folder, "transformer" or one of the classifiers, without reading weights."""
+    """Return the kind of model in a folder, such as "transformer", without reading weights."""
     values = read_json(Path(folder) / CONFIG)
     reader = _reader_for(Path(folder), values)
     with reader.convert_errors(Path(folder)):
@@ -141,7 +141,9 @@ def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
     return reader
 
 
-def _fill(model: nn.Module, store: Weights, reader: FolderReader, device: torch.device, dtype: torch.dtype) -> None:
+def _load_weights(
+    model: nn.Module, store: Weights, reader: FolderReader, device: torch.device, dtype: torch.dtype
+) -> None:
     missing = []
     for name, (expected, paths) in unique_tensors(model).items():
         try:
@@ -172,8 +174,8 @@ def _fill(model: nn.Module, store: Weights, reader: FolderReader, device: torch.
                 f"{store.folder}: the weights {fault} {', '.join(names[:3])}{suffix}, unlike what {CONFIG} describes. "
                 "Config and weights belong to different models: download both again."
             )
-    unfilled = [name for name, tensor in [*model.named_parameters(), *model.named_buffers()] if tensor.is_meta]
-    if unfilled:
+    missing_values = [name for name, tensor in [*model.named_parameters(), *model.named_buffers()] if tensor.is_meta]
+    if missing_values:
         raise RuntimeError(
-            f"{', '.join(unfilled)} have no values: derived tensors must be created on the CPU explicitly."
+            f"{', '.join(missing_values)} have no values: derived tensors must be created on the CPU explicitly."
         )

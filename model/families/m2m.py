@@ -3,10 +3,10 @@
     config.json               sizes; pre-norm, sinusoids with an offset
     model.safetensors         or its shards, or pytorch_model.bin
     sentencepiece.bpe.model   SentencePiece model
-    vocab.json                M2M100: piece → id; the ids of NLLB are those of the SentencePiece file plus one
+    vocab.json                M2M100: piece → id; an id of NLLB is one more than that of the SentencePiece file
     tokenizer.json            or special_tokens_map.json: the language codes
 
-The source has a token of its language, and the translation begins with a token of the target language.
+The source has a token for its language, and the translation begins with a token for the target language.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from headlight.model.families.fairseq import (
     ENGLISH,
     PIECES,
     TARGET_PREFERENCES,
-    fairseq_ids,
+    fairseq_entries,
     language_choices,
-    tokenizer_of_languages,
+    make_multilingual_tokenizer,
 )
 from headlight.model.families.family_reader import (
     TOKENIZER_CONFIG,
     AddedToken,
     ConfigFields,
     added_tokens,
-    read_numbered,
+    read_numbered_pieces,
     read_optional_json,
     tokenizer_class,
 )
@@ -60,16 +60,16 @@ CODES = {
     "wmt21": "en ha is ja cs ru zh de",
 }
 # SMaLL-100 (https://arxiv.org/abs/2210.11621) has only a target language token, before the source.
-SMALL = "SMALL100Tokenizer"
+SMALL_100 = "SMALL100Tokenizer"
 CODE = re.compile(r"__[a-z]{2,8}__|[a-z]{2,8}(_[A-Za-z0-9]{2,8})*")  # form of a language token
 
 
 class M2M(BartFamilyReader):
     """Folders of `model_type` "m2m_100"."""
 
-    tokenizer_classes = ("M2M100Tokenizer", "NllbTokenizer", SMALL)
+    tokenizer_classes = ("M2M100Tokenizer", "NllbTokenizer", SMALL_100)
     optional_tensors = (f"{STORED_POSITIONS}s",)
-    biased = False
+    may_have_output_bias = False
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         fields = ConfigFields(values | start_fields(folder), DEFAULTS, folder / "config.json")
@@ -89,10 +89,10 @@ class M2M(BartFamilyReader):
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
         is_m2m, added = _is_m2m(folder), added_tokens(folder)
-        model, codes = read_pieces(folder, PIECES), _codes(folder, settings, added)
+        model, codes = read_pieces(folder, PIECES), _language_tokens(folder, settings, added)
         last = codes if is_m2m else [*codes, "<mask>"]
-        first = read_numbered(folder, VOCABULARY) if is_m2m else fairseq_ids(folder, model)
-        tokenizer = tokenizer_of_languages(
+        first = read_numbered_pieces(folder, VOCABULARY) if is_m2m else fairseq_entries(folder, model)
+        tokenizer = make_multilingual_tokenizer(
             folder,
             config,
             model,
@@ -111,9 +111,10 @@ class M2M(BartFamilyReader):
         assert isinstance(source, PieceTokenizer)  # noqa: S101 - from `tokenizers`
         ids = {entry.text: index for index, entry in enumerate(source.entries)}
         codes = {
-            code.strip("_") if is_m2m else code: ids[code] for code in _codes(folder, settings, added_tokens(folder))
+            code.strip("_") if is_m2m else code: ids[code]
+            for code in _language_tokens(folder, settings, added_tokens(folder))
         }
-        if tokenizer_class(folder) == SMALL:
+        if tokenizer_class(folder) == SMALL_100:
             preferred_targets = [settings.get("tgt_lang"), *ENGLISH, *TARGET_PREFERENCES, *codes]
             targets = tuple(Language(code=code, before=(token_id,)) for code, token_id in codes.items())
             return Languages(targets=targets, target=next(code for code in preferred_targets if code in codes))
@@ -127,8 +128,8 @@ def _is_m2m(folder: Path) -> bool:
     return class_name != "NllbTokenizer" if class_name in M2M.tokenizer_classes else (folder / VOCABULARY).exists()
 
 
-def _codes(folder: Path, settings: dict[str, Any], added: Mapping[str, AddedToken]) -> list[str]:
-    """Return the language tokens: the family's own in id order, then the added ones."""
+def _language_tokens(folder: Path, settings: dict[str, Any], added: Mapping[str, AddedToken]) -> list[str]:
+    """Return the language tokens: those of the family in id order, then added tokens."""
     added_texts = sorted((token.token_id, text) for text, token in added.items() if token.special)
     added_codes = [text for _, text in added_texts if CODE.fullmatch(text)]
     if _is_m2m(folder):

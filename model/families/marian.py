@@ -34,7 +34,7 @@ from headlight.model.families.family_reader import (
     TOKENIZER_CONFIG,
     ConfigFields,
     pad_entries,
-    read_numbered,
+    read_numbered_pieces,
     read_optional_json,
     vocabulary_entries,
 )
@@ -65,7 +65,7 @@ class Marian(BartFamilyReader):
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         fields_with_start = values | start_fields(folder)
         if fields_with_start.get(DECODER_START_KEY) is None and fields_with_start.get("pad_token_id") is not None:
-            # The oldest folders lack it; their start token is the padding token.
+            # The oldest folders lack this field; their start token is the padding token.
             fields_with_start[DECODER_START_KEY] = fields_with_start["pad_token_id"]
         fields = ConfigFields(fields_with_start, DEFAULTS, folder / "config.json")
         fields.require_neutral(
@@ -85,38 +85,38 @@ class Marian(BartFamilyReader):
 
     def complete_config(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
         result = super().complete_config(config, store)
-        stored = [store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store]
-        if all(_are_sinusoids(table) for table in stored):
+        tables = [store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store]
+        if all(_are_sinusoids(table) for table in tables):
             return result
-        return replace(result, positions="learned", max_length=min(map(len, stored)))
+        return replace(result, positions="learned", max_length=min(map(len, tables)))
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
         side = name.partition(".")[0]
-        if name == f"{side}.embedding.positions.table":  # only if the positions of a side are not sinusoids
-            return self._positions(store, side)
+        if name == f"{side}.embedding.positions.table":  # exists only if the positions of a side are not sinusoids
+            return self._position_table(store, side)
         return super().load_weight(store, name)
 
-    def _positions(self, store: Weights, side: str) -> Tensor:
-        """Return the stored table of one side, or sinusoids if there is none."""
+    def _position_table(self, store: Weights, side: str) -> Tensor:
+        """Return the position table of one side in the folder, or sinusoids if only the other side has a table."""
         tables = {side: store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store}
         length, width = min(map(len, tables.values())), next(iter(tables.values())).shape[1]
         return tables[side][:length] if side in tables else sinusoidal_table(length, width, halves=True)
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
-        separate = settings.get("separate_vocabs") is True
-        first = read_numbered(folder, VOCABULARY)
-        second = read_numbered(folder, TARGET_VOCABULARY) if separate else first
+        is_separate = settings.get("separate_vocabs") is True
+        source_texts = read_numbered_pieces(folder, VOCABULARY)
+        target_texts = read_numbered_pieces(folder, TARGET_VOCABULARY) if is_separate else source_texts
         special = {str(settings.get(f"{name}_token") or f"<{token}>") for name, token in SPECIAL_TOKENS}
         models = [read_sentencepiece(folder / name) for name in ("source.spm", "target.spm")]
         sizes = (config.source_vocabulary, config.target_vocabulary)
         unknown = str(settings.get("unk_token") or "<unk>")
         tokenizers: list[Vocabulary] = []
-        for side, (texts, size) in enumerate(zip((first, second), sizes, strict=True)):
+        for side, (texts, size) in enumerate(zip((source_texts, target_texts), sizes, strict=True)):
             if unknown not in texts:
                 raise TokenizerError(f"{folder}: {VOCABULARY} has no {unknown}. Download it again.")
-            # The entries of a shared vocabulary follow the source's pieces on both sides.
-            entries: list[Entry] = vocabulary_entries(models[side if separate else 0], texts, special)
+            # In a shared vocabulary, the source's SentencePiece model determines the kinds of entries for both sides.
+            entries: list[Entry] = vocabulary_entries(models[side if is_separate else 0], texts, special)
             tokenizers.append(
                 PieceTokenizer(
                     models[side],
@@ -132,7 +132,7 @@ class Marian(BartFamilyReader):
         return tokenizers[0], tokenizers[1]
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """Return the ">>xxx<<" entries. One is always the default, because the model needs such a token."""
+        """Return the target languages, which are entries of the form ">>xxx<<". The model needs one: the default."""
         if not isinstance(source, PieceTokenizer):
             return Languages()
         targets = [

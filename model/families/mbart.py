@@ -5,8 +5,8 @@
     sentencepiece.bpe.model   SentencePiece model
     tokenizer_config.json     the variant: mBART or mBART-50
 
-mBART-50 has a language token before the source, and the translation begins with one. mBART has the source's language
-token after the end token, and the target's starts the decoder: such a model has one target language.
+In mBART-50, source and translation begin with a language token. In mBART, the source's language token follows the end
+token, and the target's language token starts the decoder, so a model has one target language.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headlight.model.checkpoints.reader import CONFIG, FolderReader
 from headlight.model.core.config import TransformerConfig
 from headlight.model.families.bart import DEFAULTS, learnt_position_fields
 from headlight.model.families.bart_family import BIAS, BartFamilyReader, start_fields
-from headlight.model.families.fairseq import PIECES, fairseq_ids, language_choices, tokenizer_of_languages
+from headlight.model.families.fairseq import PIECES, fairseq_entries, language_choices, make_multilingual_tokenizer
 from headlight.model.families.family_reader import (
     TOKENIZER_CONFIG,
     ConfigFields,
@@ -31,7 +31,7 @@ from headlight.model.text.languages import Languages
 from headlight.model.text.piece_tokenizer import PieceTokenizer
 from headlight.model.text.vocabulary import Vocabulary
 
-# In id order after the vocabulary.
+# Language tokens in the order of their ids, which follow the vocabulary.
 CODES_25 = (
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP nl_XX "
     "ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
@@ -57,10 +57,10 @@ class MBart(BartFamilyReader):
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         codes = _codes(folder)
         model = read_pieces(folder, PIECES)
-        first = fairseq_ids(folder, model)
+        first = fairseq_entries(folder, model)
         last = [*codes, "<mask>"]
         cleans = read_optional_json(folder, TOKENIZER_CONFIG).get("clean_up_tokenization_spaces") is True
-        tokenizer = tokenizer_of_languages(folder, config, model, first, last, codes, trims="first", cleans=cleans)
+        tokenizer = make_multilingual_tokenizer(folder, config, model, first, last, codes, trims="first", cleans=cleans)
         return tokenizer, tokenizer
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
@@ -68,8 +68,9 @@ class MBart(BartFamilyReader):
         assert isinstance(source, PieceTokenizer)  # noqa: S101 - from `tokenizers`
         ids = {entry.text: index for index, entry in enumerate(source.entries)}
         codes: Mapping[str, int] = {code: ids[code] for code in _codes(folder)}
-        fixed = next((code for code, token_id in codes.items() if token_id == config.start_id), "")
-        return language_choices(folder, codes, token_follows_end=not _is_mbart_50(folder), fixed=fixed)
+        fixed_target = next((code for code, token_id in codes.items() if token_id == config.start_id), "")
+        follows_end = not _is_mbart_50(folder)
+        return language_choices(folder, codes, token_follows_end=follows_end, fixed_target=fixed_target)
 
 
 def _codes(folder: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 config.json          sizes; positions with all sines before all cosines, pre-norm
 model.safetensors    or its shards, or pytorch_model.bin
-spiece.model         SentencePiece model; its ids follow those that only pre-training uses
+spiece.model         SentencePiece model; its ids follow those of tokens that only pre-training uses
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from headlight.model.text.languages import Languages
 from headlight.model.text.piece_tokenizer import PieceTokenizer
 from headlight.model.text.vocabulary import Vocabulary
 
-PIECES, OFFSET = "spiece.model", 103
+PIECES = "spiece.model"
+DEFAULT_OFFSET = 103  # number of tokens that only pre-training uses
 DEFAULTS: dict[str, Any] = MARIAN_DEFAULTS | {
     "vocab_size": 50_265, "decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1,
 }  # fmt: skip
@@ -59,14 +60,14 @@ class Pegasus(Marian):
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
         model = read_pieces(folder, PIECES)
-        offset = settings.get("offset", OFFSET)
+        offset = settings.get("offset", DEFAULT_OFFSET)
         if type(offset) is not int or not 2 <= offset <= config.source_vocabulary:
             raise TokenizerError(f"{folder}: offset is {offset!r}, but must fit the vocabulary. {ADVICE}")
         texts = [piece.text for piece in model.pieces]
         # Two mask tokens, and `<unk_…>` tokens that only pre-training uses.
         first = ["<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, offset))]
         first = first[: offset + 2]
-        if texts[: len(first)] == first:  # from tokenizer.json, which has the order of the ids
+        if texts[: len(first)] == first:  # from tokenizer.json, which lists pieces in id order
             all_texts = texts
         elif texts[:3] == ["<pad>", "</s>", "<unk>"]:
             all_texts = [*first, *texts[2:]]

@@ -17,11 +17,11 @@ from headlight.model.core.classifier_config import EncoderClassifierConfig
 from headlight.model.errors import ConfigError
 from headlight.model.families.bert import DEFAULTS, bert_fields
 from headlight.model.families.bert_family import BertFamilyReader
-from headlight.model.families.byte_level import read_byte_pairs, special_id
+from headlight.model.families.byte_level import read_byte_pairs, read_special_token_id
 from headlight.model.text.byte_pairs import SPECIAL
 from headlight.model.text.vocabulary import Vocabulary
 
-OWN_DEFAULTS: dict[str, Any] = DEFAULTS | {"vocab_size": 50_265, "pad_token_id": 1}
+ROBERTA_DEFAULTS: dict[str, Any] = DEFAULTS | {"vocab_size": 50_265, "pad_token_id": 1}
 
 
 class Roberta(BertFamilyReader):
@@ -34,15 +34,15 @@ class Roberta(BertFamilyReader):
     output_layer = "classifier.out_proj"
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> EncoderClassifierConfig:
-        fields = self.fields(folder, values, OWN_DEFAULTS)
-        shared = bert_fields(fields)
-        offset = shared["pad_id"] + 1
+        fields = self.fields(folder, values, ROBERTA_DEFAULTS)
+        shared_fields = bert_fields(fields)
+        offset = shared_fields["pad_id"] + 1
         return EncoderClassifierConfig(
-            **shared,
+            **shared_fields,
             position_offset=offset,
             max_length=fields.integer("max_position_embeddings") - offset,
-            start_id=special_id(folder, "cls_token", "<s>"),
-            end_id=special_id(folder, "sep_token", "</s>"),
+            start_id=read_special_token_id(folder, "cls_token", "<s>"),
+            end_id=read_special_token_id(folder, "sep_token", "</s>"),
         )
 
     def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:

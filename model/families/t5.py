@@ -2,13 +2,13 @@
 
     config.json          sizes; relative position bias, RMS norm, unscaled attention scores
     model.safetensors    or its shards, or pytorch_model.bin
-    spiece.model         SentencePiece model; its ids are followed by those of blanks
+    spiece.model         SentencePiece model; sentinel tokens such as <extra_id_0> have the ids after its pieces
 
 umT5 (https://arxiv.org/abs/2304.09151) has a position bias per layer. The tokens of ByT5
-(https://arxiv.org/abs/2105.13626) are bytes, so it needs no vocabulary file: `tokenizer_config.json` names its class.
+(https://arxiv.org/abs/2105.13626) are bytes, so it needs no vocabulary file; `tokenizer_config.json` names its class.
 CodeT5 (https://arxiv.org/abs/2109.00859) has the byte-level BPE of RoBERTa, and its source is enclosed in <s> and </s>.
 
-A prefix of the sentence names the language pair: "translate English to German: ".
+The language pair is a prefix of the sentence: "translate English to German: ".
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ DEFAULTS: dict[str, Any] = {
     "relative_attention_num_buckets": 32, "relative_attention_max_distance": 128, "layer_norm_epsilon": 1e-6,
     "feed_forward_proj": "relu", "pad_token_id": 0, "eos_token_id": 1, "n_positions": 512, "tie_word_embeddings": True,
 }  # fmt: skip
-SCALES = "scale_decoder_outputs"
-BYTES, MARKS = "ByT5Tokenizer", ("<pad>", "</s>", "<unk>")
-BYTE_PAIRS = "RobertaTokenizer"
+SCALE_OUTPUT_KEY = "scale_decoder_outputs"
+BYTE_TOKENIZER, FIRST_TOKENS = "ByT5Tokenizer", ("<pad>", "</s>", "<unk>")
+BYTE_PAIR_TOKENIZER = "RobertaTokenizer"
 FAMILY_DEFAULTS: dict[str, dict[str, Any]] = {
     "mt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
     "umt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
@@ -86,13 +86,14 @@ class T5(FamilyReader):
     """Folders of `model_type` "t5", "mt5" and "umt5"."""
 
     embedding_tables = TABLES
-    tokenizer_classes = ("T5Tokenizer", "MT5Tokenizer", BYTES, BYTE_PAIRS)
+    tokenizer_classes = ("T5Tokenizer", "MT5Tokenizer", BYTE_TOKENIZER, BYTE_PAIR_TOKENIZER)
     # Old folders have a bias for cross-attention, which uses no positions.
     optional_tensors = (r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",)
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         family = str(values.get("model_type"))
-        byte_defaults = {"n_positions": 1024} if tokenizer_class(folder, values) == BYTES else {}  # its training length
+        is_byte_model = tokenizer_class(folder, values) == BYTE_TOKENIZER
+        byte_defaults = {"n_positions": 1024} if is_byte_model else {}  # length of the training texts
         defaults = DEFAULTS | FAMILY_DEFAULTS.get(family, {}) | byte_defaults
         fields = ConfigFields(values | start_fields(folder), defaults, folder / CONFIG)
         fields.require_neutral(quantization_config=None)
@@ -126,7 +127,8 @@ class T5(FamilyReader):
             feed_forward_bias=False,
             scale_embedding=False,
             scale_scores=False,
-            scale_output=family != "mt5" and fields.boolean(SCALES if fields.has(SCALES) else "tie_word_embeddings"),
+            scale_output=family != "mt5"
+            and fields.boolean(SCALE_OUTPUT_KEY if fields.has(SCALE_OUTPUT_KEY) else "tie_word_embeddings"),
             dropout=0.0,
             pad_id=pad,
             start_id=fields.token_id("decoder_start_token_id") if fields.has("decoder_start_token_id") else pad,
@@ -134,18 +136,22 @@ class T5(FamilyReader):
         )
 
     def complete_config(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
-        """Tie the tables according to the weights. Whether the output is scaled must follow from the configuration.
+        """Tie the tables according to the weights; raise a ConfigError if it is unclear whether the output is scaled.
 
         `transformers` before version 5 scales the output of models with one table (T5 v1.0), and writes
-        `tie_word_embeddings: false` for those with two. Version 5 writes true for all, and `scale_decoder_outputs`
-        for T5, but not for umT5.
+        `tie_word_embeddings: false` for models with two tables. Version 5 writes true for all models, and adds
+        `scale_decoder_outputs` for T5, but not for umT5.
         """
         completed = super().complete_config(config, store)
-        if completed.scale_output and not completed.tie_output and SCALES not in read_json(store.folder / CONFIG):
+        if (
+            completed.scale_output
+            and not completed.tie_output
+            and SCALE_OUTPUT_KEY not in read_json(store.folder / CONFIG)
+        ):
             raise ConfigError(
                 f"{store.folder / CONFIG}: output and embeddings share a table, but the weights have two, so it is "
-                f'unclear whether the output is scaled. Add "{SCALES}": false for a model like T5 v1.1 or umT5, '
-                "true for one like T5 v1.0."
+                f'unclear whether the output is scaled. Add "{SCALE_OUTPUT_KEY}": false for a model like T5 v1.1 or '
+                "umT5, true for one like T5 v1.0."
             )
         return completed
 
@@ -166,7 +172,7 @@ class T5(FamilyReader):
         return torch.stack([store.read(table) for table in tables])
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
-        if tokenizer_class(folder) == BYTES:
+        if tokenizer_class(folder) == BYTE_TOKENIZER:
             byte_tokenizer = byte_vocabulary(folder, config)
             return byte_tokenizer, byte_tokenizer
         if has_byte_pairs(folder):
@@ -174,19 +180,19 @@ class T5(FamilyReader):
                 folder, config.source_vocabulary, pad_id=config.pad_id, start_id=config.start_id, end_id=config.end_id
             )
             return pair_tokenizer, pair_tokenizer
-        return self._pieces(folder, config)
+        return self._read_piece_tokenizer(folder, config)
 
-    def _pieces(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+    def _read_piece_tokenizer(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
         model = read_pieces(folder, PIECES)
         texts = [piece.text for piece in model.pieces]
         count = settings.get("extra_ids", 100)
         if type(count) is not int or not 0 <= count <= config.source_vocabulary:
             raise TokenizerError(f"{folder}: extra_ids is {count!r}, but must fit the vocabulary. Download it again.")
-        blanks = [f"<extra_id_{number}>" for number in reversed(range(count))]
+        sentinels = [f"<extra_id_{number}>" for number in reversed(range(count))]
         piece_texts = set(texts)
-        texts += [blank for blank in blanks if blank not in piece_texts]
-        special = {"<pad>", "</s>", "<unk>", *blanks}
+        texts += [sentinel for sentinel in sentinels if sentinel not in piece_texts]
+        special = {"<pad>", "</s>", "<unk>", *sentinels}
         tokenizer = PieceTokenizer(
             model,
             pad_entries(vocabulary_entries(model, texts, special), config.source_vocabulary, str(folder)),
@@ -213,7 +219,7 @@ class T5(FamilyReader):
                 results[match["source"] + "→" + match["target"]] = Language(code=match["target"], text=task["prefix"])
         if not results:
             return Languages()
-        if len(set(sources)) > 1:  # the target alone would be ambiguous
+        if len(set(sources)) > 1:  # the target does not determine the pair
             pairs = tuple(replace(language, code=pair) for pair, language in results.items())
             return Languages(targets=pairs, target=pairs[0].code)
         targets = tuple(results.values())
@@ -230,7 +236,7 @@ def has_byte_pairs(folder: Path) -> bool:
     """Whether the folder has the byte-level BPE of RoBERTa, by its tokenizer class or else by its files."""
     class_name = tokenizer_class(folder)
     if class_name and class_name not in GENERIC_TOKENIZERS:
-        return class_name == BYTE_PAIRS
+        return class_name == BYTE_PAIR_TOKENIZER
     if (folder / PIECES).exists():
         return False
     pre_tokenizer = read_optional_json(folder, TOKENIZER_FILE).get("pre_tokenizer")
@@ -239,17 +245,21 @@ def has_byte_pairs(folder: Path) -> bool:
 
 
 def byte_vocabulary(folder: Path, config: TransformerConfig) -> BytePairTokenizer:
-    """Create the vocabulary of ByT5: padding, end, unknown; the 256 bytes in order; blanks on the remaining ids."""
-    first_blank = len(MARKS) + len(BYTE_CHARACTERS)
-    if config.source_vocabulary < first_blank:
+    """Create the vocabulary of ByT5: padding, end and unknown tokens, the 256 bytes, then sentinel tokens."""
+    first_sentinel = len(FIRST_TOKENS) + len(BYTE_CHARACTERS)
+    if config.source_vocabulary < first_sentinel:
         raise ConfigError(
-            f"{folder / CONFIG}: vocab_size is {config.source_vocabulary}, but bytes need {first_blank}. {ADVICE}"
+            f"{folder / CONFIG}: vocab_size is {config.source_vocabulary}, but bytes need {first_sentinel}. {ADVICE}"
         )
-    texts = [f"<extra_id_{index}>" for index in range(config.source_vocabulary - first_blank)]
+    texts = [f"<extra_id_{index}>" for index in range(config.source_vocabulary - first_sentinel)]
     special = [ByteEntry(text, SPECIAL) for text in texts]
     return BytePairTokenizer(
         BytePairVocabulary(
-            entries=(*(ByteEntry(token, SPECIAL) for token in MARKS), *map(ByteEntry, BYTE_CHARACTERS), *special),
+            entries=(
+                *(ByteEntry(token, SPECIAL) for token in FIRST_TOKENS),
+                *map(ByteEntry, BYTE_CHARACTERS),
+                *special,
+            ),
             merges=(),
             splits=False,
             pad_id=config.pad_id,
@@ -271,7 +281,7 @@ def _tasks(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def t5_tensor_name(name: str) -> str:
-    """Return T5's name of one of our tensors."""
+    """Map the name of a tensor of our model to T5's name."""
     side, _, rest = name.partition(".")
     if rest == "final_norm.weight":
         return f"{side}.final_layer_norm.weight"

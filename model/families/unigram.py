@@ -27,8 +27,8 @@ from headlight.model.text.unigram import (
 )
 
 TOKENIZER_FILE = "tokenizer.json"
-OTHER = "splits text in another way than this family's models. Choose another model."
-# Parts of `tokenizer.json` → our steps; a regular expression and its replacement, or a type.
+UNSUPPORTED = "splits text in another way than this family's models. Choose another model."
+# Normalisers of `tokenizer.json` → our steps. The keys are a regular expression and its replacement, or a type.
 REPLACEMENTS = {
     ("``", '"'): "opening quotes",
     ("''", '"'): "closing quotes",
@@ -56,15 +56,15 @@ def read_unigram_file(folder: Path) -> UnigramFile:
     content = read_json(folder / TOKENIZER_FILE)
     model = content["model"]
     if model.get("type", "Unigram") != "Unigram" or "unk_id" not in model or model.get("byte_fallback") is True:
-        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {OTHER}")
-    steps, charsmap = _normalisation(folder, content.get("normalizer"))
+        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {UNSUPPORTED}")
+    steps, charsmap = _parse_normaliser(folder, content.get("normalizer"))
     parts = _flatten(content.get("pre_tokenizer"), "pretokenizers")
     *splits, last = [part.get("type") for part in parts] or [None]
     space = parts[-1] if parts else {}
     is_known = set(splits) <= {"WhitespaceSplit", "Punctuation"} and last == "Metaspace"
     prepends = space.get("prepend_scheme", "always") == "always" and space.get("add_prefix_space", True) is True
     if not is_known or not prepends or space.get("replacement", SPACE) != SPACE:
-        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {OTHER}")
+        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {UNSUPPORTED}")
     return UnigramFile(
         pieces=tuple((str(text), float(score)) for text, score in model["vocab"]),
         unknown=int(model["unk_id"]),
@@ -76,15 +76,16 @@ def read_unigram_file(folder: Path) -> UnigramFile:
 
 
 def _flatten(part: Any, name: str) -> list[Mapping[str, Any]]:
-    """Return the parts of a sequence, which may contain sequences."""
+    """Return the parts of a sequence, which may be nested. `name`: key of the list of parts."""
     if part is None:
         return []
     if part.get("type") != "Sequence":
         return [part]
-    return [inner for each in part[name] for inner in _flatten(each, name)]
+    return [leaf for child in part[name] for leaf in _flatten(child, name)]
 
 
-def _normalisation(folder: Path, normaliser: Any) -> tuple[tuple[str, ...], bytes]:
+def _parse_normaliser(folder: Path, normaliser: Any) -> tuple[tuple[str, ...], bytes]:
+    """Return the steps of a normaliser, and the table of its "Precompiled" step."""
     steps: list[str] = []
     charsmap = b""
     for part in _flatten(normaliser, "normalizers"):
@@ -101,21 +102,21 @@ def _normalisation(folder: Path, normaliser: Any) -> tuple[tuple[str, ...], byte
             except binascii.Error as error:
                 raise TokenizerError(f"{folder}: {TOKENIZER_FILE} is damaged ({error}). {ADVICE}") from error
         if step is None:
-            raise ConfigError(f"{folder}: {TOKENIZER_FILE} {OTHER}")
+            raise ConfigError(f"{folder}: {TOKENIZER_FILE} {UNSUPPORTED}")
         steps.append(step)
     return tuple(steps), charsmap
 
 
 def read_pieces(folder: Path, file: str) -> SentencePieceModel:
-    """Read the SentencePiece model of a folder; without it, the same rules from `tokenizer.json`."""
+    """Read the SentencePiece model of a folder, or convert its `tokenizer.json` to one."""
     if (folder / file).exists() or not (folder / TOKENIZER_FILE).exists():
         return read_sentencepiece(folder / file)
     model = read_json(folder / TOKENIZER_FILE)["model"]
     if model.get("type") == "BPE" or "merges" in model:
-        return _read_pairs(folder, model)
+        return _read_byte_pairs(folder, model)
     content = read_unigram_file(folder)
     if set(content.steps) - {CHARSMAP, "join spaces"} or content.splits_punctuation:
-        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {OTHER}")
+        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {UNSUPPORTED}")
     special = {text for text, token in added_tokens(folder).items() if token.special}
 
     def kind(token_id: int, text: str) -> PieceKind:
@@ -130,17 +131,17 @@ def read_pieces(folder: Path, file: str) -> SentencePieceModel:
     )
 
 
-def _read_pairs(folder: Path, model: Mapping[str, Any]) -> SentencePieceModel:
-    """Return byte-pair pieces. Merges must have the order of their results' ids, as after a conversion."""
+def _read_byte_pairs(folder: Path, model: Mapping[str, Any]) -> SentencePieceModel:
+    """Return a model with byte-pair pieces. Merges must have the order of their results' ids, as after a conversion."""
     content = read_json(folder / TOKENIZER_FILE)
     ids: dict[str, int] = model["vocab"]
-    steps, charsmap = _normalisation(folder, content.get("normalizer"))
-    words = [part.get("type") for part in _flatten(content.get("pre_tokenizer"), "pretokenizers")]
+    steps, charsmap = _parse_normaliser(folder, content.get("normalizer"))
+    splits = [part.get("type") for part in _flatten(content.get("pre_tokenizer"), "pretokenizers")]
     merges = [pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"]]
     results = [ids["".join(pair)] for pair in merges]
-    is_known = set(steps) <= {CHARSMAP, "join spaces"} and words in (["Metaspace"], ["WhitespaceSplit", "Metaspace"])
+    is_known = set(steps) <= {CHARSMAP, "join spaces"} and splits in (["Metaspace"], ["WhitespaceSplit", "Metaspace"])
     if not is_known or results != sorted(results) or model.get("unk_token") not in ids or model.get("byte_fallback"):
-        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {OTHER}")
+        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {UNSUPPORTED}")
     special = {text for text, token in added_tokens(folder).items() if token.special}
     pieces = []
     for text, token_id in sorted(ids.items(), key=lambda item: item[1]):
@@ -150,20 +151,25 @@ def _read_pairs(folder: Path, model: Mapping[str, Any]) -> SentencePieceModel:
 
 
 def read_unigram(
-    folder: Path, size: int, *, pad_id: int, file: str, steps: Sequence[str], names: Mapping[str, str]
+    folder: Path, size: int, *, pad_id: int, file: str, steps: Sequence[str], special_tokens: Mapping[str, str]
 ) -> UnigramTokenizer:
     """Read the vocabulary of an encoder with `size` rows.
 
-    Without `tokenizer.json`, the SentencePiece `file` has the pieces, and `steps` are those of the family before them.
-    `names` are the family's special tokens, by their name in the settings.
+    Args:
+        folder: The model folder.
+        size: Number of rows.
+        pad_id: Id of the padding token.
+        file: Name of the SentencePiece file, which is read if `tokenizer.json` is missing.
+        steps: Normalisation of the family before that of the SentencePiece file.
+        special_tokens: Name of a special token in the settings, such as "cls_token" → default text.
     """
-    ids = unigram_end_ids(folder, file, names)
+    ids = unigram_end_ids(folder, file, special_tokens)
     if (folder / TOKENIZER_FILE).exists():
         content = read_unigram_file(folder)
     else:
-        content = _from_sentencepiece(read_sentencepiece(folder / file), steps)
+        content = _convert_sentencepiece(read_sentencepiece(folder / file), steps)
     added = added_tokens(folder)
-    special = {special_token_name(folder, name, default) for name, default in names.items()}
+    special = {special_token_name(folder, name, default) for name, default in special_tokens.items()}
     entries = [UnigramEntry(f"⟨unused {token_id}⟩", 0.0, SPECIAL) for token_id in range(size)]
     texts = dict(enumerate(content.pieces)) | _new_tokens(folder, added, content)
     for token_id, (text, score) in texts.items():
@@ -194,7 +200,7 @@ def read_unigram(
 
 
 def _new_tokens(folder: Path, added: Mapping[str, AddedToken], content: UnigramFile) -> dict[int, tuple[str, float]]:
-    """Return the added tokens that are no pieces, by id."""
+    """Return the text and score of added tokens that are not pieces, by id."""
     results: dict[int, tuple[str, float]] = {}
     for text, token in added.items():
         index = token.token_id
@@ -206,7 +212,7 @@ def _new_tokens(folder: Path, added: Mapping[str, AddedToken], content: UnigramF
     return results
 
 
-def _from_sentencepiece(model: SentencePieceModel, steps: Sequence[str]) -> UnigramFile:
+def _convert_sentencepiece(model: SentencePieceModel, steps: Sequence[str]) -> UnigramFile:
     charsmap = model.normalisation.charsmap
     return UnigramFile(
         pieces=tuple((piece.text, piece.score) for piece in model.pieces),
@@ -225,7 +231,7 @@ class EndIds(TypedDict):
     end_id: int
 
 
-def unigram_end_ids(folder: Path, file: str, names: Mapping[str, str]) -> EndIds:
+def unigram_end_ids(folder: Path, file: str, special_tokens: Mapping[str, str]) -> EndIds:
     """Return the ids of the special tokens that enclose a text."""
     if (folder / TOKENIZER_FILE).exists():
         texts = [text for text, _ in read_unigram_file(folder).pieces]
@@ -235,7 +241,7 @@ def unigram_end_ids(folder: Path, file: str, names: Mapping[str, str]) -> EndIds
     ids |= {text: token.token_id for text, token in added_tokens(folder).items()}
 
     def special_id(name: str) -> int:
-        text = special_token_name(folder, name, names[name])
+        text = special_token_name(folder, name, special_tokens[name])
         if text not in ids:
             raise TokenizerError(f"{folder}: the vocabulary has no {text}. {ADVICE}")
         return ids[text]

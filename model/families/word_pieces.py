@@ -32,7 +32,7 @@ from headlight.model.text.word_pieces import (
 
 VOCABULARY, TOKENIZER_FILE = "vocab.txt", "tokenizer.json"
 START, END, PAD, MASK, UNKNOWN_WORD = "cls_token", "sep_token", "pad_token", "mask_token", "unk_token"
-NAMES = {START: "[CLS]", END: "[SEP]", PAD: "[PAD]", MASK: "[MASK]", UNKNOWN_WORD: "[UNK]"}
+DEFAULT_SPECIAL_TOKENS = {START: "[CLS]", END: "[SEP]", PAD: "[PAD]", MASK: "[MASK]", UNKNOWN_WORD: "[UNK]"}
 NOT_WORDPIECE = "does not tokenise text as BERT does (WordPiece). Choose another model."
 
 
@@ -49,13 +49,13 @@ class _Cleaning(TypedDict):
 
 def end_ids(folder: Path) -> _EndIds:
     """Return the ids of the special tokens that enclose a text."""
-    ids, names = _ids(folder), _names(folder)
-    return {"start_id": _id(folder, ids, names[START]), "end_id": _id(folder, ids, names[END])}
+    ids, names = _read_ids(folder), _special_token_texts(folder)
+    return {"start_id": _require_id(folder, ids, names[START]), "end_id": _require_id(folder, ids, names[END])}
 
 
 def read_word_pieces(folder: Path, size: int, *, pad_id: int) -> WordPieceTokenizer:
     """Read the folder's vocabulary for a model with `size` rows."""
-    ids, names = _ids(folder), _names(folder)
+    ids, names = _read_ids(folder), _special_token_texts(folder)
     added = added_tokens(folder)
     special = {names[name] for name in (START, END, PAD, MASK)}
     entries = [WordEntry(f"⟨unused {token_id}⟩", SPECIAL) for token_id in range(size)]
@@ -82,20 +82,20 @@ def read_word_pieces(folder: Path, size: int, *, pad_id: int) -> WordPieceTokeni
     return WordPieceTokenizer(WordPieceVocabulary(entries=tuple(entries), pad_id=pad_id, **ends, **cleaning))
 
 
-def _names(folder: Path) -> dict[str, str]:
-    return {name: special_token_name(folder, name, default) for name, default in NAMES.items()}
+def _special_token_texts(folder: Path) -> dict[str, str]:
+    return {name: special_token_name(folder, name, default) for name, default in DEFAULT_SPECIAL_TOKENS.items()}
 
 
-def _id(folder: Path, ids: dict[str, int], text: str) -> int:
+def _require_id(folder: Path, ids: dict[str, int], text: str) -> int:
     if text not in ids:
         raise TokenizerError(f"{folder}: the vocabulary has no {text}. {ADVICE}")
     return ids[text]
 
 
-def _ids(folder: Path) -> dict[str, int]:
-    """Return the id of each piece."""
+def _read_ids(folder: Path) -> dict[str, int]:
+    """Read the id of each piece."""
     if (folder / TOKENIZER_FILE).exists():
-        return dict(_content(folder)["model"]["vocab"])
+        return dict(_read_tokenizer_json(folder)["model"]["vocab"])
     if not (folder / VOCABULARY).exists():
         raise TokenizerError(f"{folder}: {VOCABULARY} is missing, as is {TOKENIZER_FILE}. {ADVICE}")
     try:
@@ -105,7 +105,7 @@ def _ids(folder: Path) -> dict[str, int]:
     return {line.rstrip("\r"): token_id for token_id, line in enumerate(lines)}
 
 
-def _content(folder: Path) -> dict[str, Any]:
+def _read_tokenizer_json(folder: Path) -> dict[str, Any]:
     """Read `tokenizer.json`; raise a ConfigError unless its model is WordPiece."""
     content = read_json(folder / TOKENIZER_FILE)
     model = content["model"]
@@ -126,14 +126,14 @@ def _content(folder: Path) -> dict[str, Any]:
 
 
 def _read_cleaning(folder: Path) -> _Cleaning:
-    """Return the handling of case, accents and Chinese characters, from the settings of a BERT tokenizer.
+    """Read the settings for case, accents and Chinese characters.
 
-    For a generic tokenizer class, `tokenizer.json` has these settings.
+    `tokenizer_config.json` has the settings of a BERT tokenizer, `tokenizer.json` those of a generic tokenizer class.
     """
     config = read_optional_json(folder, TOKENIZER_CONFIG)
     name, accents, han = "do_lower_case", "strip_accents", "tokenize_chinese_chars"
     if tokenizer_class(folder) in GENERIC_TOKENIZERS and (folder / TOKENIZER_FILE).exists():
-        config = _content(folder)["normalizer"]
+        config = _read_tokenizer_json(folder)["normalizer"]
         name, han = "lowercase", "handle_chinese_chars"
     if config.get("do_basic_tokenize", True) is not True:
         raise ConfigError(f"{folder}: {TOKENIZER_CONFIG} {NOT_WORDPIECE}")

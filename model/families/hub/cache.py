@@ -1,8 +1,8 @@
-"""The download cache of `huggingface_hub`, whose documented layout is read here without the package.
+"""Access to the download cache of `huggingface_hub` by its documented layout, without importing the package.
 
 models--OWNER--NAME/refs/REVISION           the last known commit of a branch or tag
 models--OWNER--NAME/blobs/HASH              a file's content
-models--OWNER--NAME/snapshots/COMMIT/FILE   its name, a link to the content
+models--OWNER--NAME/snapshots/COMMIT/FILE   a link with the file's name to its content
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def repository_folder(repository: str) -> Path:
 
 
 def snapshot_folder(repository: str, commit: str) -> Path:
-    """Return the folder with the named files of a commit."""
+    """Return the folder with the files of a commit."""
     return repository_folder(repository) / "snapshots" / commit
 
 
@@ -65,7 +65,7 @@ def find_folder(model_id: ModelId) -> Path | None:
     commit = model_id.revision
     if not model_id.is_commit:
         try:
-            commit = _reference(model_id).read_text(encoding="ascii").strip()
+            commit = _reference_file(model_id).read_text(encoding="ascii").strip()
         except (OSError, ValueError):
             return None
         if COMMIT.fullmatch(commit) is None:
@@ -84,7 +84,7 @@ def cached_models() -> Iterator[ModelId]:
 
 
 def _valid_model_ids(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
-    """Yield the valid ids of complete models; other programs may cache anything."""
+    """Yield the ids of complete models. Names may be invalid, because other programs write to the cache, too."""
     for revision in sorted(revisions):
         try:
             model_id = ModelId(name, revision)
@@ -112,15 +112,15 @@ def _reads_bytes(settings: Path) -> bool:
         return False
 
 
-def remember_commit(model_id: ModelId, commit: str) -> None:
+def store_commit(model_id: ModelId, commit: str) -> None:
     """Store the commit of a branch or tag, for later calls without a network."""
     if model_id.is_commit:
         return
-    reference = _reference(model_id)
+    reference = _reference_file(model_id)
     write_file(reference, commit)
 
 
-def _reference(model_id: ModelId) -> Path:
+def _reference_file(model_id: ModelId) -> Path:
     return repository_folder(model_id.repository) / "refs" / model_id.revision
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, NoReturn
 
-from headlight.model.families.hub.cache import blob_file, cache_folder, find_folder, remember_commit, snapshot_folder
+from headlight.model.families.hub.cache import blob_file, cache_folder, find_folder, snapshot_folder, store_commit
 from headlight.model.families.hub.download_plan import (
     AGENT,
     METADATA_FILES,
@@ -23,9 +23,9 @@ from headlight.model.families.hub.download_plan import (
     host,
     hub_errors,
     is_cached,
+    is_offline,
     make_plan,
     megabytes,
-    no_network,
     offline_error,
     require_vocabulary,
     status_error,
@@ -34,9 +34,9 @@ from headlight.model.families.hub.file_checks import find_problem
 from headlight.model.families.hub.model_id import HubError, ModelId, read_id
 
 PROGRESS_INTERVAL = 0.25  # seconds between two progress reports
-MAX_ATTEMPTS = 3  # consecutive attempts without a byte before the download fails
+MAX_ATTEMPTS = 3  # consecutive attempts without new bytes before the download fails
 RETRY_DELAY = 1.0  # seconds between two attempts
-LOCK_POLL_INTERVAL = 0.2  # seconds between two checks whether another process has finished the same file
+LOCK_POLL_SECONDS = 0.2  # interval at which to check whether another process has finished the same file
 
 Confirm = Callable[[DownloadPlan], bool]
 Report = Callable[[DownloadProgress], None]
@@ -52,15 +52,20 @@ def fetch(
 ) -> Path:
     """Return the folder of a model. Download it if it is not in the cache.
 
-    `confirm` gets the plan, with sizes, before the download. `on_progress` is called a few times per second. Setting
-    `stop` ends the download soon; the next call resumes it, as after a broken connection. A cached commit needs no
-    network. Without network, the cached state of a branch or tag is used.
+    A cached commit needs no network. Without network, the cached commit of a branch or tag is used.
+
+    Args:
+        repository: `owner/name` or `owner/name@revision`.
+        revision: Branch, tag or commit.
+        confirm: Called with the plan before the download, which starts only if the result is true.
+        on_progress: Called a few times per second.
+        stop: Event that stops the download. The next call resumes it, as after a broken connection.
     """
     model_id = read_id(repository, revision)
     cached_folder = find_folder(model_id)
-    if cached_folder is not None and (model_id.is_commit or no_network()):
+    if cached_folder is not None and (model_id.is_commit or is_offline()):
         return cached_folder
-    if no_network():
+    if is_offline():
         raise offline_error(model_id)
     try:
         plan = make_plan(model_id.repository, model_id.revision)
@@ -80,19 +85,19 @@ def fetch(
             if file.name not in METADATA_FILES:  # weights, which come last
                 require_vocabulary(plan, folder)
             download.download_file(file)
-        remember_commit(model_id, plan.commit)
+        store_commit(model_id, plan.commit)
     return folder
 
 
 class Download:
-    """The download of the files of one plan, one after the other."""
+    """Downloads the files of one plan, one after the other."""
 
     def __init__(self, model_id: ModelId, plan: DownloadPlan, on_progress: Report | None, stop: Event) -> None:
         self.model_id = model_id
         self.plan = plan
         self.stop = stop
         self._on_progress = on_progress
-        self._reported_at, self._reported = -math.inf, -1
+        self._report_time, self._reported_bytes = -math.inf, -1
         cached_files = (file for file in plan.files if is_cached(plan.repository, plan.commit, file))
         self._done = {file.name: file.bytes for file in cached_files}
 
@@ -106,7 +111,7 @@ class Download:
         if not is_cached(self.plan.repository, self.plan.commit, file):
             self._download_content(file)
         self._report(file, file.bytes)
-        # Give the cached content its name, by a link or, if the disk has no links, by a copy.
+        # The content is cached, so this call only links it to the file's name, or copies it if links are not supported.
         hf_hub_download(
             self.plan.repository,
             file.name,
@@ -118,7 +123,7 @@ class Download:
         )
 
     def _download_content(self, file: RemoteFile) -> None:
-        """Download the content of one file to a partial file first, which a later call can resume."""
+        """Download the content of one file to a partial file, which a later call can resume, and rename it."""
         from huggingface_hub.utils import WeakFileLock  # type: ignore[attr-defined]
 
         blob = blob_file(self.plan.repository, file.digest)
@@ -129,17 +134,15 @@ class Download:
         with ExitStack() as locks:
             while True:  # another process may be downloading the same file
                 try:
-                    locks.enter_context(WeakFileLock(lock, timeout=LOCK_POLL_INTERVAL))
+                    locks.enter_context(WeakFileLock(lock, timeout=LOCK_POLL_SECONDS))
                     break
                 except TimeoutError:
                     self._check_stop()
             if blob.exists():
                 return
-            single_attempt = self._stream_all(file, part)
+            is_single_attempt = self._stream_all(file, part)
             problem = find_problem(part, file)
-            if (
-                problem and not single_attempt
-            ):  # an attempt may have stored wrong bytes, so the file is downloaded again
+            if problem and not is_single_attempt:  # an earlier attempt may have stored wrong bytes
                 part.unlink()
                 self._stream_all(file, part)
                 problem = find_problem(part, file)
@@ -154,7 +157,7 @@ class Download:
 
         if _size(part) > file.bytes:
             part.unlink()
-        failures, attempts = 0, 2 if _size(part) else 0  # bytes of an earlier call may come from several attempts
+        failures, attempts = 0, 2 if _size(part) else 0  # an earlier call may have made several attempts
         while (offset := _size(part)) != file.bytes or not part.exists():
             status = 0
             try:
@@ -164,7 +167,7 @@ class Download:
                 if status < 500 and status != 429:
                     raise
             except (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol):
-                raise  # another attempt would end the same way
+                raise  # another attempt would fail, too
             except (httpx2.HTTPError, ConnectionError, TimeoutError):
                 pass
             attempts += _size(part) > offset
@@ -179,41 +182,42 @@ class Download:
             self._check_stop()
         return attempts <= 1
 
-    def _stream(self, file: RemoteFile, part: Path, have: int) -> None:
-        """Send one request for the missing bytes of a file, from byte `have` on, and store them."""
+    def _stream(self, file: RemoteFile, part: Path, offset: int) -> None:
+        """Send one request for the missing bytes of a file, from byte `offset` on, and store them."""
         from huggingface_hub import get_session, hf_hub_url
         from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # type: ignore[attr-defined]
 
         url = hf_hub_url(self.plan.repository, file.name, revision=self.plan.commit, endpoint=endpoint())
         # A compressed response could not be resumed.
         headers = build_hf_headers(headers={"user-agent": AGENT, "accept-encoding": "identity"})
-        if have:
-            headers["range"] = f"bytes={have}-"
+        if offset:
+            headers["range"] = f"bytes={offset}-"
         with get_session().stream(
             "GET", url, headers=headers, timeout=TIMEOUT_SECONDS, follow_redirects=True
         ) as response:
-            if response.status_code == 416:  # the server has no more bytes
+            if response.status_code == 416:  # range not satisfiable: the server's file is shorter
                 self._discard(file, part, f"it has less than the {file.bytes:,} bytes that the Hub lists")
             hf_raise_for_status(response)
             resumes = response.status_code == 206 and response.headers.get("content-range", "").startswith(
-                f"bytes {have}-"
+                f"bytes {offset}-"
             )
-            done = have if resumes else 0
-            self._refuse_page(file, response)
+            done = offset if resumes else 0
+            self._reject_web_page(file, response)
             with part.open("ab" if resumes else "wb") as out:
-                for block in response.iter_bytes():  # as they arrive: an incomplete block of fixed size would be lost
+                # Without a chunk size: an incomplete chunk would be lost on an interruption.
+                for block in response.iter_bytes():
                     done += len(block)
                     if done > file.bytes:
-                        break  # never store more than the stated size
+                        break  # never store more bytes than the Hub lists
                     out.write(block)
                     self._report(file, done)
                     self._check_stop()
         if done > file.bytes:
             self._discard(file, part, f"it has more than the {file.bytes:,} bytes that the Hub lists")
 
-    def _refuse_page(self, file: RemoteFile, answer: Any) -> None:
-        """Reject a web page, such as the login page of a network, before any of it is stored."""
-        if "html" in answer.headers.get("content-type", "").lower():
+    def _reject_web_page(self, file: RemoteFile, response: Any) -> None:
+        """Raise a HubError for a web page, such as the login page of a network, before a byte is stored."""
+        if "html" in response.headers.get("content-type", "").lower():
             raise HubError("web_page", repository=str(self.model_id), file=file.name, host=host())
 
     def _discard(self, file: RemoteFile, part: Path, problem: str) -> NoReturn:
@@ -221,13 +225,13 @@ class Download:
         raise HubError("wrong_file", repository=str(self.model_id), file=file.name, detail=problem)
 
     def _report(self, file: RemoteFile, done: int) -> None:
-        """Report progress at most every `PROGRESS_INTERVAL`; the end is always reported."""
+        """Report progress at most once per `PROGRESS_INTERVAL`, and always at the end."""
         self._done[file.name] = done
-        current_time, all_done = time.monotonic(), sum(self._done.values())
-        due = all_done == self.plan.bytes or current_time - self._reported_at >= PROGRESS_INTERVAL
-        if self._on_progress is not None and due and all_done != self._reported:
-            self._reported_at, self._reported = current_time, all_done
-            self._on_progress(DownloadProgress(all_done, self.plan.bytes, file.name))
+        current_time, done_bytes = time.monotonic(), sum(self._done.values())
+        is_due = done_bytes == self.plan.bytes or current_time - self._report_time >= PROGRESS_INTERVAL
+        if self._on_progress is not None and is_due and done_bytes != self._reported_bytes:
+            self._report_time, self._reported_bytes = current_time, done_bytes
+            self._on_progress(DownloadProgress(done_bytes, self.plan.bytes, file.name))
 
     def _check_stop(self) -> None:
         if self.stop.is_set():
@@ -239,7 +243,8 @@ def _size(part: Path) -> int:
 
 
 def _require_disk_space(model_id: ModelId, needed: int) -> None:
-    """Raise a HubError before the download if the disk is too full. A missing cache folder counts as its parent."""
+    """Raise a HubError if the disk has less than `needed` free bytes."""
+    # The cache folder may be missing; its parent is on the same disk.
     existing_folder = next(folder for folder in (cache_folder(), *cache_folder().absolute().parents) if folder.exists())
     free = shutil.disk_usage(existing_folder).free
     if free < needed:

@@ -1,4 +1,4 @@
-"""The plan of a download: the files of a model that our readers use, with sizes."""
+"""The plan of a download: the files that are needed to load a model, with their sizes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from headlight.model.families.hub.cache import (
 from headlight.model.families.hub.model_id import COMMIT, HubError, ModelId, read_id
 
 HUB = "https://huggingface.co"
-AGENT = "headlight"  # the only information sent about this machine
+AGENT = "headlight"  # user agent; requests contain no other information about this machine
 TIMEOUT_SECONDS = 10.0  # seconds without a response
 MAX_MEGABYTES = 3000
 LIMIT_VARIABLE = "HEADLIGHT_MAX_DOWNLOAD_MB"
 
-# In download order. Weights come last, so a folder with weights is complete.
+# In download order, before the weights, so that a folder with weights is complete.
 METADATA_FILES = (
     CONFIG,
     "generation_config.json",
@@ -93,7 +93,7 @@ class DownloadPlan:
     files: tuple[RemoteFile, ...]
     missing: int  # bytes that are not in the cache
     licence: str = ""  # from the model card; empty if missing
-    family: str = ""  # family of its configuration (`family_name`), if the Hub reports it
+    family: str = ""  # family of the configuration (`family_name`); empty if the Hub does not report it
 
     @property
     def bytes(self) -> int:
@@ -106,7 +106,7 @@ class DownloadProgress:
     """The progress of a download."""
 
     done: int  # bytes in the cache, including those of earlier downloads
-    total: int
+    total: int  # bytes
     file: str  # current file
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
     """Request the list of a model's files from the Hub; raise a HubError if it is too large or not a model."""
     model_id = read_id(repository, revision)
     limit = parse_limit(os.environ.get(LIMIT_VARIABLE, ""))
-    if no_network():
+    if is_offline():
         raise offline_error(model_id)
     with hub_errors(model_id):
         from huggingface_hub import HfApi
@@ -129,7 +129,7 @@ def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
             info = api.model_info(
                 model_id.repository, revision=model_id.revision, files_metadata=True, timeout=TIMEOUT_SECONDS
             )
-            remote_files = {sibling.rfilename: _remote(sibling) for sibling in info.siblings or ()}
+            remote_files = {sibling.rfilename: _parse_remote_file(sibling) for sibling in info.siblings or ()}
             commit, licence, family = str(info.sha), _licence(info), _family(info)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise HubError("odd_answer", repository=str(model_id), host=host()) from None
@@ -153,7 +153,7 @@ def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
 
 
 def select_files(model_id: ModelId, names: Any) -> list[str]:
-    """Return the files of a repository that our readers use. Safetensors take precedence over pickles."""
+    """Return the names of the files to download. Safetensors take precedence over pickles."""
     metadata = [name for name in METADATA_FILES if name in names]
     if WEIGHTS in names:
         weights = [WEIGHTS]
@@ -174,13 +174,14 @@ def select_files(model_id: ModelId, names: Any) -> list[str]:
 
 
 def require_vocabulary(plan: DownloadPlan, folder: Path | None = None) -> None:
-    """Raise a HubError for a model without the files of a supported tokenizer.
+    """Raise a HubError if the plan lacks the files of a supported tokenizer.
 
-    `folder`: the folder with all files except weights; its settings may name a tokenizer without vocabulary.
+    `folder`: the folder with all downloaded files except weights, whose settings may name a tokenizer that needs no
+    vocabulary.
     """
     names = [file.name for file in plan.files]
-    may_need_none = SETTINGS in names if folder is None else folder_has_vocabulary(folder)
-    if not (has_vocabulary(names) or may_need_none):
+    may_need_no_vocabulary = SETTINGS in names if folder is None else folder_has_vocabulary(folder)
+    if not (has_vocabulary(names) or may_need_no_vocabulary):
         missing = "vocabulary (source.spm, spiece.model, …)"
         raise HubError("not_a_model", repository=plan.repository, missing=missing)
 
@@ -200,7 +201,7 @@ def redirect_error(model_id: ModelId) -> HubError:
     return HubError("astray", repository=str(model_id), host=host())
 
 
-def no_network() -> bool:
+def is_offline() -> bool:
     """Whether the current environment forbids all requests."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
@@ -226,8 +227,8 @@ def hub_errors(model_id: ModelId) -> Iterator[None]:
     import httpx2
     from huggingface_hub import constants, errors
 
-    # With telemetry, requests list the installed packages. The library reads its environment variables only at import,
-    # which may have happened earlier, so the constant is set directly.
+    # With telemetry, requests would list the installed packages. The library reads its environment variables at import,
+    # which may have happened already, so the constant is set directly.
     constants.HF_HUB_DISABLE_TELEMETRY = True
     try:
         yield
@@ -264,7 +265,7 @@ def status_error(model_id: ModelId, status: int) -> HubError:
     return HubError("busy", repository=str(model_id), host=host(), status=status)
 
 
-def _remote(entry: Any) -> RemoteFile:
+def _parse_remote_file(entry: Any) -> RemoteFile:
     digest = entry.lfs.sha256 if entry.lfs else entry.blob_id
     return RemoteFile(entry.rfilename, entry.size if isinstance(entry.size, int) else -1, str(digest))
 

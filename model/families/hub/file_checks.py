@@ -1,4 +1,4 @@
-"""Check that a file's content matches its extension before it is parsed. Its content is never executed."""
+"""Checks that the content of a downloaded file matches its extension, before it is parsed. No content is executed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIECE_TAG = 0x0A  # tag of field 1, length-delimited: starts a SentencePiece mod
 
 
 def find_problem(path: Path, file: RemoteFile) -> str:
-    """Describe what is wrong with a downloaded file; empty if nothing is."""
+    """Return the problem of a downloaded file as a clause, or an empty string."""
     size = path.stat().st_size
     if size != file.bytes:
         return f"it has {size:,} bytes, but the Hub lists {file.bytes:,}"
@@ -39,7 +39,7 @@ def find_problem(path: Path, file: RemoteFile) -> str:
 
 
 def compute_digest(path: Path, file: RemoteFile) -> str:
-    """Compute the checksum in the form that the Hub lists: SHA-256 for large files, the git blob id for others."""
+    """Compute the checksum as the Hub lists it: SHA-256 for files in git-lfs, the git blob id for all other files."""
     if len(file.digest) == 64:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -74,7 +74,7 @@ def _find_json_problem(path: Path) -> str:
 
 
 def _is_sentencepiece(start: bytes, size: int) -> bool:
-    """Whether a file begins like a SentencePiece model: with a piece, which begins with its text."""
+    """Whether a file begins with a piece, as a SentencePiece model does. A piece begins with its text."""
     if len(start) < 4 or start[0] != PIECE_TAG:
         return False
     length, offset = 0, 1

@@ -1,4 +1,4 @@
-"""The ids of models on the Hub, and the errors of downloads."""
+"""Ids of models on the Hub, and download errors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ PART = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
 REPOSITORY = re.compile(f"{PART}/{PART}")
 REVISION = re.compile(rf"{PART}|refs/pr/\d{{1,6}}")
 COMMIT = re.compile(r"[0-9a-f]{40}")
-MAX_NAME_CHARACTERS = 96  # of a repository's name, and of a revision
+MAX_NAME_CHARACTERS = 96  # of a repository or a revision
 
 
 class HubError(TranslatableError):
-    """An error of a download, with the phrase `error_hub_KIND`. Values contain no URL, which may have a token."""
+    """A download error with the phrase `error_hub_KIND`. Values contain no URL, because a URL may contain a token."""
 
     def __init__(self, kind: str, *, detail: str = "", **values: Value) -> None:
         super().__init__(f"hub_{kind}", "model", values, detail)

@@ -1,7 +1,7 @@
-"""The disk quota of downloaded models: the least recently used one is deleted first.
+"""Disk quota of downloaded models. The least recently used repository is deleted first.
 
-Other programs use the cache, too. A repository that Headlight downloaded first has a mark file. Only marked
-repositories are deleted; the modification time of the mark is that of the last use.
+Other programs use the cache, too, so Headlight marks each repository that it adds with a file, and deletes only marked
+repositories. The modification time of this file is the time of the last use.
 """
 
 from __future__ import annotations
@@ -34,19 +34,23 @@ def mark_used(repository: str) -> None:
         if mark.exists():
             mark.touch()
     except OSError:
-        return  # nothing is deleted from a read-only cache
+        return  # a read-only cache needs no time of use, because nothing can be deleted from it
 
 
-def claimed_sizes() -> dict[str, int]:
+def marked_sizes() -> dict[str, int]:
     """Return the bytes of every marked repository, the least recently used first."""
     marks = sorted(cache_folder().glob(f"models--*--*/{MARK_FILE}"), key=lambda mark: mark.stat().st_mtime_ns)
     return {_name(mark.parent): _bytes(mark.parent) for mark in marks}
 
 
 def make_room(repository: str, needed: int, limit: int, in_use: Container[str]) -> list[str]:
-    """Delete repositories until `needed` more bytes fit. Return their names; raise a HubError if that is not enough."""
+    """Delete marked repositories until `needed` more bytes fit in `limit`, and return their names.
+
+    Raises:
+        HubError: too few bytes can be freed, because `repository` and the repositories `in_use` are kept.
+    """
     with _LOCK:
-        sizes = claimed_sizes()
+        sizes = marked_sizes()
         excess = sum(sizes.values()) + needed - limit
         deleted = []
         for name, size in sizes.items():

@@ -1,15 +1,15 @@
-"""A check whether the Hub is reachable: one small request, which names no model."""
+"""A check whether the Hub is reachable, by one small request that names no model."""
 
 from __future__ import annotations
 
-from headlight.model.families.hub.download_plan import AGENT, endpoint, no_network
+from headlight.model.families.hub.download_plan import AGENT, endpoint, is_offline
 
 TIMEOUT_SECONDS = 3.0  # seconds without a response
 
 
 def is_reachable() -> bool:
     """Whether the Hub responds. A gateway error (5xx) does not count as a response."""
-    if no_network():
+    if is_offline():
         return False
     import httpx2
     from huggingface_hub import get_session

@@ -33,7 +33,7 @@ from headlight.model.families.hub import (
 )
 from headlight.model.families.hub.cache import blob_file, repository_folder
 from headlight.model.families.hub.file_checks import find_problem
-from headlight.model.families.hub.quota import MARK_FILE, claimed_sizes, make_room, mark_claimed, mark_used
+from headlight.model.families.hub.quota import MARK_FILE, make_room, mark_claimed, mark_used, marked_sizes
 from headlight.model.phrases import phrases
 from tests.hub_server import Hub, Repository, digest, local_hub, marian_files, pieces, safetensors, torch_zip
 
@@ -688,12 +688,12 @@ def test_least_recently_used_own_models_are_deleted(hub: Hub) -> None:
         os.utime(repository_folder(name) / MARK_FILE, (100 + age, 100 + age))
     blob_file("some/body", "x").parent.mkdir(parents=True)
     mark_claimed("some/body")  # no effect: another process claimed it first
-    assert list(claimed_sizes()) == names
+    assert list(marked_sizes()) == names
     mark_used("a/one")
     assert make_room("a/four", 1_000_000, 3_000_000, ()) == ["a/two"]
     assert make_room("a/three", 1_000_000, 3_000_000, ()) == []  # nothing is deleted
     assert error_kind(lambda: make_room("a/four", 2_000_000, 2_000_000, {"a/one"})) == "full"
-    assert list(claimed_sizes()) == ["a/one"]
+    assert list(marked_sizes()) == ["a/one"]
 
 
 # ---------------------------------------------------------------- other tests
