@@ -1,8 +1,7 @@
-"""`headlight align FILE`: word links for every sentence pair of a file, from one attention head, in Pharaoh format.
+"""`headlight align FILE`: word links of the sentence pairs of a file, from one attention head, in Pharaoh format.
 
-An input line is a sentence, a tab, and its translation. An output line has the links of that pair, `0-0 1-2`, with
-words counted from 0. The decoder is forced to the given translation, so only the attention is computed. Words are
-segmented by `text/segmentation.py`.
+An input line has a sentence, a tab, and its translation. An output line has the links of that pair, `0-0 1-2`, with
+words counted from 0. The translation is forced, so no search runs. `text/segmentation.py` segments words.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the links of every pair, one line per pair."""
+    """Write the links, one line per pair."""
     pairs = list(read_pairs(arguments.file))
     folder = model_folder(arguments.model)
-    head = parse_head(arguments.head) if arguments.head else measured_head(folder)
+    head = parse_head(arguments.head) if arguments.head else load_best_head(folder)
     translator = Translator.load(folder, arguments.device)
     if arguments.output is None:
-        _write(translator, pairs, head, sys.stdout)
+        _write_links(translator, pairs, head, sys.stdout)
     else:
         write_atomically(arguments.output, lambda part: _write_file(translator, pairs, head, part))
     return 0
@@ -76,7 +75,7 @@ def parse_head(text: str) -> AlignmentHead:
     return AlignmentHead(numbers[0] - 1, numbers[1] - 1, (numbers[2:] or [0])[0])
 
 
-def measured_head(folder: Path) -> AlignmentHead:
+def load_best_head(folder: Path) -> AlignmentHead:
     """Return the head that aligns words best, as measured by `headlight heads`."""
     result = best_head(folder)
     if result is None:
@@ -85,10 +84,10 @@ def measured_head(folder: Path) -> AlignmentHead:
 
 
 def format_links(
-    translator: Translator, source: SegmentedText, target: SegmentedText, aligning_head: AlignmentHead
+    translator: Translator, source: SegmentedText, target: SegmentedText, alignment_head: AlignmentHead
 ) -> str:
-    """Return the links of one pair, by forced decoding."""
-    layer, head, shift = aligning_head
+    """Return the links of one pair in Pharaoh format."""
+    layer, head, shift = alignment_head
     result = translator.translate(source.text, target=target.text)
     layers, heads = result.attention.cross.shape[:2]
     if layer >= layers or head >= heads:
@@ -99,17 +98,20 @@ def format_links(
 
 
 def _write_file(
-    translator: Translator, pairs: Iterable[tuple[SegmentedText, SegmentedText]], place: AlignmentHead, path: Path
-) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        _write(translator, pairs, place, file)
-
-
-def _write(
     translator: Translator,
     pairs: Iterable[tuple[SegmentedText, SegmentedText]],
-    aligning_head: AlignmentHead,
+    alignment_head: AlignmentHead,
+    path: Path,
+) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        _write_links(translator, pairs, alignment_head, file)
+
+
+def _write_links(
+    translator: Translator,
+    pairs: Iterable[tuple[SegmentedText, SegmentedText]],
+    alignment_head: AlignmentHead,
     file: TextIO,
 ) -> None:
     for source, target in pairs:
-        file.write(format_links(translator, source, target, aligning_head) + "\n")
+        file.write(format_links(translator, source, target, alignment_head) + "\n")

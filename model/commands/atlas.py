@@ -1,4 +1,4 @@
-"""`headlight atlas`: what each head contributes over many sentences, and which words it reads."""
+"""`headlight atlas`: the effect of each head over many sentences, and the words that it attends to most."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headlight.model.records import KINDS
 from headlight.model.translate.translator import Translator
 
 SENTENCES = 100
-MAX_LISTED_HEADS = 10  # heads
+MAX_LISTED_HEADS = 10
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Code that several commands share: model loading, decoding options, the progress line."""
+"""Functions of several commands: model loading, decoding options, the progress line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_sentences(parser: argparse.ArgumentParser) -> None:
-    """Add `--sentences`: how many of a table are measured."""
+    """Add `--sentences`, the number of sentences of a table to measure."""
     parser.add_argument(
         "--sentences",
         type=int,
@@ -79,9 +79,9 @@ def add_decoding(parser: argparse.ArgumentParser) -> None:
 
 
 def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of `add_decoding` that were set, as keyword arguments of `Translator.translate`.
+    """Return the options of `add_decoding` as keyword arguments of `Translator.translate`.
 
-    The model's generation defaults apply to the others.
+    Options that are not set are omitted, so that the model's generation defaults apply.
     """
     names = ("length_penalty", "max_length", "no_repeat", "temperature", "top_k", "top_p", "seed")
     options = {"beam_size": arguments.beam} | {name: getattr(arguments, name) for name in (*names, *LANGUAGES)}
@@ -98,7 +98,7 @@ def add_reverse_model(parser: argparse.ArgumentParser) -> None:
 
 
 def load_reverse_model(arguments: argparse.Namespace) -> tuple[Translator | None, dict[str, Any]]:
-    """Load the reverse model of `--way-back`. Return it and its decoding options, or (None, {}) without one."""
+    """Load the reverse model of `--way-back`. Return it with the options of reranking, or (None, {}) without it."""
     if arguments.way_back is None:
         return None, {}
     beam = BACK_TRANSLATION_OPTIONS["beam_size"] if arguments.beam is None else arguments.beam
@@ -119,12 +119,12 @@ def load_reverse_model(arguments: argparse.Namespace) -> tuple[Translator | None
 
 
 def load(arguments: argparse.Namespace) -> Translator:
-    """Load the translator that `--model` names."""
+    """Load the translator of `--model`."""
     return Translator.load(model_folder(arguments.model), arguments.device, step_weights=arguments.step_weights)
 
 
 def model_folder(name: str) -> Path:
-    """Return the folder of a model, given a path, the name of a shipped model, or a Hub id to download."""
+    """Return the folder of a model. `name`: a path, a shipped model, or a Hub id, which is downloaded if missing."""
     folder = find_folder(name)
     if folder.is_dir():
         return folder
@@ -142,10 +142,7 @@ def is_id(name: str) -> bool:
 
 
 def fetch_model(name: str, revision: str = "main", *, without_confirmation: bool = False) -> Path:
-    """Return the folder of a Hub model. Download it if it is missing, after a confirmation by the user.
-
-    `without_confirmation`: download at once.
-    """
+    """Return the folder of a Hub model. If it is missing, download it, by default after a confirmation by the user."""
     from headlight.model.families.hub import fetch, read_id  # imported only for a download
 
     model_id = read_id(name, revision)
@@ -181,23 +178,23 @@ def _print_progress(progress: DownloadProgress) -> None:
 
 
 class ProgressLine:
-    """A line on standard error, `1,200 of 2,000 lines, 310 a second, 3 s left`, rewritten in place on a terminal."""
+    """A progress line on standard error: `1,200 of 2,000 lines, 310 a second, 3 s left`. A terminal overwrites it."""
 
     def __init__(self, total: int | None, *, min_lines: int = 0) -> None:
         self.total = total  # None if unknown
-        self.min_lines = min_lines  # up to this number of lines, nothing is printed
+        self.min_lines = min_lines  # nothing is printed for this number of lines or fewer
         self.done = 0
-        self._started = time.perf_counter()
-        self._printed_at = 0.0
-        self._in_place = sys.stderr.isatty()
+        self._start_time = time.perf_counter()
+        self._print_time = 0.0
+        self._overwrites = sys.stderr.isatty()
 
     def add(self, lines: int) -> None:
         """Count more finished lines."""
         self.done += lines
         current_time = time.perf_counter()
         last = self.total is not None and self.done >= self.total
-        if last or current_time - self._printed_at >= (0.2 if self._in_place else 5.0):
-            self._printed_at = current_time
+        if last or current_time - self._print_time >= (0.2 if self._overwrites else 5.0):
+            self._print_time = current_time
             self._print(current_time, last=last)
 
     def end(self) -> None:
@@ -207,9 +204,9 @@ class ProgressLine:
     def _print(self, now: float, *, last: bool) -> None:
         if self.done <= self.min_lines:
             return
-        rate = self.done / max(now - self._started, 1e-9)
+        rate = self.done / max(now - self._start_time, 1e-9)
         total = "" if self.total is None else f" of {self.total:,}"
         remaining = "" if self.total is None else f", {(self.total - self.done) / rate:,.0f} s left"
         line = f"{self.done:,}{total} lines, {rate:,.0f} a second{remaining}"
-        end = "\n" if last or not self._in_place else ""
-        print(f"\r{line}\x1b[K" if self._in_place else line, end=end, file=sys.stderr, flush=True)
+        end = "\n" if last or not self._overwrites else ""
+        print(f"\r{line}\x1b[K" if self._overwrites else line, end=end, file=sys.stderr, flush=True)

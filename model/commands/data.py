@@ -1,4 +1,4 @@
-"""`python -m headlight data …`: list or download public training sets."""
+"""`python -m headlight data …`: list or download public datasets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the public sets, or download one."""
+    """List the public datasets, or download one."""
     if arguments.action == "list":
         for dataset in PUBLIC_SETS.values():
             print(f"{dataset.name}: {dataset.about}; {dataset.size}; licence: {dataset.licence}")

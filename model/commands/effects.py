@@ -1,4 +1,4 @@
-"""`headlight effects TEXT --word WORD`: how much each head supported a written word, predicted and measured."""
+"""`headlight effects TEXT --word WORD`: predicted and measured effects of each head on a written word."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the heads by the size of their predicted effect, with the measured one next to it."""
+    """Print the heads with their predicted and measured effects, the largest prediction first."""
     if arguments.top < 1:
         raise CommandError(f"--top must be at least 1, not {arguments.top}.")
     translator = load(arguments)
@@ -76,7 +76,7 @@ def _format_line(translation: Translation, position: int, head: HeadEffect) -> s
     word = _label(translation.target_tokens[position])
     rows = translation.source_tokens if head.kind == "encoder" else translation.target_tokens
     columns = translation.source_tokens if head.kind != "decoder" else (translation.start_token, *rows)
-    layer, index = cast("tuple[int, int]", (head.layer, head.head))  # only whole layers and kinds lack one
+    layer, index = cast("tuple[int, int]", (head.layer, head.head))  # `HeadEffect` is always about a single head
     name = head_name(head.kind, layer, index)
     row, column = _label(rows[head.row]), _label(columns[head.column])
     return (

@@ -1,7 +1,7 @@
 """`python -m headlight evaluate`: the scores of a model folder on a test file.
 
-A translator gets BLEU, chrF and speed. A classifier gets its accuracy, also per kind if the file has kinds, and a
-confusion matrix; `--heads-off` adds the accuracy without each head.
+The scores of a translator are BLEU, chrF and speed. Those of a classifier are the accuracy, also per kind if the file
+has kinds, and the confusion matrix; `--heads-off` adds the accuracy without each head.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headlight.model.families.loading import kind_of_folder
 from headlight.model.files import write_file
 from headlight.model.text.languages import languages_from_name
 from headlight.model.training.evaluate import (
-    Labelled,
+    LabelledTexts,
     confusion_matrix,
     evaluate_translations,
     read_labelled,
@@ -89,7 +89,7 @@ def _evaluate_translator(arguments: argparse.Namespace) -> tuple[str, str]:
 
 
 def target_language(folder: Path, references: Path) -> str:
-    """Return the target language, from the model's name (`de-en`) or that of the references (`test.zh.gz`)."""
+    """Return the target language, from the model's name (`de-en`) or the name of the references (`test.zh.gz`)."""
     languages = languages_from_name(folder.resolve().name)
     return languages[1] if languages else Path(references.name.removesuffix(".gz")).suffix.removeprefix(".")
 
@@ -119,14 +119,14 @@ def _predict_classes(probabilities: list[tuple[float, ...]]) -> list[int]:
     return [max(range(len(row)), key=row.__getitem__) for row in probabilities]
 
 
-def _format_kinds(labelled: Labelled, predictions: list[int]) -> list[str]:
+def _format_kinds(labelled: LabelledTexts, predictions: list[int]) -> list[str]:
     if not labelled.kinds:
         return []
     return [f"{kind}: {100 * share:.1f}%" for kind, share in labelled.accuracy_by_kind(predictions).items()]
 
 
-def _accuracy_without_heads(judge: Judge, labelled: Labelled) -> Iterator[str]:
-    """Yield the accuracy without each head: its weights are zero, so it adds nothing to the layer's output."""
+def _accuracy_without_heads(judge: Judge, labelled: LabelledTexts) -> Iterator[str]:
+    """Yield lines with the accuracy without each head, whose attention weights are zero."""
     yield "accuracy with one head off"
     config = judge.model.config
     for layer in range(config.layers):

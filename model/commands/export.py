@@ -1,4 +1,4 @@
-"""`python -m headlight export`: write a training run as a model folder to publish."""
+"""`python -m headlight export`: export a training run as a model folder."""
 
 from __future__ import annotations
 

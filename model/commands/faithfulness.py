@@ -1,6 +1,6 @@
 """`headlight faithfulness`: compare attribution methods by masking source words in the order of their scores.
 
-The report also has the agreement of the predicted and measured effects of heads on the same translations.
+The report also compares predicted and measured effects of heads on these translations.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from headlight.model.files import write_file
 from headlight.model.text.languages import languages_from_name
 from headlight.model.translate.translator import Translator
 
-COMPARED_METHODS = tuple(name for name in METHODS if name != "head")  # its scores depend on the chosen head
-SAVE_EVERY = 10  # sentences between two writes of the intermediate report
+# The method "head" is excluded, because its scores depend on the chosen head.
+COMPARED_METHODS = tuple(name for name in METHODS if name != "head")
+SAVE_EVERY = 10  # sentences between two writes of an intermediate report
 CORPUS = ASSETS / "corpora" / "mini.tsv"
-INTEGRATION_POINTS = 20  # gradients per word; the completeness gap is then a few tenths of a nat
+INTEGRATION_POINTS = 20  # gradients per word, with which the completeness gap is a few tenths of a nat
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -47,9 +48,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print each method's area and bounds, the most faithful first.
+    """Print the area and bounds of each method, the most faithful method first.
 
-    With `--output`, the report is also written, and an intermediate one after every `SAVE_EVERY` sentences.
+    With `--output`, write the report, also an intermediate one after every `SAVE_EVERY` sentences.
     """
     folder = Path(model_folder(arguments.model))
     texts = sample_sentences(
@@ -58,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     translator = Translator.load(folder, arguments.device)
     samples = FaithfulnessSamples()
     progress = ProgressLine(len(texts))
-    alignment_head = best_head(folder)  # the page uses the same head
+    alignment_head = best_head(folder)  # as on the page
     methods = _parse_methods(arguments.methods)
     for samples in evaluate_corpus(
         translator, texts, methods, points=INTEGRATION_POINTS, alignment_head=alignment_head
@@ -96,13 +97,13 @@ def _parse_methods(text: str) -> list[str]:
 
 
 def report_values(report: Report, folder: Path) -> dict[str, Any]:
-    """Return the report as it is stored: rounded, with the digest of the model's weights."""
-    return {WEIGHTS_KEY: weights_digest(folder), **_round(asdict(report))}
+    """Return the JSON values of the report, rounded, with the digest of the model's weights."""
+    return {WEIGHTS_KEY: weights_digest(folder), **_round_floats(asdict(report))}
 
 
-def _round(value: Any) -> Any:
+def _round_floats(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, dict):
-        return {name: _round(item) for name, item in value.items()}
-    return [_round(item) for item in value] if isinstance(value, list | tuple) else value
+        return {name: _round_floats(item) for name, item in value.items()}
+    return [_round_floats(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""`python -m headlight heads`: how well each cross-attention head aligns words, measured against hand-drawn links."""
+"""`python -m headlight heads`: the word alignment error of each cross-attention head, against annotated links."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from operator import add as plus
+from operator import add as add_counts
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,13 +17,13 @@ from headlight.model.commands.common import add_device, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.files import write_file
 from headlight.model.measures.alignment import AlignmentCounts, error_bounds
-from headlight.model.measures.alignment import count_heads as count_heads_of_one
+from headlight.model.measures.alignment import count_heads as count_sentence
 from headlight.model.text.gold_links import LENGTH_BANDS, AlignedPair, read_links
 from headlight.model.text.languages import languages_from_name
 from headlight.model.training.card_section import refresh_checksums, replace_section
 from headlight.model.translate.translator import Translator
 
-BEST_COUNT = 8  # heads in the model's folder
+BEST_COUNT = 8  # heads in heads.json
 CARD_COUNT = 5  # heads in the model card
 SECTION = "Heads that show something true"
 LATE_READING = """aligns words: where a word has just been
@@ -34,17 +34,14 @@ LINKS_FOLDER = ASSETS / "corpora" / "links"
 
 
 class HeadReading(NamedTuple):
-    """A cross-attention head, and the row of its map that belongs to a word.
-
-    `shift` 0: the row that writes the word; 1: the row after it.
-    """
+    """A cross-attention head, and the row of its map that aligns a word."""
 
     layer: int
     head: int
-    shift: int
+    shift: int  # 0: the row that writes the word; 1: the next row
 
 
-PerSentence = Mapping[HeadReading, Sequence[AlignmentCounts]]
+CountsByHead = Mapping[HeadReading, Sequence[AlignmentCounts]]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +56,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a table of all heads, best first, and the scores that the best heads of one half reach on the other."""
+    """Print the error rates of all heads, best first. Then choose heads on one half of the pairs, and test them on the
+    other half.
+    """
     source, target = _languages(arguments)
     path = links_table(source, target) if arguments.links is None else arguments.links
     pairs = read_links(path, source, target)
@@ -72,10 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         "layer  head  shift   AER  bounds        " + "  ".join(f"{low}-{high}".rjust(14) for low, high in LENGTH_BANDS)
     )
     for head in sorted(counts, key=lambda head: sum_counts(counts[head]).rate):
-        bands = "  ".join(
-            _rate_with_interval(list(in_length_band(counts[head], lengths, band))) for band in LENGTH_BANDS
-        )
-        print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {_rate_with_interval(counts[head])}  {bands}")
+        bands = "  ".join(_format_rate(list(in_length_band(counts[head], lengths, band))) for band in LENGTH_BANDS)
+        print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {_format_rate(counts[head])}  {bands}")
     best = best_heads(counts, lengths)
     print("Chosen on every other sentence, measured on the rest:")
     for entry in best:
@@ -93,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def links_table(source: str, target: str) -> Path:
-    """Return the path of the shipped links between two languages, in either order."""
+    """Return the path of the shipped links between two languages, in any direction."""
     for path in (LINKS_FOLDER / f"{source}-{target}.tsv", LINKS_FOLDER / f"{target}-{source}.tsv"):
         if path.exists():
             return path
@@ -103,11 +100,11 @@ def links_table(source: str, target: str) -> Path:
 
 
 def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[HeadReading, list[AlignmentCounts]]:
-    """Count the errors of each head per sentence. The decoder is forced to the reference translation."""
+    """Count the errors of each head per sentence. Translations are forced to the references."""
     counts: dict[HeadReading, list[AlignmentCounts]] = {}
     for pair in pairs:
         result = translator.translate(pair.source.text, target=pair.target.text)
-        errors_by_head = count_heads_of_one(
+        errors_by_head = count_sentence(
             result.attention.cross,
             result.target_tokens,
             pair.target.spans,
@@ -120,14 +117,14 @@ def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[He
     return counts
 
 
-def best_heads(counts: PerSentence, lengths: Sequence[int], count: int = BEST_COUNT) -> list[dict[str, Any]]:
+def best_heads(counts: CountsByHead, lengths: Sequence[int], count: int = BEST_COUNT) -> list[dict[str, Any]]:
     """Choose the `count` best heads on every other sentence, and measure them on the remaining sentences."""
     selection_rates = {head: sum_counts(sentences[::2]).rate for head, sentences in counts.items()}
     best = sorted(selection_rates, key=lambda head: selection_rates[head])[:count]
     return [
         head._asdict()
         | {"chosen_by": round(selection_rates[head], 3)}
-        | _rate(counts[head][1::2])
+        | _rate_with_bounds(counts[head][1::2])
         | {"by_words": _aer_by_length(counts[head][1::2], lengths[1::2])}
         for head in best
     ]
@@ -135,19 +132,19 @@ def best_heads(counts: PerSentence, lengths: Sequence[int], count: int = BEST_CO
 
 def sum_counts(sentences: Iterable[AlignmentCounts]) -> AlignmentCounts:
     """Sum the counts of several sentences."""
-    return reduce(plus, sentences, AlignmentCounts())
+    return reduce(add_counts, sentences, AlignmentCounts())
 
 
 def in_length_band(
     sentences: Sequence[AlignmentCounts], lengths: Sequence[int], band: tuple[int, int]
 ) -> Iterable[AlignmentCounts]:
-    """Return the counts of the sentences whose length is in the band, bounds included."""
+    """Return the counts of the sentences whose length is in the band, including its bounds."""
     low, high = band
     return (counts for counts, length in zip(sentences, lengths, strict=True) if low <= length <= high)
 
 
 def render_section(heads: Sequence[Mapping[str, Any]], model: str, table: str, sentences: int) -> str:
-    """Return the card's section: the head that aligns words best, and the rates of the best heads."""
+    """Return the section of the model card about the head that aligns words best, and the rates of the best heads."""
     best = heads[0]
     indices = f"counted from 1; `layer {best['layer']}, head {best['head']}` in code"
     reading = LATE_READING if best["shift"] else OWN_READING
@@ -177,16 +174,16 @@ where a word comes from in short sentences, and hint at it in long ones. All hea
 
 def _aer_by_length(sentences: Sequence[AlignmentCounts], lengths: Sequence[int]) -> dict[str, dict[str, float]]:
     bands = {f"{low}-{high}": list(in_length_band(sentences, lengths, (low, high))) for low, high in LENGTH_BANDS}
-    return {name: _rate(counts) for name, counts in bands.items() if counts}
+    return {name: _rate_with_bounds(counts) for name, counts in bands.items() if counts}
 
 
-def _rate(sentences: Sequence[AlignmentCounts]) -> dict[str, float]:
+def _rate_with_bounds(sentences: Sequence[AlignmentCounts]) -> dict[str, float]:
     bounds = error_bounds(sentences)
     rate = sum_counts(sentences).rate
     return {"error_rate": round(rate, 3), "low": round(bounds.low, 3), "high": round(bounds.high, 3)}
 
 
-def _rate_with_interval(sentences: Sequence[AlignmentCounts]) -> str:
+def _format_rate(sentences: Sequence[AlignmentCounts]) -> str:
     if not sentences:
         return "             -"
     bounds = error_bounds(sentences)

@@ -1,6 +1,6 @@
-"""`headlight importance TEXT`: the log probability that a translation loses when a head, a layer or a kind is off.
+"""`headlight importance TEXT`: the log probability that a translation loses without a head, a layer or a kind.
 
-`--curve FILE` instead measures the chrF of a corpus as more and more heads are switched off.
+With `--curve FILE`, it measures the chrF of a corpus with more and more heads off.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the losses, the largest first, and the time they took; or measure a curve."""
+    """Print the losses, the largest first, and the time of the measurement; or measure a curve."""
     if (arguments.text is None) == (arguments.curve is None):
         raise CommandError("Give either a sentence or --curve FILE.")
     if arguments.curve is not None:
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_curve(arguments: argparse.Namespace) -> int:
-    """Measure the curve, print it and, with `--write`, store it."""
+    """Measure and print a curve; with `--write`, store it in the model's folder."""
     translator, options = load(arguments), decoding_options(arguments)
     pairs = sample_evenly(_read_pairs(arguments), arguments.sentences)
     texts = [text for text, _ in sample_evenly(pairs, arguments.ranked_on)]
@@ -160,7 +160,7 @@ def _run_curve(arguments: argparse.Namespace) -> int:
 
 
 def sample_evenly(pairs: Pairs, count: int) -> Pairs:
-    """Return `count` evenly spaced rows of the table, or all if it has fewer."""
+    """Return `count` evenly spaced pairs, or all if there are fewer."""
     if count < 1:
         raise CommandError(f"The number of sentences must be at least 1, not {count}.")
     count = min(count, len(pairs))

@@ -1,4 +1,4 @@
-"""`python -m headlight import FOLDER_OR_ID FOLDER`: a third-party model → a Headlight folder with the same outputs.
+"""`python -m headlight import FOLDER_OR_ID FOLDER`: convert a third-party model to a Headlight folder.
 
 python -m headlight import Helsinki-NLP/opus-mt-de-en models/opus-de-en
 """
@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Download the model unless it is a local folder, and write it as a Headlight folder."""
+    """Convert a local folder, or a model of the Hub, which is downloaded first."""
     source, origin, revision = Path(arguments.source), f"the folder {Path(arguments.source).name}", ""
     if not arguments.source or not source.is_dir():
         if not is_id(arguments.source):

@@ -1,4 +1,4 @@
-"""`python -m headlight inspect TEXT --output FILE`: write every attention map of one sentence, as NPZ, CSV or JSON."""
+"""`python -m headlight inspect TEXT --output FILE`: write all attention maps of a sentence as NPZ, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from headlight.model.checkpoints import formats as dumps
+from headlight.model.checkpoints import formats
 from headlight.model.commands.common import (
     add_decoding,
     add_model,
@@ -48,16 +48,18 @@ def run(arguments: argparse.Namespace) -> int:
     options = decoding_options(arguments) | reverse_options
     translation = translator.translate(arguments.text, way_back=reverse, **constraints, **options)
     write_file(arguments.output, write(translation))
-    print(_as_json(translation, arguments.output) if arguments.json else _as_text(translation, arguments.output))
+    print(
+        _format_json(translation, arguments.output) if arguments.json else _format_text(translation, arguments.output)
+    )
     return 0
 
 
-def _as_text(translation: Translation, path: Path) -> str:
+def _format_text(translation: Translation, path: Path) -> str:
     layers, heads, rows, columns = translation.attention.cross.shape
     return f"{translation.text}\n{path}: {layers} × {heads} decoder heads, {rows} tokens written, {columns} read."
 
 
-def _as_json(translation: Translation, path: Path) -> str:
+def _format_json(translation: Translation, path: Path) -> str:
     values = {
         "source": translation.source_text,
         "text": translation.text,
@@ -70,7 +72,7 @@ def _as_json(translation: Translation, path: Path) -> str:
 
 
 WRITER_BY_SUFFIX: dict[str, Callable[[Translation], bytes]] = {
-    ".npz": dumps.to_npz,
-    ".csv": dumps.to_long_csv,
-    ".json": dumps.to_json,
+    ".npz": formats.to_npz,
+    ".csv": formats.to_long_csv,
+    ".json": formats.to_json,
 }

@@ -1,6 +1,7 @@
 """The command line: `headlight COMMAND`, or `python -m headlight COMMAND` in a checkout.
 
-Each command is a module in `model/commands/` with `add(parser)` and `run(arguments)`, imported only when it runs.
+A command is a module in `model/commands/` with the functions `add(parser)` and `run(arguments)`. It is imported only
+when it runs.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str, str]] | None = None) -> int:
-    """Run one command, and return its exit status. An expected error prints one line, without a traceback.
+    """Run one command, and return its exit status. A `ModelError` prints one line, without a traceback.
 
-    `more` adds commands of other packages: name → (purpose, module).
+    `more` has additional commands: name → (purpose, module).
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    argv = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # the default encoding of a pipe on Windows lacks "ł" and "的"
+        if isinstance(stream, io.TextIOWrapper):  # the default encoding of pipes on Windows cannot encode "ł" and "的"
             stream.reconfigure(encoding="utf-8")
     parser = argparse.ArgumentParser(
         prog="headlight", description="Translate, look at attention, make models, start the page."
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
     extra_commands = more or {}
     for name, purpose in ({name: purpose for name, (purpose, _) in extra_commands.items()} | COMMANDS).items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
-        if name in words[:1]:
+        if name in argv[:1]:
             file = "importing" if name == "import" else name  # a module cannot be called `import`
             try:
                 with exit_on_interrupt(), require_packages("the command"):
@@ -68,8 +69,8 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
                 return 2
             module.add(command)
             command.set_defaults(run_command=module.run)
-    parsed, unknown = parser.parse_known_args(words)
-    if unknown:  # the command's own parser prints its usage, too
+    parsed, unknown = parser.parse_known_args(argv)
+    if unknown:  # the parser of the command prints its usage, too
         commands.choices[parsed.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         with require_packages("the command"):
@@ -90,7 +91,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
 
 
 def _drop_output() -> None:
-    """Discard buffered output: Python flushes it at exit and would report the broken pipe."""
+    """Redirect standard output, because Python flushes it at exit and would report the broken pipe."""
     with suppress(OSError, ValueError):  # standard output has no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,8 +1,8 @@
-"""`headlight measured`: rerun the reports that were measured on other weights, each with its own command.
+"""`headlight measured`: rerun the commands whose reports were measured on other weights.
 
 A report is current, and is skipped, if its `weights` equal the digest of the folder's weights
 (`checkpoints/reports.py`). The order is heads, roles, atlas, pruning, faithfulness, reliability, because faithfulness
-reads which head aligns words. `make measured` then updates the page's first answer.
+needs the best alignment head. `make measured` then updates the page's first answer.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ CURVE = ("--sentences", "200", "--ranked-on", "50", "--beam", "1")
 
 
 class Report(NamedTuple):
-    """A report of a model, and the command that updates it. `lacks` describes missing input."""
+    """A report of a model, and the command that updates it."""
 
     path: Path
     command: str
     arguments: tuple[str, ...]
-    lacks: str = ""
+    missing_input: str = ""  # clause about input without which the command cannot run
 
 
 COMMANDS = {
@@ -58,7 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Update stale reports. Return 1 if a report stays stale, because input is missing or with `--list`."""
+    """Update stale reports. Return 1 if a report remains stale, because of missing input or of `--list`."""
     stale = 0
     for name in arguments.model or [model for model in shipped_models() if languages_from_name(model)]:
         folder = model_folder(name).resolve()
@@ -67,9 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
             if not arguments.again and is_up_to_date(report.path, folder):
                 print(f"{label}: current")
                 continue
-            if report.lacks or arguments.list:
+            if report.missing_input or arguments.list:
                 stale += 1
-                print(f"{label}: stale{report.lacks and ', '}{report.lacks}")
+                print(f"{label}: stale{report.missing_input and ', '}{report.missing_input}")
                 continue
             print(f"{label}: headlight {report.command} {' '.join(report.arguments)}", flush=True)
             started = time.monotonic()
@@ -79,31 +79,33 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def list_reports(folder: Path, data: Path | None = None, texts: Path | None = None) -> Iterator[Report]:
-    """Yield every report that a translator's folder has or can have."""
+    """Yield all reports of a translator's folder, whether they exist or not."""
     source, target = (*languages_from_name(folder.name), "", "")[:2]
     if not target:
         raise CommandError(
             f"{folder}: the name does not contain a language pair such as de-en. Run each command by hand."
         )
-    model_option = ("--model", str(folder) if folder.parent != MODELS else folder.name)
+    model_options = ("--model", str(folder) if folder.parent != MODELS else folder.name)
     try:
         heads.links_table(source, target)
     except CommandError:
         pass  # no links exist for this pair
     else:
-        yield Report(folder / HEADS, "heads", (*model_option, "--write"))
+        yield Report(folder / HEADS, "heads", (*model_options, "--write"))
     table = texts or steadiness.TEXTS
-    lacks = "" if {source, target} <= read_columns(table) else f"{table.name} lacks one of the languages: add --texts"
-    yield Report(folder / ROLES, "steadiness", (*model_option, "--texts", str(table), "--write"), lacks)
+    missing_input = (
+        "" if {source, target} <= read_columns(table) else f"{table.name} lacks one of the languages: add --texts"
+    )
+    yield Report(folder / ROLES, "steadiness", (*model_options, "--texts", str(table), "--write"), missing_input)
     atlas_path = ATLAS / f"{folder.name}.json" if folder.parent == MODELS else folder / "atlas.json"
-    atlas_options = (*model_option, "--texts", str(table), "--column", source, "--output", str(atlas_path))
-    yield Report(atlas_path, "atlas", atlas_options, lacks)
-    curve_options = (*model_option, "--curve", str(table), "--languages", f"{source}-{target}", *CURVE, "--write")
-    yield Report(folder / PRUNING, "importance", curve_options, lacks)
+    atlas_options = (*model_options, "--texts", str(table), "--column", source, "--output", str(atlas_path))
+    yield Report(atlas_path, "atlas", atlas_options, missing_input)
+    curve_options = (*model_options, "--curve", str(table), "--languages", f"{source}-{target}", *CURVE, "--write")
+    yield Report(folder / PRUNING, "importance", curve_options, missing_input)
     path = FAITHFULNESS / f"{folder.name}.json" if folder.parent == MODELS else folder / "faithfulness.json"
-    faithfulness_options = (*model_option, "--file", str(table), "--column", source, "--output", str(path))
-    yield Report(path, "faithfulness", faithfulness_options, lacks)
-    options = (*model_option, "--data", str(data), "--write")
+    faithfulness_options = (*model_options, "--file", str(table), "--column", source, "--output", str(path))
+    yield Report(path, "faithfulness", faithfulness_options, missing_input)
+    options = (*model_options, "--data", str(data), "--write")
     yield Report(folder / RELIABILITY, "reliability", options, "" if data else "add --data")
 
 

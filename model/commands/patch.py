@@ -1,4 +1,4 @@
-"""`headlight patch TEXT OTHER`: which state or head of one sentence brings its word back in another."""
+"""`headlight patch TEXT OTHER`: which activations of one sentence restore its word in another sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headlight.model.experiments.findings import head_name
 from headlight.model.experiments.patching import Patching, patching
 from headlight.model.records import Translation
 
-MAX_LISTED_HEADS = 5  # heads
+MAX_LISTED_HEADS = 5
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     translation, other = (translator.translate(text, **options) for text in (arguments.text, arguments.other))
     result = patching(translator, translation, other)
     if arguments.json:
-        print(json.dumps(_values(result, translation, other), ensure_ascii=False))
+        print(json.dumps(_json_values(result, translation, other), ensure_ascii=False))
         return 0
     print(f"{translation.text}\n{other.text}")
     print(f"“{result.word}” leads “{result.other_word}” by {result.lead:+.2f} and by {result.other_lead:+.2f} logits.")
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _values(result: Patching, translation: Translation, other: Translation) -> dict[str, object]:
+def _json_values(result: Patching, translation: Translation, other: Translation) -> dict[str, object]:
     return {
         "text": translation.text,
         "other_text": other.text,

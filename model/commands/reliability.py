@@ -2,8 +2,8 @@
 
 Sentences with references are translated with the page's options, and back-translated if a reverse model exists.
 `model/training/reliability_rule.py` fits the rule to these answers. The rule is then measured on the plain sentences,
-whose answers have a reader's verdicts. `--write` stores the rule and its metrics in the model's folder:
-reliability.json, the card, the checksums.
+whose answers have verdicts. `--write` stores the rule and its metrics in the model's folder: reliability.json, the
+model card, and the checksums.
 """
 
 from __future__ import annotations
@@ -36,20 +36,21 @@ from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule
 from headlight.model.translate.requests import batches_by_length
 from headlight.model.translate.translator import Translator
 
-TEST_FILES = {  # under --data, by the language paired with English: everyday sentences, captions, news
+# Files in the folder `--data`, by the language paired with English: everyday sentences, captions, news.
+TEST_FILES = {
     "de": ("tatoeba-deu/val", "multi30k/val", "pud/dev"),
     "zh": ("tatoeba-cmn/val", "captions-zh/val", "pud/dev"),
 }
-SAMPLE_SHARES = (5, 1, 1)  # of these files; the everyday sentences are closest to visitors' input
+SAMPLE_SHARES = (5, 1, 1)  # relative numbers of sentences from these files; everyday sentences resemble visitors' input
 CORPORA = ASSETS / "corpora"
-# Every `HELD_OUT`-th line of these files is held out of training: the text closest to visitors' input.
+# Every `HELD_OUT`-th line of these files is held out of training. Of all texts, they resemble visitors' input most.
 EVERYDAY_FILES = ("everyday-more.tsv", "everyday-extra.tsv", "everyday-further.tsv", "everyday-zh.tsv")
 HELD_OUT = 32
 TYPED = CORPORA / "typed.tsv"  # sentences like visitors' input; they determine the grade thresholds
 PLAIN = CORPORA / "plain.tsv"
-JUDGED = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
-BATCH_TOKENS = 1500  # per batch, summed over its beam hypotheses
-# Approximate numbers of everyday and of other answers that `--unread` adds to the plain ones.
+VERDICT_TABLES = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
+BATCH_TOKENS = 1500  # per batch, summed over the hypotheses of the beam
+# Approximate numbers of everyday sentences and of other sentences that `--unread` adds to the plain ones.
 UNREAD_COUNTS = (400, 200)
 
 
@@ -80,14 +81,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fit the rule, measure it, and print the card's section; with `--write`, store them."""
+    """Fit and measure the rule, and print its section of the model card; with `--write`, store both."""
     folder = model_folder(arguments.model)
     source, _, target = (arguments.languages or folder.resolve().name).partition("-")
     if not target:
         raise CommandError(f"{folder.name!r} does not contain a language pair. Add --languages, e.g. de-en.")
     translator = Translator.load(folder, arguments.device)
-    reverse = _reverse(arguments, source, target)
-    verdict_files = [*JUDGED, *([arguments.verdicts] if arguments.verdicts else [])]
+    reverse = _load_reverse_model(arguments, source, target)
+    verdict_files = [*VERDICT_TABLES, *([arguments.verdicts] if arguments.verdicts else [])]
     verdicts = read_verdicts(verdict_files, f"{source}-{target}")
     if arguments.plain:
         stored_rule = translator.rule
@@ -99,19 +100,19 @@ def run(arguments: argparse.Namespace) -> int:
                 f"The plain sentences are in German, English and Chinese, but {folder.name} has another language."
             )
         _write_unread(arguments.unread, f"{source}-{target}", plain, verdicts)
-        print(_plain_rows(_measure_plain(stored_rule, plain, verdicts)))
-        print(_word_for_word_line(plain, verdicts))
+        print(_format_plain_rows(_measure_plain(stored_rule, plain, verdicts)))
+        print(_format_word_for_word(plain, verdicts))
         return 0
     pair_groups = (
-        [] if arguments.texts else list(_everyday_pairs(source, target)),
-        list(_pairs(arguments, source, target)),
+        [] if arguments.texts else list(_read_everyday_pairs(source, target)),
+        list(_read_text_pairs(arguments, source, target)),
     )
     unread_pairs = [
         pair
         for pairs, limit in zip(pair_groups, UNREAD_COUNTS, strict=True)
         for pair in pairs[:: max(1, round(len(pairs) / limit))]
     ]
-    # With enough verdicts, the other answers would add little: they would be labelled by chrF alone.
+    # If there are enough verdicts, answers without a verdict add little, because only chrF would label them.
     pairs = (
         unread_pairs
         if len(verdicts) >= MIN_REVIEWED_ANSWERS and not arguments.texts
@@ -133,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
     rule = replace(rule, measured=measured, weights=weights_digest(folder))
     section = card_section(rule, arguments)
     print(section)
-    print(_word_for_word_line([*plain, *typed, *answers], verdicts))
+    print(_format_word_for_word([*plain, *typed, *answers], verdicts))
     if arguments.write:
         write_file(folder / RELIABILITY_FILE, rule.to_json())
         (folder / "confidence.json").unlink(missing_ok=True)  # the file of an earlier version
@@ -142,13 +143,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _reverse(arguments: argparse.Namespace, source: str, target: str) -> Translator | None:
+def _load_reverse_model(arguments: argparse.Namespace, source: str, target: str) -> Translator | None:
     name = arguments.way_back or (f"{target}-{source}" if f"{target}-{source}" in shipped_models() else "")
     return Translator.load(model_folder(name), arguments.device) if name else None
 
 
-def _pairs(arguments: argparse.Namespace, source: str, target: str) -> Iterator[tuple[str, str]]:
-    """Yield sentences and references, spread evenly over each file."""
+def _read_text_pairs(arguments: argparse.Namespace, source: str, target: str) -> Iterator[tuple[str, str]]:
+    """Yield sentences and references, evenly spaced in each file."""
     language = target if source == "en" else source
     stems = arguments.texts or [str(arguments.data / stem) for stem in TEST_FILES.get(language, ()) if arguments.data]
     if not stems:
@@ -161,15 +162,15 @@ def _pairs(arguments: argparse.Namespace, source: str, target: str) -> Iterator[
         yield from list(zip(sources, references, strict=True))[::step][:limit]
 
 
-def _everyday_pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
+def _read_everyday_pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
     """Yield the everyday sentence pairs that are held out of training."""
     for name in EVERYDAY_FILES:
-        rows = _rows(CORPORA / name)
+        rows = _read_rows(CORPORA / name)
         if source in rows[0] and target in rows[0]:
             yield from ((row[source], row[target]) for row in rows[::HELD_OUT])
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def _read_rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
@@ -199,15 +200,15 @@ def translate_pairs(
 def _make_answers(
     table: Path, translator: Translator, reverse: Translator | None, source: str, target: str
 ) -> list[Answer]:
-    """Translate the sentences of a table; return no answers if it lacks one of the languages."""
-    rows = _rows(table)
+    """Translate the sentences of a table, or return an empty list if it lacks one of the languages."""
+    rows = _read_rows(table)
     if source not in rows[0] or target not in rows[0]:
         return []
     return translate_pairs([(row[source], row[target]) for row in rows], translator, reverse)
 
 
 def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> dict[str, Any]:
-    """Measure the rule on the plain sentences whose current answers have a reader's verdict."""
+    """Measure the rule on the plain sentences whose current answers have a verdict."""
     if not answers:
         return {}
     read_answers = [item for item in answers if item.fingerprint in verdicts]
@@ -224,8 +225,8 @@ def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mappin
     return results
 
 
-def _word_for_word_line(answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> str:
-    """Return how many answers with a verdict are wrong although their back-translation matches word for word."""
+def _format_word_for_word(answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> str:
+    """Format the number of answers that are wrong although their back-translation matches word for word."""
     read_answers = [item for item in answers if item.back and item.fingerprint in verdicts]
     matches = [
         item for item in read_answers if item.back and is_word_for_word(item.translation.source_text, item.back.text)
@@ -253,18 +254,18 @@ def _write_unread(path: Path | None, direction: str, answers: Sequence[Answer], 
 # ------------------------------------------------------------ the model card
 
 
-def _plain_rows(plain: dict[str, Any]) -> str:
-    """Return the metrics on the plain sentences, as rows of the card's table."""
+def _format_plain_rows(plain: dict[str, Any]) -> str:
+    """Format the metrics on the plain sentences as rows of the model card's table."""
     rows = []
     for name, title in (("alone", "alone"), ("with_back", "read back")):
         if name in plain:
             result = plain[name]
             label = f"plain sentences, {plain['read']} read, {title}"
-            rows.append(_row(label, result))
+            rows.append(_format_row(label, result))
     return "\n".join(rows)
 
 
-def _row(label: str, rates: dict[str, Any]) -> str:
+def _format_row(label: str, rates: dict[str, Any]) -> str:
     return (
         f"| {label} | {rates['answers']:,} | {rates['answers'] - rates['right']:,} | {rates['area']:.2f} "
         f"| {rates['flagged_wrong']:.0%} | {rates['flagged_right']:.0%} | {rates['calibration_error']:.3f} |"
@@ -272,10 +273,10 @@ def _row(label: str, rates: dict[str, Any]) -> str:
 
 
 def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
-    """Return the section of the model card."""
+    """Return the section "Reliability" of the model card."""
     metrics = rule.measured
     rows = [
-        _row(f"{kind}, {title}", result)
+        _format_row(f"{kind}, {title}", result)
         for name, title in (("alone", "alone"), ("with_back", "read back"))
         if name in metrics
         for kind, result in (("held out", metrics[name]), ("of these as visitors type", metrics[name].get("typed")))
@@ -303,7 +304,7 @@ def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
 
 | answers | number | wrong | area under ROC | wrong flagged | right flagged | calibration error |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-{chr(10).join([*rows, _plain_rows(metrics["plain"])]).rstrip()}
+{chr(10).join([*rows, _format_plain_rows(metrics["plain"])]).rstrip()}
 
 | probability | right | held-out answers |
 | ---: | ---: | ---: |

@@ -1,4 +1,4 @@
-"""`headlight scan TEXT`: the strongest findings about a translation, each confirmed by an experiment."""
+"""`headlight scan TEXT`: findings about the attention of a translation, which experiments confirm."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the translation and one sentence for each finding."""
+    """Print the translation, and one sentence per finding."""
     translator = load(arguments)
     forced = {} if arguments.target is None else {"target": arguments.target}
     translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))

@@ -1,6 +1,6 @@
 """`headlight steadiness`: measure the role of every head over many sentences, and its stability.
 
-`--write` stores the result in the model's folder: roles.json, the card's section of roles, the checksums.
+`--write` stores the result in the model's folder: roles.json, a section of the model card, and the checksums.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure the roles, and print how many heads have each; with `--write`, store them."""
+    """Measure the roles, and print the number of heads per role; with `--write`, store the roles."""
     folder = model_folder(arguments.model)
     texts = read_texts(arguments, folder)
     progress = ProgressLine(len(texts))
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def add_texts(parser: argparse.ArgumentParser, count: int) -> None:
-    """Add the arguments of a measurement over sentences, by default `count`."""
+    """Add the arguments of a measurement over sentences. `count`: default number of sentences."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument(
         "--texts", type=Path, default=TEXTS, help="table of sentences with one column per language (default: mini.tsv)"
@@ -72,7 +72,7 @@ def read_texts(arguments: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def sample_sentences(path: Path, column: str, count: int = SENTENCES) -> list[str]:
-    """Return `count` evenly spaced sentences of a column, or all if it has fewer."""
+    """Return `count` evenly spaced sentences of a column, or all if there are fewer."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         if column not in (rows.fieldnames or ()):
@@ -86,7 +86,7 @@ def sample_sentences(path: Path, column: str, count: int = SENTENCES) -> list[st
 
 
 def card_section(values: dict[str, Any]) -> str:
-    """Return the card's section: how many heads of each kind have each role, and their stability."""
+    """Return the section of the model card: the number of heads per role and kind, and their stability."""
     rows = []
     for name in NAMES:
         heads = [[head for layer in values["heads"][kind] for head in layer if head["role"] == name] for kind in KINDS]

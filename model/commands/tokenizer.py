@@ -1,7 +1,7 @@
 """`python -m headlight tokenizer FILE … --size N --output tokenizer.json`: learn a sub-word vocabulary from text.
 
-`--segment zh` learns merges only within the words of a segmenter. `--measure tokenizer.json` counts how many of their
-boundaries the tokens of a vocabulary keep.
+`--segment zh` learns merges only within the words of a segmenter. `--measure tokenizer.json` counts the boundaries of
+these words that are token boundaries, too.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ def run(arguments: argparse.Namespace) -> int:
             raise TokenizerError(
                 "--measure compares with the words of a segmenter: choose its language with --segment."
             )
-        matches, total = boundary_recall(Tokenizer.load(arguments.measure), _lines(arguments.files), segment)
+        matches, total = boundary_recall(Tokenizer.load(arguments.measure), _read_lines(arguments.files), segment)
         print(
             f"{arguments.measure}: {matches:,} of {total:,} word boundaries preserved, "
             f"{100 * matches / max(1, total):.2f}%"
         )
         return 0
-    tokenizer = Tokenizer.train(_lines(arguments.files), arguments.size, segment=segment)
+    tokenizer = Tokenizer.train(_read_lines(arguments.files), arguments.size, segment=segment)
     tokenizer.save(arguments.output)
     print(f"{arguments.output}: {tokenizer.vocabulary_size:,} entries.")
     return 0
 
 
-def _lines(files: list[Path]) -> Iterator[str]:
+def _read_lines(files: list[Path]) -> Iterator[str]:
     for path in files:
         try:
             with (

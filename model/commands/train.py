@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train until the step or time budget is used up, or the user stops the run."""
+    """Train until the last step or the time limit, or until the user stops the run."""
     for name in ("minutes", "keep", "report_every", "cool_down", "until"):
         value = getattr(arguments, name)
         if value is not None and not value > 0:

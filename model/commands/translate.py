@@ -25,11 +25,11 @@ from headlight.model.records import Hypothesis
 from headlight.model.translate.reranking import best_of_lines
 from headlight.model.translate.translator import Translator
 
-# Lines that are sorted by length and written together: few at first, so that output starts early, then more and more,
-# so that batches have lines of similar length.
+# Number of lines that are sorted by length and written together. Chunks are small at first, so that output starts
+# early, and then grow, so that batches have lines of similar length.
 MIN_CHUNK, MAX_CHUNK = 64, 2048
 READ_BYTES = 1 << 18
-MIN_PROGRESS_LINES = 20  # lines; up to this number, progress is not printed
+MIN_PROGRESS_LINES = 20  # progress is printed only for more lines
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -51,33 +51,33 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write one translation per line to standard output, in input order. Return 1 if a line failed."""
+    """Print one translation per line, in input order. Return 1 if a line failed."""
     if arguments.batch_tokens < 1:
         raise CommandError(f"--batch-tokens is {arguments.batch_tokens}, but must be at least 1.")
     reverse, reverse_options = load_reverse_model(arguments)
     translator = load(arguments)
     options = decoding_options(arguments) | reverse_options
-    write = partial(best_of_lines, reverse, translator, batch_tokens=arguments.batch_tokens, **options)
+    translate_chunk = partial(best_of_lines, reverse, translator, batch_tokens=arguments.batch_tokens, **options)
     _print_defaults(translator, arguments)
     if not arguments.text and sys.stdin.isatty():
         print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
         chunks: Iterable[list[str]] = ([line] for line in sys.stdin)
     else:
         chunks = _group_lines(iter([arguments.text]) if arguments.text else _read_available_lines())
-    format_line = _as_json if arguments.json else _as_text
+    format_line = _format_json if arguments.json else _format_text
     output_shows_progress = sys.stdout.isatty() and sys.stderr.isatty()  # translations on a terminal
     progress = None if output_shows_progress else ProgressLine(None, min_lines=MIN_PROGRESS_LINES)
-    done = failed = 0
+    done_count = failure_count = 0
     for chunk in chunks:
-        failed += _translate(write, chunk, done, format_line, progress)
-        done += len(chunk)
+        failure_count += _translate(translate_chunk, chunk, done_count, format_line, progress)
+        done_count += len(chunk)
     if progress is not None:
         progress.end()
-    return 1 if failed else 0
+    return 1 if failure_count else 0
 
 
 def _print_defaults(translator: Translator, arguments: argparse.Namespace) -> None:
-    """Print the default target language, and the generation rules that Headlight lacks, on standard error."""
+    """Print the default target language, and unsupported generation rules of the model, on standard error."""
     languages, left_out = translator.languages, translator.generation_defaults.left_out
     if languages.target and len(languages.targets) > 1 and arguments.target_language is None:
         count = len(languages.targets)
@@ -87,21 +87,29 @@ def _print_defaults(translator: Translator, arguments: argparse.Namespace) -> No
 
 
 def _translate(
-    write: Callable[..., list[Hypothesis | None]],
+    translate_chunk: Callable[..., list[Hypothesis | None]],
     lines: list[str],
-    before: int,
+    first_number: int,
     format_line: Callable[[str, Hypothesis | None, str], str],
     progress: ProgressLine | None,
 ) -> int:
-    """Translate and write some lines. Return how many failed; each is reported on stderr and leaves a blank line."""
+    """Translate and print lines, and return the number of failures. A failed line is reported and left blank.
+
+    Args:
+        translate_chunk: Returns the best hypothesis of each line.
+        lines: The lines.
+        first_number: Number of the lines before these.
+        format_line: Formats a line from source, hypothesis and error.
+        progress: Progress line, if any.
+    """
     errors: dict[int, str] = {}
 
     def report(index: int, error: RequestError) -> None:
         encoding = " Is the text UTF-8?" if any("\ud800" <= character <= "\udfff" for character in lines[index]) else ""
         errors[index] = f"{error}{encoding}"
-        print(f"Line {before + index + 1} stays blank: {errors[index]}", file=sys.stderr)
+        print(f"Line {first_number + index + 1} stays blank: {errors[index]}", file=sys.stderr)
 
-    hypotheses = write(lines, on_progress=progress.add if progress else None, on_refused=report)
+    hypotheses = translate_chunk(lines, on_progress=progress.add if progress else None, on_refused=report)
     output_lines = [
         format_line(lines[index], hypothesis, errors.get(index, "")) for index, hypothesis in enumerate(hypotheses)
     ]
@@ -110,16 +118,16 @@ def _translate(
     return len(errors)
 
 
-def _as_text(line: str, best: Hypothesis | None, error: str) -> str:
+def _format_text(line: str, best: Hypothesis | None, error: str) -> str:
     return join_lines(best.text) if best else ""
 
 
-def _as_json(line: str, best: Hypothesis | None, error: str) -> str:
+def _format_json(line: str, best: Hypothesis | None, error: str) -> str:
     values: dict[str, Any] = {
         "source": line.encode("utf-8", "replace").decode("utf-8"),
         "text": best.text if best else "",
     }
-    if best is not None and best.log_probability:  # greedy search computes none
+    if best is not None and best.log_probability:  # greedy search computes no log probability
         values |= {"log_probability": round(best.log_probability, 6), "score": round(best.score, 6)}
         values |= {} if best.reverse_score is None else {"back": round(best.reverse_score, 6)}
     return json.dumps(values | ({"error": error} if error else {}), ensure_ascii=False)
@@ -130,10 +138,10 @@ def join_lines(text: str) -> str:
     return text.replace("\r", " ").replace("\n", " ")
 
 
-def _group_lines(arrivals: Iterator[Sequence[str]]) -> Iterator[list[str]]:
-    """Yield the lines in growing groups. Lines that have arrived never wait for more input."""
+def _group_lines(line_batches: Iterator[Sequence[str]]) -> Iterator[list[str]]:
+    """Yield the lines in growing groups. Available lines do not wait for more input."""
     size = MIN_CHUNK
-    for lines in arrivals:
+    for lines in line_batches:
         start = 0
         while start < len(lines):
             yield list(lines[start : start + size])
@@ -142,7 +150,7 @@ def _group_lines(arrivals: Iterator[Sequence[str]]) -> Iterator[list[str]]:
 
 
 def _read_available_lines() -> Iterator[list[str]]:
-    """Yield the lines of standard input as they arrive. Invalid bytes become surrogates, which fail per line."""
+    """Yield the lines of standard input as they arrive. Invalid bytes become surrogates, and such a line fails."""
     source: BinaryIO | None = getattr(sys.stdin, "buffer", None)
     if source is None:  # standard input was replaced by a text stream
         yield [line.rstrip("\n") for line in sys.stdin]

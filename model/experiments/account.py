@@ -1,15 +1,15 @@
-"""The account of a word: what each source word and each word written before added to its lead over a rival.
+"""The account of a written token: contributions of source tokens and earlier target tokens to its lead over a rival.
 
-With attention weights, the scales of the norms and the gates of the activations fixed at their values of this run, the
-model is affine in its embeddings. So the difference of two logits is a sum over the embeddings of the source tokens and
-of the decoder's inputs, plus what the biases add. Each summand is an embedding times its gradient; one backward pass
-gives all of them (layer-wise relevance propagation with frozen attention, Ali et al. 2022, arXiv:2202.07304).
+If attention weights, scales of norms and gates of activations are constants with the values of this run, the model is
+affine in its embeddings. The difference of two logits is then a sum over the embeddings of the source tokens and of the
+decoder's inputs, plus a constant from the biases. Each summand is an embedding times its gradient. One backward pass
+computes all gradients (layer-wise relevance propagation with frozen attention, Ali et al. 2022, arXiv:2202.07304).
 
-Source words reach the decoder through the values of cross-attention only, so their parts are sums over its heads, and
-the part of a head is a sum over the keys that it attends to: `account_by_head` and `account_by_key`.
+Source tokens reach the decoder only through the values of cross-attention. Their contributions are therefore sums over
+its heads (`account_by_head`), and the contribution of a head is a sum over its keys (`account_by_key`).
 
-An account is not a forecast: without a word, the model would attend to other words. The weights are taken as given, so
-it does not tell why a head looks where it looks.
+An account does not predict the output without a word, because the model would then attend to other words. It does not
+explain why a head attends to a word, because it treats attention weights as constants.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Alternative, Token, Translation
 from headlight.model.translate.translator import Translator
 
-SOURCE, TARGET = (
-    "encoder.embedding.stream",
-    "decoder.embedding.stream",
-)  # token and position, after the embedding's norm
+# Probes of the sum of word embedding and position, after the embedding's norm.
+SOURCE, TARGET = "encoder.embedding.stream", "decoder.embedding.stream"
 
 
 @dataclass(frozen=True)
@@ -47,12 +45,12 @@ class WordAccount:
     lead: float  # logit of the token − logit of the rival
     source: tuple[float, ...]  # per source token
     prefix: tuple[float, ...]  # per decoder input: the start token and the tokens before `position`
-    constants: float  # what the biases of the model add; they belong to no token
+    constants: float  # contribution of the model's biases, which belongs to no token
 
 
 @dataclass(frozen=True)
 class FixedRun:
-    """A run with gradients in which weights, norms and gates are constants."""
+    """A run with gradients in which attention weights, norms and gates are constants."""
 
     lead: Tensor  # []
     source: Tensor  # embeddings, [1, source tokens, d_model]
@@ -94,19 +92,21 @@ def likeliest_rival(translation: Translation, position: int) -> int:
 
 
 def other_candidates(token: Token) -> list[Alternative]:
-    """Return the candidates of a step that were not written, by probability."""
+    """Return the alternatives of a step except the written token, by probability."""
     return [other for other in token.alternatives if other.id != token.id]
 
 
 def account_by_head(translator: Translator, translation: Translation, position: int, rival: int) -> Float64Array:
-    """Return what each source token added through each head of cross-attention, `[layers, heads, source tokens]`.
+    """Return the contribution of each source token through each cross-attention head, `[layers, heads, source tokens]`.
 
     The sum over layers and heads is `WordAccount.source`.
     """
     with fixed_run(translator, translation, position, rival) as run:
         slopes = torch.autograd.grad(run.lead, list(run.values), retain_graph=True, materialize_grads=True)
         parts = [
-            _trace_back(run, values, [_only(slope, head, slice(None)) for head in range(values.shape[1])])
+            _contributions_through(
+                run, values, [_select_gradient(slope, head, slice(None)) for head in range(values.shape[1])]
+            )
             for values, slope in zip(run.values, slopes, strict=True)
         ]
     return np.stack(parts)
@@ -115,7 +115,7 @@ def account_by_head(translator: Translator, translation: Translation, position: 
 def account_by_key(
     translator: Translator, translation: Translation, position: int, rival: int, layer: int, head: int
 ) -> Float64Array:
-    """Return what each source token added through each key of a head of cross-attention, `[keys, source tokens]`.
+    """Return the contribution of each source token through each key of a cross-attention head, `[keys, source tokens]`.
 
     The sum over keys is the head's row of `account_by_head`.
     """
@@ -126,18 +126,20 @@ def account_by_key(
     with fixed_run(translator, translation, position, rival) as run:
         values = run.values[layer]
         (slope,) = torch.autograd.grad(run.lead, [values], retain_graph=True, materialize_grads=True)
-        return _trace_back(run, values, [_only(slope, head, key) for key in range(values.shape[2])])
+        return _contributions_through(
+            run, values, [_select_gradient(slope, head, key) for key in range(values.shape[2])]
+        )
 
 
-def _only(slope: Tensor, head: int, keys: int | slice) -> Tensor:
-    """Return a gradient of values in which only some keys of a head are not zero."""
+def _select_gradient(slope: Tensor, head: int, keys: int | slice) -> Tensor:
+    """Return the gradient of the values with zeros outside these keys of a head."""
     selected = torch.zeros_like(slope)
     selected[:, head, keys] = slope[:, head, keys]
     return selected
 
 
-def _trace_back(run: FixedRun, values: Tensor, slopes: Sequence[Tensor]) -> Float64Array:
-    """Return what each source token added through values, for each gradient of the values, `[gradients, tokens]`."""
+def _contributions_through(run: FixedRun, values: Tensor, slopes: Sequence[Tensor]) -> Float64Array:
+    """Return the contribution of each source token for each gradient of the values, `[gradients, tokens]`."""
     results: tuple[Tensor | None, ...] = torch.autograd.grad(
         values, [run.source], torch.stack(list(slopes)), retain_graph=True, is_grads_batched=True, allow_unused=True
     )
@@ -148,13 +150,13 @@ def _trace_back(run: FixedRun, values: Tensor, slopes: Sequence[Tensor]) -> Floa
 
 
 def _summands(embeddings: Tensor, gradient: Tensor) -> Tensor:
-    """Return the summand of each token, `[tokens]`."""
+    """Return embedding times gradient, summed over dimensions, per token, `[tokens]`."""
     return (embeddings.detach() * gradient)[0].double().sum(dim=-1)
 
 
 @contextmanager
 def fixed_run(translator: Translator, translation: Translation, position: int, rival: int) -> Iterator[FixedRun]:
-    """Force the translation through the model, with everything fixed that is not affine."""
+    """Run the model teacher-forced on the translation, with constants instead of weights, scales and gates."""
     config = translator.model.config
     if not 0 <= position < len(translation.target_tokens):
         raise range_error("word", position, 0, len(translation.target_tokens) - 1)
@@ -168,7 +170,7 @@ def fixed_run(translator: Translator, translation: Translation, position: int, r
         tensors[name] = stream.detach().requires_grad_()
         return tensors[name]
 
-    def keep(values: Tensor, name: str) -> Tensor:
+    def capture(values: Tensor, name: str) -> Tensor:
         tensors[name] = values
         return values
 
@@ -179,7 +181,7 @@ def fixed_run(translator: Translator, translation: Translation, position: int, r
         with (
             translator.intervention_context(translation.request)(),
             watch(translator.model, *weights, edit=fix),
-            watch(translator.model, *value_names, edit=keep),
+            watch(translator.model, *value_names, edit=capture),
             watch(translator.model, SOURCE, TARGET, edit=track),
             FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
         ):

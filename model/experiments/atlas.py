@@ -1,4 +1,4 @@
-"""An atlas of a model's heads: what each head contributes over many sentences, and which words it reads.
+"""Atlas of a model's heads: the effect of each head over many sentences, and the words that it attends to most.
 
     {"weights": "31920fe6…", "corpus": "mini.tsv", "sentences": 100, "texts": {"17": "Der Hund …"},
      "heads": {"encoder": [[{"effect": 0.04, "spread": 0.11, "reads": [["Hund", 3.1], …], "deciles": [4, …, 90]}, …],
@@ -25,8 +25,8 @@ from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
 
-MIN_OCCURRENCES = 4  # sentences with the word; rarer words have a large lift by chance
-MAX_WORDS = 5  # words per head that it looks at more than its average suggests
+MIN_OCCURRENCES = 4  # minimum sentences with a word: rarer words have a large lift by chance
+MAX_WORDS = 5  # words in `reads` per head
 DECILES = 10
 
 
@@ -37,15 +37,15 @@ def head_atlas(
     if not texts:
         raise CommandError("There are no sentences to measure. Name a file with some.")
     effects: dict[Kind, list[Float64Array]] = {kind: [] for kind in KINDS}
-    readings = {kind: WordWeights() for kind in KINDS}
+    word_weights = {kind: WordWeights() for kind in KINDS}
     for text in texts:
         translation = translator.translate(text, beam_size=1)
         for kind, values in sentence_head_effects(translator, translation).items():
             effects[kind].append(values)
-            readings[kind].add(translation, kind)
+            word_weights[kind].add(translation, kind)
         if on_progress:
             on_progress(1)
-    heads = {kind: _heads(np.stack(effects[kind]), readings[kind]) for kind in KINDS}
+    heads = {kind: _head_entries(np.stack(effects[kind]), word_weights[kind]) for kind in KINDS}
     numbers = {number for layers in heads.values() for layer in layers for head in layer for number in head["deciles"]}
     return {
         "corpus": corpus,
@@ -56,12 +56,12 @@ def head_atlas(
 
 
 class WordWeights:
-    """The weight that each head gives to each word, summed over sentences, and the weight of an even spread."""
+    """The weight of each head on each word, summed over sentences, compared with rows of even weights."""
 
     def __init__(self) -> None:
         self.weights: dict[str, Float64Array | float] = defaultdict(float)  # word → [layers, heads]
-        self.even_weights: dict[str, float] = defaultdict(float)
-        self.occurrences: dict[str, int] = defaultdict(int)  # sentences
+        self.even_weights: dict[str, float] = defaultdict(float)  # word → weight if each row spread it evenly
+        self.occurrences: dict[str, int] = defaultdict(int)  # word → number of sentences
 
     def add(self, translation: Translation, kind: Kind) -> None:
         """Add the maps of a sentence. Special tokens are not words."""
@@ -72,15 +72,15 @@ class WordWeights:
         words = set()
         for group in word_groups(columns):
             word = "".join(columns[index].text for index in group).strip()
-            places = list(group)
-            self.weights[word] = self.weights[word] + maps[..., places].sum(axis=(2, 3))
-            self.even_weights[word] += float(even[:, places].sum())
+            positions = list(group)
+            self.weights[word] = self.weights[word] + maps[..., positions].sum(axis=(2, 3))
+            self.even_weights[word] += float(even[:, positions].sum())
             words.add(word)
         for word in words:
             self.occurrences[word] += 1
 
     def largest_lifts(self, layer: int, head: int) -> list[list[Any]]:
-        """Return the words that a head attends to more than an even spread would, with their lifts."""
+        """Return the words with the largest lifts above 1, with their lifts."""
         lifts = [
             (float(np.asarray(self.weights[word])[layer, head]) / self.even_weights[word], word)
             for word, count in self.occurrences.items()
@@ -90,7 +90,7 @@ class WordWeights:
         return [[word, round(lift, 1)] for lift, word in largest if round(lift, 1) > 1]
 
 
-def _heads(effects: Float64Array, readings: WordWeights) -> list[list[dict[str, Any]]]:
+def _head_entries(effects: Float64Array, word_weights: WordWeights) -> list[list[dict[str, Any]]]:
     """Return the entries of all heads of a kind. `effects`: `[sentences, layers, heads]`."""
     sentences, layers, heads = effects.shape
     ranks = [round(step * (sentences - 1) / (DECILES - 1)) for step in range(DECILES)]
@@ -100,7 +100,7 @@ def _heads(effects: Float64Array, readings: WordWeights) -> list[list[dict[str, 
             {
                 "effect": round(float(effects[:, layer, head].mean()), 3),
                 "spread": round(float(effects[:, layer, head].std()), 3),
-                "reads": readings.largest_lifts(layer, head),
+                "reads": word_weights.largest_lifts(layer, head),
                 "deciles": [int(order[rank, layer, head]) for rank in ranks],
             }
             for head in range(heads)

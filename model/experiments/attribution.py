@@ -48,8 +48,8 @@ class AttributionQuery:
     positions: tuple[int, ...]  # token indices of the written word
     head: tuple[int, int]  # layer and head that the method "head" reads
     alignment_head: AlignmentHead  # head and shift that the method "aligning" reads
-    seconds: float = math.inf  # time limit of integrated gradients, which then return their current estimate
-    integration_points: int = MAX_POINTS  # maximum number of their gradients
+    seconds: float = math.inf  # time limit of integrated gradients, after which they return their current estimate
+    integration_points: int = MAX_POINTS  # maximum number of gradients of integrated gradients
 
     @cached_property
     def words(self) -> list[WrittenWord]:
@@ -58,7 +58,7 @@ class AttributionQuery:
 
     @cached_property
     def trace(self) -> Trace:
-        """The traced forward pass that several methods share."""
+        """The activations of a forward pass, which several methods need."""
         return run_trace(self.translator, self.translation)
 
     @property
@@ -76,7 +76,7 @@ class AttributionQuery:
 class CompletenessGap(NamedTuple):
     """Completeness gap of integrated gradients, in nats."""
 
-    missing: float
+    missing: float  # absolute difference between the sum of the scores and `expected`
     expected: float  # y(sentence) − y(zeros)
 
 
@@ -87,7 +87,7 @@ class Attribution:
     name: str
     scores: tuple[float | None, ...]  # per source word; None if the method skips the word
     seconds: float  # duration, including the trace if this method computed it
-    gap: CompletenessGap | None = None  # only of integrated gradients
+    gap: CompletenessGap | None = None  # None unless the method is integrated gradients
 
 
 def _read_alignment_head(query: AttributionQuery) -> Float64Array:

@@ -1,4 +1,4 @@
-"""Agreement of predicted effects of heads with losses measured by runs without each head."""
+"""Agreement between predicted effects of heads and the losses measured without each head."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MIN_EFFECT = 0.05  # nats: smaller predictions have no clear sign
 
 @dataclass(frozen=True)
 class EffectAgreement:
-    """Agreement over the heads of one or more translations: means of correlations, sums of heads."""
+    """Agreement over the heads of one or more translations: mean correlations, and total counts of heads."""
 
-    spearman: Mapping[str, float]  # of all heads ("all"), and of each kind; NaN if a ranking is constant
-    clear: int  # heads with a prediction beyond ±MIN_EFFECT
-    same_sign: int  # of these, heads whose measured loss has the same sign
+    spearman: Mapping[str, float]  # "all" heads or kind → correlation; NaN if a ranking is constant
+    clear: int  # heads with a predicted effect beyond ±MIN_EFFECT
+    same_sign: int  # `clear` heads whose measured loss has the sign of the prediction
 
 
 def effect_agreement(translator: Translator, translation: Translation) -> EffectAgreement:

@@ -1,13 +1,13 @@
-"""Effects: what each look of each head contributed to a written word, predicted for all heads by one backward pass.
+"""Effects of all attention weights on a written word, predicted by one backward pass.
 
-The effect of a cell is its attention weight times the slope of the word's log probability y with respect to it,
-α · ∂y/∂α: a first-order prediction of what y loses if the weight is zero (attribution patching, Nanda 2023,
+The effect of a cell is its attention weight times the gradient of the word's log probability y with respect to it,
+α · ∂y/∂α: a first-order prediction of how much y falls if the weight is zero (attribution patching, Nanda 2023,
 https://www.neelnanda.io/mechanistic-interpretability/attribution-patching). The cells of a head sum to the head's
 output times its gradient. With a rival token, y is log p(word) − log p(rival), the difference of their logits;
 LIKELIEST stands for the likeliest other token of the step.
 
-A prediction ranks heads well, but misjudges the size if the model is sure of the word. `measured_effects` runs the
-model without the parts.
+Predictions rank heads well, but misjudge the size of effects if the word's probability is near 1. `measured_effects`
+runs the model without the heads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch import Tensor
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import range_error
-from headlight.model.experiments.importance import AttentionPart, SwitchedOff, logits_without
+from headlight.model.experiments.importance import Ablation, AttentionPart, logits_without
 from headlight.model.experiments.scoring import forced_logits, gradient_batch_size
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Kind, Translation
@@ -40,7 +40,7 @@ class WordEffects:
 
     position: int  # of the word in the translation
     score: float  # y: log p(word), or log p(word) − log p(rival)
-    cells: dict[Kind, Float64Array]  # kind → [layers, heads, queries, keys], as the attention
+    cells: dict[Kind, Float64Array]  # kind → [layers, heads, queries, keys]
 
     def heads(self, kind: Kind) -> Float64Array:
         """Return the effect of each head of a kind, `[layers, heads]`: the sum over its cells."""
@@ -69,11 +69,11 @@ class EffectSummary(NamedTuple):
 def word_effects(
     translator: Translator, translation: Translation, positions: Sequence[int], rival: Rival = None
 ) -> list[WordEffects]:
-    """Return the effects on the tokens at `positions`, one batch for many words.
+    """Return the effects on the tokens at `positions`. The request's interventions apply.
 
-    Each row of a batch has its own word, so one backward pass serves all rows. The request's interventions apply.
+    Tokens share a batch with one row per token, so one backward pass computes the gradients of all of them.
     """
-    _check(translator, translation, positions, rival)
+    _check_arguments(translator, translation, positions, rival)
     results: list[WordEffects] = []
     rows_per_batch = gradient_batch_size(translator, len(translation.source_tokens), len(translation.target_tokens))
     for start in range(0, len(positions), rows_per_batch):
@@ -88,7 +88,7 @@ def sentence_effects(translator: Translator, translation: Translation, rival: Ri
         positions = range(len(translation.target_tokens))
         return _score(logits[0], translation, positions, rival).sum()[None]
 
-    _, cells = _cells(translator, translation, 1, score_sentence)
+    _, cells = _compute_cells(translator, translation, 1, score_sentence)
     return {kind: cells[kind][0] for kind in KINDS}
 
 
@@ -105,8 +105,8 @@ def effect_maps(
 ) -> Float64Array:
     """Return the effects of all heads of a kind as maps, `[layers, heads, queries, keys]`.
 
-    With a `position`, the effects are those on this token. Without one, a row of the decoder's kinds has the effects on
-    the word that it writes; an encoder's rows serve all words, so they have the effects on the whole translation.
+    With a `position`, these are the effects on that token. Without it, each decoder or cross-attention row has the
+    effects on the token that it predicts, and encoder rows, which affect all tokens, have those on the translation.
     """
     if position is not None:
         return word_effects(translator, translation, [position], rival)[0].cells[kind]
@@ -125,11 +125,11 @@ def measured_effects(
     translator: Translator,
     translation: Translation,
     position: int,
-    sets: Sequence[SwitchedOff],
+    sets: Sequence[Ablation],
     rival: Rival = None,
 ) -> list[float]:
-    """Return what y of the token at `position` loses without each set of parts, in nats. Each set is its own run."""
-    _check(translator, translation, [position], rival)
+    """Return by how many nats y of the token at `position` falls without each set of parts."""
+    _check_arguments(translator, translation, [position], rival)
     with_all, *without = [
         float(score)
         for logits in logits_without(translator, translation, [(), *sets])
@@ -167,14 +167,14 @@ def _batch_effects(
     def score_words(logits: Tensor) -> Tensor:
         return _score(logits[range(len(positions)), list(positions)], translation, positions, rival)
 
-    scores, cells = _cells(translator, translation, len(positions), score_words)
+    scores, cells = _compute_cells(translator, translation, len(positions), score_words)
     return [
         WordEffects(position, score, {kind: cells[kind][row] for kind in KINDS})
         for row, (position, score) in enumerate(zip(positions, scores.tolist(), strict=True))
     ]
 
 
-def _cells(
+def _compute_cells(
     translator: Translator, translation: Translation, rows: int, score: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, dict[Kind, Float64Array]]:
     """Run the translation in `rows` copies, and return the scores and `{kind: [row, layer, head, query, key]}`.
@@ -189,8 +189,8 @@ def _cells(
     activations: dict[str, Tensor] = {}
 
     def track(weights: Tensor, name: str) -> Tensor:
-        # The parameters have no gradients, so the graph begins at the first weights. A view, because an intervention
-        # may have copied the weights to a later head, whose effect is its own.
+        # Parameters have no gradients, so the graph begins at the first weights. Later weights need a view, because an
+        # intervention may copy weights to another head, whose effect is separate.
         activations[name] = weights.view_as(weights) if weights.requires_grad else weights.detach().requires_grad_()
         return activations[name]
 
@@ -198,7 +198,7 @@ def _cells(
         with watch(model, *chain(*names.values()), edit=track):
             logits = forced_logits(translator, translation, len(translation.target_tokens), rows)
         scores = score(logits)
-        # Interventions can disconnect weights from the word: their gradients are zero.
+        # Interventions can disconnect weights from the word. `materialize_grads` makes their gradients zero.
         gradients = torch.autograd.grad(
             scores.sum(), list(activations.values()), allow_unused=True, materialize_grads=True
         )
@@ -210,15 +210,15 @@ def _cells(
 
 def _score(logits: Tensor, translation: Translation, positions: Sequence[int], rival: Rival) -> Tensor:
     """Map the logits of each row's word, `[rows, vocabulary]`, to y, `[rows]`."""
-    wide = logits.float()
+    float_logits = logits.float()
     ids = torch.tensor([translation.target_tokens[position].id for position in positions], device=logits.device)
-    own = wide.gather(1, ids[:, None])[:, 0]
+    token_logits = float_logits.gather(1, ids[:, None])[:, 0]
     if rival == LIKELIEST:
-        return own - wide.scatter(1, ids[:, None], -torch.inf).amax(dim=-1)
-    return own - (wide.logsumexp(dim=-1) if rival is None else wide[:, rival])
+        return token_logits - float_logits.scatter(1, ids[:, None], -torch.inf).amax(dim=-1)
+    return token_logits - (float_logits.logsumexp(dim=-1) if rival is None else float_logits[:, rival])
 
 
-def _check(translator: Translator, translation: Translation, positions: Sequence[int], rival: Rival) -> None:
+def _check_arguments(translator: Translator, translation: Translation, positions: Sequence[int], rival: Rival) -> None:
     for position in positions:
         if not 0 <= position < len(translation.target_tokens):
             raise range_error("word", position, 0, len(translation.target_tokens) - 1)

@@ -1,4 +1,4 @@
-"""Positional encodings as arrays for display: every registered encoding, sized for a given model."""
+"""Arrays of all registered positional encodings, with the sizes of a given model, for display."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headlight.model.core.config import TransformerConfig
 from headlight.model.core.positions import make_positions
 from headlight.model.records import FloatArray, read_only
 
-LEARNED_ENCODINGS = ("learned", "relative")  # their values come only from training
+LEARNED_ENCODINGS = ("learned", "relative")  # encodings whose values training determines
 
 
 def _change_encoding(config: TransformerConfig, encoding: str) -> TransformerConfig:
-    """Change the encoding of a model. Offset and closed waves apply only to the model's own encoding."""
+    """Return the config with this encoding. Offset and closed waves apply only to the encoding of the model."""
     if encoding == config.positions:
         return replace(config, relative_each_layer=False)
     return replace(config, positions=encoding, relative_each_layer=False, closed_waves=False, position_offset=0)
@@ -27,12 +27,12 @@ def _change_encoding(config: TransformerConfig, encoding: str) -> TransformerCon
 def encoding_array(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
     """Return an encoding as an array: `[positions, width]` or `[heads, queries, keys]`.
 
-    Values of "relative" are indices of buckets, because the trained values are not shown. The width of "learned" is 0.
+    "relative" has the indices of the buckets instead of trained values. The width of "learned" is 0.
     """
     config = _change_encoding(config, encoding)
     if encoding == "learned":
         return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
-    if encoding == "relative":  # show which distances share a bucket: the value of each bucket is its index
+    if encoding == "relative":  # distances that share a bucket get the same value: the bucket's index
         positions: Any = make_positions(replace(config, heads=1, head_width=config.resolved_head_width), one_way=False)
         for bucket in range(config.relative_buckets):
             positions.table.data[bucket] = bucket

@@ -1,8 +1,7 @@
-"""Erasure: log probability lost when source words are masked.
+"""Erasure: log probability lost when source words are masked (Li et al. 2016, https://arxiv.org/abs/1612.08220).
 
-https://arxiv.org/abs/1612.08220 (Li et al. 2016). Each set of masked source tokens is one row of a batch. Each row
-encodes the sentence and scores the same translation, so its result equals that of a request with these words masked and
-this translation as target.
+Each set of masked source tokens is one row of a batch. Each row encodes the sentence and scores the same translation,
+so its result equals that of a request with these words masked and this translation as target.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
-MaskedTokens = tuple[int, ...]  # source tokens that no token attends to
+MaskedTokens = tuple[int, ...]  # indices of masked source tokens
 
 
 def scores_with_masked_words(
@@ -38,7 +37,7 @@ def scores_with_masked_words(
 def erasure_losses(
     translator: Translator, translation: Translation, positions: Sequence[int], sets: Sequence[MaskedTokens]
 ) -> list[float]:
-    """Return the log probability that the tokens at `positions` lose together under each mask; a gain is negative."""
+    """Return the summed log probability that the tokens at `positions` lose under each mask. Gains are negative."""
     scores = [
         row
         for batch in scores_with_masked_words(translator, translation, positions, [(), *sets])
@@ -77,5 +76,5 @@ def single_sets(groups: Sequence[MaskedTokens]) -> list[MaskedTokens]:
 
 
 def cumulative_sets(groups: Sequence[MaskedTokens], order: Sequence[int]) -> list[MaskedTokens]:
-    """Return masks of the first group of the order, the first two, and so on up to all."""
+    """Return masks that grow by one group at a time, in this order of group indices."""
     return [tuple(chain(*(groups[position] for position in order[: count + 1]))) for count in range(len(order))]

@@ -1,9 +1,9 @@
 """Faithfulness: how fast the target word's probability falls when words are masked in a method's order.
 
 Source words are masked in the order of a method's scores, and the written word is scored after each step
-("comprehensiveness", DeYoung et al. 2020, https://arxiv.org/abs/1911.03429). With a faithful method, the probability
-falls at once; in a random order, it falls slowly. The area between the two curves, in probability, is the method's
-faithfulness: it is positive if the method beats random orders.
+("comprehensiveness", DeYoung et al. 2020, https://arxiv.org/abs/1911.03429). In the order of a faithful method, the
+probability falls after the first words; in a random order, it falls slowly. The method's faithfulness is the area
+between the two curves, in probability; it is positive if the method beats random orders.
 
 The report also compares predicted and measured effects of heads (`effect_agreement.py`).
 """
@@ -32,10 +32,10 @@ from headlight.model.measures.word_diff import written_words
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
-RANDOM_ORDERS = 5  # of the baseline
-MAX_CURVE_POINTS = 12  # maximum after the first point; long sentences mask several words per step
-MEAN_CURVE_POINTS = 11  # with 0%, 10%, … 100% of the words masked
-BOOTSTRAP_SAMPLES = 1000  # of the sentences, for the confidence bounds
+RANDOM_ORDERS = 5  # orders of the random baseline
+MAX_CURVE_POINTS = 12  # measured points after the first; in long sentences, a step masks several words
+MEAN_CURVE_POINTS = 11  # points of the mean curve: 0%, 10%, … 100% of the words masked
+BOOTSTRAP_SAMPLES = 1000  # samples of the sentences for the confidence bounds
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Report:
 
 @dataclass
 class FaithfulnessSamples:
-    """The results of the sentences so far: lists with one item per sentence. `curves[""]` is the random baseline."""
+    """The results so far, as lists with one item per sentence. `curves[""]` has the random baseline."""
 
     curves: dict[str, list[Float64Array]] = field(default_factory=dict)
     areas: dict[str, list[float]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ def removal_order(query: AttributionQuery, scores: Sequence[float | None]) -> li
 
 
 def random_orders(query: AttributionQuery, count: int = RANDOM_ORDERS) -> list[list[int]]:
-    """Draw `count` random orders of the maskable words, with a fixed seed."""
+    """Return `count` random orders of the maskable words, with a fixed seed."""
     generator = random.Random(0)  # noqa: S311 - no secret
     positions = removable_words(query.translation)
     return [generator.sample(positions, len(positions)) for _ in range(count)]
@@ -119,7 +119,7 @@ def agreement(
 
 
 def scorable_words(translation: Translation) -> list[tuple[int, ...]]:
-    """Return the tokens of each written word that has a letter or digit."""
+    """Return the token indices of each written word that has a letter or digit."""
     words = written_words(translation.target_tokens, translation.text)
     return [
         word.positions
@@ -166,7 +166,7 @@ def evaluate_corpus(
 
 
 def make_report(samples: FaithfulnessSamples) -> Report:
-    """Average over the sentences, with bootstrap bounds."""
+    """Average the samples, with bootstrap bounds."""
     names = list(samples.areas)
     generator = np.random.default_rng(0)
     count = len(samples.curves.get("", []))

@@ -13,22 +13,22 @@ FindingName = Literal["needed", "changed", "reason", "hindered", "idle", "neighb
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A finding about one head, with a cell that shows it and the two numbers of its experiment.
+    """A finding about one head, with a cell as an example and the two numbers of its experiment.
 
-    The numbers are the word's probability; for `reason` a weight, for `neighbour` a mean weight, and for `changed` the
-    log probability of the translation.
+    The numbers, `before` and `after`, are probabilities of the word; for `reason`, they are weights of the cell, for
+    `neighbour` mean weights on a neighbour, and for `changed` log probabilities of the translation.
     """
 
     name: FindingName
     cell: Cell
     before: float
     after: float  # in the experiment
-    position: int | None = None  # of the written token that the numbers are about
-    word: str  # the written token, or the one that looks; `neighbour`: the first of the swapped words
-    key: str = ""  # the token that the head looks at; `neighbour`: the second of the swapped words
-    part: ScorePart | None = None  # of a `reason`
-    side: Side | None = None  # of a `reason`
-    other: str = ""  # `changed`: the other translation; `neighbour`: "previous" or "next"
+    position: int | None = None  # of the written token, if the numbers are probabilities
+    word: str  # the written token; `reason`: the token of the cell's row; `neighbour`: the first swapped word
+    key: str = ""  # the token that the head attends to; `neighbour`: the second swapped word
+    part: ScorePart | None = None  # `reason`: the removed part of the score
+    side: Side | None = None  # `reason`: the side of that part
+    other: str = ""  # `changed`: the translation without the head; `neighbour`: "previous" or "next"
 
     def sentence(self, language: str = "en") -> str:
         """Return the finding as a sentence."""
@@ -45,7 +45,7 @@ class Finding:
         return phrase(f"finding_{self._variant}", language, **values)
 
     def values(self, language: str = "en") -> dict[str, Any]:
-        """Return the sentence with the numbers that it is about, as JSON values."""
+        """Return the sentence, the cell and the numbers as JSON values."""
         return {
             "sentence": self.sentence(language),
             "name": self.name,
@@ -63,13 +63,13 @@ class Finding:
 
 
 def head_name(kind: str, layer: int, head: int, language: str = "en") -> str:
-    """Return "L2·H1", with the kind of attention in front unless it is cross-attention."""
+    """Return "L2·H1", with the kind of attention as a prefix unless it is cross-attention."""
     name = phrase("whatif_head", language, layer=layer + 1, head=head + 1)
     return name if kind == "cross" else f"{phrase(f'kind_{kind}_short', language)} {name}"
 
 
 def part_name(part: ScorePart, language: str = "en") -> str:
-    """Return "what Encoder L2·H1 wrote", "the word itself" or the like."""
+    """Return the name of a part of a score, such as "what Encoder L2·H1 wrote" or "the word itself"."""
     layer = (part.layer or 0) + 1
     if part.kind is None or part.head is None:
         return phrase(f"score_{part.writer}", language, layer=layer)

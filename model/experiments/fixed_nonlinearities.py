@@ -1,4 +1,4 @@
-"""A mode of PyTorch in which norms and activations are linear: their scales and gates have the values of this run."""
+"""A PyTorch mode in which norms and activations are linear: their scales and gates are constants of the current run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from torch.overrides import TorchFunctionMode
 
 
 class FixedNonlinearities(TorchFunctionMode):
-    """Within this mode, norms divide by a constant and activations multiply by a constant."""
+    """Makes norms divide by a constant, and activations multiply by a constant.
+
+    `gated`: whether activations are gates of a gated linear unit, whose output is then a constant.
+    """
 
     def __init__(self, *, gated: bool) -> None:
         super().__init__()
@@ -24,7 +27,7 @@ class FixedNonlinearities(TorchFunctionMode):
         options: Mapping[str, Any] = kwargs or {}
         if func is F.layer_norm:
             return _fixed_layer_norm(*args, **options)
-        if func in (torch.rsqrt, Tensor.rsqrt):  # of an RMS norm
+        if func in (torch.rsqrt, Tensor.rsqrt):  # the scale of an RMS norm
             return func(*args, **options).detach()
         if func in (F.relu, F.gelu, F.silu):
             result: Tensor = func(*args, **options)
@@ -42,6 +45,6 @@ def _fixed_layer_norm(
 
 
 def _fixed_factor(x: Tensor, activated: Tensor) -> Tensor:
-    """Return x · constant, with the value of f(x)."""
+    """Return x times the constant f(x) / x. `activated`: f(x)."""
     factor = torch.where(x == 0, torch.zeros_like(x), activated / torch.where(x == 0, torch.ones_like(x), x))
     return x * factor.detach()

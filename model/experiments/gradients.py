@@ -1,8 +1,9 @@
 """Gradients of a written word's log probability y, with respect to source embeddings and cross-attention weights.
 
 - Input × gradient, Σ e · ∂y/∂e (Shrikumar et al. 2016, https://arxiv.org/abs/1605.01713).
-- Integrated gradients (Sundararajan et al. 2017, https://arxiv.org/abs/1703.01365): the same, averaged over the path
-  from zero embeddings to those of the sentence. They are complete: they sum to y(sentence) − y(zeros).
+- Integrated gradients (Sundararajan et al. 2017, https://arxiv.org/abs/1703.01365): input × gradient, with gradients
+  averaged over the path from zero embeddings to those of the sentence. They sum to y(sentence) − y(zeros)
+  ("completeness").
 - Gradient × attention: the positive part of α · ∂y/∂α, averaged over heads and layers (Chefer et al. 2021,
   https://arxiv.org/abs/2103.15679, equation 5).
 """
@@ -54,7 +55,7 @@ def input_gradient(translator: Translator, translation: Translation, positions: 
 
 
 def attention_gradient(translator: Translator, translation: Translation, positions: Sequence[int]) -> Float64Array:
-    """Return gradient × attention of each source token, `[source]`, never negative."""
+    """Return gradient × attention of each source token, `[source]`. Values are not negative."""
     embeddings = _embed_source(translator, translation).requires_grad_()
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         with watch(translator.model, CROSS) as activations:
@@ -73,9 +74,9 @@ def integrated_gradients(
     seconds: float = math.inf,
     max_points: int = MAX_POINTS,
 ) -> IntegratedGradients:
-    """Integrate along the straight line from zero embeddings to those of the sentence; positions are kept.
+    """Integrate along the straight line from zero word embeddings to those of the sentence. Positions do not change.
 
-    The integral over each interval must equal the change of the score. Intervals with an error are split, until the
+    The integral over each interval must equal the change of the score. Intervals with an error are split until the
     total error is at most `MAX_COMPLETENESS_GAP`, or `max_points` gradients or `seconds` are used up; the remaining
     error is the `completeness_gap`. Norms make the path steep near zero, so the first intervals are short.
     """
@@ -110,7 +111,7 @@ def integrated_gradients(
 
 
 def _split_point(start: float, end: float) -> float:
-    """Return where to split an interval: by ratio near zero, where the norms make the path steepest."""
+    """Return the point at which to split an interval: the geometric mean near zero, where the path is steepest."""
     if start == 0:
         return end / 64
     return math.sqrt(start * end) if end > 4 * start else (start + end) / 2
@@ -121,11 +122,11 @@ def _score_endpoints(
     translation: Translation,
     positions: Sequence[int],
     embeddings: Tensor,
-    pieces: Sequence[tuple[float, float]],
+    intervals: Sequence[tuple[float, float]],
     scores_by_point: dict[float, float],
 ) -> None:
-    """Score the word at the ends of the intervals `pieces`, and cache the scores in `scores_by_point`."""
-    ends = sorted({end for interval in pieces for end in interval} - set(scores_by_point))
+    """Score the word at the ends of the intervals, and cache the scores in `scores_by_point`."""
+    ends = sorted({end for interval in intervals for end in interval} - set(scores_by_point))
     rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(positions) + 1)
     for start in range(0, len(ends), rows_per_batch):
         chunk = ends[start : start + rows_per_batch]
@@ -140,11 +141,11 @@ def _integrate(
     translation: Translation,
     positions: Sequence[int],
     embeddings: Tensor,
-    pieces: Sequence[tuple[float, float]],
+    intervals: Sequence[tuple[float, float]],
 ) -> Tensor:
-    """Integrate over each interval by Gauss-Legendre quadrature, `[pieces, source]`."""
+    """Integrate over each interval by Gauss-Legendre quadrature, and return `[intervals, source]`."""
     roots, widths = np.polynomial.legendre.leggauss(POINTS_PER_INTERVAL)
-    points = [(start + (end - start) * (root + 1) / 2) for start, end in pieces for root in roots]
+    points = [(start + (end - start) * (root + 1) / 2) for start, end in intervals for root in roots]
     shares = torch.tensor(points, dtype=embeddings.dtype, device=embeddings.device)[:, None, None]
     rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(positions) + 1)
     sums = []
@@ -153,8 +154,8 @@ def _integrate(
             translator, translation, positions, shares[first : first + rows_per_batch] * embeddings
         )
         sums.append((gradient * embeddings).sum(dim=-1).double().cpu())
-    weights = torch.tensor([[(end - start) / 2 * width for width in widths] for start, end in pieces])
-    return torch.einsum("pws,pw->ps", torch.cat(sums).view(len(pieces), POINTS_PER_INTERVAL, -1), weights.double())
+    weights = torch.tensor([[(end - start) / 2 * width for width in widths] for start, end in intervals])
+    return torch.einsum("pws,pw->ps", torch.cat(sums).view(len(intervals), POINTS_PER_INTERVAL, -1), weights.double())
 
 
 def _embed_source(translator: Translator, translation: Translation) -> Tensor:

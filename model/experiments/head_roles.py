@@ -7,10 +7,10 @@
 
 Heads are indexed as `heads[kind][layer][head]`. `means` and `spreads` (standard deviations between sentences) are in
 the order of `measures`. Both skip sentences in which the measure is undefined (punctuation measures need punctuation),
-and are null if it is always undefined. `role` follows from the mean shares, and `share` is the share of this role.
-`held` is the share of sentences in which the head has the same role. `examples` are the three sentences with the
-highest share; for an unclear head, those in which it is closest to a role. They are indices of the measured sentences,
-and `texts` contains only them.
+and are null if it is undefined in all sentences. `role` follows from the mean shares, and `share` is the share of this
+role. `held` is the share of sentences in which the head has this role. `examples` are the indices of the sentences with
+the three highest shares; for a head without a clear role, of those in which it is closest to a role. `texts` contains
+only these sentences.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BATCH = 32  # sentences
 def head_roles(
     translator: Translator, texts: Sequence[str], corpus: str, on_progress: Callable[[int], None] | None = None
 ) -> dict[str, Any]:
-    """Measure these sentences, and return the values of `roles.json`."""
+    """Measure these sentences, and return the values of `roles.json`. `corpus`: name of their file."""
     if not texts:
         raise CommandError("There are no sentences to measure. Name a file with some.")
     parts = []
@@ -52,7 +52,7 @@ def head_roles(
         if on_progress:
             on_progress(len(batch))
     table: Columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    heads = {kind: _roles_of_heads(table, kind, len(texts)) for kind in KINDS}
+    heads = {kind: _head_entries(table, kind, len(texts)) for kind in KINDS}
     example_numbers = {
         number for layers in heads.values() for layer in layers for head in layer for number in head["examples"]
     }
@@ -87,7 +87,7 @@ def read_roles(folder: Path) -> dict[str, Any] | None:
     return reports.read_report(folder, ROLES_FILE)
 
 
-def _roles_of_heads(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, Any]]]:
+def _head_entries(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, Any]]]:
     rows = table["kind"] == kind
     layers, heads = int(table["layer"][rows].max()) + 1, int(table["head"][rows].max()) + 1
 
@@ -118,14 +118,14 @@ def _roles_of_heads(table: Columns, kind: Kind, sentences: int) -> list[list[dic
 
 
 def _role_shares(kind: Kind, role: str, shares: FloatArray, values: Callable[[str], Any]) -> Any:
-    """Return how strongly each head has this role in each sentence, `[sentence, layer, head]`."""
+    """Return each head's share of a role in each sentence, `[sentence, layer, head]`."""
     if role in ROLES[kind]:
         return shares[..., ROLES[kind].index(role)]
     return values("coverage" if role == "spreads" else "share")
 
 
 def _top_sentences(values: FloatArray) -> list[int]:
-    """Return the indices of the sentences with the highest values; the first one wins a tie."""
+    """Return the indices of the sentences with the highest values; ties go to the first sentence."""
     order = np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")
     return [int(number) for number in order[:MAX_EXAMPLES]]
 

@@ -1,4 +1,4 @@
-"""Queries and keys split into another number of heads: the values stay, only the split between heads changes."""
+"""Attention weights if the dimensions of a model's queries and keys are split into another number of heads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headlight.model.records import FloatArray
 UNSCALED = 1.0
 
 
-def split_differently(queries: FloatArray, keys: FloatArray, heads: int) -> FloatArray:
+def resplit_attention(queries: FloatArray, keys: FloatArray, heads: int) -> FloatArray:
     """Return the attention weights, `[heads, queries, keys]`, of `[heads, tokens, width]` vectors split into `heads`.
 
     `heads` must divide the total width of a token.
@@ -24,7 +24,7 @@ def split_differently(queries: FloatArray, keys: FloatArray, heads: int) -> Floa
 
 
 def unscaled_weights(queries: FloatArray, keys: FloatArray) -> FloatArray:
-    """Return the attention weights without the division by √d_k."""
+    """Return the attention weights, `[heads, queries, keys]`, without the division by √d_k."""
     query, key = (torch.from_numpy(np.array(vectors))[None] for vectors in (queries, keys))
     return np.asarray(attention_weights(query, key, scale=UNSCALED)[0].numpy(), dtype=np.float32)
 

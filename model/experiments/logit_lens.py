@@ -40,11 +40,11 @@ class LogitDecomposition:
 
     ids: tuple[int, ...]  # the written token, then its most likely rivals
     logits: Float64Array  # [ids]
-    terms: Sequence[LogitTerm]  # their effects add up to the logits
+    terms: Sequence[LogitTerm]  # the sum of their effects is `logits`
 
 
 def logit_lens(translator: Translator, translation: Translation) -> list[LayerPrediction]:
-    """Return the prediction of the embedding and of each decoder layer: decoder layers + 1 items."""
+    """Return the predictions of the embedding and of each decoder layer: one more than there are layers."""
     config, decoder = translator.model.config, translator.passes.decoder
     batch = translator.checker.prepare([translation.request])
     ids = [token.id for token in translation.target_tokens]

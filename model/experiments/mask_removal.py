@@ -1,6 +1,6 @@
-"""Runs the model without causal or padding masks and measures what leaks.
+"""Runs of the model without causal or padding masks, and the attention to the tokens that these masks hide.
 
-The causal mask is edited by a probe in the decoder's self-attention, for the current run only. The padding mask is an
+A hook on a probe in the decoder's self-attention edits the causal mask for the current run. The padding mask is an
 argument of the encoder and of the memory for cross-attention.
 """
 
@@ -25,7 +25,7 @@ from headlight.model.translate.requests import PreparedBatch
 from headlight.model.translate.translator import Translator
 
 ALL_LATER_TOKENS = 10_000  # more than any translation has
-CacheMode = Literal["masked", "kept", "anew"]
+CacheMode = Literal["masked", "kept", "anew"]  # see `translate_in_all_modes`
 CACHE_MODES: tuple[CacheMode, ...] = get_args(CacheMode)
 
 
@@ -60,11 +60,11 @@ def relaxed_causal_mask(model: Transformer, tokens: int) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class ForcedReading:
-    """A given translation, scored by the decoder in one pass."""
+class ForcedScores:
+    """The scores of a forced translation, and the decoder's self-attention in that pass."""
 
     log_probabilities: FloatArray  # [tokens]
-    weights: FloatArray  # [layer, head, query, key]: the decoder's self-attention
+    weights: FloatArray  # [layer, head, query, key]
 
     @property
     def loss(self) -> float:
@@ -80,17 +80,17 @@ class ForcedReading:
 
 def force_with_relaxed_mask(
     translator: Translator, source: Sequence[int], target: Sequence[int], counts: Sequence[int]
-) -> list[ForcedReading]:
+) -> list[ForcedScores]:
     """Score a translation with each number of visible later tokens."""
-    model, readings = translator.model, []
+    model, results = translator.model, []
     paths = [f"{attention_path('decoder', layer)}.weights" for layer in range(model.config.decoder_layers)]
     with torch.inference_mode():
         memory = model.encode(torch.tensor([list(source)], device=translator.device), padded=False)
         for count in counts:
             with relaxed_causal_mask(model, count), watch(model, *paths) as activations:
                 log_probabilities = _score_target(model, memory, target)
-            readings.append(ForcedReading(log_probabilities, _stack_maps(activations, paths)))
-    return readings
+            results.append(ForcedScores(log_probabilities, _stack_maps(activations, paths)))
+    return results
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class GreedyOutput:
 
 
 class UncachedDecoder:
-    """A decoder without cache: it recomputes all positions at every step."""
+    """A decoder step without cache, which recomputes all positions."""
 
     def __init__(self, decoder: Decoder, memory: Memory) -> None:
         self.decoder, self.memory = decoder, memory
@@ -138,20 +138,20 @@ def translate_in_all_modes(
 
 
 class PaddedBatch(NamedTuple):
-    """Sentences that are encoded together, and which attention gets the padding mask. Only the first is examined."""
+    """A padded batch of sentences. Results are those of the first sentence."""
 
-    rows: Sequence[Sequence[int]]
-    encoder: bool = True
-    cross: bool = True
+    rows: Sequence[Sequence[int]]  # ids of each sentence
+    encoder: bool = True  # whether the encoder's self-attention has the padding mask
+    cross: bool = True  # whether cross-attention has the padding mask
 
 
 @dataclass(frozen=True, eq=False)
 class PaddedResult:
     """The results of a sentence that is padded to the length of a longer one."""
 
-    weights: FloatArray  # [layer, head, tokens, places]: the encoder's self-attention
-    log_probabilities: FloatArray  # per token of the given translation
-    cross: FloatArray  # [layer, head, query, places]: cross-attention over the given translation
+    weights: FloatArray  # [layer, head, tokens, padded length]: the encoder's self-attention
+    log_probabilities: FloatArray  # per token of the forced translation
+    cross: FloatArray  # [layer, head, query, padded length]: cross-attention in the forced translation
     output: GreedyOutput
 
     @property
@@ -174,7 +174,7 @@ class PaddedResult:
 def encode_batches(translator: Translator, batches: Sequence[PaddedBatch]) -> list[FloatArray]:
     """Return the encoder vectors of the first sentence of each batch, `[tokens, d_model]`.
 
-    No probe is watched: watched attention uses a different kernel, whose last digits differ.
+    Attention is not watched, because watched attention runs another kernel, whose results differ in the last digits.
     """
     with torch.inference_mode():
         return [_array(_encode(translator, batch).vectors[0, : len(batch.rows[0])]) for batch in batches]
@@ -209,7 +209,7 @@ def translate_padded(
     return results
 
 
-# ---------------------------------------------------------------- shared code
+# ---------------------------------------------------------------- helpers of both masks
 
 
 def _encode(translator: Translator, batch: PaddedBatch) -> Memory:
@@ -223,7 +223,7 @@ def _encode(translator: Translator, batch: PaddedBatch) -> Memory:
 def _translate_greedily(
     translator: Translator, batch: PreparedBatch, step: DecoderStep, memory: Memory, max_tokens: int
 ) -> GreedyOutput:
-    """Translate greedily, under the rules of an ordinary request."""
+    """Translate greedily, with the decoding rules of the request."""
     config, defaults, device = translator.model.config, translator.generation_defaults, translator.device
     limits = [min(batch.limits[0], max(max_tokens, len(batch.prefixes[0]) + 1))]
     plan = SearchInputs(

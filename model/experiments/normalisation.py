@@ -1,8 +1,8 @@
-"""Layer norm, batch norm and RMS norm of a real batch of activations.
+"""Layer norm, batch norm and RMS norm of a batch of a model's activations.
 
 A row is a token with `d_model` values; a column is a dimension over all tokens of all sentences. Layer norm and RMS
-norm normalise rows, batch norm (arXiv:1502.03167) normalises columns. Learned weights are omitted, because they are
-applied afterwards.
+norm normalise rows, batch norm (arXiv:1502.03167) normalises columns. Learned weights, which scale the normalised
+values, are omitted.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ EPSILON = 1e-5
 class Activations:
     """Inputs of the encoder's last feed-forward network, for a batch of sentences."""
 
-    values: FloatArray  # [sentences, places, d_model], including padding
-    token_mask: npt.NDArray[np.bool_]  # [sentences, places]: True for tokens, False for padding
+    values: FloatArray  # [sentences, padded length, d_model]
+    token_mask: npt.NDArray[np.bool_]  # [sentences, padded length]: True for tokens, False for padding
 
     @property
     def rows(self) -> FloatArray:

@@ -1,10 +1,10 @@
-"""Activation patching of a minimal pair: which state or head of one sentence brings its word back in another.
+"""Activation patching of a minimal pair: which activations of the first sentence restore its word in the second one.
 
-Two sentences of equal length differ in a word, and their translations first differ at some word. The second sentence
-runs again with one activation replaced by that of the first sentence: the residual stream of the encoder at one layer
-and token, or the output of one head. The lead of the first sentence's word over the second's then moves from its value
-in the second run (share 0) towards that in the first run (share 1) (Meng et al. 2022, arXiv:2202.05262; Wang et al.
-2022, arXiv:2211.00593).
+Two sentences of equal length differ in a word, and the translations have a first word that differs. The second sentence
+runs again with one activation of the first sentence: the residual stream of the encoder at one layer and token, or the
+output of one head. The lead of the first translation's word over the second one's then moves from its value in the
+second run (share 0) towards its value in the first run (share 1) (Meng et al. 2022, arXiv:2202.05262; Wang et al. 2022,
+arXiv:2211.00593).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Patching:
     position: int  # of the first word that differs
     word: str
     other_word: str
-    lead: float  # of `word` over `other_word` in logits, in the first sentence
-    other_lead: float  # the same in the second sentence
+    lead: float  # logit of `word` − logit of `other_word`, in the first sentence
+    other_lead: float  # this difference in the second sentence
     states: Float64Array  # [1 + layers, tokens]: the encoder's residual stream, before the first layer and after each
     heads: dict[Kind, Float64Array]  # kind → [layers, heads]
 
@@ -52,22 +52,22 @@ class Patching:
 
 @dataclass(frozen=True)
 class PatchedShares:
-    """The shares of some of the patches, in the order of `Patching`: the states, then the heads."""
+    """The shares of a range of patches. Their order is that of `Patching`: states, then heads."""
 
     position: int
     word: str
     other_word: str
     lead: float
     other_lead: float
-    all: int  # patches of this pair
-    shares: Float64Array
+    all: int  # number of patches of this pair
+    shares: Float64Array  # [patches in the range]
 
 
 class _Patch(NamedTuple):
-    """A part of an activation `[batch, tokens or heads, …]` that is replaced."""
+    """The part of an activation, `[batch, tokens or heads, …]`, that is replaced."""
 
     probe: str
-    position: int  # of the token or the head
+    position: int  # index of the token or the head
 
 
 def patching(translator: Translator, translation: Translation, other: Translation) -> Patching:
@@ -94,20 +94,20 @@ def patched_shares(
     translator: Translator, translation: Translation, other: Translation, first: int = 0, count: int | None = None
 ) -> PatchedShares:
     """Return the shares of `count` patches from index `first`; see `patching`."""
-    position = _first_difference(translation, other)
+    position = _find_first_difference(translation, other)
     patches = _all_patches(translator.model.config, len(other.source_tokens))
     batch = patches[first : None if count is None else first + count]
     with torch.inference_mode():
         with (
             translator.intervention_context(translation.request)(),
-            watch(translator.model, *{patch.probe for patch in batch}) as seen,
+            watch(translator.model, *{patch.probe for patch in batch}) as activations,
         ):
             logits = forced_logits(translator, translation, position + 1, 1)
         with translator.intervention_context(other.request)():
             other_logits = forced_logits(translator, other, position + 1, 1)
         ids = (translation.target_tokens[position].id, other.target_tokens[position].id)
         lead, other_lead = (float(_lead(run_logits, position, ids)) for run_logits in (logits, other_logits))
-        leads = list(_patched_leads(translator, other, position, ids, batch, seen))
+        leads = list(_patched_leads(translator, other, position, ids, batch, activations))
     return PatchedShares(
         position=position,
         word=translation.target_tokens[position].text.strip(),
@@ -127,7 +127,7 @@ def _all_patches(config: TransformerConfig, tokens: int) -> list[_Patch]:
     ]
 
 
-def _first_difference(translation: Translation, other: Translation) -> int:
+def _find_first_difference(translation: Translation, other: Translation) -> int:
     lengths = [len(side.source_tokens) for side in (translation, other)]
     if lengths[0] != lengths[1]:
         raise RequestError("unequal_lengths", field="text", first=lengths[0], second=lengths[1])
@@ -149,23 +149,23 @@ def _patched_leads(
     position: int,
     ids: tuple[int, int],
     patches: Sequence[_Patch],
-    seen: Mapping[str, Tensor],
+    activations: Mapping[str, Tensor],
 ) -> Iterator[float]:
     """Run the second sentence once with each patch, and yield the leads. Each patch is a row of a batch."""
     count = batch_size(translator.model.config, other)
     for start in range(0, len(patches), count):
         batch = patches[start : start + count]
 
-        def edit(value: Tensor, name: str, batch: Sequence[_Patch] = batch) -> Tensor:
+        def apply_patches(value: Tensor, name: str, batch: Sequence[_Patch] = batch) -> Tensor:
             patched = value.clone()
             for row, patch in enumerate(batch):
                 if patch.probe == name:
-                    patched[row, patch.position] = seen[name][0, patch.position]
+                    patched[row, patch.position] = activations[name][0, patch.position]
             return patched
 
         with (
             translator.intervention_context(other.request)(),
-            watch(translator.model, *{patch.probe for patch in batch}, edit=edit),
+            watch(translator.model, *{patch.probe for patch in batch}, edit=apply_patches),
         ):
             logits = forced_logits(translator, other, position + 1, len(batch))
         yield from _lead(logits, position, ids).tolist()
@@ -173,8 +173,8 @@ def _patched_leads(
 
 def _lead(logits: Tensor, position: int, ids: tuple[int, int]) -> Tensor:
     """Return the lead of the first token over the second at a position, `[rows]`."""
-    wide = logits[:, position].double()
-    return wide[:, ids[0]] - wide[:, ids[1]]
+    double_logits = logits[:, position].double()
+    return double_logits[:, ids[0]] - double_logits[:, ids[1]]
 
 
 def _heads_by_kind(config: TransformerConfig, shares: Float64Array) -> dict[Kind, Float64Array]:

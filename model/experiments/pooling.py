@@ -1,4 +1,4 @@
-"""The last steps of a classifier, number by number: the average of the tokens' vectors, and the verdict on it."""
+"""The last steps of a classifier: the mean of the tokens' vectors, and the linear layer that maps it to log-odds."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from headlight.model.translate.judge import Judge
 
 @dataclass(frozen=True, eq=False)
 class PooledText:
-    """Vectors of a text in a batch with padding, and the weights of the verdict."""
+    """The vectors of a padded text, and the linear layer."""
 
     labels: tuple[str, ...]  # tokens of the text, without padding
-    vectors: FloatArray  # [tokens and padding, d_model]
+    vectors: FloatArray  # [padded length, d_model]
     weight: FloatArray  # [d_model]
     bias: float
-    log_odds: float  # the verdict of the model
+    log_odds: float  # the model's output for the text
 
     @property
     def mean(self) -> FloatArray:
-        """The average over the real tokens, which the model uses."""
+        """The mean over tokens, which the model computes."""
         return np.asarray(self.vectors[: len(self.labels)].mean(axis=0, dtype=np.float64), dtype=np.float32)
 
     @property
     def mean_with_padding(self) -> FloatArray:
-        """The average over all places."""
+        """The mean over tokens and padding."""
         return np.asarray(self.vectors.mean(axis=0, dtype=np.float64), dtype=np.float32)
 
 
 def pool_text(judge: Judge, text: str, padding: int) -> PooledText:
-    """Judge a text that is followed by `padding` places. Padding is masked in attention, but has vectors, too."""
+    """Classify a text with `padding` padding tokens. Attention masks padding, but padding has vectors, too."""
     model = judge.model
     if not isinstance(model, SelfAttentionClassifier):
-        raise TypeError("The verdict of this classifier is not an average of its tokens.")
+        raise TypeError("This classifier does not average the vectors of its tokens.")
     judgement = judge.judge(text)
     ids = torch.tensor([[token.id for token in judgement.tokens] + [model.config.pad_id] * padding])
     ids = ids.to(judge.choice.device)

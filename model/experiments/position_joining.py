@@ -9,7 +9,7 @@ import numpy as np
 from headlight.model.core.positions import sinusoidal_table
 from headlight.model.records import FloatArray
 
-MATRICES = 3  # projections of an attention that read the vector: queries, keys, values
+INPUT_PROJECTIONS = 3  # projections of an attention module to queries, keys and values
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class JoinedEmbedding:
     word: FloatArray  # [d_model]
     position: FloatArray  # [d_model], or [width] if concatenated
     result: FloatArray  # [d_model], or [d_model + width] if concatenated
-    similarity_to_word: float  # cosine between `word` and its dimensions of `result`
-    similarities_by_position: tuple[float, ...]  # cosine between `result` and the same word at each position
+    similarity_to_word: float  # cosine between `word` and the first d_model dimensions of `result`
+    similarities_by_position: tuple[float, ...]  # cosine between `result` and the word combined with each position
 
 
 def join_position(
@@ -42,5 +42,5 @@ def cosine(first: FloatArray, second: FloatArray) -> float:
 
 
 def extra_parameters(d_model: int, width: int) -> int:
-    """Count the additional parameters of one attention for `width` more input dimensions."""
-    return MATRICES * d_model * width
+    """Count the additional parameters of an attention module whose input has `width` more dimensions."""
+    return INPUT_PROJECTIONS * d_model * width

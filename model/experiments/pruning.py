@@ -1,7 +1,7 @@
 """Pruning: translation quality as more and more heads are switched off (Michel et al. 2019, arXiv:1905.10650).
 
-Heads are ranked by the mean loss of the model's own translations of a corpus when each head alone is off. Then heads
-are switched off cumulatively, the least important first, and the corpus is translated at each point of the curve.
+Heads are ranked by the mean loss of the model's translations of a corpus when only this head is off. Then heads are
+switched off cumulatively, the least important first, and the corpus is translated at each point of the curve.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ CURVE_STEPS = 28  # points of a curve after the first
 
 @dataclass(frozen=True)
 class PruningPoint:
-    """Mean chrF against the references and share of unchanged sentences, with `off` heads off."""
+    """Translation quality with some heads off."""
 
-    off: int
-    chrf: float
-    same: float
+    off: int  # number of heads off
+    chrf: float  # mean over sentences, against the references
+    same: float  # share of sentences whose translation does not change
 
 
 @dataclass(frozen=True)
 class PruningCurve:
     """Translation quality of a model on a corpus, against the number of heads off."""
 
-    command: str  # that measured the curve
+    command: str  # command line that measured the curve
     corpus: str
     sentences: int
     ranked_on: int  # number of sentences on which the heads are ranked
@@ -112,7 +112,7 @@ def measure_points(
     counts: Sequence[int],
     **options: Any,
 ) -> Iterator[PruningPoint]:
-    """Yield the points of the curve. At each, the first heads of `order` are off and all sentences are translated."""
+    """Translate all sentences with the first heads of `order` off, and yield one point per count of heads."""
     texts, references = [text for text, _ in pairs], [reference for _, reference in pairs]
     unpruned_translations = translator.translate_lines(texts, **options)
     for count in counts:

@@ -32,11 +32,11 @@ PLAIN_SENTENCE, NEGATED_SENTENCE = "The film was {}.", "The film was not {}."
 
 
 class WordQuery(NamedTuple):
-    """A written word, as token indices, and the heads that two methods read."""
+    """A written word, and the heads of two attribution methods."""
 
-    positions: tuple[int, ...]
-    head: tuple[int, int]
-    alignment_head: AlignmentHead
+    positions: tuple[int, ...]  # token indices of the word
+    head: tuple[int, int]  # layer and head of the method "head"
+    alignment_head: AlignmentHead  # head of the method "aligning"
     seconds: float  # time limit of integrated gradients
 
 
@@ -66,13 +66,13 @@ class RowContributions:
 
     outputs: Float64Array  # [keys, d_model]
     logit_changes: Float64Array | None  # [keys]; None for the encoder, which has no direct effect on logits
-    promoted_tokens: tuple[tuple[int, float], ...]  # tokens that the sum over all keys raises most
+    promoted_tokens: tuple[tuple[int, float], ...]  # ids with the largest logit increases by the sum over all keys
 
 
 def row_contributions(
     translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, row: int, count: int
 ) -> RowContributions:
-    """Compute one row of one head, with the `count` tokens that it raises most."""
+    """Compute the contributions of one row of one head, with the `count` tokens whose logits it raises most."""
     trace = run_trace(translator, translation)
     outputs, effects = key_contributions(translator, translation, kind, layer, head, row, trace)
     if effects is None:
@@ -89,7 +89,10 @@ def first_change(
     first: int,
     last: int,
 ) -> int | None:
-    """Return the first count in range(`first`, `last`) of heads off at which the output is not `text`, or None."""
+    """Switch off more and more heads of `order`, and return the first count at which the output is not `text`.
+
+    The counts are range(`first`, `last`). The result is None if no count changes the output.
+    """
     for count in range(first, last):
         if translator.translate(replace(request, interventions=switch_off(order[:count]))).text != text:
             return count
@@ -142,7 +145,7 @@ def encode_both_orders(translator: Translator, ids: Sequence[int], seed: int) ->
 
 
 class ErasureEffects(NamedTuple):
-    """Change of each class's log-odds when the word of a token is erased, and the cost of computing it."""
+    """Change of each class's log-odds when the word of a token is erased, and the cost of the computation."""
 
     changes: tuple[tuple[float, ...], ...] | None  # [class][token]; None if the limits are exceeded
     work: float  # number of multiplications; infinite if the text is too long
@@ -167,7 +170,7 @@ class NegationResult:
 
 
 def measure_negation(judge: Judge, word: str) -> NegationResult:
-    """Classify a sentence with a word and with its negation, with all heads and without each head."""
+    """Classify a sentence with a word, and its negation with all heads and without each head."""
     plain, judgement = judge.judge(PLAIN_SENTENCE.format(word)), judge.judge(NEGATED_SENTENCE.format(word))
     texts = [token.text.strip() for token in judgement.tokens]
     word_index, not_index = texts.index(word), texts.index("not")

@@ -1,4 +1,4 @@
-"""Reasons by word: effects, accounts and parts of a score for words as text instead of token positions.
+"""Public functions that explain a written word: effects, accounts and parts of a score. Words are text or positions.
 
 translator = headlight.Translator.load("de-en")
 translation = translator.translate("Der Hund schläft.")
@@ -21,7 +21,7 @@ from headlight.model.records import DEFAULT_TOP, Kind, Token, Translation
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.translator import Translator
 
-_BYTE = re.compile("(⟨[0-9A-F]{2}⟩)+")  # the label of a token that is a part of a character
+_BYTE = re.compile("(⟨[0-9A-F]{2}⟩)+")  # label of a token that is a part of a character
 
 
 def effects(
@@ -31,9 +31,9 @@ def effects(
     rival: str | int | None = None,
     top: int = DEFAULT_TOP,
 ) -> EffectSummary:
-    """Return what each head did for a written word, in nats: all heads predicted, the `top` largest also measured.
+    """Return the effect of each head on a written word, in nats. The `top` largest effects are also measured.
 
-    With a `rival`, the effects are those on the lead of the word over it.
+    With a `rival`, these are the effects on the lead of the word over the rival.
 
     Raises:
         RequestError: the word is not a token of the translation, or the rival is empty.
@@ -46,7 +46,9 @@ def effects(
 def account(
     translator: Translator, translation: Translation, word: str | int, rival: str | int | None = None
 ) -> WordAccount:
-    """Return what each token added to the lead of a written word over a rival, by default the likeliest other one.
+    """Return the contribution of each token to the lead of a written word over a rival.
+
+    The default rival is the likeliest other token.
 
     Raises:
         RequestError: the word is not a token of the translation, or the rival is empty or the word itself.
@@ -68,7 +70,7 @@ def score_parts(
     column: str | int,
     side: Side = "key",
 ) -> ScoreParts:
-    """Return what the score of a cell consists of, on the side of its key or of its query.
+    """Return the parts of a cell's score, on the side of its key or of its query.
 
     Raises:
         RequestError: there is no such cell, or it is masked.
@@ -79,7 +81,7 @@ def score_parts(
 
 
 def find_token(tokens: Sequence[Token], word: str | int) -> int:
-    """Return the position of the first token with this text, or a position as it is.
+    """Return the position of the first token with this text, or validate a position.
 
     Raises:
         RequestError: no token has this text, or there is no such position.
@@ -99,11 +101,17 @@ def find_token(tokens: Sequence[Token], word: str | int) -> int:
 def find_rival(
     tokenizer: Vocabulary, rival: str | int | None, word: Token | None = None, *, single: bool = False
 ) -> int | None:
-    """Return the ID of the first token of a text, or an ID as it is. `word` is the token that it is a rival of.
+    """Return the token ID of a rival, which is a text or a token ID.
+
+    Args:
+        tokenizer: Target vocabulary.
+        rival: Text, of which the first token counts, or token ID.
+        word: The written token, which cannot be its own rival.
+        single: Whether the text must be a single token.
 
     Raises:
-        RequestError: the text is empty, not in the vocabulary, the word itself or, with `single`, several tokens; or it
-            is neither a text nor an ID.
+        RequestError: the text is empty or not in the vocabulary, the rival is the word, the text has several tokens
+            although `single` is set, or the rival is neither a text nor an ID.
     """
     if rival is None:
         return None

@@ -1,6 +1,6 @@
-"""The gradient at the first layer of a deep stack, with residual connections and without.
+"""The gradients at the layers of a deep stack, with and without residual connections.
 
-Each layer is a feed-forward network with random weights, as PyTorch initialises them, with a norm before it or without.
+Each layer is a feed-forward network with PyTorch's random initial weights, optionally with a norm before it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 
 WIDTH, TOKENS = 64, 8
-FACTOR = 2  # hidden numbers per number of the stream
+HIDDEN_FACTOR = 2  # hidden dimensions per dimension of the stream
 
 
 @dataclass(frozen=True)
 class DepthResult:
-    """Gradient of a loss by the input of each layer, from the first: its norm."""
+    """Norms of the gradient of a loss by the input of each layer, first layer first."""
 
     with_residual: tuple[float, ...]
     without: tuple[float, ...]
@@ -25,7 +25,10 @@ class DepthResult:
 
 @lru_cache(maxsize=128)
 def gradients_over_depth(depth: int, seed: int, *, norm: bool) -> DepthResult:
-    """Backpropagate through the same `depth` layers, once with residual connections and once without."""
+    """Backpropagate through `depth` layers with residual connections, and through the same layers without them.
+
+    `norm`: whether each layer begins with a layer norm.
+    """
     generator = torch.Generator().manual_seed(seed)
     layers = [_make_layer(generator, norm) for _ in range(depth)]
     start = torch.randn(TOKENS, WIDTH, generator=generator)
@@ -34,7 +37,7 @@ def gradients_over_depth(depth: int, seed: int, *, norm: bool) -> DepthResult:
 
 
 def run_layer(x: Tensor, layer: nn.Module, *, residual: bool) -> Tensor:
-    """Apply a layer to the stream: x + f(x), or f(x) alone."""
+    """Apply a layer to the stream, `[tokens, width]`: x + f(x), or only f(x)."""
     output: Tensor = layer(x)
     return x + output if residual else output
 
@@ -48,10 +51,10 @@ def _gradient_norms(layers: list[nn.Module], start: Tensor, direction: Tensor, r
 
 
 def _make_layer(generator: torch.Generator, norm: bool) -> nn.Module:
-    wide, narrow = nn.Linear(WIDTH, FACTOR * WIDTH), nn.Linear(FACTOR * WIDTH, WIDTH)
+    wide, narrow = nn.Linear(WIDTH, HIDDEN_FACTOR * WIDTH), nn.Linear(HIDDEN_FACTOR * WIDTH, WIDTH)
     for linear in (wide, narrow):
         limit = linear.in_features**-0.5
         for parameter in (linear.weight, linear.bias):
             nn.init.uniform_(parameter, -limit, limit, generator=generator)
-    before = nn.LayerNorm(WIDTH) if norm else nn.Identity()
-    return nn.Sequential(before, wide, nn.ReLU(), narrow).requires_grad_(requires_grad=False)
+    first = nn.LayerNorm(WIDTH) if norm else nn.Identity()
+    return nn.Sequential(first, wide, nn.ReLU(), narrow).requires_grad_(requires_grad=False)

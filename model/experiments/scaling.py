@@ -1,4 +1,4 @@
-"""The effect of dividing scores by √d_k, with random queries and keys and the attention code of the models.
+"""The effect of dividing scores by √d_k, for random queries and keys and with the models' attention code.
 
 Components of queries and keys have mean 0 and variance 1, so q·k is a sum of d_k products with standard deviation √d_k.
 Softmax turns widely spread scores into one weight near 1, where its gradient is near 0 (Vaswani et al. 2017, 3.2.1).
@@ -20,14 +20,14 @@ UNSCALED = 1.0
 
 @dataclass(frozen=True)
 class ScalingResult:
-    """Softmax of random scores, with and without the division."""
+    """Softmax of random scores: "raw" without the division, "scaled" with it."""
 
     width: int  # d_k
     raw: float  # standard deviation of q·k
     scaled: float  # standard deviation of q·k / √d_k
     raw_largest: float  # largest weight of a row, mean over rows
     scaled_largest: float
-    raw_gradient: float  # derivative of the largest weight by its own score, median over rows
+    raw_gradient: float  # derivative of the largest weight by the score of its key, median over rows
     scaled_gradient: float
     raw_row: tuple[float, ...]  # weights of one query, in descending order
     scaled_row: tuple[float, ...]
@@ -60,7 +60,7 @@ def random_vectors(width: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 def softmax_gradient(scores: Tensor) -> float:
-    """Return ∂w/∂s of a row's largest weight by its own score, by backpropagation: the median over rows."""
+    """Return the derivative of a row's largest weight by the score of its key: the median over rows."""
     leaf = scores.detach().clone()
     leaf.requires_grad = True
     largest = masked_softmax(leaf, None).amax(dim=-1)  # [batch, heads, queries]

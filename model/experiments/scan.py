@@ -1,16 +1,16 @@
-"""The scan: what stands out in the attention of a translation, each confirmed by an experiment of its own.
+"""Search for findings about the attention of a translation. An experiment confirms each finding.
 
-Predictions only nominate candidates. A finding is reported with the two numbers of its experiment, and only if they
-show what it says:
+Predicted effects select candidates. A finding is reported with the two numbers of its experiment, and only if they
+confirm it:
 
 - `needed`: a written word loses probability without a head.
-- `changed`: the model writes something else without a head.
-- `reason`: a head loses the weight of its key without the largest part of the score, on the key's or the query's side.
+- `changed`: the translation changes without a head.
+- `reason`: a cell loses weight without the largest part of its score, on the key's or the query's side.
 - `hindered`: a written word gains probability without a head.
-- `idle`: a head gives a word almost all its weight, and the written word does not depend on it.
-- `neighbour`: an encoder head looks at the neighbouring token, also if two words of the sentence are swapped.
+- `idle`: a head gives a word almost all its weight, but the written word does not depend on the head.
+- `neighbour`: an encoder head attends to the neighbouring token, also if two words of the sentence are swapped.
 
-One finding of each name is reported, then further `needed` ones of other words.
+One finding of each name is reported, then more `needed` findings about other words.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from headlight.model.records import KINDS, Kind, Token, Translation
 from headlight.model.translate.translator import Translator
 
 MAX_FINDINGS = 5  # per translation
-MAX_WORDS = 40  # written words whose effects are predicted: the cost of one grows with the length of the text
-MAX_CANDIDATES = 24  # heads that are switched off, one at a time
+MAX_WORDS = 40  # written words whose effects are predicted; the time per word grows with the length of the text
+MAX_CANDIDATES = 24  # heads that are switched off one at a time
 HINDERING_CANDIDATES, IDLE_CANDIDATES, CHANGING_CANDIDATES, REASON_CANDIDATES = 6, 6, 3, 3
 MIN_DROP, MIN_RISE = 0.1, 0.05  # change of a word's probability
-MIN_LOOK = 0.9  # weight of a sure look
-EARLY_LAYERS = 2  # encoder layers whose looks are candidates for a `reason`: later ones have many small reasons
-MAX_IDLE_NATS = 0.02  # largest change of the word's log probability that counts as none
-MIN_LOOK_NAMED = 0.3  # weight from which a finding names the key that its head looks at
-MAX_WEIGHT_LEFT = 0.7  # share of the weight left without a part that is a reason
-MIN_NEIGHBOUR = 0.8  # mean weight on the neighbouring token
+MIN_LOOK = 0.9  # minimum of a strong weight
+EARLY_LAYERS = 2  # encoder layers with candidates for a `reason`; in later layers, scores have many small parts
+MAX_IDLE_NATS = 0.02  # maximum change of the word's log probability without an `idle` head
+MIN_LOOK_NAMED = 0.3  # minimum weight of a key that a finding names
+MAX_WEIGHT_LEFT = 0.7  # maximum share of the weight that remains without the part of a `reason`
+MIN_NEIGHBOUR = 0.8  # minimum mean weight on the neighbouring token
 NEIGHBOURS: tuple[RoleName, ...] = ("previous", "next")
 
 
@@ -52,7 +52,7 @@ class _Experiments(NamedTuple):
     """The probability of every written word, with all heads and without each candidate."""
 
     heads: list[AttentionPart]
-    effects: dict[int, WordEffects]  # of the words at these positions
+    effects: dict[int, WordEffects]  # position of a word → predicted effects
     before: Float64Array  # [words]
     after: Float64Array  # [heads, words]
 
@@ -72,17 +72,17 @@ def scan(translator: Translator, translation: Translation) -> list[Finding]:
     finders = (
         iter(needed),
         _changed_findings(translator, translation, experiments),
-        _reasons(translator, translation, needed),
+        _reason_findings(translator, translation, needed),
         _hindered_findings(translation, experiments),
         _idle_findings(translation, experiments),
-        _neighbours(translator, translation),
+        _neighbour_findings(translator, translation),
     )
     firsts = [first for finder in finders if (first := next(finder, None)) is not None]
     return [*firsts, *needed[1:]][:MAX_FINDINGS]
 
 
 def _run_experiments(translator: Translator, translation: Translation) -> _Experiments:
-    """Predict all effects, then switch off the heads that they nominate."""
+    """Predict all effects, then switch off the candidates one at a time."""
     positions = range(len(translation.target_tokens))
     words = [position for position in positions if _is_word(translation.target_tokens[position])][:MAX_WORDS]
     effects = {word.position: word for word in word_effects(translator, translation, words)} if words else {}
@@ -97,7 +97,7 @@ def _run_experiments(translator: Translator, translation: Translation) -> _Exper
 
 
 def _candidates(translation: Translation, effects: Mapping[int, WordEffects]) -> list[AttentionPart]:
-    """Nominate heads: the largest effects for and against a word, and sure looks with the smallest effects."""
+    """Select heads with the largest effects for or against a word, and heads with strong weights but small effects."""
     if not effects:
         return []
     sums = {position: {kind: word.heads(kind) for kind in KINDS} for position, word in effects.items()}
@@ -107,14 +107,14 @@ def _candidates(translation: Translation, effects: Mapping[int, WordEffects]) ->
         for head in np.ndindex(translation.attention.of(kind).shape[:2])
     }
     hindering = sorted(table, key=lambda head: min(table[head].values()))[:HINDERING_CANDIDATES]
-    looks = {AttentionPart(cell.kind, cell.layer, cell.head): cell for cell in _clear_looks(translation)}
-    idle = sorted(looks, key=lambda head: abs(table[head].get(looks[head].row, np.inf)))[:IDLE_CANDIDATES]
+    strong_cells = {AttentionPart(cell.kind, cell.layer, cell.head): cell for cell in _strong_weights(translation)}
+    idle = sorted(strong_cells, key=lambda head: abs(table[head].get(strong_cells[head].row, np.inf)))[:IDLE_CANDIDATES]
     helping = sorted(table, key=lambda head: -max(table[head].values()))[: MAX_CANDIDATES - len(hindering) - len(idle)]
     return list(dict.fromkeys([*helping, *hindering, *idle]))
 
 
-def _clear_looks(translation: Translation, kind: Kind = "cross") -> Iterator[Cell]:
-    """Yield the cells where the row of a word gives at least `MIN_LOOK` to a word of the sentence."""
+def _strong_weights(translation: Translation, kind: Kind = "cross") -> Iterator[Cell]:
+    """Yield the cells in which the row of a word gives at least `MIN_LOOK` to a source word."""
     rows = translation.source_tokens if kind == "encoder" else translation.target_tokens
     for layer, head, row, column in np.argwhere(translation.attention.of(kind) >= MIN_LOOK).tolist():
         if _is_word(rows[row]) and _is_word(translation.source_tokens[column]):
@@ -122,7 +122,7 @@ def _clear_looks(translation: Translation, kind: Kind = "cross") -> Iterator[Cel
 
 
 def _needed_findings(translation: Translation, experiments: _Experiments) -> list[Finding]:
-    """Return the word with the largest drop of each head and word, the largest drops first, one finding a word."""
+    """Return one finding per word, about the head without which its probability drops most, largest drop first."""
     drops = experiments.before - experiments.after  # [heads, words]
     order = np.dstack(np.unravel_index(np.argsort(-drops, axis=None), drops.shape))[0].tolist()
     findings: dict[int, Finding] = {}
@@ -141,22 +141,22 @@ def _hindered_findings(translation: Translation, experiments: _Experiments) -> I
 
 def _idle_findings(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
     indices = {head: index for index, head in enumerate(experiments.heads)}
-    for cell in sorted(_clear_looks(translation), key=lambda cell: -_weight(translation, cell)):
+    for cell in sorted(_strong_weights(translation), key=lambda cell: -_weight(translation, cell)):
         index = indices.get(AttentionPart(cell.kind, cell.layer, cell.head))
         if index is None:
             continue
         before, after = experiments.before[cell.row], experiments.after[index, cell.row]
         if abs(np.log(after / before)) <= MAX_IDLE_NATS:
-            yield _finding("idle", translation, cell, cell.row, before, after)
+            yield _make_finding("idle", translation, cell, cell.row, before, after)
 
 
 def _changed_findings(translator: Translator, translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
-    """Translate without the heads that the whole translation depends on most."""
+    """Translate without each of the heads whose removal lowers the translation's probability most."""
     if translation.request.target is not None or translation.request.prefix is not None:
-        return  # the text was given
+        return  # the model did not choose the text
     losses = (np.log(experiments.before) - np.log(experiments.after)).sum(axis=1)
     if not len(losses) or translator.translate(translation.request).text != translation.text:
-        return  # chosen by back-translation or by another seed
+        return  # the request does not reproduce the text, which was reranked or sampled
     for index in np.argsort(-losses)[:CHANGING_CANDIDATES].tolist():
         part = experiments.heads[index]
         switched_off = Intervention(kind=part.kind, layer=part.layer, head=part.head, action="remove")
@@ -167,19 +167,19 @@ def _changed_findings(translator: Translator, translation: Translation, experime
             position = max(experiments.effects, key=lambda position: float(drops[position]))
             cell = experiments.cell(part, position)
             before = float(np.log(experiments.before).sum())
-            finding = _finding("changed", translation, cell, position, before, before - float(losses[index]))
+            finding = _make_finding("changed", translation, cell, position, before, before - float(losses[index]))
             yield replace(finding, other=changed.text)
 
 
-def _reasons(translator: Translator, translation: Translation, needed: Sequence[Finding]) -> Iterator[Finding]:
-    """Remove the largest part of the scores of looks, and yield the look that loses most weight."""
-    early_reads = [
+def _reason_findings(translator: Translator, translation: Translation, needed: Sequence[Finding]) -> Iterator[Finding]:
+    """Remove the largest part of the scores of cells, and yield findings by lost weight, largest loss first."""
+    early_cells = [
         cell
-        for cell in _clear_looks(translation, "encoder")
+        for cell in _strong_weights(translation, "encoder")
         if cell.layer < EARLY_LAYERS and abs(cell.row - cell.column) > 1
     ]
-    early_reads.sort(key=lambda cell: -_weight(translation, cell))
-    cells = [finding.cell for finding in needed if finding.key][:REASON_CANDIDATES] + early_reads[:REASON_CANDIDATES]
+    early_cells.sort(key=lambda cell: -_weight(translation, cell))
+    cells = [finding.cell for finding in needed if finding.key][:REASON_CANDIDATES] + early_cells[:REASON_CANDIDATES]
     findings = []
     for cell, side in product(dict.fromkeys(cells), SIDES):
         parts = score_parts(translator, translation, cell, side).parts
@@ -188,13 +188,13 @@ def _reasons(translator: Translator, translation: Translation, needed: Sequence[
             continue
         before, after = weight_without(translator, translation, cell, side, [first])
         if after <= MAX_WEIGHT_LEFT * before:
-            finding = _finding("reason", translation, cell, cell.row, before, after)
+            finding = _make_finding("reason", translation, cell, cell.row, before, after)
             findings.append(replace(finding, part=first, side=side))
     yield from sorted(findings, key=lambda finding: finding.after - finding.before)
 
 
-def _neighbours(translator: Translator, translation: Translation) -> Iterator[Finding]:
-    """Swap two words of the sentence, and look whether a head still looks at the neighbouring token."""
+def _neighbour_findings(translator: Translator, translation: Translation) -> Iterator[Finding]:
+    """Swap two words of the sentence, and yield the heads that attend to the neighbouring token in both sentences."""
     pair = _find_swappable_words(translation)
     if pair is None:
         return
@@ -209,15 +209,15 @@ def _neighbours(translator: Translator, translation: Translation) -> Iterator[Fi
     columns = [ROLES["encoder"].index(name) for name in NEIGHBOURS]
     order = np.argsort(-before[:, :, columns], axis=None)
     for layer, head, side in np.dstack(np.unravel_index(order, before[:, :, columns].shape))[0].tolist():
-        share, moved = float(before[layer, head, columns[side]]), float(after[layer, head, columns[side]])
-        if share >= MIN_NEIGHBOUR and moved >= MIN_NEIGHBOUR * share:
+        share, share_after = float(before[layer, head, columns[side]]), float(after[layer, head, columns[side]])
+        if share >= MIN_NEIGHBOUR and share_after >= MIN_NEIGHBOUR * share:
             row = translation.source_tokens.index(second)
             cell = Cell("encoder", layer, head, row, row + (-1, 1)[side])
             yield Finding(
                 name="neighbour",
                 cell=cell,
                 before=share,
-                after=moved,
+                after=share_after,
                 word=first.text.strip(),
                 key=second.text.strip(),
                 other=NEIGHBOURS[side],
@@ -244,15 +244,17 @@ def _word_finding(
     name: FindingName, translation: Translation, experiments: _Experiments, head: int, position: int
 ) -> Finding:
     cell = experiments.cell(experiments.heads[head], position)
-    return _finding(name, translation, cell, position, experiments.before[position], experiments.after[head, position])
+    return _make_finding(
+        name, translation, cell, position, experiments.before[position], experiments.after[head, position]
+    )
 
 
-def _finding(
+def _make_finding(
     name: FindingName, translation: Translation, cell: Cell, position: int, before: float, after: float
 ) -> Finding:
     rows = translation.source_tokens if name == "reason" and cell.kind == "encoder" else translation.target_tokens
     columns = translation.decoder_tokens if cell.kind == "decoder" else translation.source_tokens
-    # The written word has no row in the encoder.
+    # A written word has no row in encoder maps.
     is_look = name == "reason" or (
         cell.kind == "cross" and cell.row == position and _weight(translation, cell) >= MIN_LOOK_NAMED
     )
@@ -273,11 +275,11 @@ def _weight(translation: Translation, cell: Cell) -> float:
 
 
 def _weight_without_score(weight: float, score: float) -> float:
-    """Predict a weight from its score alone: the softmax with the score lowered, as if the others stayed."""
+    """Predict the softmax weight of a key if its score falls by `score` and the other scores do not change."""
     lowered = weight * np.exp(-score)
     return float(lowered / (1 - weight + lowered))
 
 
 def _is_word(token: Token) -> bool:
-    """Whether a token has a letter, so that it can be named in a sentence."""
+    """Whether a token has a letter, so that a finding can name it."""
     return not token.special and any(map(str.isalpha, token.text))

@@ -1,12 +1,12 @@
-"""The parts of a score: why a head looks at a key, as a sum over everything that wrote into the key or the query.
+"""The parts of an attention score: one part per output in the residual stream of the key or of the query.
 
-A softmax sees only differences, so the score of a key is taken above the average score of its row. The vector that a
-key is projected from is a sum: the token's embedding, its position, the output of each earlier head and of each earlier
-feed-forward network, and biases. With the scales of the norms fixed at their values of this run, the score is linear in
-these summands, so each has a share; the shares sum to the score (direct paths of Elhage et al. 2021,
-https://transformer-circuits.pub/2021/framework). The same holds for the query, with the keys as they are.
+Softmax depends only on differences of scores, so a score is measured from the mean score of its row. A key is projected
+from a vector of the residual stream, which is a sum: the token's embedding, its position, the outputs of earlier heads
+and feed-forward networks, and biases. If the scales of norms are constants with the values of this run, the score is
+linear in these summands. Each summand contributes a part, and the parts sum to the score (direct paths of Elhage et al.
+2021, https://transformer-circuits.pub/2021/framework). For the parts of the query, keys are constants instead.
 
-A part of a head is a sum over the tokens that the head read. `weight_without` computes the weight anew without a part.
+The part of a head is a sum over the tokens that it attends to. `weight_without` recomputes a weight without a part.
 """
 
 from __future__ import annotations
@@ -45,36 +45,39 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ScorePart:
-    """What one writer adds to a score. `distance` is the position bias that some models add to scores."""
+    """The contribution to a score of one writer, a module that adds its output to the residual stream.
+
+    The writer `distance` is the position bias that some models add to scores.
+    """
 
     writer: Writer
     value: float
     kind: Kind | None = None  # of a head
-    layer: int | None = None  # of a head or a network
+    layer: int | None = None  # of a head or a feed-forward network
     head: int | None = None
-    reads: tuple[float, ...] = ()  # of a head: its value as a sum over the tokens that it read
+    reads: tuple[float, ...] = ()  # of a head: summand of `value` per token that it attends to
 
     @property
     def place(self) -> tuple[str, Kind | None, int | None, int | None]:
-        """What tells it apart from the other parts."""
+        """Writer, kind, layer and head, which identify the part."""
         return self.writer, self.kind, self.layer, self.head
 
 
 @dataclass(frozen=True)
 class ScoreParts:
-    """A score above the average of its row, as a sum of parts, the largest first."""
+    """A score minus the mean of its row, as a sum of parts."""
 
-    side: Side  # whose parts: the key's or the query's
+    side: Side  # whether the parts are those of the key or of the query
     score: float
-    parts: tuple[ScorePart, ...]
+    parts: tuple[ScorePart, ...]  # largest absolute value first
 
 
 @dataclass(frozen=True)
-class _Run:
-    """Tensors of one run: what was written into the stream, and the row's query and keys."""
+class _CapturedRun:
+    """Tensors of one run: the outputs that are added to the residual stream, and the query and keys of a row."""
 
-    outputs: dict[str, Tensor]  # probe → output; a gradient can be taken
-    read: dict[str, Tensor]  # other captured tensors
+    outputs: dict[str, Tensor]  # probe → output, with gradients if `score_parts` needs them
+    captured: dict[str, Tensor]  # probe → weights and values of heads, word embeddings
     query: Tensor  # [width]
     keys: Tensor  # [keys, width]
     bias: Tensor  # [keys]: position bias of the row's scores
@@ -82,7 +85,7 @@ class _Run:
     scale: float
 
     def score(self, query: Tensor, keys: Tensor, column: int) -> Tensor:
-        """Return the score of a key above the average of the row, without the bias."""
+        """Return the score of a key minus the mean of the row, without the position bias."""
         return (query @ (keys[column] - keys[self.allowed].mean(dim=0))) * self.scale
 
     def weights(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -97,18 +100,18 @@ def score_parts(translator: Translator, translation: Translation, cell: Cell, si
     Raises:
         RequestError: the cell does not exist or is masked.
     """
-    _check(translation, cell)
-    stream = _stream(cell.kind, side)
+    _check_cell(translation, cell)
+    stream = _stack_name(cell.kind, side)
     with torch.inference_mode(mode=False), torch.enable_grad(), FixedNonlinearities(gated=False):
-        run = _run(translator, translation, cell, stream, lambda value, name: value.detach().requires_grad_())
+        run = _capture_run(translator, translation, cell, stream, lambda value, name: value.detach().requires_grad_())
         fixed = (run.query.detach(), run.keys) if side == "key" else (run.query, run.keys.detach())
         score = run.score(*fixed, cell.column)
         names = list(run.outputs)
         gradients = torch.autograd.grad(score, list(run.outputs.values()), allow_unused=True)
     slopes = {name: slope for name, slope in zip(names, gradients, strict=True) if slope is not None}
     parts = list(_output_parts(run, stream, slopes))
-    rest = float(score.detach()) - sum(part.value for part in parts)
-    parts.append(ScorePart(writer="biases", value=rest))
+    bias_value = float(score.detach()) - sum(part.value for part in parts)
+    parts.append(ScorePart(writer="biases", value=bias_value))
     total = float(score.detach())
     if run.bias.any():
         distance = float(run.bias[cell.column] - run.bias[run.allowed].mean())
@@ -120,39 +123,41 @@ def score_parts(translator: Translator, translation: Translation, cell: Cell, si
 def weight_without(
     translator: Translator, translation: Translation, cell: Cell, side: Side, parts: Sequence[ScorePart]
 ) -> list[float]:
-    """Return the cell's weight, then its weight without each part, each computed by a run of its own.
+    """Return the cell's weight, then its weight without each part. Each part needs another run.
 
-    A run leaves the part out of the keys (or the query) of this head only; all else that was written stays, and the
-    norms are computed anew.
+    Only the keys (or the query) of this head lose the part. Other outputs in the residual stream do not change, and
+    norms are recomputed.
     """
-    _check(translation, cell)
-    stream = _stream(cell.kind, side)
+    _check_cell(translation, cell)
+    stream = _stack_name(cell.kind, side)
     with torch.inference_mode():
-        run = _run(translator, translation, cell, stream, lambda value, name: value)
+        run = _capture_run(translator, translation, cell, stream, lambda value, name: value)
         results = [run.weights(run.query, run.keys)[cell.column]]
         for part in parts:
             if part.writer == "distance":
                 results.append(replace(run, bias=torch.zeros_like(run.bias)).weights(run.query, run.keys)[cell.column])
                 continue
-            others = _leave_out(run, stream, part)
-            other = _run(translator, translation, cell, stream, _replace_outputs(others))
-            query, keys = (run.query, other.keys) if side == "key" else (other.query, run.keys)
+            ablated_outputs = _outputs_without(run, stream, part)
+            ablated_run = _capture_run(translator, translation, cell, stream, _replace_outputs(ablated_outputs))
+            query, keys = (run.query, ablated_run.keys) if side == "key" else (ablated_run.query, run.keys)
             results.append(run.weights(query, keys)[cell.column])
     return [float(weight) for weight in results]
 
 
-def _run(translator: Translator, translation: Translation, cell: Cell, stream: str, replace_output: Edit) -> _Run:
-    """Run the translation. `replace_output` changes what is written into the stream, the encoder's or the decoder's."""
+def _capture_run(
+    translator: Translator, translation: Translation, cell: Cell, stream: str, replace_output: Edit
+) -> _CapturedRun:
+    """Run the translation. `replace_output` edits the outputs that are added to the stream, "encoder" or "decoder"."""
     path = attention_path(cell.kind, cell.layer)
     stack = getattr(translator.model, stream)
     heads = [attention_path(kind, layer) for layer in range(len(stack.layers)) for kind in STREAM_KINDS[stream]]
     networks = [f"{stream}.layers.{layer}.feed_forward.output" for layer in range(len(stack.layers))]
     output_names = {f"{stream}.embedding.positioned", *(f"{head}.mixed" for head in heads), *networks}
-    captured = {
+    captured_names = {
         f"{stream}.embedding.embedded",
         *(f"{head}.{probe}" for head in heads for probe in ("weights", "values")),
     }
-    own = {f"{path}.{probe}" for probe in ("queries", "keys", "scores")}
+    score_probes = {f"{path}.{probe}" for probe in ("queries", "keys", "scores")}
     outputs: dict[str, Tensor] = {}
 
     def track(value: Tensor, name: str) -> Tensor:
@@ -163,17 +168,17 @@ def _run(translator: Translator, translation: Translation, cell: Cell, stream: s
 
     with (
         translator.intervention_context(translation.request)(),
-        watch(translator.model, *output_names, *captured, *own, edit=track) as seen,
+        watch(translator.model, *output_names, *captured_names, *score_probes, edit=track) as activations,
     ):
         forced_logits(translator, translation, len(translation.target_tokens), 1)
-    query, keys = seen[f"{path}.queries"][0, cell.head, cell.row], seen[f"{path}.keys"][0, cell.head]
+    query, keys = activations[f"{path}.queries"][0, cell.head, cell.row], activations[f"{path}.keys"][0, cell.head]
     scale = float(cast("MultiHeadAttention", translator.model.get_submodule(path)).scale)
     allowed = torch.tensor(translation.attention_map(cell.kind, cell.layer, cell.head).allowed[cell.row])
-    bias = seen[f"{path}.scores"][0, cell.head, cell.row].detach() - (keys @ query).detach() * scale
+    bias = activations[f"{path}.scores"][0, cell.head, cell.row].detach() - (keys @ query).detach() * scale
     has_bias = cell.kind != "cross" and stack.embedding.positions.bias(1, 1) is not None
-    return _Run(
+    return _CapturedRun(
         outputs=outputs,
-        read={name: seen[name].detach() for name in captured},
+        captured={name: activations[name].detach() for name in captured_names},
         query=query,
         keys=keys,
         bias=bias if has_bias else torch.zeros_like(bias),
@@ -186,39 +191,39 @@ def _replace_outputs(outputs: dict[str, Tensor]) -> Edit:
     return lambda _, name: outputs[name]
 
 
-def _output_parts(run: _Run, stream: str, slopes: dict[str, Tensor]) -> Iterator[ScorePart]:
-    """Yield the part of each output that reaches the score: the output times the slope, summed over the tokens."""
+def _output_parts(run: _CapturedRun, stream: str, slopes: dict[str, Tensor]) -> Iterator[ScorePart]:
+    """Yield the part of each output: the output times the gradient of the score, summed over tokens."""
     for name, slope in slopes.items():
         product = run.outputs[name].detach().double() * slope.double()
         if name.endswith(".positioned"):
             word = _word_columns(run, stream, slope)
             yield ScorePart(writer="word", value=word)
-            if rest := float(product.sum()) - word:
-                yield ScorePart(writer="position", value=rest)
+            if position := float(product.sum()) - word:
+                yield ScorePart(writer="position", value=position)
             continue
         layer = int(name.split(".")[2])
         if name.endswith(".feed_forward.output"):
             yield ScorePart(writer="network", layer=layer, value=float(product.sum()))
             continue
         path = name.removesuffix(".mixed")
-        weights, values = (run.read[f"{path}.{probe}"][0].double() for probe in ("weights", "values"))
+        weights, values = (run.captured[f"{path}.{probe}"][0].double() for probe in ("weights", "values"))
         reads = ((weights.transpose(1, 2) @ slope[0].double()) * values).sum(dim=-1)  # [heads, tokens]
         kind: Kind = "cross" if path.endswith("cross_attention") else "encoder" if stream == "encoder" else "decoder"
         for head, value in enumerate(product[0].sum(dim=(1, 2)).tolist()):
-            own = tuple(reads[head].tolist())
-            yield ScorePart(writer="head", kind=kind, layer=layer, head=head, value=value, reads=own)
+            head_reads = tuple(reads[head].tolist())
+            yield ScorePart(writer="head", kind=kind, layer=layer, head=head, value=value, reads=head_reads)
 
 
-def _word_columns(run: _Run, stream: str, slope: Tensor) -> float:
-    """Return the part of the word: of all columns, or of the first ones if positions are next to it."""
-    embedded = run.read[f"{stream}.embedding.embedded"].double()
+def _word_columns(run: _CapturedRun, stream: str, slope: Tensor) -> float:
+    """Return the part of the word embedding, which has all dimensions, or the first ones if positions are appended."""
+    embedded = run.captured[f"{stream}.embedding.embedded"].double()
     return float((embedded * slope[..., : embedded.shape[-1]].double()).sum())
 
 
-def _leave_out(run: _Run, stream: str, part: ScorePart) -> dict[str, Tensor]:
-    """Return what was written, without one part."""
+def _outputs_without(run: _CapturedRun, stream: str, part: ScorePart) -> dict[str, Tensor]:
+    """Return the outputs without one part."""
     outputs = dict(run.outputs)
-    embedding, embedded = f"{stream}.embedding.positioned", run.read[f"{stream}.embedding.embedded"]
+    embedding, embedded = f"{stream}.embedding.positioned", run.captured[f"{stream}.embedding.embedded"]
     width = embedded.shape[-1]
     if part.writer == "word":
         outputs[embedding] = torch.cat(
@@ -238,12 +243,12 @@ def _leave_out(run: _Run, stream: str, part: ScorePart) -> dict[str, Tensor]:
     return outputs
 
 
-def _stream(kind: Kind, side: Side) -> str:
-    """Return the stack that the keys or queries are projected from."""
+def _stack_name(kind: Kind, side: Side) -> str:
+    """Return the stack, "encoder" or "decoder", from whose stream the keys or queries are projected."""
     return "encoder" if kind == "encoder" or (kind == "cross" and side == "key") else "decoder"
 
 
-def _check(translation: Translation, cell: Cell) -> None:
+def _check_cell(translation: Translation, cell: Cell) -> None:
     layers, heads, rows, columns = translation.attention.of(cell.kind).shape
     sizes = {"layer": layers, "head": heads, "row": rows, "column": columns}
     for name, size in sizes.items():

@@ -1,4 +1,4 @@
-"""Scores chosen tokens of a translation: decoder inputs, logits and log probabilities."""
+"""Decoder inputs, logits and log probabilities of the tokens of a translation."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def decoder_inputs(translator: Translator, translation: Translation, length: int
 
 
 def forced_logits(translator: Translator, translation: Translation, length: int, rows: int) -> Tensor:
-    """Run equal rows of the sentence through the model, `[rows, length, vocabulary]`.
+    """Run the model on `rows` copies of the sentence, and return logits, `[rows, length, vocabulary]`.
 
-    With gradients, so the caller sets the context. A watch of the caller can edit each row.
+    The caller enables or disables gradients, and can `watch` the model to edit single rows.
     """
     model = translator.model
     batch = translator.checker.prepare([translation.request])

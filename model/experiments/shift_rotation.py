@@ -24,7 +24,7 @@ class ShiftRotation:
     matrix: Float64Array  # [2, 2]
     pairs: Float64Array  # [positions, 2]: the pair of each position, from the table of the model
     error: float  # largest difference between the matrix times PE(p) and PE(p + k), over all p
-    fixed_error: float  # the same if PE(k) − PE(0) is added to PE(p) instead
+    fixed_error: float  # largest difference between PE(p) + PE(k) − PE(0) and PE(p + k), over all p
 
 
 def rotation_matrix(angle: float) -> Float64Array:
@@ -33,7 +33,7 @@ def rotation_matrix(angle: float) -> Float64Array:
 
 
 def shift_rotation(width: int, pair: int, shift: int, positions: int) -> ShiftRotation:
-    """Measure the rotation of `pair` by `shift` on the first `positions` rows of a table of `width` numbers."""
+    """Measure the rotation of `pair` by `shift` on the first `positions` rows of a table with `width` dimensions."""
     table = sinusoidal_table(positions + shift, width).double().numpy()
     pairs: Float64Array = table[:, 2 * pair : 2 * pair + 2]
     frequency = 10_000.0 ** (-2 * pair / width)

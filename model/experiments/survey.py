@@ -6,10 +6,10 @@ machine. `survey_files.py` handles files, parts and processes.
 A sentence with a translation is teacher-forced on it; one without is translated greedily. Words are segmented by
 `segmentation.py`. A measure is a name of `STATISTICS`, or a group:
 
-- `roles`: the role of a head in the sentence, its share, its coverage of the visible keys, and the share and the chance
-  of each role (`role_previous`, `chance_previous`, …), NaN if a role is impossible.
+- `roles`: the role of a head in the sentence, the share of the role, the head's coverage of the visible keys, and the
+  share and the chance of each role (`role_previous`, `chance_previous`, …), NaN if a role is impossible.
 - `alignment`: counts against links in Pharaoh format: linked words, sure links, and for both readings of a row the sure
-  and the possible links of the head. Summed over sentences, they give the AER.
+  and the possible links of the head. The sums over sentences give the alignment error rate.
 - `importance`: the log probability, in nats, that the translation loses when only this head is off.
 - `looks`: the key with the highest weight in each row, and the weight, so that `survey_search.py` can find words.
 """
@@ -34,7 +34,7 @@ from headlight.model.translate.translator import Translator
 MEASURE_GROUPS = ("roles", "alignment", "importance", "looks")
 DEFAULT_MEASURES = ("entropy", "roles", "looks")
 BATCH_SENTENCES = 16  # sentences per pass
-# Cells of one map over a batch, with tokens estimated as characters / 3: bounds the memory of captured maps.
+# Cells of one map over a batch, which limit the memory of captured maps. Token counts are estimated as characters / 3.
 MAX_CELLS_PER_BATCH = 16 * 40 * 40
 LOOK_SCALE = 255  # stored value of a weight of 1 in `looks`
 EVERY_ROLE = tuple(dict.fromkeys(name for kind in KINDS for name in ROLES[kind]))
@@ -76,7 +76,7 @@ def check_measures(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def survey_batch(translator: Translator, sentences: Sequence[SurveyLine], measures: Sequence[str]) -> SurveyBatch:
-    """Measure every head in these sentences. A rejected sentence has no rows of heads, and `refused` is the error."""
+    """Measure every head in these sentences. An invalid sentence has no rows of heads, and its error in `refused`."""
     answers: dict[int, Translation | str] = {}
     for group in _group_sentences(sentences):
         answers |= zip((item.number for item in group), _translate_group(translator, group), strict=True)
@@ -107,7 +107,7 @@ def survey_batch(translator: Translator, sentences: Sequence[SurveyLine], measur
 
 
 def word_per_token(tokens: Sequence[Token], text: str) -> list[str]:
-    """Return the word that each token is part of, as written; a special token is its own word."""
+    """Return the word of each token. The word of a special token is the text of the token."""
     spans: dict[int, tuple[int, int]] = {}
     for token in tokens:
         if token.word is not None:
@@ -135,7 +135,7 @@ def _column_names(measures: Sequence[str]) -> list[str]:
 
 
 def _group_sentences(sentences: Sequence[SurveyLine]) -> Iterator[list[SurveyLine]]:
-    """Yield the groups for one pass each: similar lengths, and a translation either for all or for none."""
+    """Yield groups that share a pass: their lengths are similar, and all or none of their lines have a translation."""
     ordered = sorted(sentences, key=lambda line: (line.target is None, len(line.source), line.number))
     group: list[SurveyLine] = []
     for line in ordered:
@@ -150,7 +150,7 @@ def _group_sentences(sentences: Sequence[SurveyLine]) -> Iterator[list[SurveyLin
 
 
 def _translate_group(translator: Translator, group: Sequence[SurveyLine]) -> list[Translation | str]:
-    """Translate a group in one pass, or one by one if a sentence is rejected. A rejection becomes its message."""
+    """Translate a group in one pass, or one by one if a sentence is invalid; its result is then the error message."""
     try:
         requests = [translator.request(line.source, target=line.target, alternatives=0, beam_size=1) for line in group]
         return list(translator.translate_batch(requests))

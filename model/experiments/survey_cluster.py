@@ -1,7 +1,7 @@
-"""A survey on a Ray cluster: the machines measure the parts of a plan, and this process writes the results.
+"""A survey on a Ray cluster: workers measure the parts of a plan, and this process writes the results.
 
 Workers receive the lines of a part and return its tables, so the machines need no shared disk. Each machine needs the
-model's folder at the same path, as in the image. Ray Data recomputes the parts of a lost worker.
+model's folder at the same path, as in the Docker image. Ray Data recomputes the parts of a lost worker.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from headlight.model.experiments.survey_files import (
     write_part,
 )
 
-MAX_PENDING_PARTS = 1000  # parts in flight: bounds the memory of this process and of Ray's store
+MAX_PENDING_PARTS = 1000  # parts in flight, which limit the memory of this process and of Ray's object store
 
 
 class SurveyWorker:
-    """A worker on one core, which loads the model once."""
+    """A Ray actor with one core, which loads the model once."""
 
     def __init__(self, plan: SurveyPlan, model: Path, device: str | None) -> None:
         import torch
@@ -91,7 +91,7 @@ def survey_on_cluster(
 
 
 def _next_rows(missing: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
-    """Return the next parts, one row per part."""
+    """Return the rows of the next parts, one per part."""
     return [
         {"number": number, "text": "".join(lines).removesuffix("\n")}
         for number, lines in islice(missing, MAX_PENDING_PARTS)
@@ -105,7 +105,7 @@ def _count_cores() -> int:
 
 
 def _to_command_error(error: BaseException) -> CommandError:
-    """Return the worker's own error, or a general error that quotes Ray's last line."""
+    """Return the error that a worker raised, or a general error with the last line of Ray's message."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, CommandError | ModelError):

@@ -2,8 +2,8 @@
 
 A folder contains `survey.json` with the settings, and for each part of `LINES_PER_PART` lines `heads-00000.parquet` and
 `sentences-00000.parquet`. A part is written under a temporary name and renamed when complete, so an existing part is
-complete. It depends only on its lines, not on the number of processes or on interruptions. At most two parts per
-process are in memory.
+complete. Its content depends only on its lines, not on the number of processes or on interruptions. At most two parts
+per process are in memory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class SurveyPlan:
-    """Settings of a survey. They determine every row."""
+    """Settings of a survey, which determine every row."""
 
     model: str  # name of the folder
     revision: str  # fingerprint of the model's files
@@ -46,7 +46,7 @@ class SurveyPlan:
     digest: str  # SHA-256 of that file
     lines: int
     measures: tuple[str, ...]
-    part: int = LINES_PER_PART
+    part: int = LINES_PER_PART  # lines per part
     version: int = VERSION
 
     @property
@@ -93,7 +93,7 @@ def read_plan(folder: Path) -> SurveyPlan:
 
 
 def start_survey(folder: Path, plan: SurveyPlan) -> None:
-    """Create the folder, or resume a survey with the same plan. A different plan without complete parts is replaced."""
+    """Create the folder, or resume a survey with an equal plan. Another plan is replaced if no part is complete."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / PLAN_FILE
     if not path.is_file() or not complete_parts(folder, HEADS):
@@ -136,7 +136,7 @@ def run_survey(
 def missing_parts(
     folder: Path, plan: SurveyPlan, file: Path, report: Callable[[int], None]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Return the number and the lines of each part to measure. `report` gets the line count of each complete part."""
+    """Return the number and the lines of each missing part. `report` gets the line count of each complete part."""
     for part in range(plan.parts):
         if _is_done(folder, part):
             report(_line_count(plan, part))
@@ -174,9 +174,9 @@ def _run_in_processes(
             raise
 
 
-def complete_parts(folder: Path, what: str) -> list[Path]:
-    """Return the complete parts of heads or of sentences, in order."""
-    return sorted(folder.glob(f"{what}-?????.parquet"))
+def complete_parts(folder: Path, table_name: str) -> list[Path]:
+    """Return the files of one table, `HEADS` or `SENTENCES`, in order."""
+    return sorted(folder.glob(f"{table_name}-?????.parquet"))
 
 
 def require_complete(folder: Path) -> SurveyPlan:
@@ -202,7 +202,7 @@ class SurveyPart:
 
 
 def measure_part(plan: SurveyPlan, number: int, lines: Sequence[str], model: Path, device: str | None) -> SurveyPart:
-    """Measure one part, in any process or on any machine."""
+    """Measure one part. The process needs only the plan, the lines and the model."""
     first = number * plan.part
     sentences = [
         sentence for offset, line in enumerate(lines) if (sentence := _parse_line(first + offset, line)) is not None
@@ -212,7 +212,7 @@ def measure_part(plan: SurveyPlan, number: int, lines: Sequence[str], model: Pat
 
 
 def write_part(folder: Path, number: int, part: SurveyPart) -> None:
-    """Write a part. The heads come last: a part is complete once their file exists."""
+    """Write a part. The table of heads is written last: a part is complete once this file exists."""
     write_file(folder / _file_name(SENTENCES, number), part.sentences)
     write_file(folder / _file_name(HEADS, number), part.heads)
 
@@ -236,7 +236,7 @@ def _parse_line(number: int, line: str) -> SurveyLine | None:
 
 
 def _missing_lines(file: Path, plan: SurveyPlan, missing: Iterator[int]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of each missing part, read on demand."""
+    """Yield the number and the lines of each missing part, read on demand."""
     next_part = next(missing, None)
     with file.open(encoding="utf-8") as stream:
         for number in range(plan.parts):
@@ -259,7 +259,7 @@ def _to_parquet(columns: Columns) -> bytes:
 
 
 def _to_series(name: str, values: Any) -> Any:
-    """Convert a column to a series; texts and bytes have explicit types, because the column may be empty."""
+    """Convert a column to a series. Texts and bytes have explicit types, because polars cannot infer empty columns."""
     library = polars()
     kinds = {
         "kind": library.String,
@@ -277,8 +277,8 @@ def _to_series(name: str, values: Any) -> Any:
     return library.Series(name, values, dtype=library.Int32 if name == "sentence" else None)
 
 
-def _file_name(what: str, part: int) -> str:
-    return f"{what}-{part:05}.parquet"
+def _file_name(table_name: str, part: int) -> str:
+    return f"{table_name}-{part:05}.parquet"
 
 
 def _is_done(folder: Path, part: int) -> bool:

@@ -1,7 +1,7 @@
-"""Queries over a survey, part by part in constant memory: words that heads look from and to, and statistics.
+"""Queries over a survey, part by part in constant memory: looks of heads from one word to another, and statistics.
 
-A row looks "from" its own word: a source word in the encoder, else the word being written. It looks "to" the word of
-the key with the highest weight.
+A look goes from the word of a row (a source word in the encoder, else the word being written) to the word of the key
+with the highest weight.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_EXAMPLES = 3  # sentences per head
 
 
 class Head(NamedTuple):
-    """A head; layer and head are sentence_counts from 0."""
+    """A head. Layers and heads are counted from 0."""
 
     kind: Kind
     layer: int
@@ -34,11 +34,11 @@ class Head(NamedTuple):
 
 @dataclass
 class LookStatistics:
-    """Counts of how often a head looks from one word to another, in sentences that have both."""
+    """Counts of a head's looks from one word to another, in sentences with both words."""
 
     head: Head
     looks: int = 0
-    total: int = 0  # rows of the first word, in sentences that have both
+    total: int = 0  # rows of the first word
     weight: float = 0.0  # summed over `looks`
     examples: list[tuple[float, int, str, str]] = field(default_factory=list)  # weight, sentence, source, target
 
@@ -121,12 +121,12 @@ def _words(row: dict[str, Any], kind: str) -> tuple[list[str], list[str]]:
 
 @dataclass
 class SurveySummary:
-    """Statistics of the heads of one kind, `[layer, head]`, accumulated instead of stored per sentence."""
+    """Statistics of the heads of one kind."""
 
     sentences: int
-    means: dict[str, np.ndarray]  # measure → mean over the sentences that have it
-    spreads: dict[str, np.ndarray]  # measure → standard deviation between sentences
-    roles: list[list[dict[str, int]]]  # role → number of sentences
+    means: dict[str, np.ndarray]  # measure → mean over sentences with a value, [layer, head]
+    spreads: dict[str, np.ndarray]  # measure → standard deviation between sentences, [layer, head]
+    roles: list[list[dict[str, int]]]  # [layer][head]: role → number of sentences
 
 
 def summarise(folder: Path) -> dict[Kind, SurveySummary]:
@@ -168,11 +168,11 @@ def summarise(folder: Path) -> dict[Kind, SurveySummary]:
 
 
 class AlignmentResult(NamedTuple):
-    """The alignment error of one reading of a cross-attention head."""
+    """The alignment error of a cross-attention head, whose rows are read with or without a shift."""
 
     layer: int
     head: int
-    shift: int
+    shift: int  # 0: a row aligns the token that it writes; 1: the token that it has read
     errors: AlignmentCounts
     bounds: ConfidenceInterval
 

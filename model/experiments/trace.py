@@ -25,18 +25,18 @@ from headlight.model.measures.trace_records import (
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
-MAX_NUMBERS = 30_000_000  # per trace: 240 MB
+MAX_NUMBERS = 30_000_000  # numbers in a trace: 240 MB
 TRACED_PROBES = ("*_attention.weights", "*_attention.values", "*.carried", "feed_forward.output")
 
 
 def run_trace(translator: Translator, translation: Translation) -> Trace:
-    """Run the model on this translation with the request's own interventions, and capture its activations."""
+    """Run the model teacher-forced on a translation, with its request's interventions, and capture activations."""
     _check_size(translator, translation)
     model, config = translator.model, translator.model.config
     batch = translator.checker.prepare([translation.request])
     ids = [token.id for token in translation.target_tokens]
     inputs = pad_sequences([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device)
-    names = [f"{side}.layers.*.{index}" for side in ("encoder", "decoder") for index in TRACED_PROBES]
+    names = [f"{side}.layers.*.{probe}" for side in ("encoder", "decoder") for probe in TRACED_PROBES]
     decoder_names = [
         "decoder.embedding.embedded",
         "decoder.embedding.positioned",
@@ -55,12 +55,12 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
     last_stream = _array(activations[f"decoder.layers.{config.decoder_layers - 1}.around_feed_forward.stream"])
     return Trace(
         encoder=[
-            _attention(
+            _trace_attention(
                 activations, layer.self_attention, layer.around_self_attention, f"encoder.layers.{index}", "self"
             )
             for index, layer in enumerate(_layers(model.encoder))
         ],
-        decoder=[_decoder_layer(activations, layer, index) for index, layer in enumerate(_layers(decoder))],
+        decoder=[_trace_decoder_layer(activations, layer, index) for index, layer in enumerate(_layers(decoder))],
         embeddings=_array(activations["decoder.embedding.embedded"]),
         embeddings_with_positions=with_positions,
         embedding_norm=traced_norm(decoder.embedding.norm, with_positions) if config.embedding_norm else None,
@@ -85,7 +85,7 @@ def _check_size(translator: Translator, translation: Translation) -> None:
         raise RequestError("trace_too_long", field="text", needed=needed // 10**6, limit=MAX_NUMBERS // 10**6)
 
 
-def _decoder_layer(activations: Watched, layer: Any, layer_index: int) -> DecoderLayerTrace:
+def _trace_decoder_layer(activations: Watched, layer: Any, layer_index: int) -> DecoderLayerTrace:
     path = f"decoder.layers.{layer_index}"
     output = _array(activations[f"{path}.feed_forward.output"])
     carried = _array(activations[f"{path}.around_feed_forward.carried"])
@@ -93,14 +93,14 @@ def _decoder_layer(activations: Watched, layer: Any, layer_index: int) -> Decode
     around = layer.around_feed_forward
     norm = None if around.norm_first else traced_norm(around.norm, carried + output)
     return DecoderLayerTrace(
-        _attention(activations, layer.self_attention, layer.around_self_attention, path, "self"),
-        _attention(activations, layer.cross_attention, layer.around_cross_attention, path, "cross"),
-        # A network that an intervention silenced writes no bias either.
+        _trace_attention(activations, layer.self_attention, layer.around_self_attention, path, "self"),
+        _trace_attention(activations, layer.cross_attention, layer.around_cross_attention, path, "cross"),
+        # If an intervention sets the output of the network to zero, its bias is zero, too.
         FeedForwardTrace(output, bias if output.any() else np.zeros_like(bias), carried, norm),
     )
 
 
-def _attention(
+def _trace_attention(
     activations: Watched, attention: MultiHeadAttention, around: Residual, path: str, name: str
 ) -> AttentionTrace:
     weights, values = (_array(activations[f"{path}.{name}_attention.{probe}"]) for probe in ("weights", "values"))
@@ -116,7 +116,7 @@ def _attention(
 
 
 def traced_norm(norm: nn.Module, inputs: Float64Array) -> NormTrace:
-    """Trace a norm of the model, with its scale for these inputs, `[tokens, d_model]`."""
+    """Return the record of a norm of the model, with its scales for these inputs, `[tokens, d_model]`."""
     centred = isinstance(norm, nn.LayerNorm)
     epsilon: Any = norm.eps if isinstance(norm, nn.LayerNorm) else norm.epsilon
     weight, bias = _parameter(norm.weight, inputs.shape[-1]), getattr(norm, "bias", None)

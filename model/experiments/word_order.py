@@ -1,4 +1,4 @@
-"""Encoder outputs of a permuted sentence, with positions and without."""
+"""Encoder outputs of a sentence with shuffled tokens, with and without positions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ POSITION_INDICES = "encoder.embedding.positions.places"
 
 @dataclass(frozen=True)
 class ShuffleResult:
-    """The encoder's vectors of a sentence, and of the same tokens in another order."""
+    """The encoder's vectors of a sentence, before and after its tokens are shuffled."""
 
     order: tuple[int, ...]  # original index of the token at each new position
     before: FloatArray  # [tokens, d_model]
-    after: FloatArray  # [tokens, d_model], every vector at its token's original position
+    after: FloatArray  # [tokens, d_model], in the original order of the tokens
 
     @property
     def max_change(self) -> FloatArray:

@@ -414,7 +414,7 @@ def read_generation_defaults(
     token_ids = [*ends, *(token_id for run in never for token_id in run)]
     token_ids += [fields.token_id(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
     if not all(type(token_id) is int and 0 <= token_id < config.target_vocabulary for token_id in token_ids):
-        fields.reject("it has token ids beyond the vocabulary")
+        fields.reject("it contains token ids that the vocabulary does not have")
     defaults = GenerationDefaults(
         beam_size=fields.integer("num_beams") if fields.has("num_beams") else 1,
         length_penalty=penalty,

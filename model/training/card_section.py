@@ -1,4 +1,4 @@
-"""Replaces a section of a model card, and updates the file list and the checksums."""
+"""Functions that replace a section of a model card, and update its file list and the checksums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILES_HEADING = "Files"
 
 
 def replace_section(folder: Path, title: str, section: str) -> None:
-    """Replace the section with this heading; a new section is inserted before the data section."""
+    """Replace the section with this title, or insert it before the section "Data"."""
     path = folder / CARD_FILE
     card = path.read_text(encoding="utf-8") if path.exists() else f"# {folder.name}\n"
     span = _find_section(card, title)

@@ -1,6 +1,6 @@
-"""Training checkpoints: the whole state of a run at one step, in a safetensors file with the progress in its header.
+"""Training checkpoints: the state of a run at one step, as a safetensors file with the progress in its header.
 
-`model/checkpoints/checkpoint.py` has the format of published models. Pickle is never used.
+`model/checkpoints/checkpoint.py` has the format of published models.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class RunProgress:
 
     step: int = 0
     epoch: int = 0
-    batch: int = 0  # within the epoch; a step may use several batches
+    batch: int = 0  # index in the epoch; a step may use several batches
     tokens: int = 0  # target tokens trained on
     seconds: float = 0.0  # training time over all sessions
     best_loss: float = float("inf")  # validation loss per token, without smoothing
-    validations_without_gain: int = 0
+    validations_without_gain: int = 0  # consecutive validations without a new best loss
     finished: bool = False
-    last_step: int = 0  # end of a requested cool-down
-    cool_down_steps: int = 0  # 0: the recipe's own cool-down applies
+    last_step: int = 0  # last step of a requested cool-down
+    cool_down_steps: int = 0  # length of a requested cool-down; 0: that of the recipe
 
 
 def checkpoint_path(folder: Path, step: int) -> Path:
@@ -73,7 +73,7 @@ def save_checkpoint(path: Path, groups: Mapping[str, Tensors], progress: RunProg
 def load_checkpoint(
     path: Path, device: torch.device | str = "cpu"
 ) -> tuple[dict[str, Tensors], RunProgress, dict[str, str]]:
-    """Read a checkpoint: groups of tensors, progress, and the other header fields."""
+    """Read a checkpoint, and return its groups of tensors, its progress, and all other header fields."""
     groups: dict[str, Tensors] = {}
     try:
         with safetensors.safe_open(path, framework="pt", device=str(device)) as file:
@@ -93,8 +93,8 @@ def load_checkpoint(
     return groups, progress, header
 
 
-def remove_old(folder: Path, keep: int) -> None:
-    """Remove all but the newest checkpoints."""
+def remove_old_checkpoints(folder: Path, keep: int) -> None:
+    """Remove all checkpoints except the `keep` newest."""
     for path in list_checkpoints(folder)[:-keep]:
         path.unlink(missing_ok=True)
 

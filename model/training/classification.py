@@ -18,7 +18,7 @@ from headlight.model.training.prepare import CorpusText, Tokenizers, encode_in_p
 from headlight.model.training.recipe import Recipe
 from headlight.model.training.validation import BATCH_TOKENS, HeldOut
 
-LABEL_SCALE = 1000  # labels are stored as whole numbers: probability × this
+LABEL_SCALE = 1000  # a label is stored as a whole number: probability × LABEL_SCALE
 
 
 class ClassifierBatch(NamedTuple):
@@ -43,7 +43,7 @@ def make_classifier(recipe: Recipe, tokenizers: Tokenizers) -> SelfAttentionClas
 
 
 def encode(text: CorpusText, tokenizers: Tokenizers, recipe: Recipe) -> Sentences:
-    """Encode texts as ids, long ones truncated in the middle, and labels as rows of one whole number."""
+    """Encode texts as ids, truncated in the middle, and labels as rows of one whole number."""
     max_length = recipe.classifier_config(vocabulary=tokenizers.source.vocabulary_size).max_length
     untruncated = encode_in_parts([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
     sources = RaggedArray([truncate_middle(row.tolist(), max_length - 1) for row in untruncated])  # plus the end token
@@ -66,7 +66,7 @@ def parse_probability(label: str) -> float:
 
 
 def make_batch(sentences: Sentences, rows: RowArray, special: SpecialIds) -> ClassifierBatch:
-    """Create the padded texts and their labels."""
+    """Create a batch of these rows, with end tokens and padding."""
     ids = pad_sequences([[*sentences.source[row].tolist(), special.source_end] for row in rows], special.pad)
     return ClassifierBatch(ids, torch.tensor([float(sentences.target[row][0]) for row in rows]) / LABEL_SCALE)
 
@@ -81,13 +81,13 @@ class ClassifierLosses(nn.Module):
         self.left_out = left_out
 
     def forward(self, batch: ClassifierBatch) -> LossSums:
-        """Return the summed losses of a batch. Smoothing moves ε / 2 from the right class to the wrong one."""
+        """Return the summed losses of a batch. Smoothing gives the wrong class a target probability of ε / 2."""
         log_odds = self.model(self._drop_tokens(batch.ids))
         targets = batch.positive * (1 - self.smoothing) + self.smoothing / 2
         return LossSums(classification_loss(log_odds, targets), classification_loss(log_odds.detach(), batch.positive))
 
     def _drop_tokens(self, ids: Tensor) -> Tensor:
-        """Replace random tokens by padding, `[batch, tokens]`, so that a verdict never depends on a single word."""
+        """Replace random tokens by padding, `[batch, tokens]`, so that predictions do not depend on a single word."""
         if not self.left_out:
             return ids
         config = self.model.config

@@ -1,6 +1,6 @@
-"""Parallel text as a stream: two files or one TSV, gzipped or not, cleaned while it is read.
+"""Streams of parallel text from two files or one TSV, optionally gzipped, with cleaning.
 
-Only a hash of each pair stays in memory, so a corpus may be larger than memory.
+Cleaning keeps only a hash of each pair in memory, so a corpus may be larger than memory.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class CorpusSpec:
     target: str | None = None
     weight: float = 1.0  # 2: every pair twice per epoch; 0.25: a different quarter each epoch
     fold_target_case: bool = False  # lower-case targets, whose case was restored by rules
-    source_tag: str = ""  # prefix of each source, to tie the style of this corpus to it
-    source_column: int = 0  # of a TSV
+    source_tag: str = ""  # prefix of each source, which marks the style of this corpus
+    source_column: int = 0  # column in a TSV, counted from 0
     target_column: int = 1
-    header: bool = False  # the first line names the columns
-    one_in: int = 0  # only every n-th pair, for validation
-    but_one_in: int = 0  # all except every n-th pair, for training
+    header: bool = False  # whether the first line names the columns
+    one_in: int = 0  # n: only every n-th pair, for validation
+    but_one_in: int = 0  # n: all pairs except every n-th, for training
     having: tuple[str, ...] = ()  # only pairs whose source has one of these words; "n't" is a word
-    joined: int = 0  # number of random pairs joined into one text, to learn longer texts
+    joined: int = 0  # number of random pairs that are joined to one text, to learn longer texts
 
     def __post_init__(self) -> None:
         parts = {self.one_in, self.but_one_in}
@@ -70,15 +70,15 @@ class Cleaning:
 
     max_characters: int = 500  # of the longer side
     max_ratio: float = 4.0  # between the lengths in characters; Chinese text is short and needs a higher limit
-    ratio_slack: int = 12  # length difference in characters that is always accepted
-    duplicates: bool = False  # True: keep duplicates
+    ratio_slack: int = 12  # length difference in characters that is accepted at any ratio
+    duplicates: bool = False  # whether duplicates are kept
 
     def __post_init__(self) -> None:
         if self.max_characters < 1 or self.max_ratio < 1 or self.ratio_slack < 0:
             raise TrainingError("cleaning: max_characters and max_ratio must be at least 1, ratio_slack at least 0.")
 
     def rejection_reason(self, pair: Pair) -> str | None:
-        """Return why a pair is dropped, or None."""
+        """Return the reason to drop a pair, or None."""
         short, long = sorted((len(pair.source), len(pair.target)))
         if not short:
             return "blank"
@@ -105,7 +105,7 @@ class CleaningReport:
 
 
 class Cleaner:
-    """Drops invalid and duplicate pairs, across corpora, and counts all pairs."""
+    """Drops invalid pairs, and pairs that are duplicates within or across corpora."""
 
     def __init__(self, cleaning: Cleaning) -> None:
         self.cleaning = cleaning
@@ -114,9 +114,9 @@ class Cleaner:
 
     def clean(self, pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Pair]:
         """Yield the normalised pairs to train on."""
-        for raw in pairs:
+        for raw_pair in pairs:
             report.read += 1
-            pair = Pair(normalise_line(raw.source), normalise_line(raw.target))
+            pair = Pair(normalise_line(raw_pair.source), normalise_line(raw_pair.target))
             reason = self.cleaning.rejection_reason(pair)
             line = f"{pair.source}\t{pair.target}\n".encode()
             if reason is None and not self.cleaning.duplicates:
@@ -132,12 +132,12 @@ class Cleaner:
 
 
 def normalise_line(line: str) -> str:
-    """Normalise to NFC, and replace every run of white space by one space, so that no tab or line end remains."""
+    """Normalise to NFC, and replace each run of white space, including tabs and line ends, by one space."""
     return " ".join(unicodedata.normalize("NFC", line).split())
 
 
 def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
-    """Return the raw pairs of a corpus, in order."""
+    """Return the pairs of a corpus in order, selected and changed as specified, but not cleaned."""
     pairs = _read_two_files(spec, folder) if spec.target is not None else _read_tsv(spec, folder)
     if spec.one_in:
         pairs = (pair for number, pair in enumerate(pairs) if number % spec.one_in == 0)
@@ -154,7 +154,7 @@ def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
 
 
 def join_pairs(pairs: Iterable[Pair], count: int) -> Iterator[Pair]:
-    """Join pairs into texts of `count` sentences, shuffled with a fixed seed; the remainder is dropped."""
+    """Shuffle pairs with a fixed seed, and join each `count` of them to one text. The remainder is dropped."""
     shuffled = list(pairs)
     Random(count).shuffle(shuffled)  # noqa: S311 (no secret)
     for first in range(0, len(shuffled) - count + 1, count):
@@ -174,7 +174,7 @@ def _join_sentences(sentences: Iterable[str]) -> str:
 def read_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file, gzipped or not, without line ends."""
     with _open_text(path) as file:
-        while line := _line(file, path):
+        while line := _read_line(file, path):
             yield line.rstrip("\r\n")
 
 
@@ -182,7 +182,7 @@ def _read_two_files(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
     names = [folder / name for name in spec.files]
     with _open_text(names[0]) as sources, _open_text(names[1]) as targets:
         while True:
-            source, target = (_line(file, name) for file, name in zip((sources, targets), names, strict=True))
+            source, target = (_read_line(file, name) for file, name in zip((sources, targets), names, strict=True))
             if not source and not target:
                 return
             if not source or not target:
@@ -198,7 +198,7 @@ def _read_tsv(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
     needed = max(spec.source_column, spec.target_column) + 1
     with _open_text(name) as file:
         number = 0
-        while line := _line(file, name):
+        while line := _read_line(file, name):
             number += 1
             if spec.header and number == 1:
                 continue
@@ -215,13 +215,13 @@ def _read_tsv(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
 
 
 def _open_text(path: Path) -> TextIO:
-    packed = path.with_name(path.name + ".gz")
-    if not path.exists() and packed.exists():
-        path = packed
+    gzipped = path.with_name(path.name + ".gz")
+    if not path.exists() and gzipped.exists():
+        path = gzipped
     try:
         if path.suffix == ".gz":
             return cast("TextIO", gzip.open(path, "rt", encoding="utf-8", newline="\n"))
-        return path.open(encoding="utf-8", newline="\n")  # only \n ends a line; other separators occur inside sentences
+        return path.open(encoding="utf-8", newline="\n")  # sentences may contain other line separators
     except FileNotFoundError as error:
         raise TrainingError(
             f"{path} does not exist. Check its name (training starts from the folder given by --data), "
@@ -231,7 +231,7 @@ def _open_text(path: Path) -> TextIO:
         raise TrainingError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _line(file: TextIO, path: Path) -> str:
+def _read_line(file: TextIO, path: Path) -> str:
     try:
         return file.readline()
     except UnicodeDecodeError as error:

@@ -15,11 +15,11 @@ from headlight.model.files import write_file
 
 @dataclass(frozen=True)
 class DatasetFile:
-    """One file of a dataset and its expected properties."""
+    """One file of a dataset. Size and digest are unknown if the published file changes."""
 
     url: str
-    size: int | None = None  # bytes, if the published file never changes
-    digest: str | None = None  # "sha256:…", or another algorithm of hashlib
+    size: int | None = None  # bytes
+    digest: str | None = None  # algorithm of hashlib and digest: "sha256:…"
 
     @property
     def name(self) -> str:
@@ -29,15 +29,15 @@ class DatasetFile:
 
 @dataclass(frozen=True)
 class PublicDataset:
-    """A public dataset."""
+    """A public dataset. Descriptions are printed before the download."""
 
     name: str
     about: str
     licence: str
-    size: str  # for people, printed before the download
-    page: str  # web page for reading and manual download
+    size: str  # description such as "about 1.5 MB"
+    page: str  # web page for manual downloads
     files: tuple[DatasetFile, ...]
-    unpack: Callable[[Path], list[Path]]  # checks the files in a folder, and returns those that a recipe can name
+    unpack: Callable[[Path], list[Path]]  # checks and unpacks the files in a folder, and returns the corpus files
 
 
 def check_gzip_lines(folder: Path) -> list[Path]:
@@ -78,7 +78,7 @@ def unpack_reviews(folder: Path) -> list[Path]:
     rows: dict[str, list[str]] = {"train": [], "test": []}
     try:
         with tarfile.open(path, "r:gz") as archive:
-            for part, line in _reviews(archive):
+            for part, line in _read_reviews(archive):
                 rows[part].append(line)
     except (tarfile.TarError, OSError, EOFError, UnicodeDecodeError) as error:
         raise damage_error(path, error) from error
@@ -91,7 +91,7 @@ def unpack_reviews(folder: Path) -> list[Path]:
     return outputs
 
 
-def _reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
+def _read_reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
     for member in archive:
         names = Path(member.name).parts  # aclImdb, train or test, pos or neg, 123_8.txt
         if member.isfile() and len(names) == 4 and names[1] in ("train", "test") and names[2] in ("pos", "neg"):
@@ -100,9 +100,9 @@ def _reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
             yield names[1], f"{int(names[2] == 'pos')}\t{' '.join(text.replace('<br />', ' ').split())}\n"
 
 
-def damage_error(path: Path, fault: object) -> TrainingError:
-    """Return an error about an unexpected file."""
-    return TrainingError(f"{path} is damaged or unexpected: {fault}. Delete it and download the dataset again.")
+def damage_error(path: Path, problem: object) -> TrainingError:
+    """Return the error for a file with unexpected content. `problem`: a clause or an exception."""
+    return TrainingError(f"{path} is damaged or unexpected: {problem}. Delete it and download the dataset again.")
 
 
 _MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"

@@ -1,4 +1,4 @@
-"""Download of a public set, with its description first, resumption after an interruption, and a final check."""
+"""Download of a public dataset, which resumes after an interruption and checks the files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OnMessage = Callable[[str], None]
 
 
 def find_dataset(name: str) -> PublicDataset:
-    """Return the set with this name."""
+    """Return the dataset with this name."""
     if name not in PUBLIC_SETS:
         raise TrainingError(f"There is no dataset {name!r}. Available are: {', '.join(PUBLIC_SETS)}.")
     return PUBLIC_SETS[name]
 
 
 def download_dataset(dataset: PublicDataset, data: Path, report: OnMessage) -> list[Path]:
-    """Download a set into a folder of its name, and return the files that a recipe can name."""
+    """Describe a dataset, download it to the folder `data/NAME`, and return the files that a recipe can name."""
     report(
         f"{dataset.name}: {dataset.about}\n  licence: {dataset.licence}\n  size: {dataset.size}\n  from: {dataset.page}"
     )
@@ -60,7 +60,7 @@ def download_dataset(dataset: PublicDataset, data: Path, report: OnMessage) -> l
 
 
 def download_file(file: DatasetFile, path: Path, report: OnMessage, *, timeout: float = 60.0) -> None:
-    """Download one file to `path`, by way of a `.part` file that a later call resumes."""
+    """Download one file to a `.part` file, which a later call resumes, then check and rename it. `timeout`: seconds."""
     part = path.with_name(path.name + ".part")
     offset = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(file.url, headers={"User-Agent": USER_AGENT})  # noqa: S310 - a URL of PUBLIC_SETS
@@ -76,14 +76,14 @@ def download_file(file: DatasetFile, path: Path, report: OnMessage, *, timeout: 
                 while block := response.read(BLOCK_BYTES):
                     out.write(block)
     except urllib.error.HTTPError as error:
-        if error.code != 416 or not offset:  # 416: the file is complete, or has changed on the server
+        if error.code != 416 or not offset:  # 416, range not satisfiable: the part is complete, or the file has changed
             raise
         expected = None
         if file.size is None and file.digest is None:
             part.unlink()
             download_file(file, path, report, timeout=timeout)
             return
-    _check(file, part, expected)
+    _check_file(file, part, expected)
     part.replace(path)
 
 
@@ -91,7 +91,7 @@ def _starts_at(content_range: str | None, start: int) -> bool:
     return bool(content_range) and str(content_range).strip().startswith(f"bytes {start}-")
 
 
-def _check(file: DatasetFile, part: Path, expected: int | None) -> None:
+def _check_file(file: DatasetFile, part: Path, expected: int | None) -> None:
     size = part.stat().st_size
     for required_size in (expected, file.size):
         if required_size is not None and size < required_size:

@@ -1,4 +1,4 @@
-"""A running average of the weights: it scores better than the latest weights, as after a lower learning rate."""
+"""Exponential moving average of the weights, which scores better than the latest weights."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 
 class WeightAverage:
-    """average ← decay · average + (1 − decay) · weights; at step n, decay is at most (1 + n) / (10 + n)."""
+    """Keeps average ← decay · average + (1 − decay) · weights. At step n, decay is at most (1 + n) / (10 + n)."""
 
-    EVERY = 4  # steps per update: nearly the same average at a quarter of the cost
+    STEPS_PER_UPDATE = 4  # nearly the same average as with an update per step, at a quarter of the cost
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
@@ -22,14 +22,14 @@ class WeightAverage:
 
     def update(self, step: int) -> None:
         """Update the average with the weights after this step."""
-        if self.decay == 0.0 or step % self.EVERY:
+        if self.decay == 0.0 or step % self.STEPS_PER_UPDATE:
             return
-        decay = min(self.decay, (1 + step) / (10 + step)) ** self.EVERY
+        decay = min(self.decay, (1 + step) / (10 + step)) ** self.STEPS_PER_UPDATE
         lerp_weights(self.averages, [weight.detach() for weight in self.weights], 1 - decay)
 
     @contextmanager
-    def swapped_in(self) -> Iterator[None]:
-        """Put the average into the model for the duration of the block."""
+    def use_averages(self) -> Iterator[None]:
+        """Use the averages as the model's weights inside the `with` block."""
         if self.decay == 0.0:
             yield
             return

@@ -1,4 +1,4 @@
-"""Scores of a finished model: BLEU and chrF with their signatures, decoding speed, a classifier's confusion matrix."""
+"""Scores of a finished model: BLEU, chrF and decoding speed of a translator, or a classifier's confusion matrix."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Scores:
         )
 
     def to_json(self) -> str:
-        """Serialise all fields, for a model card."""
+        """Serialise all fields as JSON, for a model card."""
         return json.dumps(asdict(self), indent=2) + "\n"
 
 
 def read_test(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """Read a whole test file, without cleaning."""
+    """Read the sources and references of a test set, without cleaning."""
     if source.parent != target.parent:
         pairs = list(read_pairs(CorpusSpec(source=str(source), target=str(target)), Path()))
     else:
@@ -74,14 +74,14 @@ def evaluate_translations(
 
 
 def bleu_tokenizer(language: str) -> str:
-    """Return the tokenizer of sacreBLEU for a language; for Chinese, each character is a word."""
+    """Return the name of sacreBLEU's tokenizer for a language. In Chinese, each character is a word."""
     return "zh" if language == "zh" else "13a"
 
 
 def score_translations(
     hypotheses: Sequence[str], references: Sequence[str], *, language: str = "", seconds: float = 0.0
 ) -> Scores:
-    """Score existing translations into a language."""
+    """Score existing translations. `seconds`: the time that they took."""
     if len(hypotheses) != len(references):
         raise TrainingError(
             f"There are {len(hypotheses):,} translations, but {len(references):,} references. "
@@ -137,12 +137,12 @@ class Classification:
         return f"accuracy {100 * self.accuracy:.2f}% of {int(self.confusion.sum()):,} texts\n{table}"
 
 
-class Labelled(NamedTuple):
-    """Texts with their classes and, if the table has them, their kinds."""
+class LabelledTexts(NamedTuple):
+    """Texts with labels, and optionally with kinds, such as "negation"."""
 
-    labels: list[int]
+    labels: list[int]  # class indices
     texts: list[str]
-    kinds: list[str]
+    kinds: list[str]  # empty if the table has no kinds
 
     def accuracy_by_kind(self, predictions: Sequence[int]) -> dict[str, float]:
         """Return the accuracy per kind, in the order of the table."""
@@ -152,18 +152,20 @@ class Labelled(NamedTuple):
         return {kind: sum(values) / len(values) for kind, values in right.items()}
 
 
-def read_labelled(path: Path) -> Labelled:
+def read_labelled(path: Path) -> LabelledTexts:
     """Read a whole TSV with the columns `label`, `text` and optionally `kind`, named in the first line."""
     pairs = list(read_pairs(CorpusSpec(source=path.name), path.parent))
     if not pairs or (pairs[0].source, pairs[0].target.strip()) != ("label", "text"):
         raise TrainingError(f"{path} must begin with the line: label, a tab, text. Labels are 0 and 1.")
     invalid = sorted({pair.source for pair in pairs[1:]} - {"0", "1"})
     if invalid or len(pairs) == 1:
-        fault = f"contains the label {invalid[0]!r}" if invalid else "contains no text"
-        raise TrainingError(f"{path} {fault}. Write one text per line, after 0 or 1 and a tab.")
+        problem = f"contains the label {invalid[0]!r}" if invalid else "contains no text"
+        raise TrainingError(f"{path} {problem}. Write one text per line, after 0 or 1 and a tab.")
     header, *rows = ([*line.split("\t"), ""] for line in read_lines(path))
     kinds = [row[2] for row in rows] if header[2] == "kind" else []
-    return Labelled([int(pair.source) for pair in pairs[1:]], [pair.target.rstrip("\r\n") for pair in pairs[1:]], kinds)
+    return LabelledTexts(
+        [int(pair.source) for pair in pairs[1:]], [pair.target.rstrip("\r\n") for pair in pairs[1:]], kinds
+    )
 
 
 def confusion_matrix(labels: Sequence[int], predictions: Sequence[int], classes: Sequence[str]) -> Classification:

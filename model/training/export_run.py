@@ -1,4 +1,4 @@
-"""Exports a training run as a model folder with averaged weights, vocabularies and training facts."""
+"""Export of a training run as a model folder with averaged weights, vocabularies and a model card."""
 
 from __future__ import annotations
 
@@ -38,7 +38,18 @@ def export_run(
     heads: str | None = None,
     blend: Blend | None = None,
 ) -> None:
-    """Write a model folder from a run: its `best` or `last` averaged weights, or the mean of its last N checkpoints."""
+    """Write a model folder from a run.
+
+    Args:
+        run: Folder of the run.
+        folder: Folder to write.
+        weights: `best` or `last` averaged weights, or a number N: the mean of the last N checkpoints.
+        storage: Number format of the weights.
+        card: Text of the model card; by default name and description of the recipe.
+        rule: Reliability rule.
+        heads: Content of `heads.json`.
+        blend: Another model to interpolate the weights with.
+    """
     model, tokenizers, progress = load_run(run, weights)
     recipe = read_recipe(run)
     if blend is not None:
@@ -52,17 +63,17 @@ def export_run(
 
 
 class Blend(NamedTuple):
-    """Another model whose weights make up a share of the exported ones."""
+    """Another model, and its share in the exported weights."""
 
     folder: Path
     share: float
 
 
 def interpolate_weights(model: Any, recipe: Recipe, tokenizers: Tokenizers, blend: Blend) -> None:
-    """Move a model's weights towards those of its start model, which may have fewer layers.
+    """Interpolate a model's weights with those of its start model, which may have fewer layers.
 
-    The result keeps more of the start model's ability without losing what was learnt: the mean of both is better than
-    either on the text that the start model was trained for (https://arxiv.org/abs/2109.01903).
+    On the text for which the start model was trained, the mean of both is better than either model
+    (https://arxiv.org/abs/2109.01903).
     """
     if not 0.0 < blend.share < 1.0:
         raise TrainingError(f"The share of {blend.folder} is {blend.share:g}, but must be between 0 and 1.")
@@ -93,7 +104,7 @@ def read_recipe(run: Path) -> Recipe:
 
 
 def load_weights(run: Path, weights: str) -> tuple[Tensors, RunProgress]:
-    """Load `best`, `last`, or for a number N the mean of the newest N checkpoints, without EMA."""
+    """Load the averaged weights `best` or `last`, or for a number N the mean of the newest N checkpoints."""
     if weights.isdigit() and int(weights) > 0:
         paths = checkpoints.list_checkpoints(run)[-int(weights) :]
         if len(paths) < int(weights):
@@ -110,7 +121,7 @@ def load_weights(run: Path, weights: str) -> tuple[Tensors, RunProgress]:
 
 
 def training_facts(run: Path, progress: RunProgress, weights: str, storage: Storage, blend: Blend | None = None) -> str:
-    """Return the generated part of a model card: everything needed to repeat the run."""
+    """Return the sections of a model card about the run: how to repeat it, and its validation log."""
     recipe = read_recipe(run)
     digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
     corpora = "\n".join(f"| {' + '.join(spec.files)} | {spec.weight:g} |" for spec in recipe.corpora)

@@ -1,7 +1,7 @@
-"""A reader's verdicts on whether answers are right. A rule fitted to them learns which errors matter to readers.
+"""Verdicts of human readers on whether translations are right. A reliability rule is fitted to them.
 
-A verdict applies to one sentence with exactly one answer. A table has both, or only their fingerprint if the sentences
-may not be copied.
+A verdict is about one sentence and one translation, its "answer". A table contains both texts, or only their
+fingerprint if the licence of the sentences forbids copies.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ FINGERPRINT_DIGITS = 16  # hexadecimal
 
 
 def fingerprint(sentence: str, answer: str) -> str:
-    """Return a fingerprint of a sentence and its answer that reveals neither."""
+    """Return the digest of a sentence and its answer, which does not reveal the texts."""
     return hashlib.sha256(f"{sentence}\t{answer}".encode()).hexdigest()[:FINGERPRINT_DIGITS]
 
 
 def read_verdicts(paths: Iterable[Path], direction: str) -> Mapping[str, bool]:
     """Read verdicts: fingerprint → whether the answer is right.
 
-    Columns: `direction`, `verdict`, and `fingerprint` or `sentence` and `answer`.
+    The tables have the columns `direction`, `verdict`, and `fingerprint` or `sentence` and `answer`.
     """
     results: dict[str, bool] = {}
     for path in paths:

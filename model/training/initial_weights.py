@@ -1,6 +1,6 @@
-"""Initial weights of a run: random, or those of another model, with more layers or new vocabularies as configured.
+"""Initial weights of a run that starts from another model, to which layers or new vocabularies may be added.
 
-A classifier may start with only the word vectors of a translator, which was trained on far more text.
+A classifier may load only the word vectors of a translator, which was trained on far more text.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from headlight.model.training.recipe import Recipe
 SOURCE_VECTORS = ("encoder.embedding.table.weight",)
 TARGET_VECTORS = ("decoder.embedding.table.weight", "decoder.output.words.weight")
 LAYER = re.compile(r"\.layers\.\d+\.")
-# Output projections of sub-layers, whose results are added to the residual stream.
+# Output projections of sub-layers, which add to the residual stream.
 SUBLAYER_OUTPUT = re.compile(r"attention\.output\.|feed_forward\.narrow\.")
 
 
 def check_start_exists(recipe: Recipe) -> None:
-    """Raise a TrainingError if `start` or `vectors_from` is missing, before corpora are read, which takes minutes."""
+    """Raise a TrainingError if the folder `start` or `vectors_from` is missing. Reading corpora first takes minutes."""
     for field in ("start", "vectors_from"):
         folder = getattr(recipe, field)
         if folder and not (Path(folder) / CONFIG).is_file():
@@ -39,11 +39,11 @@ def check_start_exists(recipe: Recipe) -> None:
 
 
 def load_word_vectors(model: SelfAttentionClassifier, recipe: Recipe, tokenizers: Tokenizers) -> None:
-    """Load the word vectors of the translator `vectors_from`; an entry it lacks gets the mean of its pieces' vectors.
+    """Load the word vectors of the translator `vectors_from`.
 
-    Wider vectors are projected onto their first principal directions, which preserve most differences between words.
-    Lengths are those of a fresh table: a translator's vectors are short for frequent words and long for rare ones,
-    which does not help a classifier.
+    An entry that the translator lacks gets the mean of the vectors of its pieces. Wider vectors are projected onto
+    their principal components, which preserve most differences between words. Vectors are scaled to the mean length of
+    the random table, because the lengths of a translator's vectors depend on word frequency.
     """
     translator = read_checkpoint(recipe.vectors_from, Transformer)
     vectors = translator.model.state_dict()[SOURCE_VECTORS[0]].float()  # [entries, width]
@@ -65,8 +65,8 @@ def load_word_vectors(model: SelfAttentionClassifier, recipe: Recipe, tokenizers
 def load_start_weights(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers) -> None:
     """Load the weights of the recipe's `start`, a model of the same sizes that may have fewer layers.
 
-    Additional layers come last and start as the identity. A new vocabulary has random vectors, or with
-    `vectors_of_pieces` those of its pieces in the old vocabulary.
+    Additional layers come last and are the identity at first. The vectors of a new vocabulary are random, or with
+    `vectors_of_pieces` the means of the vectors of their pieces in the old vocabulary.
     """
     start = read_checkpoint(recipe.start, type(model))
     weights, initial = start.model.state_dict(), model.state_dict()
@@ -90,7 +90,9 @@ def load_start_weights(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers)
         )
     if recipe.model.get("norm_first"):
         weights |= {
-            name: _zero_output(name, initial[name]) for name in initial if name not in weights and LAYER.search(name)
+            name: _zero_output_projection(name, initial[name])
+            for name in initial
+            if name not in weights and LAYER.search(name)
         }
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if shapes != {name: tuple(tensor.shape) for name, tensor in initial.items()}:
@@ -99,20 +101,20 @@ def load_start_weights(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers)
 
 
 def _transfer_rows(
-    weights: dict[str, Tensor], own: dict[str, Tensor], names: tuple[str, ...], old: Vocabulary, new: Vocabulary,
+    weights: dict[str, Tensor], initial: dict[str, Tensor], names: tuple[str, ...], old: Vocabulary, new: Vocabulary,
     from_pieces: bool,
 ) -> None:  # fmt: skip
-    vectors = own[names[0]].clone()
+    vectors = initial[names[0]].clone()
     if from_pieces:
         old_vectors = weights[names[0]]
         for token_id, pieces in enumerate(map_vocabularies(old, new)):
             if pieces:
                 vectors[token_id] = old_vectors[pieces].mean(dim=0)
-    weights |= {name: vectors for name in names if name in own}
+    weights |= {name: vectors for name in names if name in initial}
 
 
 def map_vocabularies(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
-    """Return the old ids of each new entry: the same entry, or its pieces; empty if there are neither."""
+    """Return the old ids for each new entry: the id of the equal entry, else those of its pieces, else none."""
     old_ids = {old.label(token_id): token_id for token_id in range(old.vocabulary_size)}
     results: list[list[int]] = []
     for token_id in range(new.vocabulary_size):
@@ -125,6 +127,6 @@ def map_vocabularies(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
     return results
 
 
-def _zero_output(name: str, tensor: Tensor) -> Tensor:
-    """Initialise a weight of an additional layer: output projections are zero, so the layer starts as the identity."""
+def _zero_output_projection(name: str, tensor: Tensor) -> Tensor:
+    """Return the initial weight of an additional layer. Output projections are zero, so the layer is the identity."""
     return torch.zeros_like(tensor) if SUBLAYER_OUTPUT.search(name) else tensor

@@ -1,7 +1,7 @@
 """A small training run that the page shows live, with sample outputs at each snapshot.
 
-A run is determined by its settings and a fixed seed. Several runs advance in turn, so that the page shows them side
-by side. They do not affect each other, because the loop seeds every step.
+The settings and a fixed seed determine a run. Several runs advance in turn, so that the page shows them side by side.
+They do not affect each other, because the loop sets the seed before every step.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class SentenceSnapshot:
     """Output for one sentence at one snapshot."""
 
     translation: str  # greedy translation
-    probabilities: tuple[float, ...]  # per reference token, given the reference tokens before it
+    probabilities: tuple[float, ...]  # probability of each reference token, given the reference tokens before it
     cross: FloatArray  # [layer, head, query, key]: cross-attention with the reference as decoder input
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """State of a run after `step` steps. `losses`: loss per token of each step since the last snapshot."""
+    """State of a run after some steps."""
 
     step: int
-    losses: tuple[float, ...]
+    losses: tuple[float, ...]  # loss per token of each step since the last snapshot
     sentences: tuple[SentenceSnapshot, ...]
 
 
@@ -84,7 +84,7 @@ def snapshot_steps(steps: int) -> tuple[int, ...]:
 
 
 class LiveRun:
-    """One run: its `beginning`, then its `snapshots`, which a generator computes one by one."""
+    """One run. `beginning` has its properties, and `snapshots` trains it."""
 
     def __init__(self, run: LiveRunSettings) -> None:
         self.run, self.recipe = run, run.recipe()
@@ -108,9 +108,9 @@ class LiveRun:
 
     @property
     def beginning(self) -> RunHeader:
-        """Sizes and sample sentences."""
+        """The properties of the run before its first step."""
         source, target = self.tokenizers.source, self.tokenizers.target
-        trained_count = len(CORPUS_BY_NAME[self.run.corpus].sentences)
+        trained_sentence_count = len(CORPUS_BY_NAME[self.run.corpus].sentences)
         return RunHeader(
             self.run,
             self.model.parameter_count(),
@@ -119,17 +119,17 @@ class LiveRun:
             tuple(_labels(source, batch.source[0].tolist()) for batch in self.batches),
             tuple(_labels(target, batch.words.tolist()) for batch in self.batches),
             tuple(self._translations(pair) for pair in self.pairs),
-            tuple(row >= trained_count for row in range(len(self.pairs))),
+            tuple(row >= trained_sentence_count for row in range(len(self.pairs))),
             int(self.sentences.target.lengths.sum()),
         )
 
     def _translations(self, pair: Pair) -> tuple[str, ...]:
-        """Return the accepted translations of a sentence; the guessing lesson has several."""
+        """Return all references of a sentence, the displayed one first. The corpus "guess" has several."""
         references = (reference.target for reference in self.trained if reference.source == pair.source)
         return tuple(dict.fromkeys([pair.target, *references]))
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """Train, and yield all snapshots, the first of the untrained model.
+        """Train, and yield all snapshots. The first one is of the untrained model.
 
         Raises:
             TrainingError: the loss is NaN or infinite.
@@ -149,7 +149,7 @@ class LiveRun:
 
     @torch.no_grad()
     def snapshot(self, losses: Sequence[float]) -> Snapshot:
-        """Translate the sample sentences with the current model. `losses`: since the last snapshot."""
+        """Translate the sample sentences with the current model. `losses`: those since the last snapshot."""
         self.model.eval()
         sentences = tuple(self._snapshot(batch) for batch in self.batches)
         return Snapshot(self.trainer.progress.step, tuple(losses), sentences)
@@ -167,7 +167,7 @@ class LiveRun:
 
 
 def interleave(runs: Sequence[LiveRun]) -> Iterator[tuple[int, Snapshot | RunFailure]]:
-    """Yield (run index, snapshot) of several runs in turn. A failed run does not stop the others."""
+    """Advance several runs in turn, and yield run index and snapshot. A failed run does not stop the other runs."""
     active = [(number, run.snapshots()) for number, run in enumerate(runs)]
     while active:
         for number, snapshots in list(active):
@@ -184,7 +184,7 @@ def interleave(runs: Sequence[LiveRun]) -> Iterator[tuple[int, Snapshot | RunFai
 
 
 def separate_characters(pair: Pair) -> Pair:
-    """Put spaces between the characters of a Chinese source without any, else a short sentence becomes one token."""
+    """Insert spaces between the characters of a Chinese source. Without spaces, a short sentence becomes one token."""
     is_unspaced = pair.source[:1] >= FIRST_EAST_ASIAN and " " not in pair.source
     return pair._replace(source=" ".join(pair.source)) if is_unspaced else pair
 
@@ -200,7 +200,7 @@ def learn_tokenizers(pairs: Sequence[Pair], settings: TokenizerSettings) -> Toke
     return Tokenizers(source, target)
 
 
-_init_lock = Lock()  # initial weights are drawn from PyTorch's global generator
+_init_lock = Lock()  # protects PyTorch's global generator, which draws the initial weights
 
 
 def untrained_snapshot(run: LiveRunSettings) -> tuple[RunHeader, Snapshot | RunFailure]:
@@ -229,20 +229,20 @@ def header_message(beginnings: Sequence[RunHeader]) -> dict[str, Any]:
     return {"what": "begun", "runs": [asdict(beginning) for beginning in beginnings]}
 
 
-def snapshot_message(number: int, moment: Snapshot | RunFailure) -> dict[str, Any]:
+def snapshot_message(number: int, event: Snapshot | RunFailure) -> dict[str, Any]:
     """Create the message for a snapshot or a failure of the run with this index."""
-    if isinstance(moment, RunFailure):
-        return {"what": "ended", "run": number, "why": moment.reason, "says": moment.message}
+    if isinstance(event, RunFailure):
+        return {"what": "ended", "run": number, "why": event.reason, "says": event.message}
     sentences = [
         {
             "written": sentence.translation,
             "chances": [round(probability, 5) for probability in sentence.probabilities],
             "cross": encode_array(sentence.cross),
         }
-        for sentence in moment.sentences
+        for sentence in event.sentences
     ]
-    losses = [round(loss, 5) for loss in moment.losses]
-    return {"what": "moment", "run": number, "step": moment.step, "losses": losses, "shown": sentences}
+    losses = [round(loss, 5) for loss in event.losses]
+    return {"what": "moment", "run": number, "step": event.step, "losses": losses, "shown": sentences}
 
 
 def _text(pairs: Sequence[Pair]) -> CorpusText:

@@ -1,10 +1,10 @@
-"""A live run in a separate process: settings come in as one line of JSON, snapshots go out as lines of JSON.
+"""A process for live runs. It reads settings as one line of JSON, and writes snapshots as lines of JSON.
 
     echo '[{"corpus": "toy"}]' | python -m headlight.model.training.live_run_process
 
 The process has the lowest priority and one thread, so that a server on the same machine stays responsive. It exits when
-its runs end, after `MAX_CPU_SECONDS`, and as soon as its standard input closes: the parent process keeps that pipe
-open, and the operating system closes it when the parent dies.
+its runs end, after `MAX_CPU_SECONDS`, or when its standard input is closed. The parent process keeps that pipe open,
+and the operating system closes it if the parent is killed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 NICENESS = 19  # the lowest priority
-MAX_CPU_SECONDS = 60  # the two largest runs take a third of it
+MAX_CPU_SECONDS = 60  # two runs of the largest size take a third of this time
 MAX_RUNS = 2  # per process
 
 
@@ -40,9 +40,9 @@ def lower_priority() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS))
 
 
-def train(settings: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], None]) -> None:
-    """Train the runs in turn, and pass every message to `say`."""
-    # Imported after the priority is set: loading PyTorch takes most of the time of a short run.
+def train(settings: Sequence[dict[str, Any]], send: Callable[[dict[str, Any]], None]) -> None:
+    """Train the runs in turn, and pass every message to `send`."""
+    # PyTorch is imported after the priority is set, because the import takes most of the time of a short run.
     import torch
 
     from headlight.model.errors import TrainingError
@@ -53,10 +53,10 @@ def train(settings: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], No
     if not 0 < len(settings) <= MAX_RUNS:
         raise TrainingError(f"The number of runs must be from 1 to {MAX_RUNS}, not {len(settings)}.")
     runs = [LiveRun(LiveRunSettings(**values)) for values in settings]
-    say(header_message([run.beginning for run in runs]))
+    send(header_message([run.beginning for run in runs]))
     for number, event in interleave(runs):
-        say(snapshot_message(number, event))
-    say({"what": "done"})
+        send(snapshot_message(number, event))
+    send({"what": "done"})
 
 
 def _write_message(message: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ def _write_message(message: dict[str, Any]) -> None:
 
 
 def _exit_on_eof() -> None:
-    """Exit when the parent process closes the pipe or dies."""
+    """Exit when the parent process closes the pipe or ends."""
     sys.stdin.read()
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Settings of a small run that the page shows live: a corpus of a few sentences, model sizes, optimisation."""
+"""Settings of a small run that the page shows live: corpus, model sizes, optimisation."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SEED = 1
 
 @dataclass(frozen=True)
 class LiveCorpus:
-    """A few pairs, and the indices of those on display. `unseen`: held-out pairs that consist of known words."""
+    """A corpus of a few pairs."""
 
     file: str
     pairs: int  # number of lines from the start of the file
     vocabulary: int  # maximum size per side
-    steps: int
-    sentences: tuple[int, ...]
-    unseen: tuple[Pair, ...] = ()
+    steps: int  # training steps
+    sentences: tuple[int, ...]  # indices of the pairs that the page shows
+    unseen: tuple[Pair, ...] = ()  # held-out pairs of known words, which the page shows, too
     source: str = "de"  # language of the source sentences
     source_column: int = 0
 
@@ -65,7 +65,7 @@ CHOICES: Mapping[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class LiveRunSettings:
-    """Settings of a run, each one of `CHOICES`. The largest run takes a few seconds on one core."""
+    """Settings of a run. `CHOICES` has the valid values; the largest run takes a few seconds on one core."""
 
     corpus: str = "toy"
     layers: int = 2

@@ -1,6 +1,6 @@
 """The training loop, which can stop and resume after any step.
 
-Randomness is a function of (seed, step, process): a resumed run draws the same dropout as an uninterrupted one.
+Randomness depends only on seed, step and process, so a resumed run has the dropout of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from headlight.model.training.tasks import TASKS
 class TrainingStep(NamedTuple):
     """The batches of one step, and the position of the next step."""
 
-    rows: list[RowArray]
-    epoch: int
-    batch: int
+    rows: list[RowArray]  # row indices per batch
+    epoch: int  # of the next step
+    batch: int  # index in that epoch
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class ComputeSettings:
     """Device, precision and compilation."""
 
     device: torch.device
-    precision: str = "auto"
-    compile: bool = False
+    precision: str = "auto"  # one of `PRECISIONS`
+    compile: bool = False  # whether to use torch.compile
 
 
 def training_steps(
     data: Callable[[int], Sentences], batching: Batching, seed: int, progress: RunProgress
 ) -> Iterator[tuple[Sentences, TrainingStep]]:
-    """Yield all steps from a position on, epoch after epoch, without end."""
+    """Yield the steps from a position on, in an endless sequence of epochs. `data` maps an epoch to its sentences."""
     epoch, first = progress.epoch, progress.batch
     while True:
         sentences = data(epoch)
@@ -78,9 +78,9 @@ class Trainer:
         self.optimiser = make_optimiser(self.parameters, settings)
         self.average = WeightAverage(model, settings.ema_decay)
         self.progress = RunProgress()
-        # Smoothed loss, plain loss and gradient norm, summed since the last report.
+        # Sums since the last report: smoothed loss, plain loss, gradient norm; target tokens, padded tokens, steps.
         self.sums = torch.zeros(3, device=setting.device)
-        self.words = self.padded = self.steps_taken = 0  # target tokens, padded tokens and steps since then
+        self.words = self.padded = self.steps_taken = 0
         self.losses: Callable[..., LossSums] = self._wrap(self.task.make_losses(model, recipe))
 
     def _wrap(self, module: nn.Module) -> nn.Module:
@@ -108,7 +108,7 @@ class Trainer:
     def accumulate_gradients(self, sentences: Sentences, batches: list[RowArray]) -> None:
         """Accumulate the gradient of the mean loss over all target tokens of these batches in the parameters.
 
-        Every process has the whole plan, so all divide by the same global number of tokens without communication.
+        Every process has the rows of all processes, so it knows the total number of tokens without communication.
         """
         self.optimiser.zero_grad(set_to_none=True)
         words = sum(self.task.count(sentences, rows) for rows in batches)
@@ -133,14 +133,14 @@ class Trainer:
         self.progress.tokens += words
 
     def reduce_losses(self) -> None:
-        """Add up the sums of all processes in the first one. All processes must call this."""
+        """Add the sums of all processes in the first one. All processes must call this method."""
         if self.processes.world > 1:
             torch.distributed.all_reduce(self.sums[:2])
         if not self.processes.first:
             self.sums.zero_()
 
     def pop_mean_losses(self) -> dict[str, float]:
-        """Return the means since the last call, complete only in the first process. Copies losses to the CPU."""
+        """Return the means since the last call. They are complete only in the first process."""
         self.reduce_losses()
         smoothed, plain, norms = self.sums.tolist()
         values = {
@@ -206,7 +206,15 @@ def run_steps(
     cool_down_steps: int,
     after_step: Callable[[float], bool],
 ) -> None:
-    """Train until step `last`, or until `after_step(rate)` returns True."""
+    """Train until step `last`, or until `after_step(rate)` returns true.
+
+    Args:
+        trainer: Model and optimiser.
+        data: Function from epoch to sentences.
+        last: Last step.
+        cool_down_steps: Length of the cool-down before `last`.
+        after_step: Called after each step with the learning rate.
+    """
     rate_at = make_schedule(trainer.recipe.optimisation, last, cool_down_steps)
     started, earlier_seconds = time.monotonic(), trainer.progress.seconds
     for sentences, step in training_steps(data, trainer.recipe.batching, trainer.recipe.seed, trainer.progress):

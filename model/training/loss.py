@@ -13,18 +13,18 @@ from headlight.model.training.batches import Batch
 
 
 class LossSums(NamedTuple):
-    """Sums over all target tokens, so that batches, accumulated steps and processes add up exactly."""
+    """Sums over target tokens. Unlike means, they can be added over batches and processes."""
 
     smoothed: Tensor  # scalar with gradient: the training objective
     plain: Tensor  # scalar without gradient: −log p of the right words; its mean gives the perplexity
 
 
 def smoothed_cross_entropy(vectors: Tensor, weight: Tensor, words: Tensor, smoothing: float) -> LossSums:
-    """Compute the loss for targets of 1 − ε for the right word, plus ε spread over all words. z = vectors · weightᵀ:
+    """Compute the cross entropy with targets of 1 − ε for the right word, plus ε spread over all words.
 
-        loss = log Σ exp(z) − (1 − ε) · z[right] − ε · mean(z)
+        loss = log Σ exp(z) − (1 − ε) · z[right] − ε · mean(z), with z = vectors · weightᵀ
 
-    `vectors` `[words, d_model]` and `weight` `[vocabulary, d_model]` may be bfloat16: sums are float32.
+    `vectors`, `[words, d_model]`, and `weight`, `[vocabulary, d_model]`, may be bfloat16; sums are float32.
     """
     smoothed, plain = _SlicedCrossEntropy.apply(vectors, weight, words, smoothing)  # type: ignore[no-untyped-call]
     return LossSums(smoothed, plain)
@@ -33,8 +33,8 @@ def smoothed_cross_entropy(vectors: Tensor, weight: Tensor, words: Tensor, smoot
 class _SlicedCrossEntropy(torch.autograd.Function):
     """Projection and loss in slices of a few words.
 
-    The forward pass of a slice also computes its gradient, so the logits of all words, the largest tensor of a step,
-    are never stored. This saves memory, and a thirtieth of a step on a CPU.
+    The forward pass of a slice also computes its gradient, so the logits of all words, which would be the largest
+    tensor of a step, are not stored. This saves memory, and a thirtieth of the time of a step on a CPU.
     """
 
     @staticmethod
@@ -70,7 +70,10 @@ class _SlicedCrossEntropy(torch.autograd.Function):
 
 
 def _logits_to_gradient_(logits: Tensor, words: Tensor, smoothing: float) -> LossSums:
-    """Return the loss of some words, and turn their logits into softmax(z) − (1 − ε) · [right] − ε / vocabulary."""
+    """Return the loss of some words, and overwrite their logits, `[words, vocabulary]`, with the gradient.
+
+    The gradient is softmax(z) − (1 − ε) · [right] − ε / vocabulary.
+    """
     losses = LossSums(logits.new_zeros((), dtype=torch.float32), logits.new_zeros((), dtype=torch.float32))
     share = smoothing / logits.shape[-1]
     rows = 32 if logits.device.type == "cpu" else max(1, len(logits))  # float32 rows that fit the processor's cache
@@ -87,7 +90,7 @@ def _logits_to_gradient_(logits: Tensor, words: Tensor, smoothing: float) -> Los
 
 
 def translation_losses(model: Transformer, batch: Batch, smoothing: float) -> LossSums:
-    """Compute the losses of a batch. Padding is removed before the projection to the vocabulary, the costliest part."""
+    """Compute the losses of a batch. Padding is removed before the projection to the vocabulary, the slowest part."""
     encoder, decoder = model.encoder, model.decoder
     memory = Memory(encoder(batch.source, batch.source_mask), batch.source_mask)
     state = decoder.new_state(memory, cached=False)
@@ -99,7 +102,7 @@ def translation_losses(model: Transformer, batch: Batch, smoothing: float) -> Lo
 
 
 def _fold_bias(output: OutputProjection, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Return vectors and weight whose product is the logits. A bias becomes a column, for which vectors get a 1."""
+    """Return vectors and weight whose product is the logits. A bias is an additional column of the weight."""
     vectors = vectors if output.scale is None else vectors * output.scale
     weight, bias = output.words.weight, cast("Tensor | None", output.words.bias)
     if bias is None:
@@ -110,7 +113,7 @@ def _fold_bias(output: OutputProjection, vectors: Tensor) -> tuple[Tensor, Tenso
 class LossModule(nn.Module):
     """Model and loss as one module, which DistributedDataParallel and torch.compile require.
 
-    Auxiliary losses (guided alignment, distillation) are added here, as sums over target tokens.
+    Add auxiliary losses, such as guided alignment or distillation, here as sums over target tokens.
     """
 
     def __init__(self, model: Transformer, smoothing: float) -> None:

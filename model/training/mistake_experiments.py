@@ -1,4 +1,4 @@
-"""Translates a sentence with a copy of a trained model that has a deliberate mistake."""
+"""Translation of a sentence with a copy of a trained model that has deliberate mistakes, and tests that detect them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LOGITS = "decoder.output.logits"
 
 @dataclass(frozen=True)
 class MistakeResult:
-    """Translations of a sentence by the broken copy."""
+    """Translations of a sentence by the broken copy; None if it cannot run."""
 
-    forced: Translation | None  # the right translation, scored by the broken copy
-    generated: Translation | None  # free translation
-    error: str  # PyTorch's message if the model cannot run
-    loss: float  # per token of the right translation, as the broken code computes it
-    right_loss: float  # the same loss, of the right model
+    forced: Translation | None  # the translation of the right model, scored by the broken copy
+    generated: Translation | None  # the translation of the broken copy
+    error: str  # PyTorch's message if the broken copy cannot run
+    loss: float  # loss per token of the right model's translation, as the broken copy computes it
+    right_loss: float  # loss per token of that translation in the right model
 
 
 def try_mistakes(translator: Translator, translation: Translation, names: Sequence[str]) -> MistakeResult:
@@ -61,7 +61,7 @@ def forced_loss(translation: Translation, names: Sequence[str]) -> float:
 
 
 def run_test(model: Transformer, name: str, mistakes: Sequence[str]) -> tuple[bool, str]:
-    """Run the test of mistake `name` with the mistakes `made`. Return whether it passes, and its number or error."""
+    """Run the test of mistake `name` on a model with `mistakes`. Return whether it passes, and its number or error."""
     if MISTAKES[name].in_training:
         subject: object = cross_entropy_of_probabilities if name in mistakes else cross_entropy
     else:
@@ -74,10 +74,10 @@ def run_test(model: Transformer, name: str, mistakes: Sequence[str]) -> tuple[bo
 
 @dataclass(frozen=True)
 class MistakeTestResult:
-    """Results of a test on the right model and on the broken copy: whether it passes, and its number or error."""
+    """Results of a test: whether it passes, and its number or error."""
 
-    right: tuple[bool, str]
-    wrong: tuple[bool, str]
+    right: tuple[bool, str]  # on the right model
+    wrong: tuple[bool, str]  # on the broken copy
 
 
 def run_tests(

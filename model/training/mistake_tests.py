@@ -1,6 +1,6 @@
-"""Tests that detect the mistakes. Each returns the value it checks.
+"""Tests that detect the mistakes of `mistakes.py`. A test returns the number that it checks.
 
-They test the purpose of a part, not its code, so a correct model passes with any sizes and weights.
+Tests check the purpose of a part, not its code, so a correct model of any size and with any weights passes.
 """
 
 from __future__ import annotations
@@ -104,5 +104,9 @@ TEST_BY_MISTAKE: dict[str, Callable[[Any], float]] = {
 
 @torch.no_grad()
 def run_mistake_test(name: str, subject: Any) -> float:
-    """Run the test of a mistake on a model or a loss. Return its number, or raise its `AssertionError`."""
+    """Run the test of a mistake on a model or a loss function, and return its number.
+
+    Raises:
+        AssertionError: the test fails.
+    """
     return TEST_BY_MISTAKE[name](subject)

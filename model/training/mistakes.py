@@ -1,8 +1,8 @@
-"""Mistakes that are common in tutorials: each is a wrong version of one part of the model, or of its loss.
+"""Mistakes that are common in tutorials. A mistake is a wrong version of one part of the model, or of its loss.
 
 A wrong part is a subclass of the right one that overrides one method. `with_mistakes` returns a copy of a model that
-shares all weights and has wrong parts instead of right ones, so the core code needs no switches. `mistake_tests.py`
-has a test that detects each mistake.
+shares all weights, but has wrong parts, so the core code needs no switches. `mistake_tests.py` has a test for each
+mistake.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headlight.model.training.loss import LossModule, LossSums
 
 
 class IntegerDivisionPositions(SinusoidalPositions):
-    """Integer division: i // width is 0 for every i below width, so all dimensions turn at one speed."""
+    """Integer division: i // width is 0 for every i below width, so all dimensions have one wavelength."""
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         """Return rows of the table, `[positions, width]`."""
@@ -112,7 +112,7 @@ class UntrainedNorm(nn.LayerNorm):
 
 
 class OffByOneMask(Decoder):
-    """The causal mask is off by one: each word also sees the next, which is the word to be written."""
+    """The causal mask is off by one: each word also attends to the next one, which is the word to predict."""
 
     def attention_mask(self, tokens: int, length: int, device: torch.device) -> Tensor:
         """Return the mask, `[tokens, length]`, with one diagonal too many."""
@@ -120,7 +120,7 @@ class OffByOneMask(Decoder):
 
 
 class NoCausalMask(Decoder):
-    """The causal mask is missing: each word also sees all that follow."""
+    """The causal mask is missing: each word also attends to all following words."""
 
     def attention_mask(self, tokens: int, length: int, device: torch.device) -> Tensor:
         """Return a mask, `[tokens, length]`, that hides nothing."""
@@ -143,7 +143,7 @@ def cross_entropy(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tens
 
 
 def cross_entropy_of_probabilities(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Return the loss with a softmax before the cross-entropy, summed over words."""
+    """Return the loss with a wrong softmax before the cross-entropy, summed over words."""
     return F.cross_entropy(logits.softmax(dim=-1), words, label_smoothing=smoothing, reduction="sum")
 
 
@@ -152,17 +152,17 @@ def cross_entropy_of_probabilities(logits: Tensor, words: Tensor, smoothing: flo
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake: the right part, the wrong one, the method that differs, and its paths in a model."""
+    """A mistake, which replaces modules of one class."""
 
     right: type[nn.Module]
-    wrong: type[nn.Module]
-    method: str
-    paths: str = "*"
-    applies: Callable[[TransformerConfig], bool] = lambda config: True
+    wrong: type[nn.Module]  # subclass of `right`
+    method: str  # the method that differs
+    paths: str = "*"  # pattern of the paths of the modules to replace
+    applies: Callable[[TransformerConfig], bool] = lambda config: True  # whether a model has such modules
 
     @property
     def in_training(self) -> bool:
-        """Whether the mistake is only in the loss, so that a trained model does not contain it."""
+        """Whether the mistake is in the training loss, so that a trained model does not contain it."""
         return issubclass(self.wrong, LossModule)
 
 
@@ -194,7 +194,7 @@ def apply_mistakes(model: Transformer, names: Iterable[str]) -> None:
         wrong = [mistake for mistake in mistakes if isinstance(module, mistake.right) and fnmatch(path, mistake.paths)]
         if wrong:
             bases = tuple(dict.fromkeys(mistake.wrong for mistake in wrong))
-            # The instance keeps its weights and probes: a wrong part only overrides methods.
+            # The instance keeps its weights and probes, because a wrong part only overrides methods.
             kind = type("And".join(base.__name__ for base in bases), (*bases, type(module)), {})
             module.__class__ = kind
 
@@ -210,6 +210,6 @@ def with_mistakes(model: Transformer, names: Iterable[str]) -> Transformer:
 
 
 def make_loss(model: Transformer, smoothing: float, names: Iterable[str]) -> LossModule:
-    """Return the training loss, right or wrong."""
+    """Return the training loss, which may be one of the mistakes."""
     wrong = any(MISTAKES[name].in_training for name in names)
     return (SoftmaxTwice if wrong else LossModule)(model, smoothing)

@@ -1,4 +1,4 @@
-"""Reports of a run: a progress line, CSV logs, and optionally TensorBoard."""
+"""Reports of a run: a progress line, CSV logs and TensorBoard."""
 
 from __future__ import annotations
 
@@ -16,38 +16,40 @@ COLUMNS = ("step", "epoch", "seconds", "rate", "loss", "smoothed_loss", "gradien
 
 
 class CsvLog:
-    """A CSV that grows row by row. A resumed run first drops the rows after its step, which it writes again."""
+    """A CSV file to which rows are appended. A resumed run removes the rows after its step, which it will repeat."""
 
     def __init__(self, path: Path, columns: tuple[str, ...], *, step: int) -> None:
         self.path = path
         self.columns = columns
-        rows = [row for row in _rows(path) if row.get("step", "").isdigit() and int(row["step"]) <= step]
-        write_file(path, "".join(_line(columns, row) for row in [dict(zip(columns, columns, strict=True)), *rows]))
+        rows = [row for row in _read_rows(path) if row.get("step", "").isdigit() and int(row["step"]) <= step]
+        write_file(
+            path, "".join(_format_row(columns, row) for row in [dict(zip(columns, columns, strict=True)), *rows])
+        )
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Append a row; columns without a value stay empty."""
         with name_file(self.path), self.path.open("a", encoding="utf-8", newline="") as file:
-            file.write(_line(self.columns, row))
+            file.write(_format_row(self.columns, row))
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def _read_rows(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
         return [{key: value for key, value in row.items() if key and value} for row in csv.DictReader(file)]
 
 
-def _line(columns: tuple[str, ...], row: Mapping[str, Any]) -> str:
+def _format_row(columns: tuple[str, ...], row: Mapping[str, Any]) -> str:
     values = (row.get(column, "") for column in columns)
     return ",".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values) + "\n"
 
 
 class Reporter:
-    """Writes lines; on a terminal, progress is one line rewritten in place. Only the first process writes."""
+    """Prints lines in the first process. On a terminal, progress is one line that is overwritten."""
 
     def __init__(self, *, enabled: bool = True) -> None:
         self.enabled = enabled
-        self.live = sys.stdout.isatty()
+        self.is_terminal = sys.stdout.isatty()
         self._pending = False
 
     def __call__(self, line: str) -> None:
@@ -58,8 +60,8 @@ class Reporter:
             self._pending = False
 
     def progress(self, line: str) -> None:
-        """Write a line that the next one replaces on a terminal."""
-        if not self.live:
+        """Write a line that the next line overwrites on a terminal."""
+        if not self.is_terminal:
             self(time.strftime("%H:%M:%S ") + line)
         elif self.enabled:
             sys.stdout.write("\r\x1b[K" + line)

@@ -1,6 +1,6 @@
-"""Source noise: missing capitals, punctuation, umlauts and apostrophes, and typos.
+"""Source noise: typos, and missing capitals, punctuation, umlauts and apostrophes.
 
-The target stays unchanged, so a translator learns the intended meaning. Randomness is a function of (seed, epoch, row).
+Targets are unchanged, so a translator learns the intended meaning. Randomness depends only on seed, epoch and row.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class NoiseSettings:
 
 
 def noisy_sources(texts: Sequence[str], language: str, share: float, seed: int, epoch: int) -> dict[int, str]:
-    """Return row → text of the sources that are changed in this epoch."""
+    """Return the sources that change in this epoch, by row. `share`: share of the sources to which noise is added."""
     rows = np.flatnonzero(np.random.default_rng([seed, 3_000_003, epoch]).random(len(texts)) < share)
     changed = ((row, add_noise(texts[row], language, Random(f"{seed} {epoch} {row}"))) for row in rows.tolist())  # noqa: S311
     return {row: text for row, text in changed if text != texts[row]}
 
 
 def add_noise(text: str, language: str, random: Random) -> str:
-    """Apply one or two random changes to a text."""
+    """Apply one or two random changes to a text. Languages without a table have the noise of English."""
     changes, weights = zip(*CHANGES[language if language in CHANGES else "en"], strict=True)
     for change in random.choices(changes, weights, k=random.choice((1, 1, 2))):
         text = change(text, random) or text
@@ -114,13 +114,13 @@ def strip_umlauts(text: str, random: Random) -> str:
     return text.translate(UMLAUT_BASES)
 
 
-def half_width_punctuation(text: str, random: Random) -> str:
-    """Replace Chinese punctuation by that of a Latin keyboard."""
+def use_half_width_punctuation(text: str, random: Random) -> str:
+    """Replace full-width Chinese punctuation by half-width punctuation."""
     return text.translate(HALF_WIDTH)
 
 
 def misspell(language: str) -> NoiseFunction:
-    """Return a function that misspells one word of `MISSPELLINGS`; a text without such a word gets a typo."""
+    """Return a function that misspells one word of `MISSPELLINGS`; a text without such a word gets a add_typo."""
     table = MISSPELLINGS[language]
     boundary = "" if language == "zh" else r"\b"
     pattern = re.compile(boundary + f"(?:{'|'.join(sorted(table, key=len, reverse=True))})" + boundary)
@@ -128,31 +128,31 @@ def misspell(language: str) -> NoiseFunction:
     def change(text: str, random: Random) -> str:
         matches = list(pattern.finditer(text))
         if not matches:
-            return typo(text, random)
+            return add_typo(text, random)
         match = random.choice(matches)
         return text[: match.start()] + table[match.group()] + text[match.end() :]
 
     return change
 
 
-def typo(text: str, random: Random) -> str:
+def add_typo(text: str, random: Random) -> str:
     """Swap, drop or double a letter in a lower-case word."""
     words = list(TYPO_WORD.finditer(text))
     if not words:
         return text
     word = random.choice(words)
-    position = random.randrange(word.start() + 1, word.end() - 1)  # the first letter stays
+    position = random.randrange(word.start() + 1, word.end() - 1)  # the first letter does not change
     first, second = text[position], text[position + 1]
     replacement = random.choice((second + first, second, first + first + second))
     return text[:position] + replacement + text[position + 2 :]
 
 
-LATIN: tuple[tuple[NoiseFunction, float], ...] = (
+LATIN_CHANGES: tuple[tuple[NoiseFunction, float], ...] = (
     (lower_case, 4), (lower_first, 2), (upper_case, 0.3), (drop_final_punctuation, 4), (drop_commas, 2),
-    (drop_apostrophes, 1), (typo, 2),
+    (drop_apostrophes, 1), (add_typo, 2),
 )  # fmt: skip
 CHANGES: dict[str, tuple[tuple[NoiseFunction, float], ...]] = {
-    "de": (*LATIN, (transliterate_umlauts, 3), (strip_umlauts, 2), (misspell("de"), 2)),
-    "en": (*LATIN, (misspell("en"), 2)),
-    "zh": ((drop_final_punctuation, 4), (half_width_punctuation, 2), (drop_commas, 2), (misspell("zh"), 1)),
+    "de": (*LATIN_CHANGES, (transliterate_umlauts, 3), (strip_umlauts, 2), (misspell("de"), 2)),
+    "en": (*LATIN_CHANGES, (misspell("en"), 2)),
+    "zh": ((drop_final_punctuation, 4), (use_half_width_punctuation, 2), (drop_commas, 2), (misspell("zh"), 1)),
 }

@@ -1,4 +1,4 @@
-"""The optimiser and the seeds of dropout; the recipe alone determines both."""
+"""The optimiser and the seeds of dropout, which depend only on the recipe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headlight.model.training.recipe import Optimisation
 
 
 def make_optimiser(parameters: list[nn.Parameter], settings: Optimisation) -> torch.optim.Optimizer:
-    """Create Adam (section 5.3 of the paper), or AdamW with weight decay; one fused kernel for all parameters."""
+    """Create Adam (section 5.3 of the paper), or AdamW if the settings have weight decay, with fused kernels."""
     optimiser_class = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
     return optimiser_class(
         parameters,
@@ -23,4 +23,4 @@ def make_optimiser(parameters: list[nn.Parameter], settings: Optimisation) -> to
 
 def dropout_seed(seed: int, step: int, batch: int, rank: int) -> int:
     """Return the dropout seed of one batch of one step in one process."""
-    return hash((seed, step, batch, rank)) & (2**63 - 1)  # the hash of integers is the same in every Python process
+    return hash((seed, step, batch, rank)) & (2**63 - 1)  # hashes of integers are equal in all Python processes

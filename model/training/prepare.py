@@ -1,4 +1,4 @@
-"""Preparation of the data of a recipe: cleaned and encoded sentences, tokenizers and a hash of the data."""
+"""Preparation of a recipe's data: cleaned and encoded sentences, tokenizers, and a hash of the data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EncodeBatch = Callable[[Sequence[str]], list[list[int]]]
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """Source and target tokenizers; the same object if the vocabulary is shared."""
+    """Source and target tokenizers, which are one object if the vocabulary is shared."""
 
     source: Tokenizer
     target: Tokenizer
@@ -41,16 +41,16 @@ class Tokenizers:
 
 @dataclass(frozen=True)
 class CorpusText:
-    """Cleaned pairs and the corpus index of each."""
+    """Cleaned pairs of one or several corpora."""
 
     pairs: list[Pair]
-    corpus: list[int]
-    weights: tuple[float, ...]
-    digest: str  # sha256 of all pairs in order
+    corpus: list[int]  # corpus index per pair
+    weights: tuple[float, ...]  # weight per corpus
+    digest: str  # SHA-256 of all pairs in order
 
 
 def read_corpora(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, report: OnMessage) -> CorpusText:
-    """Read and clean corpora. Report how many pairs of each were kept, and why others were dropped."""
+    """Read and clean corpora. Report the number of kept pairs and of dropped pairs by reason, for each corpus."""
     cleaner = Cleaner(recipe.cleaning)
     pairs: list[Pair] = []
     corpus: list[int] = []
@@ -77,7 +77,7 @@ def encode(text: CorpusText, tokenizers: Tokenizers) -> Sentences:
 
 
 def encode_in_parts(texts: list[str], encoder: EncodeBatch, part_size: int = 20_000) -> RaggedArray:
-    """Encode all texts, in parts: the library's records take a hundred times the memory of the ids."""
+    """Encode texts in parts, because the encodings of the library take a hundred times the memory of the ids."""
     return RaggedArray.concatenate(
         [RaggedArray(encoder(texts[first : first + part_size])) for first in range(0, len(texts), part_size)]
     )
@@ -90,32 +90,32 @@ def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
 
 
 def load_or_train_tokenizers(run: Path, recipe: Recipe, text: CorpusText, report: OnMessage) -> Tokenizers:
-    """Load the run's tokenizers. Missing ones are copied from `start` or trained on the run's text."""
+    """Load the run's tokenizers. Missing tokenizers are first copied from `start` or trained on the run's text."""
     paths = tokenizer_paths(run, recipe)
     if not all(path.exists() for path in paths):
-        inherited = paths if recipe.start else []
+        copied_paths = paths if recipe.start else []
         if recipe.new_source or recipe.new_target:
-            inherited = [
+            copied_paths = [
                 path for path, is_new in zip(paths, (recipe.new_source, recipe.new_target), strict=True) if not is_new
             ]
-        for path in inherited:
+        for path in copied_paths:
             source = _vocabulary_path(Path(recipe.start), path.name)
             if not source.exists():
                 raise TrainingError(f"{source} does not exist. Check the recipe's `start` and the current folder.")
             write_file(path, source.read_bytes())
             report(f"{path}: the vocabulary of {recipe.start}")
-        _train_tokenizers([path for path in paths if path not in inherited], recipe, text, report)
+        _train_tokenizers([path for path in paths if path not in copied_paths], recipe, text, report)
     loaded = [Tokenizer.load(path) for path in paths]
     return Tokenizers(loaded[0], loaded[-1])
 
 
 def _vocabulary_path(folder: Path, name: str) -> Path:
-    """Return the path of a model's vocabulary, or of the shared one if there is none of this name."""
+    """Return the path of a model's vocabulary with this name, or of its shared vocabulary."""
     return folder / (name if (folder / name).exists() else SHARED)
 
 
 def _train_tokenizers(paths: list[Path], recipe: Recipe, text: CorpusText, report: OnMessage) -> None:
-    """Train vocabularies on the text of their side."""
+    """Train vocabularies, each on the text of its side."""
     source, target = ([pair[side] for pair in text.pairs] for side in (0, 1))
     if recipe.task == "classification":
         target = []  # labels are not words
@@ -133,10 +133,10 @@ def _train_tokenizers(paths: list[Path], recipe: Recipe, text: CorpusText, repor
 
 
 class EpochData:
-    """The encoded pairs of each epoch, with fresh noise or BPE dropout on the sources if configured.
+    """Returns the encoded pairs of an epoch, with noise or BPE dropout on the sources if the recipe has them.
 
-    The BPE dropout of the library has no seed, so its result is stored in the run folder during the epoch: resumed
-    runs and other processes read the same ids. Noise is a function of seed and epoch, and is recomputed.
+    The BPE dropout of the library has no seed. Its result is therefore stored in the run folder during the epoch, so
+    that resumed runs and other processes read the same ids. Noise depends only on seed and epoch, and is recomputed.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class EpochData:
         if dropout:
             for row, text in noisy_texts.items():
                 sources[row] = text
-            noisy_ids = self._draw_once(
+            noisy_ids = self._store_once(
                 epoch, lambda: encode_in_parts(sources, lambda texts: encoder.encode_with_dropout(texts, dropout))
             )
         else:
@@ -170,13 +170,13 @@ class EpochData:
             noisy_ids = plain.source.replace_rows(dict(zip(noisy_texts, encoded, strict=True)))
         return Sentences(noisy_ids, plain.target, plain.corpus, plain.weights)
 
-    def _draw_once(self, epoch: int, draw: Callable[[], RaggedArray]) -> RaggedArray:
-        """Return the result of `draw` for an epoch, which the first process computes once and stores."""
+    def _store_once(self, epoch: int, draw: Callable[[], RaggedArray]) -> RaggedArray:
+        """Return the result of `draw` for an epoch. The first process computes it once and stores it."""
         path = self.folder / f"epoch-{epoch:05d}.safetensors"
         if self.processes.first and not path.exists():
             encoded = draw()
             write_atomically(path, lambda part: save_file({"ids": encoded.ids, "starts": encoded.starts}, part))
-            # After a kill, a run may resume in the epoch before.
+            # A killed run may resume in the previous epoch, so that file is kept, too.
             for old_path in sorted(self.folder.glob("epoch-*.safetensors"))[:-2]:
                 old_path.unlink(missing_ok=True)
         self.processes.barrier()

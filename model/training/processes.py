@@ -16,16 +16,17 @@ from headlight.model.errors import TrainingError
 from headlight.model.translate.device import choose_kernels
 
 PRECISIONS = ("auto", "float32", "bfloat16")
-MAX_TIME_RATIO = 0.8  # bfloat16 to float32, because conversions cost part of the gain
+# Maximum time of a bfloat16 product relative to float32. Conversions take a part of the gain.
+MAX_TIME_RATIO = 0.8
 
 
 @dataclass(frozen=True)
 class Processes:
-    """One process, or those of `torchrun`. Each computes every `world`-th row of every batch."""
+    """Rank of this process and number of processes. Each process computes every `world`-th row of every batch."""
 
     rank: int = 0
-    world: int = 1
-    local_rank: int = 0
+    world: int = 1  # number of processes
+    local_rank: int = 0  # rank among the processes of this machine
 
     @property
     def first(self) -> bool:
@@ -43,14 +44,14 @@ class Processes:
         return bool(votes.item())
 
     def barrier(self) -> None:
-        """Wait until all processes have called this."""
+        """Wait until all processes have called this method."""
         if self.world > 1:
             dist.barrier()
 
 
 @contextmanager
 def process_group() -> Iterator[Processes]:
-    """Join the processes that torchrun sets in the environment for the duration of the block; else use one process."""
+    """Join the process group of `torchrun` inside the `with` block. Without `torchrun`, there is one process."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         yield Processes()
@@ -67,7 +68,7 @@ def process_group() -> Iterator[Processes]:
 
 
 def choose_device(name: str, processes: Processes) -> torch.device:
-    """Return the device of this process; `auto` is its GPU if it has one, else the CPU."""
+    """Return the device of this process. "auto" is its GPU, or the CPU if there is none."""
     if name == "auto":
         name = f"cuda:{processes.local_rank}" if torch.cuda.is_available() else "cpu"
     device = torch.device(name)
@@ -75,7 +76,7 @@ def choose_device(name: str, processes: Processes) -> torch.device:
         if not torch.cuda.is_available():
             raise TrainingError(f"--device {name}: this PyTorch finds no GPU. Omit --device to train on the CPU.")
         choose_kernels()
-        torch.set_float32_matmul_precision("high")  # TF32 wherever bfloat16 is not used
+        torch.set_float32_matmul_precision("high")  # TF32 for products that are not bfloat16
     return device
 
 
@@ -83,19 +84,19 @@ def choose_device(name: str, processes: Processes) -> torch.device:
 def bfloat16_is_faster(device: torch.device) -> bool:
     """Whether the device multiplies bfloat16 matrices clearly faster than float32.
 
-    Without hardware support, it does not. With it, processors differ: with AVX512-BF16 but without AMX, some take
-    nearly twice as long. So a product is timed in both formats, which takes some hundredths of a second.
+    Processors with hardware support differ: some with AVX512-BF16, but without AMX, take nearly twice as long as in
+    float32. A product is therefore timed in both formats, which takes some hundredths of a second.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     if device.type != "cpu" or not any(bool(getattr(torch.cpu, name, bool)()) for name in checks):
         return False
-    return time_matmul(torch.bfloat16) < MAX_TIME_RATIO * time_matmul(torch.float32)
+    return measure_matmul_seconds(torch.bfloat16) < MAX_TIME_RATIO * measure_matmul_seconds(torch.float32)
 
 
-def time_matmul(kind: torch.dtype) -> float:
-    """Return the minimum duration of a matrix product of feed-forward size on this CPU, in seconds."""
+def measure_matmul_seconds(kind: torch.dtype) -> float:
+    """Return the minimum time of a matrix product of feed-forward size on this CPU."""
     tokens, weight = torch.ones(1024, 256, dtype=kind), torch.ones(256, 1024, dtype=kind)
     times = []
     for _ in range(6):  # the first product also creates its kernel
@@ -106,7 +107,7 @@ def time_matmul(kind: torch.dtype) -> float:
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """Return a context in which matrices are multiplied in the chosen format."""
+    """Return a context in which matrix products have this precision, one of `PRECISIONS`."""
     if precision not in PRECISIONS:
         raise TrainingError(f"--precision is {precision!r}, but must be one of: {', '.join(PRECISIONS)}.")
     if precision == "bfloat16" or (precision == "auto" and bfloat16_is_faster(device)):

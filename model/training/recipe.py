@@ -1,4 +1,4 @@
-"""Recipes: a recipe is a small JSON file that determines a training run."""
+"""Recipes: JSON files that determine training runs."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Optimisation:
     schedule: str = "inverse_square_root"
     peak_rate: float = 2e-3
     warmup_steps: int = 1500
-    cool_down_steps: int = 0  # last steps of the budget, in which the rate falls to zero
+    cool_down_steps: int = 0  # number of last steps, in which the rate falls to zero
     beta_1: float = 0.9
     beta_2: float = 0.98
     epsilon: float = 1e-9
     weight_decay: float = 0.0  # above 0: AdamW
     clip: float = 1.0  # maximum gradient norm; 0: no clipping
     label_smoothing: float = 0.1
-    ema_decay: float = 0.999  # of the running average of the weights, which is exported; 0: none
+    ema_decay: float = 0.999  # decay of the moving average of the weights, which is exported; 0: no average
 
     def __post_init__(self) -> None:
         _require(self.schedule in SCHEDULES, f"optimisation.schedule must be one of: {', '.join(SCHEDULES)}.")
@@ -65,8 +65,8 @@ class Optimisation:
 class Batching:
     """Batch sizes in tokens."""
 
-    batch_tokens: int = 6000  # source and target together, padding included
-    accumulate: int = 1  # batches whose gradients make one step
+    batch_tokens: int = 6000  # source and target tokens, including padding
+    accumulate: int = 1  # batches per step, whose gradients are accumulated
     max_sentence_tokens: int = 150  # longer pairs are dropped
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class Batching:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A complete recipe. Fields missing from the file have their defaults; unknown fields are errors."""
+    """A recipe. Missing fields of the file get defaults, and unknown fields are errors."""
 
     name: str
     task: str = "translation"
@@ -92,17 +92,17 @@ class Recipe:
     cleaning: Cleaning = field(default_factory=Cleaning)
     noise: NoiseSettings = field(default_factory=NoiseSettings)
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
-    # Fields of TransformerConfig or ClassifierConfig, without those that the tokenizers determine.
+    # Fields of TransformerConfig or ClassifierConfig, except those that the tokenizers determine.
     model: Mapping[str, Any] = field(default_factory=dict)
     optimisation: Optimisation = field(default_factory=Optimisation)
     batching: Batching = field(default_factory=Batching)
     start: str = ""  # model folder with the initial weights and vocabularies; empty: random weights
     new_source: bool = False  # with `start`: a new source vocabulary with new vectors
     new_target: bool = False  # with `start`: a new target vocabulary with new vectors
-    vectors_of_pieces: bool = False  # new vectors are means of those of the old pieces, for a language of `start`
+    vectors_of_pieces: bool = False  # new vectors are means of the vectors of old pieces, for a language of `start`
     vectors_from: str = ""  # translator folder with the initial word vectors; other weights are random
     seed: int = 1
-    steps: int = 100_000  # the whole budget, over all sessions
+    steps: int = 100_000  # over all sessions
     validate_every: int = 1000  # steps between validations
     patience: int = 0  # stop after this many validations without improvement; 0: never
     description: str = ""
@@ -179,7 +179,7 @@ def load_recipe(path: Path) -> Recipe:
 
 
 def recipe_from_json(text: str, *, origin: str = "recipe") -> Recipe:
-    """Parse a recipe from JSON; check every field."""
+    """Parse and validate a recipe. `origin`: name of the file in error messages."""
     try:
         values = json.loads(text)
     except json.JSONDecodeError as error:
@@ -191,7 +191,7 @@ def recipe_from_json(text: str, *, origin: str = "recipe") -> Recipe:
 
 
 def _parse_section(kind: type[Section], values: Any, path: str) -> Section:
-    """Parse a dataclass from a JSON object; check the type of every value and reject unknown fields."""
+    """Create a dataclass from a JSON object. Wrong types, unknown fields and missing fields raise a TrainingError."""
     _require(isinstance(values, dict), f"{path} is {values!r}, but must be an object of fields.")
     fields = {spec.name: spec for spec in dataclasses.fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(set(values) - set(fields))
@@ -219,15 +219,15 @@ def _parse_value(kind: Any, value: Any, path: str) -> Any:
     if float in allowed and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     _require(
-        type(value) in allowed, f"{path} is {value!r}, but must be {' or '.join(_name(item) for item in allowed)}."
+        type(value) in allowed, f"{path} is {value!r}, but must be {' or '.join(_type_name(item) for item in allowed)}."
     )
     return value
 
 
-def _name(kind: Any) -> str:
+def _type_name(kind: Any) -> str:
     return "null" if kind is type(None) else {"int": "a whole number", "str": "text"}.get(kind.__name__, kind.__name__)
 
 
-def _require(holds: bool, complaint: str) -> None:
-    if not holds:
+def _require(condition: bool, complaint: str) -> None:
+    if not condition:
         raise TrainingError(complaint)

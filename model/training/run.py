@@ -1,11 +1,11 @@
-"""A run and its folder: start, stop, resume and finish.
+"""A training run and its folder.
 
     run/recipe.json  tokenizer.json  data.json      its inputs
     run/curve.csv  validation.csv                   its progress
     run/step-00012000.safetensors …                 the latest checkpoints
     run/best.safetensors  last.safetensors          averaged weights to export
 
-Every file is written atomically, so a run may be killed at any time and resumes with the same command.
+Every file is written atomically, so a run can resume with the same command after it was killed.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from headlight.model.training.validation import HeldOut
 
 @dataclass(frozen=True, kw_only=True)
 class RunSession:
-    """Options of one call of the command. They do not change the run's result."""
+    """Options of one call of the command."""
 
     minutes: float | None = None  # time limit of this session
-    checkpoint_minutes: float = 5.0
-    keep: int = 3
-    report_every: int = 50  # steps
+    checkpoint_minutes: float = 5.0  # interval between checkpoints
+    keep: int = 3  # number of checkpoints to keep
+    report_every: int = 50  # steps between progress reports
     tensorboard: bool = False
-    cool_down: int | None = None  # end the run after this many steps
-    until: int | None = None  # stop at this step although the run has more; another recipe may start from there
+    cool_down: int | None = None  # end the run with a cool-down of this many steps
+    until: int | None = None  # stop at this step, before the end of the run
 
 
-class ProgressMark(NamedTuple):
+class ReportState(NamedTuple):
     """The state at the last progress report."""
 
-    time: float
+    time: float  # seconds, monotonic
     step: int
     tokens: int
 
@@ -81,10 +81,10 @@ class Run:
                 load_word_vectors(model, recipe, self.tokenizers)
         self.trainer = Trainer(model, recipe, self.tokenizers.special, setting, processes)
         self._resume()
-        self.last, self.cool_down = self._planned_end()
+        self.last, self.cool_down = self._end_and_cool_down()
         self.stopper = StopSignal(session.minutes)
-        self.saved_at = time.monotonic()
-        self.last_report = ProgressMark(self.saved_at, self.trainer.progress.step, self.trainer.progress.tokens)
+        self.save_time = time.monotonic()
+        self.last_report = ReportState(self.save_time, self.trainer.progress.step, self.trainer.progress.tokens)
         if processes.first:
             step = self.trainer.progress.step
             names = [f"{kind} {corpus.name}" for corpus in self.held_out for kind in ("loss", self.task.score)]
@@ -134,7 +134,7 @@ class Run:
         for spec in recipe.validation:
             held_out_text = read_corpora((spec,), recipe, data, self.report)
             encoded = self.task.encode(held_out_text, tokenizers, recipe)
-            held_out.append(HeldOut(_name(spec), held_out_text, encoded, recipe.target_language))
+            held_out.append(HeldOut(_corpus_name(spec), held_out_text, encoded, recipe.target_language))
         plain = self.task.encode(text, tokenizers, recipe)
         epochs = EpochData(text, plain, tokenizers, recipe, self.folder, self.processes)
         return tokenizers, epochs, held_out, text.digest
@@ -158,7 +158,7 @@ class Run:
 
     def _resume(self) -> None:
         if self.processes.first:
-            for part in self.folder.glob("*.part"):  # left by a killed write
+            for part in self.folder.glob("*.part"):  # incomplete files of a killed process
                 part.unlink()
         for path in reversed(checkpoints.list_checkpoints(self.folder)):
             try:
@@ -170,8 +170,8 @@ class Run:
             self.report(f"{path}: resumes from step {progress.step:,}")
             return
 
-    def _planned_end(self) -> tuple[int, int]:
-        """Return the last step and the length of the cool-down: as requested in any session, else as in the recipe."""
+    def _end_and_cool_down(self) -> tuple[int, int]:
+        """Return the last step and the length of the cool-down, as requested in any session, else from the recipe."""
         progress = self.trainer.progress
         if self.session.cool_down is not None and not progress.cool_down_steps:
             progress.last_step, progress.cool_down_steps = (
@@ -193,7 +193,7 @@ class Run:
             self._report_progress(rate)
         if step % self.recipe.validate_every == 0:
             self._validate()
-        if self.processes.any_process(time.monotonic() - self.saved_at > 60 * self.session.checkpoint_minutes):
+        if self.processes.any_process(time.monotonic() - self.save_time > 60 * self.session.checkpoint_minutes):
             self._tolerate_full_disk(self._save)
         if self._reached_stop_step():
             self.stopper.reason = f"--until {self.session.until}"
@@ -207,7 +207,7 @@ class Run:
         progress, last_report, current_time = self.trainer.progress, self.last_report, time.monotonic()
         padded = self.trainer.padded / max(1, self.trainer.words)
         values = self.trainer.pop_mean_losses()
-        self.last_report = ProgressMark(current_time, progress.step, progress.tokens)
+        self.last_report = ReportState(current_time, progress.step, progress.tokens)
         if not self.processes.first:
             return
         elapsed = current_time - last_report.time
@@ -228,7 +228,7 @@ class Run:
         trainer, progress, device = self.trainer, self.trainer.progress, self.trainer.setting.device
         if self.processes.first and self.held_out:
             trainer.model.eval()
-            with trainer.average.swapped_in(), autocast(device, trainer.setting.precision):
+            with trainer.average.use_averages(), autocast(device, trainer.setting.precision):
                 values = self.task.validate(trainer.model, self.held_out, self.tokenizers, device)
             self.validation.add({"step": progress.step, "seconds": progress.seconds, **values})
             self.board.add({f"validation {name}": value for name, value in values.items()}, progress.step)
@@ -253,11 +253,11 @@ class Run:
             self.report(f"{error} Training continues.")
 
     def _save(self) -> None:
-        self.saved_at = time.monotonic()
+        self.save_time = time.monotonic()
         self.trainer.reduce_losses()
         if self.processes.first:
             self._write(checkpoints.checkpoint_path(self.folder, self.trainer.progress.step))
-            checkpoints.remove_old(self.folder, self.session.keep)
+            checkpoints.remove_old_checkpoints(self.folder, self.session.keep)
 
     def _write(self, path: Path) -> None:
         checkpoints.save_checkpoint(path, self.trainer.tensors(), self.trainer.progress, self._metadata())
@@ -272,6 +272,6 @@ class Run:
         return {"recipe": self.recipe.to_json(), "data_sha256": self.digest}
 
 
-def _name(spec: CorpusSpec) -> str:
-    """Return the name of a held-out corpus in reports: its innermost folder."""
+def _corpus_name(spec: CorpusSpec) -> str:
+    """Return the name of a held-out corpus in reports: the innermost folder of its path."""
     return Path(spec.source).parent.name or Path(spec.source).stem

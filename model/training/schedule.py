@@ -1,4 +1,4 @@
-"""Learning rate schedules: functions from a step to a factor of the peak rate."""
+"""Learning rate schedules: functions from a step to a share of the peak rate."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Schedule = Callable[[int], float]  # step, counted from 1 → learning rate
 def inverse_square_root(step: int, warmup: int) -> float:
     """Return min(step / warmup, √(warmup / step)): the published schedule (section 5.3), scaled to a peak of 1.
 
-    The paper writes d^-0.5 · min(step^-0.5, step · warmup^-1.5), whose peak is (d · warmup)^-0.5.
-    The schedule has no end, so a run may stop and resume at any time.
+    The formula of the paper, d^-0.5 · min(step^-0.5, step · warmup^-1.5), has a peak of (d · warmup)^-0.5. The schedule
+    does not depend on the number of steps, so a run may be extended.
     """
     warmup = max(1, warmup)
     return min(step / warmup, math.sqrt(warmup / step))
 
 
 def cosine(step: int, warmup: int, steps: int) -> float:
-    """Warm up linearly, then follow half a cosine down to zero at the last step."""
+    """Return a linear warm-up, followed by half a cosine to zero at step `steps`."""
     if step <= warmup:
         return step / max(1, warmup)
     progress = min(1.0, (step - warmup) / max(1, steps - warmup))
@@ -29,14 +29,14 @@ def cosine(step: int, warmup: int, steps: int) -> float:
 
 
 def constant(step: int, warmup: int) -> float:
-    """Warm up linearly, then stay at 1; a cool-down may follow."""
+    """Return a linear warm-up to 1, followed by 1; a cool-down may follow."""
     return min(1.0, step / max(1, warmup))
 
 
 def cooldown_factor(step: int, last: int, length: int) -> float:
     """Return 1 until `length` steps before `last`, then 1 - √progress, down to zero (arXiv:2405.18392).
 
-    Most of the late gain of a model comes from this short phase, so it may follow a run of any length.
+    Most of the late gain of a model comes from this short phase, so it can end a run at any step.
     """
     done = step - (last - length)
     if done <= 0 or length <= 0:

@@ -1,4 +1,4 @@
-"""Segmenters for languages without spaces, for learning a vocabulary. Encoding and decoding do not need them."""
+"""Word segmenters for languages without spaces. Only learning a vocabulary needs them, not encoding or decoding."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Segment = Callable[[str], Sequence[str]]
 
 def find_segmenter(languages: Iterable[str]) -> Segment | None:
     """Return the segmenter of these languages, or None if spaces separate words."""
-    return chinese_words if "zh" in languages else None
+    return segment_chinese if "zh" in languages else None
 
 
-def chinese_words(text: str) -> list[str]:
+def segment_chinese(text: str) -> list[str]:
     """Segment a Chinese sentence into words with jieba."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # jieba locates its files in a deprecated way
+            warnings.simplefilter("ignore")  # jieba locates its files with a deprecated function
             import jieba
     except ImportError as error:
         raise TrainingError(
@@ -35,7 +35,7 @@ def chinese_words(text: str) -> list[str]:
 
 
 def boundary_recall(tokenizer: Tokenizer, lines: Iterable[str], segment: Segment) -> tuple[int, int]:
-    """Count the word boundaries without a space that are also token boundaries, and all such word boundaries."""
+    """Return the number of word boundaries without a space that are token boundaries, and the number of all of them."""
     matches = total = 0
     for line in lines:
         marked = insert_boundaries(segment(line)).split("\n")

@@ -1,4 +1,4 @@
-"""Stops a training session before its run is finished: on a signal, or after a time limit."""
+"""Requests to stop a training session before its run is finished: by a signal, or after a time limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class StopSignal:
     """Requests a stop on a signal or after a time limit. A second Ctrl-C stops immediately."""
 
     def __init__(self, minutes: float | None) -> None:
-        self.end = None if minutes is None else time.monotonic() + 60 * minutes
+        self.end = None if minutes is None else time.monotonic() + 60 * minutes  # seconds, monotonic
         self.reason: str | None = None
 
     def is_set(self) -> bool:
@@ -24,7 +24,7 @@ class StopSignal:
 
     @contextmanager
     def handle_signals(self) -> Iterator[None]:
-        """Turn Ctrl-C and SIGTERM into stop requests for the duration of the block."""
+        """Convert Ctrl-C and SIGTERM to stop requests inside the `with` block."""
 
         def on_signal(number: int, _: FrameType | None) -> None:
             if self.reason is not None and number == signal.SIGINT:

@@ -1,4 +1,4 @@
-"""Training tasks. The loop calls only the functions of a `Task`, so it does not depend on the task."""
+"""Training tasks: translation and classification. The loop calls only the functions of a `Task`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headlight.model.training.validation import HeldOut, has_sacrebleu, validate
 
 @dataclass(frozen=True)
 class Task:
-    """Everything that differs between tasks."""
+    """The functions that differ between tasks."""
 
     encode: Callable[[CorpusText, Tokenizers, Recipe], Sentences]
     make_model: Callable[[Recipe, Tokenizers], Any]

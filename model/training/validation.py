@@ -1,4 +1,4 @@
-"""Validation during training: the loss on held-out text, and BLEU of a small greedy sample."""
+"""Validation during training: the loss on held-out text, and the BLEU of a sample of greedy translations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headlight.model.training.loss import translation_losses
 from headlight.model.training.prepare import CorpusText, Tokenizers
 
 BLEU_SAMPLE = 200  # sentences translated for BLEU
-BATCH_TOKENS = 8000  # maximum tokens per batch and side, with padding
+BATCH_TOKENS = 8000  # maximum tokens per batch and side, including padding
 
 
 @dataclass(frozen=True)
@@ -45,25 +45,25 @@ def validation_loss(model: Transformer, sentences: Sentences, special: SpecialId
 def greedy_decode(
     model: Transformer, source: Tensor, mask: Tensor | None, special: SpecialIds, limit: int
 ) -> list[list[int]]:
-    """Decode greedily: `[batch, source]` → ids of each row, without start and end.
+    """Decode `[batch, source]` greedily, and return the ids of each row, without start and end tokens.
 
-    This small decoder keeps training independent of `model/decoding`.
+    Training has this small decoder, so that it does not depend on `model/decoding`.
     """
     memory = Memory(model.encoder(source, mask), mask)
     state = model.decoder.new_state(memory, cached=True)
     last = source.new_full((len(source), 1), special.start)
-    alive = torch.arange(len(source))
+    active_rows = torch.arange(len(source))
     outputs: list[list[int]] = [[] for _ in range(len(source))]
     for _ in range(limit):
-        last = model.decoder(last, state)[:, -1:].argmax(dim=-1)  # [alive, 1]
+        last = model.decoder(last, state)[:, -1:].argmax(dim=-1)  # [active_rows, 1]
         unfinished = (last[:, 0] != special.target_end).cpu()
-        for row, word in zip(alive[unfinished].tolist(), last[:, 0].cpu()[unfinished].tolist(), strict=True):
+        for row, word in zip(active_rows[unfinished].tolist(), last[:, 0].cpu()[unfinished].tolist(), strict=True):
             outputs[row].append(word)
         if not bool(unfinished.any()):
             break
         if not bool(unfinished.all()):
             rows = unfinished.nonzero()[:, 0]
-            alive = alive[rows]
+            active_rows = active_rows[rows]
             last, rows = last[rows.to(last.device)], rows.to(last.device)
             state.select(rows)
     return outputs
@@ -91,7 +91,7 @@ def validate(
 ) -> dict[str, float]:
     """Return `loss NAME` and, with sacreBLEU, `bleu NAME` per corpus, and the mean `loss`.
 
-    The mean loss selects the best model.
+    The best model has the lowest mean loss.
     """
     values: dict[str, float] = {}
     for corpus in held_out:

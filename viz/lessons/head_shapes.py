@@ -13,7 +13,7 @@ from headlight.model.experiments.head_shapes import (
     TOKENS,
     HeadShapes,
     IntArray,
-    find_place,
+    find_indices,
     head_shapes,
 )
 from headlight.viz.lessons.controls import Slider
@@ -29,8 +29,8 @@ def shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Follow one number of a tiny batch through the split into heads, and through a view without the transpose."""
     shapes = head_shapes()
     number = int(shapes.batch.flat[inputs.values["number"]])
-    sentence, token, dimension = find_place(shapes.batch, number)
-    viewed, split, mixed = (find_place(tensor, number) for tensor in (shapes.viewed, shapes.transposed, shapes.mixed))
+    sentence, token, dimension = find_indices(shapes.batch, number)
+    viewed, split, mixed = (find_indices(tensor, number) for tensor in (shapes.viewed, shapes.transposed, shapes.mixed))
     view = f"x.view({SENTENCES}, {TOKENS}, {HEADS}, {HEAD_WIDTH})"
     wrong = f"x.view({SENTENCES}, {HEADS}, {TOKENS}, {HEAD_WIDTH})"
     figures = (

@@ -8,7 +8,7 @@ from headlight.model.core.attention import MultiHeadAttention, attention_scores,
 from headlight.model.experiments.head_splits import (
     attention_parameters,
     random_projections,
-    split_differently,
+    resplit_attention,
     unscaled_weights,
 )
 from headlight.model.experiments.scaling import measure_scaling, softmax_gradient
@@ -52,10 +52,10 @@ def split_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Split the queries and keys of one layer into another number of heads."""
     layer, queries, keys = layer_queries_and_keys(inputs)
     heads = nearest_divisor(int(inputs.values["heads"]), queries)
-    maps = split_differently(queries, keys, heads)
+    maps = resplit_attention(queries, keys, heads)
     tokens, row = (
         inputs.tokens,
-        most_diverse_row(maps if heads > 1 else split_differently(queries, keys, nearest_divisor(COUNTS[-1], queries))),
+        most_diverse_row(maps if heads > 1 else resplit_attention(queries, keys, nearest_divisor(COUNTS[-1], queries))),
     )
     best = maps[:, row].argmax(axis=-1)
     heatmaps = [
@@ -84,7 +84,7 @@ def head_counts_experiment(inputs: ExperimentInput) -> ExperimentResult:
     rows: list[list[TextPhraseOrNumber]] = []
     counts: dict[int, float] = {}
     for heads in dict.fromkeys(nearest_divisor(count, queries) for count in COUNTS):
-        maps = split_differently(queries, keys, heads)
+        maps = resplit_attention(queries, keys, heads)
         counts[heads] = distinct_keys(maps)
         cost = attention_parameters(d_model, heads, joined // heads)
         rows.append(
@@ -113,7 +113,7 @@ def layer_queries_and_keys(inputs: ExperimentInput) -> tuple[int, FloatArray, Fl
     The queries and keys come from the model, or from random projections of the same size.
     """
     pairs = all_queries_and_keys(inputs)
-    variety = [distinct_keys(split_differently(*pair, len(pair[0]))) for pair in pairs]
+    variety = [distinct_keys(resplit_attention(*pair, len(pair[0]))) for pair in pairs]
     layer = int(np.argmax(variety))
     queries, keys = pairs[layer]
     if inputs.values.get("matrices") == "random":
@@ -209,7 +209,7 @@ def _width_plot(
 def live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare the visitor's model with and without the division, per layer, over all its heads."""
     pairs = all_queries_and_keys(inputs)
-    scaled = [float(split_differently(*pair, len(pair[0])).max(axis=-1).mean()) for pair in pairs]
+    scaled = [float(resplit_attention(*pair, len(pair[0])).max(axis=-1).mean()) for pair in pairs]
     unscaled = [float(unscaled_weights(*pair).max(axis=-1).mean()) for pair in pairs]
     bars = [
         BarChart(

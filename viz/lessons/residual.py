@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from headlight.model.experiments.residual_depth import FACTOR, WIDTH, gradients_over_depth, run_layer
+from headlight.model.experiments.residual_depth import HIDDEN_FACTOR, WIDTH, gradients_over_depth, run_layer
 from headlight.viz.lessons.controls import Button, Choice, Slider
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
 from headlight.viz.lessons.lesson import Code, QuestionSpec, Step
@@ -55,7 +55,7 @@ def residual_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "depth": depth, "with": chosen.with_residual[0], "without": chosen.without[0],
         "width": WIDTH,
         "bare_with": bare.with_residual[0], "bare_without": bare.without[0],
-        "factor": bare.without[0] ** (1 / depth), "hidden": FACTOR * WIDTH,
+        "factor": bare.without[0] ** (1 / depth), "hidden": HIDDEN_FACTOR * WIDTH,
         "share": chosen.without[0] ** (1 / depth),
     }  # fmt: skip
     correct = min(FACTORS, key=lambda name: abs(math.log(ratio / FACTORS[name])))

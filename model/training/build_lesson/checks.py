@@ -1,4 +1,4 @@
-"""Tests of a completed line. Each returns None, or the measured and the expected value."""
+"""Tests of the result of a completed line. A passed test returns None, a failed test a `Failure`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from headlight.model.training.build_lesson.sentences import MAIN_PAIR, TARGET_WORDS
 
 TOLERANCE = 1e-3
-RANDOM_ROWS, RANDOM_SEED = 64, 3  # of queries and keys: 4,096 scores
+RANDOM_ROWS, RANDOM_SEED = 64, 3  # number of random queries and of keys, which have 4,096 scores
 VARIANCE_TOLERANCE = 0.25
 
 
@@ -26,11 +26,11 @@ class Failure:
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """Return a shape as the page writes it."""
+    """Format a shape for the page: "3×4", or "1" for a scalar."""
     return "×".join(map(str, shape)) or "1"
 
 
-def wrong_kind(result: Any, shape: Sequence[int]) -> Failure | None:
+def check_shape(result: Any, shape: Sequence[int]) -> Failure | None:
     """Check that the result is a tensor of this shape."""
     if not isinstance(result, Tensor):
         return Failure("not_tensor", {"expected": shape_text(shape)})
@@ -39,9 +39,9 @@ def wrong_kind(result: Any, shape: Sequence[int]) -> Failure | None:
     return None
 
 
-def same(result: Any, expected: Tensor) -> Failure | None:
-    """Check the shape and every number."""
-    failure = wrong_kind(result, expected.shape)
+def check_equal(result: Any, expected: Tensor) -> Failure | None:
+    """Check that the result equals the expected tensor."""
+    failure = check_shape(result, expected.shape)
     if failure is not None or torch.allclose(result.float(), expected, atol=TOLERANCE):
         return failure
     row, column = divmod(int((result - expected).abs().nan_to_num(math.inf).argmax()), expected.shape[-1])
@@ -49,11 +49,11 @@ def same(result: Any, expected: Tensor) -> Failure | None:
     return Failure("number", values | {"result": float(result[row, column]), "expected": float(expected[row, column])})
 
 
-def same_three(result: Any, expected: Sequence[Tensor]) -> Failure | None:
-    """Check queries, keys and values."""
+def check_projections(result: Any, expected: Sequence[Tensor]) -> Failure | None:
+    """Check a tuple of queries, keys and values."""
     if not isinstance(result, tuple) or len(result) != len(expected):
         return Failure("three")
-    return next((failure for pair in zip(result, expected, strict=True) if (failure := same(*pair))), None)
+    return next((failure for pair in zip(result, expected, strict=True) if (failure := check_equal(*pair))), None)
 
 
 def random_scores() -> dict[str, Tensor]:
@@ -63,26 +63,26 @@ def random_scores() -> dict[str, Tensor]:
     return {"q": query, "k": key, "s": query @ key.mT}
 
 
-def has_variance_one(result: Any) -> Failure | None:
+def check_unit_variance(result: Any) -> Failure | None:
     """Check that scores of random queries and keys have variance 1."""
-    failure = wrong_kind(result, (RANDOM_ROWS, RANDOM_ROWS))
+    failure = check_shape(result, (RANDOM_ROWS, RANDOM_ROWS))
     variance = float(result.var()) if failure is None else 1.0
     if failure is None and not abs(variance - 1) < VARIANCE_TOLERANCE:
         return Failure("variance", {"result": variance})
     return failure
 
 
-def are_weights(result: Any, scores: Tensor) -> Failure | None:
-    """Check that no weight is negative, and that each row adds up to 1 in the order of its scores."""
-    failure = wrong_kind(result, scores.shape)
+def check_weights(result: Any, scores: Tensor) -> Failure | None:
+    """Check that the result is the softmax of the scores: no weight is negative, and each row sums to 1."""
+    failure = check_shape(result, scores.shape)
     if failure is not None:
         return failure
     if result.min() < 0:
         return Failure("negative", {"result": float(result.min())})
-    return _rows_sum_to_one(result, MAIN_PAIR.source) or same(result, scores.softmax(-1))
+    return _check_row_sums(result, MAIN_PAIR.source) or check_equal(result, scores.softmax(-1))
 
 
-def _rows_sum_to_one(result: Tensor, words: Sequence[str]) -> Failure | None:
+def _check_row_sums(result: Tensor, words: Sequence[str]) -> Failure | None:
     sums = result.sum(-1)
     row = int((sums - 1).abs().nan_to_num(math.inf).argmax())
     if abs(float(sums[row]) - 1) < TOLERANCE:
@@ -90,9 +90,9 @@ def _rows_sum_to_one(result: Tensor, words: Sequence[str]) -> Failure | None:
     return Failure("row_sum", {"word": words[row], "result": float(sums[row])})
 
 
-def has_spread_one(result: Any) -> Failure | None:
+def check_unit_deviation(result: Any) -> Failure | None:
     """Check that each word has mean 0 and standard deviation 1."""
-    failure = wrong_kind(result, (len(MAIN_PAIR.source), 4))
+    failure = check_shape(result, (len(MAIN_PAIR.source), 4))
     if failure is not None:
         return failure
     spreads = result.std(-1, unbiased=False)
@@ -102,17 +102,17 @@ def has_spread_one(result: Any) -> Failure | None:
     return Failure("spread", {"word": MAIN_PAIR.source[row], "result": float(spreads[row])})
 
 
-def is_cut_at_zero(result: Any, products: Tensor) -> Failure | None:
-    """Check that negative numbers became 0 and that the others stayed."""
-    failure = wrong_kind(result, products.shape)
+def check_relu(result: Any, products: Tensor) -> Failure | None:
+    """Check that negative numbers are 0 and all other numbers are unchanged."""
+    failure = check_shape(result, products.shape)
     if failure is None and result.min() < 0:
         return Failure("below_zero", {"result": float(result.min())})
-    return failure or same(result, products.relu())
+    return failure or check_equal(result, products.relu())
 
 
-def sees_the_past(result: Any, scores: Tensor) -> Failure | None:
-    """Check that no row looks at a later word, and that each row adds up to 1."""
-    failure = wrong_kind(result, scores.shape)
+def check_causal(result: Any, scores: Tensor) -> Failure | None:
+    """Check that no row attends to a later word, and that each row sums to 1."""
+    failure = check_shape(result, scores.shape)
     if failure is not None:
         return failure
     later = result.triu(1).sum(-1)
@@ -120,10 +120,10 @@ def sees_the_past(result: Any, scores: Tensor) -> Failure | None:
     words = ("start", *MAIN_PAIR.target)
     if not float(later[row]) < TOLERANCE:
         return Failure("later", {"word": words[row], "result": float(later[row])})
-    return _rows_sum_to_one(result, words)
+    return _check_row_sums(result, words)
 
 
-def is_word(result: Any, expected: str) -> Failure | None:
+def check_word(result: Any, expected: str) -> Failure | None:
     """Check that the result is the id of a word."""
     if not isinstance(result, Tensor) or result.numel() != 1:
         shape = shape_text(result.shape) if isinstance(result, Tensor) else "1"

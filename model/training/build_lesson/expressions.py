@@ -1,8 +1,8 @@
-"""Runs one line of PyTorch without Python's `eval`: an interpreter of a small grammar over small tensors.
+"""Interpreter of one line of PyTorch: a small grammar over small tensors, without Python's `eval`.
 
-Names are those of the part's tensors. Functions and methods are those listed here, and no attribute but `T` exists.
-The text is at most `MAX_CHARACTERS` long and no tensor has more than `MAX_NUMBERS` numbers, so that a line takes
-milliseconds and kilobytes, whatever a visitor types. Shapes that do not fit raise PyTorch's own `RuntimeError`.
+A line can use the variables that the caller defines, the functions and methods listed here, and the attribute `T`. The
+lengths of the text and the sizes of tensors are limited, so any line takes milliseconds and kilobytes. Shapes that do
+not match raise PyTorch's `RuntimeError`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 MAX_CHARACTERS = 120
-MAX_NUMBERS = 4096
+MAX_NUMBERS = 4096  # per tensor
 MAX_CONSTANT = 1_000_000
 Value = Any  # a tensor, a number, or a tuple of them
 BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = MappingProxyType(
@@ -65,7 +65,10 @@ CONSTANTS: Mapping[str, float] = MappingProxyType({"math.inf": math.inf, "torch.
 
 
 class LineError(Exception):
-    """A line outside the grammar: `reason` is "syntax", "name", "length" or "size", `text` the part of the line."""
+    """A line outside the grammar.
+
+    `reason` is "syntax", "name", "length" or "size". `text` is the part of the line with the error, or the limit.
+    """
 
     def __init__(self, reason: str, text: str = "") -> None:
         super().__init__(f"{reason}: {text}")
@@ -73,12 +76,12 @@ class LineError(Exception):
         self.text = text
 
 
-def run_expression(text: str, names: Mapping[str, Value]) -> Value:
+def run_expression(text: str, variables: Mapping[str, Value]) -> Value:
     """Return the value of an expression.
 
     Raises:
         LineError: the text is not in the grammar, or a result is too large.
-        RuntimeError, IndexError, TypeError, ValueError: what PyTorch or Python says about the operation.
+        RuntimeError, IndexError, TypeError, ValueError: PyTorch or Python rejects the operation.
     """
     if len(text) > MAX_CHARACTERS:
         raise LineError("length", str(MAX_CHARACTERS))
@@ -86,20 +89,20 @@ def run_expression(text: str, names: Mapping[str, Value]) -> Value:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise LineError("syntax", text.strip()) from error
-    return _Interpreter(names).value(tree)
+    return _Interpreter(variables).value(tree)
 
 
 class _Interpreter:
-    """Walks the syntax tree. Each kind of node has a method of its name; other kinds are outside the grammar."""
+    """Evaluates a syntax tree. The method for a node type has its lower-case name; other types raise a LineError."""
 
-    def __init__(self, names: Mapping[str, Value]) -> None:
-        self.names = names
+    def __init__(self, variables: Mapping[str, Value]) -> None:
+        self.variables = variables
 
     def value(self, node: ast.AST) -> Value:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise LineError("name", ast.unparse(node))
-        return _limited(method(node))
+        return _limit_size(method(node))
 
     def _constant(self, node: ast.Constant) -> Value:
         if not isinstance(node.value, int | float) or abs(node.value) > MAX_CONSTANT:
@@ -107,9 +110,9 @@ class _Interpreter:
         return node.value
 
     def _name(self, node: ast.Name) -> Value:
-        if node.id not in self.names:
+        if node.id not in self.variables:
             raise LineError("name", node.id)
-        return self.names[node.id]
+        return self.variables[node.id]
 
     def _tuple(self, node: ast.Tuple) -> Value:
         return tuple(self.value(item) for item in node.elts)
@@ -147,13 +150,13 @@ class _Interpreter:
 
     def _index(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Slice):
-            return slice(*(part and self._whole(part) for part in (node.lower, node.upper, node.step)))
+            return slice(*(part and self._integer(part) for part in (node.lower, node.upper, node.step)))
         value = self.value(node)
         if isinstance(value, Tensor) and not value.is_floating_point():
             return value
-        return self._whole(node)
+        return self._integer(node)
 
-    def _whole(self, node: ast.expr) -> int:
+    def _integer(self, node: ast.expr) -> int:
         value = self.value(node)
         if not isinstance(value, int):
             raise LineError("name", ast.unparse(node))
@@ -184,7 +187,7 @@ class _Interpreter:
         return self.value(node)
 
 
-def _limited(value: Value) -> Value:
+def _limit_size(value: Value) -> Value:
     if isinstance(value, Tensor) and value.numel() > MAX_NUMBERS:
         raise LineError("size", str(MAX_NUMBERS))
     return value

@@ -1,6 +1,6 @@
 """The file with the weights and results of the lesson's models: `assets/lesson/build.json`.
 
-`python -m workshop.build_lesson` makes it again.
+`python -m workshop.build_lesson` creates it.
 """
 
 from __future__ import annotations
@@ -34,78 +34,78 @@ class LessonFile:
 
 
 def file_text(final: Weights, final_right_shares: Sequence[float], variants: Mapping[str, TrainedVariant]) -> str:
-    """Return the text of the file. The results are computed from the rounded weights."""
-    rounded = {name: _variant(_variant_json(variant)) for name, variant in variants.items()}
+    """Return the text of the file, with results that are computed from the rounded weights."""
+    rounded = {name: _parse_variant(_variant_to_json(variant)) for name, variant in variants.items()}
     values = {
-        "final": {"right_shares": _short(final_right_shares), "weights": _weights_json(final)},
+        "final": {"right_shares": _round_numbers(final_right_shares), "weights": _weights_to_json(final)},
         "variants": {
-            name: _variant_json(variant) | {"result": _short(asdict(measure(VARIANTS[name], variant)))}
+            name: _variant_to_json(variant) | {"result": _round_numbers(asdict(measure(VARIANTS[name], variant)))}
             for name, variant in rounded.items()
         },
     }
     return json.dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _variant_json(variant: TrainedVariant) -> dict[str, Any]:
-    failing = None if variant.failing_weights is None else _weights_json(variant.failing_weights)
+def _variant_to_json(variant: TrainedVariant) -> dict[str, Any]:
+    failing = None if variant.failing_weights is None else _weights_to_json(variant.failing_weights)
     return {
-        "losses": _short(variant.losses),
-        "right_shares": _short(variant.right_shares),
+        "losses": _round_numbers(variant.losses),
+        "right_shares": _round_numbers(variant.right_shares),
         "median_start": variant.median_start,
-        "weights": _weights_json(variant.weights),
+        "weights": _weights_to_json(variant.weights),
         "failing_start": variant.failing_start,
         "failing_weights": failing,
-        "curve": _short(variant.curve),
+        "curve": _round_numbers(variant.curve),
     }
 
 
-def _weights_json(weights: Weights) -> dict[str, Any]:
-    return {name: _short(weight[0].tolist()) for name, weight in weights.items()}
+def _weights_to_json(weights: Weights) -> dict[str, Any]:
+    return {name: _round_numbers(weight[0].tolist()) for name, weight in weights.items()}
 
 
-def _short(value: Any) -> Any:
-    """Round all numbers."""
+def _round_numbers(value: Any) -> Any:
+    """Round all floats in nested lists and mappings."""
     if isinstance(value, Mapping):
-        return {name: _short(item) for name, item in value.items()}
+        return {name: _round_numbers(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_short(item) for item in value]
+        return [_round_numbers(item) for item in value]
     return round(value, DECIMALS) if isinstance(value, float) else value
 
 
 @cache
 def read_file(path: Path = FILE) -> LessonFile:
-    """Read the file."""
+    """Read and parse the file."""
     values = json.loads(path.read_text(encoding="utf-8"))
     entries = values["variants"]
     return LessonFile(
-        final=_weights(values["final"]["weights"]),
+        final=_parse_weights(values["final"]["weights"]),
         final_right_shares=tuple(values["final"]["right_shares"]),
-        variants={name: _variant(entry) for name, entry in entries.items()},
-        results={name: _result(entry["result"]) for name, entry in entries.items()},
+        variants={name: _parse_variant(entry) for name, entry in entries.items()},
+        results={name: _parse_result(entry["result"]) for name, entry in entries.items()},
     )
 
 
-def _variant(entry: Mapping[str, Any]) -> TrainedVariant:
+def _parse_variant(entry: Mapping[str, Any]) -> TrainedVariant:
     failing = entry["failing_weights"]
     return TrainedVariant(
         losses=tuple(entry["losses"]),
         right_shares=tuple(entry["right_shares"]),
         median_start=entry["median_start"],
-        weights=_weights(entry["weights"]),
+        weights=_parse_weights(entry["weights"]),
         failing_start=entry["failing_start"],
-        failing_weights=None if failing is None else _weights(failing),
+        failing_weights=None if failing is None else _parse_weights(failing),
         curve=tuple((step, loss) for step, loss in entry["curve"]),
     )
 
 
-def _result(entry: Mapping[str, Any]) -> VariantResult:
-    failing = None if entry["failing"] is None else _sentence(entry["failing"])
-    return VariantResult(**{**entry, "main": _sentence(entry["main"]), "failing": failing})
+def _parse_result(entry: Mapping[str, Any]) -> VariantResult:
+    failing = None if entry["failing"] is None else _parse_sentence(entry["failing"])
+    return VariantResult(**{**entry, "main": _parse_sentence(entry["main"]), "failing": failing})
 
 
-def _sentence(entry: Mapping[str, Any]) -> TranslatedSentence:
+def _parse_sentence(entry: Mapping[str, Any]) -> TranslatedSentence:
     return TranslatedSentence(entry["source"], tuple(entry["expected"]), tuple(entry["output"]))
 
 
-def _weights(values: Mapping[str, list[list[float]]]) -> Weights:
+def _parse_weights(values: Mapping[str, list[list[float]]]) -> Weights:
     return {name: torch.tensor(matrix)[None] for name, matrix in values.items()}

@@ -1,7 +1,7 @@
 """The line that a reader completes in each part: candidates, their tensors, and the test of their result.
 
-All tensors are those of the finished model for the main sentence. A candidate is run, never looked up: the page shows
-PyTorch's error or the measurement of the test.
+All tensors are those of the finished model for the main sentence. Candidates are executed, and the page shows PyTorch's
+error or the measurement of the test.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from headlight.model.training.build_lesson.sentences import MAIN_PAIR, make_batc
 
 HEAD = 1  # the head whose numbers the lesson shows
 SIDES = {"y": "y", "m": "memory"}
-Names = Mapping[str, Any]
+Names = Mapping[str, Any]  # variables of a line: name → tensor
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A line that a reader may choose, and the variant that was trained with it."""
+    """A line that a reader may choose."""
 
     text: str
-    variant: str = ""
+    variant: str = ""  # the variant that was trained with this line, if any
 
 
 @dataclass(frozen=True)
 class Gap:
-    """The blank of a part. `then`: the next line of the listing, which uses the result under the name `result`."""
+    """The blank of a part."""
 
     candidates: tuple[Candidate, ...]
     names: Callable[[], Names]
     check: Callable[[Any, Names], Failure | None]
-    then: str = ""
-    result: str = ""
+    then: str = ""  # the next line of the listing, which uses the result
+    result: str = ""  # the variable of the result in that line
     variant: str = ""  # the variant that was trained with the right line
 
 
@@ -54,12 +54,12 @@ class Verdict:
     text: str
     error: str = ""  # name of the exception and its message
     failure: Failure | None = None
-    shape: tuple[int, ...] | None = None
-    variant: str = ""
+    shape: tuple[int, ...] | None = None  # of the result
+    variant: str = ""  # the variant that was trained with this line
 
     @property
     def passes(self) -> bool:
-        """Return whether the line ran and its result passed the test."""
+        """Whether the line ran and its result passed the test."""
         return not self.error and self.failure is None
 
 
@@ -78,38 +78,38 @@ def matrices() -> dict[str, Tensor]:
 
 
 def head_matrix(name: str, head: int = HEAD) -> Tensor:
-    """Return one head's columns of a matrix: [4, 2]."""
+    """Return the columns of one head in a matrix, `[WIDTH, HEAD_WIDTH]`."""
     return matrices()[name][:, HEAD_WIDTH * head : HEAD_WIDTH * (head + 1)]
 
 
-def _words() -> Names:
+def _embedding_names() -> Names:
     batch = make_batch([MAIN_PAIR])
     return {"E": matrices()["source_table"], "ids": batch.source[0]}
 
 
-def _projections() -> Names:
+def _projection_names() -> Names:
     names = {f"W_{name[0]}": head_matrix(f"encoder.{name}") for name in ("query", "key", "value")}
     return {"x": trace()["encoder.x"], **names}
 
 
-def _attention() -> Names:
+def _attention_names() -> Names:
     tensors = {name[0]: trace()[f"encoder.{name}"][HEAD] for name in ("query", "key", "value", "scores")}
     weights = trace()["encoder.shares"][HEAD]
-    return {**_projections(), **tensors, "a": weights}
+    return {**_projection_names(), **tensors, "a": weights}
 
 
-def _unscaled() -> Names:
-    names = dict(_attention())
+def _unscaled_names() -> Names:
+    names = dict(_attention_names())
     names["s"] = names["q"] @ names["k"].mT
     return names
 
 
-def _heads() -> Names:
+def _head_names() -> Names:
     first, second = trace()["encoder.mixed"]
     return {"a": first, "b": second, "W_o": matrices()["encoder.joined"]}
 
 
-def _encoder() -> Names:
+def _encoder_names() -> Names:
     return {
         "x": trace()["encoder.x"] - POSITIONS[: len(MAIN_PAIR.source)],
         "P": POSITIONS,
@@ -117,17 +117,17 @@ def _encoder() -> Names:
     }
 
 
-def _residual() -> Names:
+def _residual_names() -> Names:
     return {"x": trace()["encoder.x"], "a": trace()["encoder.received"]}
 
 
-def _norm() -> Names:
+def _norm_names() -> Names:
     x = trace()["encoder.added"]
     mean = x.mean(-1, keepdim=True)
     return {"x": x, "m": mean, "v": x.var(-1, keepdim=True, unbiased=False)}
 
 
-def _network() -> Names:
+def _network_names() -> Names:
     return {
         "x": trace()["encoder.normed"],
         "W_1": matrices()["encoder.inner"],
@@ -135,21 +135,21 @@ def _network() -> Names:
     }
 
 
-def _mask() -> Names:
+def _mask_names() -> Names:
     scores = trace()["decoder.scores"][HEAD]
     return {"s": scores, "late": torch.ones_like(scores).triu(1).bool()}
 
 
-def _next() -> Names:
-    row = MAIN_PAIR.target.index("you")  # the words until then are written
+def _next_word_names() -> Names:
+    row = MAIN_PAIR.target.index("you")  # the words before this one are already written
     return {"p": trace()["logits"][: row + 1].softmax(-1)}
 
 
 GAPS: Mapping[str, Gap] = {
     "words": Gap(
         (Candidate("ids @ E"), Candidate("E[ids]"), Candidate("E[:, ids]")),
-        _words,
-        lambda result, _: checks.same(result, trace()["encoder.x"] - POSITIONS[: len(MAIN_PAIR.source)]),
+        _embedding_names,
+        lambda result, _: checks.check_equal(result, trace()["encoder.x"] - POSITIONS[: len(MAIN_PAIR.source)]),
     ),
     "qkv": Gap(
         (
@@ -157,15 +157,15 @@ GAPS: Mapping[str, Gap] = {
             Candidate("W_q @ x, W_k @ x, W_v @ x"),
             Candidate("x @ W_q, x @ W_k, x @ W_v"),
         ),
-        _projections,
-        lambda result, _: checks.same_three(
+        _projection_names,
+        lambda result, _: checks.check_projections(
             result, [trace()[f"encoder.{name}"][HEAD] for name in ("query", "key", "value")]
         ),
     ),
     "scores": Gap(
         (Candidate("q @ k"), Candidate("q * k"), Candidate("q @ k.transpose(-2, -1)")),
-        _attention,
-        lambda result, names: checks.same(result, names["q"] @ names["k"].mT),
+        _attention_names,
+        lambda result, names: checks.check_equal(result, names["q"] @ names["k"].mT),
     ),
     "scale": Gap(
         (
@@ -174,7 +174,7 @@ GAPS: Mapping[str, Gap] = {
             Candidate("s / 2", "divided_by_width"),
         ),
         checks.random_scores,
-        lambda result, _: checks.has_variance_one(result),
+        lambda result, _: checks.check_unit_variance(result),
         variant="scale",
     ),
     "softmax": Gap(
@@ -183,19 +183,19 @@ GAPS: Mapping[str, Gap] = {
             Candidate("s.softmax(-2)", "softmax_over_queries"),
             Candidate("s.softmax(-1)"),
         ),
-        _attention,
-        lambda result, names: checks.are_weights(result, names["s"]),
+        _attention_names,
+        lambda result, names: checks.check_weights(result, names["s"]),
     ),
     "mix": Gap(
         (Candidate("a @ v"), Candidate("a.T @ v"), Candidate("v @ a")),
-        _attention,
-        lambda result, _: checks.same(result, trace()["encoder.mixed"][HEAD]),
+        _attention_names,
+        lambda result, _: checks.check_equal(result, trace()["encoder.mixed"][HEAD]),
         variant="scale",
     ),
     "heads": Gap(
         (Candidate("a + b"), Candidate("torch.cat([a, b], -1)"), Candidate("torch.cat([a, b], 0)")),
-        _heads,
-        lambda result, _: checks.same(result, trace()["encoder.joined"]),
+        _head_names,
+        lambda result, _: checks.check_equal(result, trace()["encoder.joined"]),
         then="both @ W_o",
         result="both",
         variant="two_heads",
@@ -206,28 +206,28 @@ GAPS: Mapping[str, Gap] = {
             Candidate("x + P[:6]"),
             Candidate("x", "without_positions"),
         ),
-        _encoder,
-        lambda result, _: checks.same(result, trace()["encoder.x"]),
+        _encoder_names,
+        lambda result, _: checks.check_equal(result, trace()["encoder.x"]),
         then="x @ W_q",
         result="x",
         variant="positions",
     ),
     "residual": Gap(
         (Candidate("x @ a"), Candidate("x + a"), Candidate("a", "without_residual")),
-        _residual,
-        lambda result, _: checks.same(result, trace()["encoder.added"]),
+        _residual_names,
+        lambda result, _: checks.check_equal(result, trace()["encoder.added"]),
         variant="residual",
     ),
     "norm": Gap(
         (Candidate("v"), Candidate("(v + 1e-5).sqrt()"), Candidate("v.sqrt().mean()")),
-        _norm,
-        lambda result, names: checks.has_spread_one((names["x"] - names["m"]) / result),
+        _norm_names,
+        lambda result, names: checks.check_unit_deviation((names["x"] - names["m"]) / result),
         variant="norm",
     ),
     "network": Gap(
         (Candidate("x @ W_1"), Candidate("x"), Candidate("(x @ W_1).relu()")),
-        _network,
-        lambda result, names: checks.is_cut_at_zero(result, names["x"] @ names["W_1"]),
+        _network_names,
+        lambda result, names: checks.check_relu(result, names["x"] @ names["W_1"]),
         then="h @ W_2",
         result="h",
         variant="network",
@@ -238,21 +238,21 @@ GAPS: Mapping[str, Gap] = {
             Candidate("s.masked_fill(late, -math.inf).softmax(-1)"),
             Candidate("s.masked_fill(late.T, -math.inf).softmax(-1)", "mask_transposed"),
         ),
-        _mask,
-        lambda result, names: checks.sees_the_past(result, names["s"]),
+        _mask_names,
+        lambda result, names: checks.check_causal(result, names["s"]),
         variant="mask",
     ),
     "next": Gap(
         (Candidate("p[0].argmax()"), Candidate("p[-1].argmax()"), Candidate("p.argmax()")),
-        _next,
-        lambda result, _: checks.is_word(result, "you"),
+        _next_word_names,
+        lambda result, _: checks.check_word(result, "you"),
         variant="cross",
     ),
 }
 
 
 def run_line(part: str, text: str) -> Verdict:
-    """Run a line in the gap of a part, then the part's next line and its test.
+    """Run a line in the blank of a part, then the next line of the listing and the test.
 
     Raises:
         LineError: the text is outside the grammar.
@@ -273,17 +273,17 @@ def run_line(part: str, text: str) -> Verdict:
 
 
 def run_sides(sides: Mapping[str, str]) -> Verdict:
-    """Run cross-attention with query, key and value each from "y" (the decoder) or "m" (the encoder's memory)."""
+    """Run cross-attention. `sides` maps q, k and v to "y" (the decoder) or "m" (the encoder's memory)."""
     text = ", ".join(f"{name} = {SIDES[sides[name]]} @ W_{name}" for name in "qkv")
     names: dict[str, Any] = {"y": trace()["decoder.normed"], "memory": trace()["memory"]}
     names |= {f"W_{name[0]}": head_matrix(f"cross.{name}") for name in ("query", "key", "value")}
     names["W_o"] = matrices()["cross.joined"][HEAD_WIDTH * HEAD : HEAD_WIDTH * (HEAD + 1)]
     try:
         result = _run_cross(sides, names)
-        elsewhere = _run_cross(sides, {**names, "memory": names["memory"].roll(1, 0) + 1})
+        other_result = _run_cross(sides, {**names, "memory": names["memory"].roll(1, 0) + 1})
     except RuntimeError as error:
         return Verdict(text, error=error_text(error))
-    failure = Failure("unaffected") if torch.equal(result, elsewhere) else None
+    failure = Failure("unaffected") if torch.equal(result, other_result) else None
     return Verdict(text, "", failure, tuple(result.shape), "cross_reads_decoder" if failure else "cross")
 
 

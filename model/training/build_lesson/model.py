@@ -1,7 +1,7 @@
-"""The tiny translator as free functions of its weights. Several models run side by side: weights begin with `models`.
+"""The tiny translator as functions of its weights. The first axis of weights is `models`, for models side by side.
 
-It is the Transformer of the paper, post-norm, with one layer each, without biases; norms have no parameters. Vectors
-have four numbers, so that a reader can calculate a row by hand.
+It is the Transformer of the paper, post-norm, with one encoder and one decoder layer, without biases; norms have no
+parameters. Vectors have four numbers, so that a reader can calculate a row by hand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headlight.model.training.build_lesson.sentences import SOURCE_WORDS, TARGET
 
 WIDTH, HEAD_WIDTH, INNER_WIDTH = 4, 2, 8
 MAX_LENGTH = 16  # positions in the table; sentences are shorter
-WAVELENGTH_BASE = 100  # 10,000 in the paper: at this width two of the four numbers would never change
+WAVELENGTH_BASE = 100  # with 10,000 as in the paper, two of the four numbers would hardly change
 NORM_EPSILON = 1e-5
 Weights = Mapping[str, Tensor]
 Trace = dict[str, Tensor]
@@ -34,7 +34,7 @@ POSITIONS = position_table()
 
 
 def initial_weights(parts: Parts, count: int, seed: int) -> dict[str, Tensor]:
-    """Return random weights of `count` models."""
+    """Return random weights of `count` models, each `[models, rows, columns]`."""
     random = torch.Generator().manual_seed(seed)
 
     def matrix(rows: int, columns: int) -> Tensor:
@@ -46,27 +46,27 @@ def initial_weights(parts: Parts, count: int, seed: int) -> dict[str, Tensor]:
         "output": matrix(WIDTH, len(TARGET_WORDS)),
     }
     joined = parts.heads * HEAD_WIDTH
-    for place in _attention_places(parts):
-        weights |= {f"{place}.{name}": matrix(WIDTH, joined) for name in ("query", "key", "value")}
-        weights[f"{place}.joined"] = matrix(joined, WIDTH)
+    for attention in _attention_modules(parts):
+        weights |= {f"{attention}.{name}": matrix(WIDTH, joined) for name in ("query", "key", "value")}
+        weights[f"{attention}.joined"] = matrix(joined, WIDTH)
     for side in ("encoder", "decoder") if parts.network else ():
         weights |= {f"{side}.inner": matrix(WIDTH, INNER_WIDTH), f"{side}.outer": matrix(INNER_WIDTH, WIDTH)}
     return weights
 
 
-def _attention_places(parts: Parts) -> tuple[str, ...]:
-    own = ("encoder", "decoder") if parts.attention else ()
-    return (*own, "cross") if parts.cross else own
+def _attention_modules(parts: Parts) -> tuple[str, ...]:
+    self_modules = ("encoder", "decoder") if parts.attention else ()
+    return (*self_modules, "cross") if parts.cross else self_modules
 
 
-def forward(parts: Parts, weights: Weights, batch: Batch, read: Tensor | None = None) -> Trace:
-    """Return all intermediate results. `read`: other target words than the batch's, all of them without padding.
+def forward(parts: Parts, weights: Weights, batch: Batch, decoder_ids: Tensor | None = None) -> Trace:
+    """Return all intermediate results by name; "logits" has the axes [models, pairs, target words, vocabulary].
 
-    The logits are `trace["logits"]`, [models, pairs, target words, vocabulary].
+    `decoder_ids`, [pairs, target words] without padding, replaces the decoder inputs of the batch.
     """
     trace: Trace = {}
-    target = batch.read if read is None else read
-    target_is_word = batch.read_is_word if read is None else torch.ones_like(read, dtype=torch.bool)
+    target = batch.decoder_ids if decoder_ids is None else decoder_ids
+    target_is_word = batch.decoder_is_word if decoder_ids is None else torch.ones_like(decoder_ids, dtype=torch.bool)
     memory = encode(parts, weights, batch.source, batch.source_is_word, trace)
     decode(parts, weights, (target, target_is_word), (memory, batch.source_is_word), trace)
     return trace
@@ -84,7 +84,7 @@ def encode(parts: Parts, weights: Weights, ids: Tensor, is_word: Tensor, trace: 
 def decode(
     parts: Parts, weights: Weights, target: tuple[Tensor, Tensor], memory: tuple[Tensor, Tensor], trace: Trace
 ) -> None:
-    """Add the decoder's results to the trace. `target`: ids, and which are words; `memory`: states, and the same."""
+    """Add the decoder's results to the trace. `target`: ids and word mask; `memory`: encoder output and word mask."""
     ids, is_word = target
     y = trace["decoder.x"] = embed(parts, weights["target_table"], ids)
     received = self_attention(parts, weights, "decoder", y, is_word, trace)
@@ -107,7 +107,7 @@ def embed(parts: Parts, table: Tensor, ids: Tensor) -> Tensor:
 
 
 def average(x: Tensor, is_word: Tensor) -> Tensor:
-    """Return the plain average over the words: [models, pairs, 1, width]."""
+    """Return the mean over the words: [models, pairs, 1, width]."""
     words = is_word[None, :, :, None].float()
     return (x * words).sum(2, keepdim=True) / words.sum(2, keepdim=True)
 
@@ -120,14 +120,14 @@ def norm(parts: Parts, x: Tensor) -> Tensor:
 
 
 def add_and_norm(parts: Parts, x: Tensor, received: Tensor, trace: Trace, name: str) -> Tensor:
-    """Add the result of a sublayer, then norm. Without residual the result replaces the word."""
+    """Add the output of a sub-layer, then apply the norm. Without residual connections, the output replaces x."""
     trace[name.replace("added", "received")] = received
     total = trace[name] = x + received if parts.residual else received
     return norm(parts, total)
 
 
 def network(parts: Parts, weights: Weights, side: str, x: Tensor, trace: Trace) -> Tensor:
-    """Return the feed-forward network's result for each word, added and normed."""
+    """Apply the feed-forward network to each word, with residual connection and norm."""
     if not parts.network:
         return x
     hidden = trace[f"{side}.hidden"] = torch.einsum("mptw,mwi->mpti", x, weights[f"{side}.inner"]).relu()
@@ -136,17 +136,17 @@ def network(parts: Parts, weights: Weights, side: str, x: Tensor, trace: Trace) 
 
 
 def self_attention(parts: Parts, weights: Weights, side: str, x: Tensor, is_word: Tensor, trace: Trace) -> Tensor:
-    """Return the vector that every word receives from the words of its side."""
+    """Return the output of self-attention for each word, or the mean of all words if the model has no attention."""
     if not parts.attention:
         return average(x, is_word).expand_as(x)
     allowed = is_word[:, None, None, :]  # [pairs, heads, queries, keys]
     if side == "decoder" and parts.mask:
-        allowed = allowed & _past(parts, x.shape[2])
+        allowed = allowed & _causal_mask(parts, x.shape[2])
     return attend(parts, weights, side, (x, x), allowed, trace, mask_later=side == "decoder" and parts.mask)
 
 
-def _past(parts: Parts, length: int) -> Tensor:
-    """Return which keys each query may see: [queries, keys]."""
+def _causal_mask(parts: Parts, length: int) -> Tensor:
+    """Return the causal mask, or a wrong one if the mistake requires it: [queries, keys]."""
     square = torch.ones(length, length, dtype=torch.bool)
     if parts.mistake == "mask_after_softmax":
         return square
@@ -156,7 +156,7 @@ def _past(parts: Parts, length: int) -> Tensor:
 def attend(
     parts: Parts,
     weights: Weights,
-    place: str,
+    attention: str,
     states: tuple[Tensor, Tensor],
     allowed: Tensor,
     trace: Trace,
@@ -165,23 +165,23 @@ def attend(
 ) -> Tensor:
     """Return multi-head attention. Queries come from the first of `states`, keys and values from the second."""
     query_states, key_states = states
-    query = _project(parts, query_states, weights[f"{place}.query"])
-    key, value = (_project(parts, key_states, weights[f"{place}.{name}"]) for name in ("key", "value"))
+    query = _project(parts, query_states, weights[f"{attention}.query"])
+    key, value = (_project(parts, key_states, weights[f"{attention}.{name}"]) for name in ("key", "value"))
     scores = query @ key.transpose(-1, -2) / _divisor(parts)
     shares = scores.masked_fill(~allowed, -torch.inf).softmax(-2 if parts.mistake == "softmax_over_queries" else -1)
     if parts.mistake in ("softmax_over_queries", "mask_transposed"):
-        shares = shares.nan_to_num(0)  # with these mistakes all scores in a column or a row may be masked
+        shares = shares.nan_to_num(0)  # with these mistakes, all scores of a column or a row may be masked
     if mask_later and parts.mistake == "mask_after_softmax":
         shares = shares.tril()
     mixed = shares @ value
     joined = mixed.transpose(-2, -3).flatten(-2)
     tensors = {"query": query, "key": key, "value": value, "scores": scores, "shares": shares, "mixed": mixed}
-    trace |= {f"{place}.{name}": tensor for name, tensor in (tensors | {"joined": joined}).items()}
-    return torch.einsum("mptj,mjw->mptw", joined, weights[f"{place}.joined"])
+    trace |= {f"{attention}.{name}": tensor for name, tensor in (tensors | {"joined": joined}).items()}
+    return torch.einsum("mptj,mjw->mptw", joined, weights[f"{attention}.joined"])
 
 
 def _project(parts: Parts, x: Tensor, matrix: Tensor) -> Tensor:
-    """Return x·W in heads: [models, pairs, heads, words, head width]."""
+    """Return x·W split into heads: [models, pairs, heads, words, head width]."""
     projected = torch.einsum("mptw,mwj->mptj", x, matrix)
     return projected.reshape(*projected.shape[:-1], parts.heads, HEAD_WIDTH).transpose(-2, -3)
 

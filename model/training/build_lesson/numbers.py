@@ -1,4 +1,4 @@
-"""The finished model's numbers as NumPy arrays: its weights, its results for the main sentence, rows to draw."""
+"""NumPy arrays of the finished model: weights, intermediate results for the main sentence, and rows for an exercise."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from headlight.model.training.build_lesson.parts import ALL_PARTS
 from headlight.model.training.build_lesson.sentences import END, HELD_OUT_PAIRS, PAIRS, START, SentencePair, make_batch
 from headlight.model.training.build_lesson.trained import ALIGNED
 
-MIN_LARGEST = 0.6  # of a row to draw: a row without a clear maximum can only be guessed
-MAX_LARGEST = 0.97
+# Bounds of the largest weight of a row that a reader draws. A row without a clear maximum could only be guessed.
+MIN_LARGEST, MAX_LARGEST = 0.6, 0.97
 
 
 def positions() -> FloatArray:
-    """Return the rows that are added to words: [positions, width]."""
+    """Return the position table: [positions, width]."""
     return POSITIONS[: MAX_LENGTH // 2].numpy()
 
 
@@ -43,26 +43,26 @@ def _finite(array: np.ndarray[Any, Any]) -> FloatArray:
 
 @cache
 def right_count() -> int:
-    """Return the number of sentences, of all, that the model translates correctly."""
+    """Return the number of pairs that the model translates correctly."""
     return round(right_share(ALL_PARTS, read_file().final, PAIRS) * len(PAIRS))
 
 
 @dataclass(frozen=True)
 class RowToDraw:
-    """A row of cross-attention in a sentence that the model has not seen in training."""
+    """A cross-attention row of a held-out sentence, which a reader draws."""
 
     source: tuple[str, ...]
-    read: str
-    write: str
+    read: str  # the decoder input of the row
+    write: str  # the word that the row predicts
     head: int
-    weights: tuple[float, ...]
+    weights: tuple[float, ...]  # one per source word
 
 
 @cache
 def rows_to_draw() -> tuple[RowToDraw, ...]:
     """Return clear rows of held-out sentences that the model translates correctly.
 
-    Each looks most at the word that it translates. The most balanced rows come first.
+    Each row attends most to the word that it translates. Rows whose largest weight is near 0.8 come first.
     """
     weights = read_file().final
     long_pairs = [pair for pair in HELD_OUT_PAIRS if len(pair.source) > 3]
@@ -79,7 +79,7 @@ def _clear_rows(pair: SentencePair) -> list[RowToDraw]:
     for head, row in np.ndindex(*shares.shape[:2]):
         row_weights = tuple(shares[head, row].tolist())
         words = (START, *pair.target, END)
-        looked_at = pair.source[int(np.argmax(row_weights))]
-        if MIN_LARGEST <= max(row_weights) <= MAX_LARGEST and ALIGNED.get(looked_at) == words[row + 1]:
+        strongest_word = pair.source[int(np.argmax(row_weights))]
+        if MIN_LARGEST <= max(row_weights) <= MAX_LARGEST and ALIGNED.get(strongest_word) == words[row + 1]:
             rows.append(RowToDraw(pair.source, words[row], words[row + 1], head, row_weights))
     return rows

@@ -11,7 +11,7 @@ Mistake = Literal[
     "",
     "mask_after_softmax",  # masked weights are set to 0 after the softmax, so that rows do not sum to 1
     "mask_transposed",  # earlier words are masked instead of later ones
-    "softmax_over_queries",  # over the wrong axis: columns sum to 1
+    "softmax_over_queries",  # softmax over the wrong axis, so that columns sum to 1
     "cross_reads_decoder",  # cross-attention takes its keys and values from the decoder
     "divided_by_width",  # scores / d instead of scores / √d
     "multiplied_by_root",  # scores · √d
@@ -35,7 +35,7 @@ class Parts:
 
     @property
     def heads(self) -> int:
-        """Return the number of heads."""
+        """The number of heads."""
         return 2 if self.two_heads else 1
 
 
@@ -45,7 +45,7 @@ ALL_PARTS = Parts(**dict.fromkeys(BUILD_ORDER, True))  # type: ignore[arg-type]
 
 
 def parts_through(name: str) -> Parts:
-    """Return a model's parts from the first of `BUILD_ORDER` to `name`, inclusive. "" means no part."""
+    """Return the parts of `BUILD_ORDER` up to and including `name`; "" means no part."""
     count = BUILD_ORDER.index(name) + 1 if name else 0
     return Parts(**dict.fromkeys(BUILD_ORDER[:count], True))  # type: ignore[arg-type]
 
@@ -57,5 +57,5 @@ def _variants() -> dict[str, Parts]:
     return stages | without | wrong
 
 
-VARIANTS: Mapping[str, Parts] = MappingProxyType(_variants())  # each is trained and stored
+VARIANTS: Mapping[str, Parts] = MappingProxyType(_variants())  # all of them are trained and stored
 STAGES = ("average", *BUILD_ORDER)

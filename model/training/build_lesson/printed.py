@@ -1,6 +1,6 @@
-"""The numbers of the main sentence as the lesson prints them: each step uses the printed results of the step before.
+"""The numbers of the main sentence that the lesson prints. Each step calculates with the rounded results before it.
 
-A reader who calculates with the numbers on the page gets exactly the next number on the page. The results of the model,
+A reader who calculates with the numbers on the page gets exactly the next number on the page. The unrounded results,
 `numbers.main_trace`, differ by less than 0.025.
 """
 
@@ -17,7 +17,7 @@ from headlight.model.training.build_lesson.sentences import END, MAIN_PAIR, TARG
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 ROOT = 1.414  # √2 as the page prints it
 DECIMALS = 2
-TIE = 1e-6  # a result such as 0.125 is rounded up, as by hand, whatever its last binary digits are
+TIE = 1e-6  # added before rounding, so that 0.125 is rounded up although its binary value may be slightly lower
 
 
 def rounded(array: Numbers) -> Numbers:
@@ -36,7 +36,7 @@ def softmax_steps(scores: Numbers) -> dict[str, Numbers]:
 
 @cache
 def printed_numbers() -> dict[str, Numbers]:
-    """Return the printed results by name; heads are the first axis."""
+    """Return the printed results by name. Results of attention have the axes `[heads, queries, keys or width]`."""
     trace = {name: tensor.numpy().astype(float) for name, tensor in lines.trace().items()}
     weights = {name: matrix.numpy().astype(float) for name, matrix in lines.matrices().items()}
     return _encoder(trace, weights) | _cross(trace) | _next_word(trace)
@@ -87,7 +87,7 @@ def _cross(trace: dict[str, Numbers]) -> dict[str, Numbers]:
 def _next_word(trace: dict[str, Numbers]) -> dict[str, Numbers]:
     logits = rounded(trace["logits"])
     powers = rounded(np.exp(logits))
-    powers = np.where(powers >= 100, np.floor(powers + 0.5), powers)  # large ones are printed without decimals
+    powers = np.where(powers >= 100, np.floor(powers + 0.5), powers)  # the page prints large numbers without decimals
     totals = powers.sum(-1)
     totals = np.where(totals >= 100, np.floor(totals + 0.5), rounded(totals))
     shares = rounded(powers / totals[:, None])
@@ -99,7 +99,7 @@ def _next_word(trace: dict[str, Numbers]) -> dict[str, Numbers]:
         "next.powers": powers,
         "next.totals": totals,
         "next.shares": shares,
-        "next.right": right,  # the probability of the word that each row has to write
+        "next.right": right,  # probability of the right word in each row
         "next.losses": losses,
         "next.loss": rounded(losses.mean()),
     }

@@ -1,4 +1,4 @@
-"""Results of a trained variant, computed from its weights: loss, translations, a wrong sentence."""
+"""Results of a trained variant, computed from its weights: loss, translations, and an example of a wrong one."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class VariantResult:
     """
 
     loss: float  # on the training pairs
-    right_count: int  # number of pairs, of all, that are translated correctly
+    right_count: int  # number of pairs that are translated correctly
     main: TranslatedSentence
-    failing: TranslatedSentence | None  # translated by this start, or by another if this start makes no mistake
+    failing: TranslatedSentence | None  # a wrong translation by this start, or else by another start
     fails_at_median: bool  # whether `failing` comes from the start with the median loss
     starts: int
     perfect_starts: int
@@ -61,12 +61,12 @@ def measure(parts: Parts, variant: TrainedVariant) -> VariantResult:
 
 
 def translate_all(parts: Parts, weights: Weights) -> list[TranslatedSentence]:
-    """Translate all pairs with one model; the main sentence comes first, then the longest first."""
+    """Translate all pairs with one model: the main sentence first, then the other pairs, longest first."""
     pairs = sorted(PAIRS, key=lambda pair: (pair != MAIN_PAIR, -len(pair.source)))
     outputs = translate(parts, weights, pairs)
     return [TranslatedSentence(pair.text, pair.target, words) for pair, words in zip(pairs, outputs, strict=True)]
 
 
 def is_right(sentence: TranslatedSentence) -> bool:
-    """Return whether the model wrote the right words and then ended."""
+    """Whether the output is the right translation and ends with `END`."""
     return sentence.output == (*sentence.expected, END)

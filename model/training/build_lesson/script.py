@@ -1,4 +1,4 @@
-"""The finished model of the lesson as one PyTorch script that needs nothing else."""
+"""The finished model of the lesson as a single PyTorch script."""
 
 from __future__ import annotations
 

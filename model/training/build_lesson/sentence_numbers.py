@@ -1,4 +1,4 @@
-"""The finished model's numbers for any sentence of the lesson, also with a word hidden or replaced."""
+"""Intermediate results of the finished model for any sentence of the lesson, also with a masked or replaced word."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sentence_trace(pair: SentencePair) -> dict[str, FloatArray]:
 @cache
 @torch.no_grad()
 def padded_trace(pair: SentencePair) -> dict[str, FloatArray]:
-    """Return the results of a sentence in a batch with a longer one. Scores at padded positions are not masked yet."""
+    """Return the results of a sentence in a batch with a longer one. Scores of padding are not masked."""
     longest = max(PAIRS, key=lambda other: len(other.source))
     results = forward(ALL_PARTS, read_file().final, make_batch([pair, longest]))
     return {name: tensor[0, 0].numpy() for name, tensor in results.items()}
@@ -48,41 +48,41 @@ def padded_trace(pair: SentencePair) -> dict[str, FloatArray]:
 @cache
 @torch.no_grad()
 def probabilities_without(pair: SentencePair) -> FloatArray:
-    """Return each written word's probability if cross-attention may not see a word: [Chinese words + 1, written words].
+    """Return the probabilities of the written words if cross-attention masks a Chinese word.
 
-    The last row is that of the whole sentence.
+    The result is [Chinese words + 1, written words]: one row per masked word, and a last row without mask.
     """
     count = len(pair.source)
     weights, batch = read_file().final, make_batch([pair] * (count + 1))
     trace: dict[str, Tensor] = {}
     memory = encode(ALL_PARTS, weights, batch.source, batch.source_is_word, trace)
     hidden = torch.cat([torch.eye(count), torch.zeros(1, count)]).bool()
-    decode(ALL_PARTS, weights, (batch.read, batch.read_is_word), (memory, ~hidden), trace)
+    decode(ALL_PARTS, weights, (batch.decoder_ids, batch.decoder_is_word), (memory, ~hidden), trace)
     probabilities = trace["logits"][0].softmax(-1)  # [sentences, written words, vocabulary]
-    return probabilities.gather(-1, batch.predicted[..., None])[..., 0].numpy()
+    return probabilities.gather(-1, batch.labels[..., None])[..., 0].numpy()
 
 
 @cache
 @torch.no_grad()
 def deciding_words(pair: SentencePair) -> dict[int, int]:
-    """Return the Chinese word that decides each written word: with another one, the model writes another.
+    """Return the index of the Chinese word that decides each written word: replacing it changes the written word.
 
-    Rows that no single word decides are missing.
+    Written words that no replacement changes are missing.
     """
-    replaced = [(key, other) for key, word in enumerate(pair.source) for other in _others(word)]
-    sources = [(*pair.source[:key], other, *pair.source[key + 1 :]) for key, other in replaced]
+    replacements = [(key, other) for key, word in enumerate(pair.source) for other in _other_words(word)]
+    sources = [(*pair.source[:key], other, *pair.source[key + 1 :]) for key, other in replacements]
     pairs = [pair, *(SentencePair(source, pair.target) for source in sources)]
     before, *after = translate(ALL_PARTS, read_file().final, pairs)
     return {
         row: key
-        for (key, _), words in zip(replaced, after, strict=True)
+        for (key, _), words in zip(replacements, after, strict=True)
         for row, word in enumerate(before)
         if row >= len(words) or words[row] != word
     }
 
 
-def _others(word: str) -> list[str]:
-    """Return the other words of a word's class."""
+def _other_words(word: str) -> list[str]:
+    """Return the other persons, verbs or objects for a word of this class."""
     return [other for group in CLASSES if word in group for other in group if other != word]
 
 

@@ -1,4 +1,4 @@
-"""The 84 sentence pairs of the lesson, Chinese to English. Relative clauses turn the order of words over."""
+"""The 84 sentence pairs of the lesson, Chinese to English. Relative clauses have a different word order in English."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 PERSONS = {"我": "I", "你": "you", "他们": "they"}
-VERBS = {"喜欢": "like", "读": "read"}  # each has one form for all persons, in the present and in the past
+VERBS = {"喜欢": "like", "读": "read"}  # verbs with one form for all persons of the lesson
 OBJECTS = {"书": "book", "诗": "poem"}
-START, END, IGNORED = "start", "end", -1  # IGNORED: nothing to predict at a padded position
+START, END, IGNORED = "start", "end", -1  # IGNORED: label at padding, which the loss ignores
 MAIN = "我喜欢你读的书"
 HELD_OUT = (
     "他们读我喜欢的诗",
@@ -42,11 +42,12 @@ class SentencePair:
 def sentence_pairs() -> tuple[SentencePair, ...]:
     """Return all pairs: 12 without a relative clause and 72 with one."""
     pairs = []
-    for (person, subject), (verb, action), (thing, noun) in product(PERSONS.items(), VERBS.items(), OBJECTS.items()):
-        pairs.append(SentencePair((person, verb, thing), (subject, action, "the", noun)))
-        for (other, reader), (deed, doing) in product(PERSONS.items(), VERBS.items()):
-            source = (person, verb, other, deed, "的", thing)
-            pairs.append(SentencePair(source, (subject, action, "the", noun, reader, doing)))
+    combinations = product(PERSONS.items(), VERBS.items(), OBJECTS.items())
+    for (source_subject, subject), (source_verb, verb), (source_noun, noun) in combinations:
+        pairs.append(SentencePair((source_subject, source_verb, source_noun), (subject, verb, "the", noun)))
+        for (source_person, person), (source_clause_verb, clause_verb) in product(PERSONS.items(), VERBS.items()):
+            source = (source_subject, source_verb, source_person, source_clause_verb, "的", source_noun)
+            pairs.append(SentencePair(source, (subject, verb, "the", noun, person, clause_verb)))
     return tuple(pairs)
 
 
@@ -65,13 +66,13 @@ MAIN_PAIR = next(pair for pair in PAIRS if pair.text == MAIN)
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids of several pairs. `read` is the target shifted by one: each row predicts the word in `predicted`."""
+    """Padded ids of several pairs."""
 
     source: Tensor  # [pairs, source words]
     source_is_word: Tensor  # bool, [pairs, source words]
-    read: Tensor  # [pairs, target words]
-    read_is_word: Tensor  # bool, [pairs, target words]
-    predicted: Tensor  # [pairs, target words], `IGNORED` where padded
+    decoder_ids: Tensor  # [pairs, target words]: start, then the target
+    decoder_is_word: Tensor  # bool, [pairs, target words]
+    labels: Tensor  # [pairs, target words]: the word to predict in each row; `IGNORED` at padding
 
 
 def make_batch(pairs: Sequence[SentencePair]) -> Batch:
@@ -80,14 +81,14 @@ def make_batch(pairs: Sequence[SentencePair]) -> Batch:
     targets = [[TARGET_WORDS.index(word) for word in pair.target] for pair in pairs]
     start, end = TARGET_WORDS.index(START), TARGET_WORDS.index(END)
     return Batch(
-        source=_pad(sources, 0),
-        source_is_word=_pad([[1] * len(ids) for ids in sources], 0).bool(),
-        read=_pad([[start, *ids] for ids in targets], end),
-        read_is_word=_pad([[1] * (len(ids) + 1) for ids in targets], 0).bool(),
-        predicted=_pad([[*ids, end] for ids in targets], IGNORED),
+        source=_pad_rows(sources, 0),
+        source_is_word=_pad_rows([[1] * len(ids) for ids in sources], 0).bool(),
+        decoder_ids=_pad_rows([[start, *ids] for ids in targets], end),
+        decoder_is_word=_pad_rows([[1] * (len(ids) + 1) for ids in targets], 0).bool(),
+        labels=_pad_rows([[*ids, end] for ids in targets], IGNORED),
     )
 
 
-def _pad(rows: Sequence[list[int]], value: int) -> Tensor:
+def _pad_rows(rows: Sequence[list[int]], value: int) -> Tensor:
     length = max(map(len, rows))
     return torch.tensor([row + [value] * (length - len(row)) for row in rows])

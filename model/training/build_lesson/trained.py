@@ -1,4 +1,4 @@
-"""Trains the finished model of the lesson and every variant, each from several starts."""
+"""Training of the lesson's finished model and of its variants, each from several random initialisations ("starts")."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 import torch
 
-from headlight.model.training.build_lesson.fit import grid, losses, one_model, right_share, train, train_further
+from headlight.model.training.build_lesson.fit import (
+    continue_training,
+    losses,
+    right_share,
+    round_to_decimal,
+    select_model,
+    train,
+)
 from headlight.model.training.build_lesson.model import Weights, forward
 from headlight.model.training.build_lesson.parts import ALL_PARTS, Parts
 from headlight.model.training.build_lesson.sentences import (
@@ -31,7 +38,7 @@ class TrainedVariant:
     right_shares: tuple[float, ...]  # one per start: the share of all pairs that it translates correctly
     median_start: int
     weights: Weights  # of the start with the median loss
-    failing_start: int | None  # a start that makes mistakes, if the median one makes none
+    failing_start: int | None  # a start with wrong translations, if the median start has none
     failing_weights: Weights | None  # weights of the failing start
     curve: tuple[tuple[int, float], ...]  # step and loss of the start with the median loss
 
@@ -41,7 +48,7 @@ def train_variant(parts: Parts) -> TrainedVariant:
     weights, curve = train(parts, STARTS, SEED, steps=STEPS, rate=RATE, decay=DECAY)
     with torch.no_grad():
         loss = losses(parts, weights, make_batch(TRAINING_PAIRS)).tolist()
-    right_shares = [right_share(parts, one_model(weights, index), PAIRS) for index in range(STARTS)]
+    right_shares = [right_share(parts, select_model(weights, index), PAIRS) for index in range(STARTS)]
     median = sorted(range(STARTS), key=loss.__getitem__)[(STARTS - 1) // 2]
     worst = min(range(STARTS), key=right_shares.__getitem__)
     failing_start = worst if right_shares[median] == 1 and right_shares[worst] < 1 else None
@@ -50,9 +57,9 @@ def train_variant(parts: Parts) -> TrainedVariant:
         losses=tuple(loss),
         right_shares=tuple(right_shares),
         median_start=median,
-        weights=one_model(weights, median),
+        weights=select_model(weights, median),
         failing_start=failing_start,
-        failing_weights=None if failing_start is None else one_model(weights, failing_start),
+        failing_weights=None if failing_start is None else select_model(weights, failing_start),
         curve=tuple((step, curve[step][median]) for step in steps),
     )
 
@@ -60,13 +67,16 @@ def train_variant(parts: Parts) -> TrainedVariant:
 def train_final() -> tuple[Weights, list[float]]:
     """Train the model whose numbers the lesson shows, with weights of one decimal.
 
-    Return the weights, and the share of right translations per start.
-    Of the starts that translate all pairs, it is the one whose cross-attention is the easiest to read.
+    Return its weights, and the share of right translations per start. Among the starts with the highest share, the one
+    with the best aligned cross-attention is chosen.
     """
     weights, _ = train(ALL_PARTS, FINAL_STARTS, FINAL_SEED, steps=FINAL_STEPS, rate=RATE, decay=FINAL_DECAY)
-    train_further(ALL_PARTS, weights, steps=ROUNDED_STEPS, rate=ROUNDED_RATE, decay=FINAL_DECAY, rounding=grid)
+    continue_training(
+        ALL_PARTS, weights, steps=ROUNDED_STEPS, rate=ROUNDED_RATE, decay=FINAL_DECAY, round_weights=round_to_decimal
+    )
     starts = [
-        {name: grid(weight) for name, weight in one_model(weights, index).items()} for index in range(FINAL_STARTS)
+        {name: round_to_decimal(weight) for name, weight in select_model(weights, index).items()}
+        for index in range(FINAL_STARTS)
     ]
     right_shares = [right_share(ALL_PARTS, start, PAIRS) for start in starts]
     best = max(range(FINAL_STARTS), key=lambda index: (right_shares[index], alignment(starts[index])))
@@ -75,7 +85,7 @@ def train_final() -> tuple[Weights, list[float]]:
 
 @torch.no_grad()
 def alignment(weights: Weights) -> float:
-    """Return the mean weight of cross-attention on the aligned Chinese word, by the better head of each row."""
+    """Return the mean cross-attention weight on the aligned Chinese word; each row counts with its better head."""
     shares = [_aligned_shares(weights, pair) for pair in PAIRS]
     values = [value for row in shares for value in row]
     return sum(values) / len(values)

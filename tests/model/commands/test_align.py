@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headlight.model.checkpoints.shipped import MODELS
-from headlight.model.commands.align import measured_head, parse_head
+from headlight.model.commands.align import load_best_head, parse_head
 from headlight.model.commands.main import main
 from headlight.model.errors import CommandError
 
@@ -32,10 +32,10 @@ def test_align_writes_one_line_per_pair_and_one_link_per_target_word(tmp_path: P
 
 def test_heads_are_numbered_from_one_and_default_to_the_measured_one() -> None:
     assert (parse_head("3.7"), parse_head("1.4.1")) == ((2, 6, 0), (0, 3, 1))
-    layer, head, shift = measured_head(MODELS / "de-en")
+    layer, head, shift = load_best_head(MODELS / "de-en")
     assert min(layer, head, shift) >= 0
     with pytest.raises(CommandError, match="Name one with --head"):
-        measured_head(MODELS / "toy")
+        load_best_head(MODELS / "toy")
 
 
 @pytest.mark.parametrize("text", ["3", "3.0", "0.1", "3.7.2", "3.7.1.1", "a.b", "3.-7", ""])

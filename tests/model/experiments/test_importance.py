@@ -8,8 +8,8 @@ import torch
 from headlight.model.errors import RequestError
 from headlight.model.experiments import importance
 from headlight.model.experiments.importance import (
+    Ablation,
     AttentionPart,
-    SwitchedOff,
     ablation_losses,
     all_ablation_losses,
     all_parts,
@@ -32,7 +32,7 @@ def answer(translator: Translator) -> Translation:
     return translator.translate(TEXT, beam_size=2, max_length=13)
 
 
-def single_loss(translator: Translator, answer: Translation, parts: SwitchedOff, *others: Intervention) -> float:
+def single_loss(translator: Translator, answer: Translation, parts: Ablation, *others: Intervention) -> float:
     """The loss, measured by a separate request with interventions."""
     ids = tuple(token.id for token in answer.target_tokens)
     off = tuple(Intervention(kind=part.kind, layer=part.layer, head=part.head, action="remove") for part in parts)
@@ -93,7 +93,7 @@ def test_interventions_of_the_request_apply(translator: Translator) -> None:
 def test_losses_do_not_depend_on_batch_size(
     translator: Translator, answer: Translation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sets: list[SwitchedOff] = [(part,) for part in all_parts(translator.model.config)]
+    sets: list[Ablation] = [(part,) for part in all_parts(translator.model.config)]
     large = all_ablation_losses(translator, answer, sets)
     monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 7)
     batches = list(ablation_losses(translator, answer, sets))

@@ -16,7 +16,14 @@ import torch
 
 from headlight.model.training.build_lesson import checks, lines, numbers
 from headlight.model.training.build_lesson.expressions import MAX_CHARACTERS, LineError, run_expression
-from headlight.model.training.build_lesson.fit import grid, losses, rate_share, train, train_further, translate
+from headlight.model.training.build_lesson.fit import (
+    continue_training,
+    losses,
+    rate_factor,
+    round_to_decimal,
+    train,
+    translate,
+)
 from headlight.model.training.build_lesson.lesson_file import LessonFile, file_text, read_file
 from headlight.model.training.build_lesson.lines import GAPS, run_line, run_sides
 from headlight.model.training.build_lesson.model import POSITIONS, Weights, forward
@@ -163,7 +170,7 @@ def test_final_model_translates_all_sentences_by_plain_loops(lesson: LessonFile)
 def test_final_weights_are_432_multiples_of_a_tenth(lesson: LessonFile) -> None:
     numbers = torch.cat([weight.flatten() for weight in lesson.final.values()])
     assert len(numbers) == 432
-    assert torch.allclose(numbers, grid(numbers), atol=1e-6)
+    assert torch.allclose(numbers, round_to_decimal(numbers), atol=1e-6)
     assert numbers.abs().max() <= 3
 
 
@@ -242,16 +249,16 @@ def test_training_lowers_the_loss_and_is_deterministic() -> None:
 
 def test_training_on_the_grid_runs_with_rounded_weights() -> None:
     weights, _ = train(ALL_PARTS, 1, 5, steps=5, rate=0.02, decay=1e-3)
-    rounded = {name: grid(weight.detach()) for name, weight in weights.items()}
+    rounded = {name: round_to_decimal(weight.detach()) for name, weight in weights.items()}
     expected = float(losses(ALL_PARTS, rounded, make_batch(TRAINING_PAIRS)))
-    curve = train_further(ALL_PARTS, weights, steps=1, rate=0.01, decay=1e-3, rounding=grid)
+    curve = continue_training(ALL_PARTS, weights, steps=1, rate=0.01, decay=1e-3, round_weights=round_to_decimal)
     assert curve[0][0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_rate_rises_stays_and_falls() -> None:
-    assert rate_share(0, 1000) == pytest.approx(1 / 50)
-    assert rate_share(300, 1000) == 1
-    assert rate_share(800, 1000) == pytest.approx(0.05 + 0.95 * 0.5)
+    assert rate_factor(0, 1000) == pytest.approx(1 / 50)
+    assert rate_factor(300, 1000) == 1
+    assert rate_factor(800, 1000) == pytest.approx(0.05 + 0.95 * 0.5)
 
 
 def test_padding_changes_nothing(lesson: LessonFile) -> None:

@@ -82,7 +82,7 @@ def test_old_checkpoints_are_removed(tmp_path: Path) -> None:
     for step in (2, 3, 5, 7, 11):
         checkpoints.save_checkpoint(checkpoints.checkpoint_path(tmp_path, step), GROUPS, RunProgress(step=step), {})
     (tmp_path / "step-00000013.safetensors.part").write_bytes(b"of a killed write")
-    checkpoints.remove_old(tmp_path, keep=2)
+    checkpoints.remove_old_checkpoints(tmp_path, keep=2)
     assert [path.stem for path in checkpoints.list_checkpoints(tmp_path)] == ["step-00000007", "step-00000011"]
 
 

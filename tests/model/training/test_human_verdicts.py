@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.commands.reliability import JUDGED
+from headlight.model.commands.reliability import VERDICT_TABLES
 from headlight.model.errors import TrainingError
 from headlight.model.training.human_verdicts import fingerprint, read_verdicts
 
@@ -54,7 +54,7 @@ def test_blank_verdicts_are_ignored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_every_two_way_translator_has_verdicts(direction: str) -> None:
-    plain, others = (read_verdicts((path,), direction) for path in JUDGED)
+    plain, others = (read_verdicts((path,), direction) for path in VERDICT_TABLES)
     assert len(plain) == 120
     assert len(others) > 500
     assert not plain.keys() & others.keys()

@@ -45,7 +45,7 @@ def test_noise_keeps_numbers() -> None:
         (noise.drop_apostrophes, "I don't know, it's Tom’s.", "I dont know, its Toms."),
         (noise.transliterate_umlauts, "Schöne Grüße aus Österreich", "Schoene Gruesse aus Oesterreich"),
         (noise.strip_umlauts, "Schöne Grüße", "Schone Grusse"),
-        (noise.half_width_punctuation, "是吗？好，再见！", "是吗?好,再见!"),
+        (noise.use_half_width_punctuation, "是吗？好，再见！", "是吗?好,再见!"),
         (noise.misspell("en"), "I receive it.", "I recieve it."),
         (noise.misspell("zh"), "我已经走了", "我以经走了"),
     ],
@@ -57,12 +57,12 @@ def test_noise_functions_match_examples(change: noise.NoiseFunction, before: str
 def test_typo_changes_one_word_and_no_name() -> None:
     text = "Susanne Ziegler wartet in Oberhausen"
     for seed in range(40):
-        noisy = noise.typo(text, Random(seed))
+        noisy = noise.add_typo(text, Random(seed))
         assert noisy.replace(noisy.split()[2], "wartet") == text
         assert noisy.split()[2][0] == "w"
         assert sorted(set(noisy.split()[2]) - set("wartet")) == []
-    assert noise.typo("Anna und Ali", Random(1)) == "Anna und Ali"
-    assert noise.typo("我不知道", Random(1)) == "我不知道"
+    assert noise.add_typo("Anna und Ali", Random(1)) == "Anna und Ali"
+    assert noise.add_typo("我不知道", Random(1)) == "我不知道"
 
 
 def test_noise_never_empties_text() -> None:

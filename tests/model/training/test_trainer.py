@@ -93,7 +93,7 @@ def test_moving_average_matches_formula_and_swaps_temporarily() -> None:
     decay = min(0.5, 5 / 14) ** 4
     expected = decay * 1.0 + (1 - decay) * 3.0
     assert float(average.tensors()["weight"]) == pytest.approx(expected)
-    with average.swapped_in():
+    with average.use_averages():
         assert layer.weight.item() == pytest.approx(expected)
     assert layer.weight.item() == 3.0
 
