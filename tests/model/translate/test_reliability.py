@@ -367,7 +367,7 @@ def test_reliability_command_fits_and_writes_rule(
     assert load_checkpoint(folder).fingerprint
     assert main([*arguments, "--data", str(tmp_path / "nowhere")]) == 2
     unread, command_line = tmp_path / "unread.tsv", [*arguments, "--plain", "--unread", str(tmp_path / "unread.tsv")]
-    monkeypatch.setattr(command, "JUDGED", ())
+    monkeypatch.setattr(command, "VERDICT_TABLES", ())
     assert main(command_line) == 0
     head, *rows = unread.read_text(encoding="utf-8").splitlines()
     assert len(rows) == 8
