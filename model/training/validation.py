@@ -55,7 +55,7 @@ def greedy_decode(
     active_rows = torch.arange(len(source))
     outputs: list[list[int]] = [[] for _ in range(len(source))]
     for _ in range(limit):
-        last = model.decoder(last, state)[:, -1:].argmax(dim=-1)  # [active_rows, 1]
+        last = model.decoder(last, state)[:, -1:].argmax(dim=-1)  # [active rows, 1]
         unfinished = (last[:, 0] != special.target_end).cpu()
         for row, word in zip(active_rows[unfinished].tolist(), last[:, 0].cpu()[unfinished].tolist(), strict=True):
             outputs[row].append(word)
