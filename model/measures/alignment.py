@@ -168,7 +168,7 @@ def strongest_words(
     return merged.argmax(axis=-1) if merged.size else np.zeros((*weights.shape[:-2], 0), dtype=np.int64)
 
 
-def count_heads(
+def count_head_errors(
     weights: FloatArray,
     rows: Sequence[Token],
     row_words: Spans,

@@ -7,7 +7,7 @@
 - contributions (ALTI, Ferrando et al. 2022, https://arxiv.org/abs/2203.04212, and ALTI+ for decoders,
   https://arxiv.org/abs/2205.11631) also multiply matrices, but compute shares from the vectors.
 
-The shares of source tokens may sum to less than one. The rest comes from target tokens that were generated before.
+The shares of source tokens may sum to less than one. The remainder comes from the preceding target tokens.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class MixingMatrices:
     cross_residual: Sequence[Float64Array]  # [target]: share of the residual connection around cross-attention
 
 
-def mixing_of_attention(attention: Attention) -> MixingMatrices:
+def mixing_from_attention(attention: Attention) -> MixingMatrices:
     """Derive shares from attention: half from the residual connection, half from the mean weights of all heads."""
 
     def mix_with_residual(maps: FloatArray) -> list[Float64Array]:
@@ -48,7 +48,7 @@ def mixing_of_attention(attention: Attention) -> MixingMatrices:
     return MixingMatrices(mix_with_residual(attention.encoder), mix_with_residual(attention.decoder), cross, remainders)
 
 
-def mixing_of_contributions(trace: Trace) -> MixingMatrices:
+def mixing_from_contributions(trace: Trace) -> MixingMatrices:
     """Compute ALTI contributions: how much each token reduces the L1 distance to the layer's output."""
     encoder = [_compute_shares(attention, self_attention=True) for attention in trace.encoder]
     decoder = [_compute_shares(layer.self_attention, self_attention=True) for layer in trace.decoder]
@@ -98,7 +98,7 @@ def flow(
 def _compute_shares(attention: AttentionTrace, *, self_attention: bool) -> Float64Array:
     """Return shares `[queries, keys]` whose rows sum to one.
 
-    In cross-attention, the last column is the share of the residual connection.
+    In cross-attention, an additional last column is the share of the residual connection.
     """
     queries, keys = attention.weights.shape[1:]
     result = np.zeros((queries, keys + (not self_attention)))
@@ -206,26 +206,26 @@ class _Graph:
 def _build_graph(mixing: MixingMatrices, row: int) -> _Graph:
     graph = _Graph()
     sources = mixing.encoder[0].shape[0]
-    below = [graph.add_node() for _ in range(sources)]
-    graph.sources = below
+    lower_nodes = [graph.add_node() for _ in range(sources)]
+    graph.sources = lower_nodes
     for layer in mixing.encoder:
-        below = _add_layer_edges(graph, layer, below)
+        lower_nodes = _add_layer_edges(graph, layer, lower_nodes)
     target_nodes = [graph.add_node() for _ in range(row + 1)]  # later tokens do not contribute to this row
     for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.cross_residual, strict=True):
         target_nodes = _add_layer_edges(graph, self_shares[: row + 1, : row + 1], target_nodes)
-        mixed = [graph.add_node() for _ in target_nodes]
-        for position, node in enumerate(mixed):
+        mixed_nodes = [graph.add_node() for _ in target_nodes]
+        for position, node in enumerate(mixed_nodes):
             graph.add_edge(node, target_nodes[position], remainders[position])
-            for source, end in enumerate(below):
+            for source, end in enumerate(lower_nodes):
                 graph.add_edge(node, end, cross[position, source])
-        target_nodes = mixed
+        target_nodes = mixed_nodes
     graph.start = target_nodes[row]
     return graph
 
 
-def _add_layer_edges(graph: _Graph, shares: Float64Array, below: list[int]) -> list[int]:
+def _add_layer_edges(graph: _Graph, shares: Float64Array, lower_nodes: list[int]) -> list[int]:
     nodes = [graph.add_node() for _ in range(shares.shape[0])]
     for position, node in enumerate(nodes):
         for key in np.flatnonzero(shares[position]):
-            graph.add_edge(node, below[key], shares[position, key])
+            graph.add_edge(node, lower_nodes[key], shares[position, key])
     return nodes

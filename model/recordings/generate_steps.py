@@ -21,34 +21,34 @@ def is_stepwise(value: Any) -> bool:
 
 
 def join_steps(
-    steps: Sequence[Sequence[Any]], beams: Sequence[int], *, growing_columns: bool, what: str
+    steps: Sequence[Sequence[Any]], beams: Sequence[int], *, growing_columns: bool, label: str
 ) -> list[np.ndarray | None]:
-    """Join the rows of all steps: each layer as `[head, row, column]`.
+    """Join the rows of all steps to layers `[head, row, column]`; None for a layer without attention.
 
     `beams[step]` is the batch row of the sequence. With `growing_columns`, the keys are the tokens read so far, so
     later steps have more keys; without it, all steps have the same keys.
     """
-    used = [list(layers) for layers, _ in zip(steps, beams, strict=False)]
-    counts = {len(layers) for layers in used}
+    used_steps = [list(layers) for layers, _ in zip(steps, beams, strict=False)]
+    counts = {len(layers) for layers in used_steps}
     if len(counts) != 1:
         raise RecordingError(
-            f"{what}: the steps have {sorted(counts)} layers. Give the outputs of one call of generate."
+            f"{label}: the steps have {sorted(counts)} layers. Give the outputs of one call of generate."
         )
     return [
         None
-        if used[0][layer] is None
-        else _join_layer([step[layer] for step in used], beams, grows=growing_columns, what=what)
+        if used_steps[0][layer] is None
+        else _join_layer([step[layer] for step in used_steps], beams, grows=growing_columns, label=label)
         for layer in range(counts.pop())
     ]
 
 
-def _join_layer(parts: Sequence[Any], beams: Sequence[int], *, grows: bool, what: str) -> np.ndarray:
+def _join_layer(parts: Sequence[Any], beams: Sequence[int], *, grows: bool, label: str) -> np.ndarray:
     rows = []
     for step, (part, beam) in enumerate(zip(parts, beams, strict=False)):
         array = to_numpy(part)
         if array.ndim != 4 or not 0 <= beam < array.shape[0]:
             raise RecordingError(
-                f"{what}: step {step + 1} has the shape {array.shape}, which has no [batch {beam}, head, row, column]. "
+                f"{label}: step {step + 1} has the shape {array.shape}, which has no [batch {beam}, head, row, column]. "
                 "Give the outputs of generate(…, output_attentions=True, return_dict_in_generate=True) as they are."
             )
         rows.append(array[beam])  # [head, row, column]
@@ -72,4 +72,4 @@ def beam_rows(outputs_beams: Any, sequence: int, steps: int) -> list[int]:
     if outputs_beams is None:
         return [sequence] * steps
     rows = to_numpy(outputs_beams)[sequence][:steps]
-    return [int(row) for row in rows if row >= 0]  # −1 after the end
+    return [int(row) for row in rows if row >= 0]  # −1 follows the end of the sequence

@@ -118,7 +118,7 @@ def insert_boundaries(words: Sequence[str]) -> str:
 
     No piece crosses a line break, so a vocabulary learned from this text has no pieces across word boundaries.
     """
-    kinds = [(_kind(word[0]), _kind(word[-1])) for word in words if word]
+    kinds = [(_classify(word[0]), _classify(word[-1])) for word in words if word]
     breaks = [
         "\n" * (last_kind is first_kind is CharacterKind.SPACELESS)
         for (_, last_kind), (first_kind, _) in pairwise(kinds)
@@ -135,7 +135,7 @@ def _continues_word(text: str) -> list[bool]:
     bridged = False  # True: `previous` is an apostrophe or similar inside a word
     half_flag = False  # True: `previous` is the first letter of a flag
     for index, character in enumerate(text):
-        kind = _kind(character)
+        kind = _classify(character)
         if kind is CharacterKind.ATTACHED:
             flags.append(index > 0)
             continue
@@ -150,38 +150,36 @@ def _continues_word(text: str) -> list[bool]:
             same_word = character == previous
         else:
             same_word = bridged or (kind is previous_kind and kind in (CharacterKind.ALPHABET, CharacterKind.KATAKANA))
-        bridged = _joins(previous, character, text[index + 1 : index + 2])
+        bridged = _joins_word_parts(previous, character, text[index + 1 : index + 2])
         flags.append(same_word or bridged)
         half_flag = kind is CharacterKind.FLAG_LETTER and not half_flag
         previous, previous_kind = character, kind
     return flags
 
 
-def _joins(before: str, character: str, after: str) -> bool:
+def _joins_word_parts(before: str, character: str, after: str) -> bool:
     """Whether this character joins two parts of a word or a number."""
     if not before or not after:
         return False
     if character in NUMBER_JOINERS and before.isdigit() and after.isdigit():
         return True
     return (
-        character in WORD_JOINERS and _kind(before) is CharacterKind.ALPHABET and _kind(after) is CharacterKind.ALPHABET
+        character in WORD_JOINERS
+        and _classify(before) is CharacterKind.ALPHABET
+        and _classify(after) is CharacterKind.ALPHABET
     )
 
 
 @lru_cache(maxsize=4096)
-def _kind(character: str) -> CharacterKind:
+def _classify(character: str) -> CharacterKind:
     category = unicodedata.category(character)
     code = ord(character)
     if category in ("Mn", "Mc", "Me", "Cf") or _is_in_ranges(code, SKIN_TONES):
         return CharacterKind.ATTACHED
     if _is_in_ranges(code, KATAKANA):
         return CharacterKind.KATAKANA
-    if _is_in_ranges(code, SPACELESS) and category in (
-        "Lo",
-        "Lm",
-        "Nl",
-        "So",
-    ):  # digits of these scripts belong to an alphabet
+    # Digits of scripts without spaces have another category, and count as an alphabet.
+    if _is_in_ranges(code, SPACELESS) and category in ("Lo", "Lm", "Nl", "So"):
         return CharacterKind.SPACELESS
     if _is_in_ranges(code, FLAG_LETTERS):
         return CharacterKind.FLAG_LETTER

@@ -70,7 +70,7 @@ class SentencePieceSegmenter:
         ends = origins[1:]
         for index in range(len(ends) - 1, -1, -1):
             start, end = origins[index], ends[index]
-            if end == start and index + 1 < len(ends):  # "½" is three characters, which end together
+            if end == start and index + 1 < len(ends):  # the three characters of "½" end together
                 end = ends[index + 1]
             while end - start > 1 and self._is_dropped(text[end - 1]):
                 end -= 1

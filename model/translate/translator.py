@@ -50,7 +50,7 @@ from headlight.model.records import (
     TranslationRequest,
 )
 from headlight.model.text.languages import Languages
-from headlight.model.text.vocabulary import Vocabulary, unknown_positions
+from headlight.model.text.vocabulary import Vocabulary, find_unknown_tokens
 from headlight.model.translate.capture import (
     Captured,
     TargetCapture,
@@ -426,7 +426,7 @@ class Translator(ModelInfo):
             source_tokens=batch.sources[sentence],
             hidden=batch.hidden[sentence],
             adaptations=batch.adaptations[sentence],
-            unknown=unknown_positions(self.source_tokenizer, batch.sources[sentence]),
+            unknown=find_unknown_tokens(self.source_tokenizer, batch.sources[sentence]),
             sentence=sentence,
             search=search,
             captured=captured,
