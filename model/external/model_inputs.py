@@ -17,7 +17,7 @@ POSITION_LIMITS = ("max_position_embeddings", "n_positions", "seq_length")
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """The input of a model: a text, two texts, an image, or tensors. The decoder writes `target`."""
+    """The input of a model: a text, two texts, an image, or tensors. `target` is the text of the decoder."""
 
     text: str | None = None
     text_pair: str | None = None
@@ -67,7 +67,7 @@ def decoder_ids(model: Any, tokenizer: Any, target: str) -> torch.Tensor:
 
 
 def start_token(model: Any) -> int:
-    """Return the id of the token that a decoder begins with."""
+    """Return the id of the decoder's start token."""
     for config in (getattr(model, "generation_config", None), model.config):
         for name in ("decoder_start_token_id", "bos_token_id"):
             if (token_id := getattr(config, name, None)) is not None:
@@ -89,7 +89,7 @@ def accepted_names(model: Any, tensors: Mapping[str, Any]) -> set[str]:
     if set(parameters) & set(tensors):
         return set(parameters)
     accepts_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-    return set(tensors) if accepts_any else set(parameters)  # a wrapper passes all on
+    return set(tensors) if accepts_any else set(parameters)  # a wrapper passes all inputs on
 
 
 def _encode(tokenizer: Any, example: Example) -> Mapping[str, Any]:
@@ -103,8 +103,8 @@ def _encode(tokenizer: Any, example: Example) -> Mapping[str, Any]:
         )
     if example.image is None:
         pair = () if example.text_pair is None else (example.text_pair,)
-        reader = tokenizer if not pair else getattr(tokenizer, "tokenizer", tokenizer)
-        return _as_mapping(reader(example.text, *pair, return_tensors="pt"))
+        encode = tokenizer if not pair else getattr(tokenizer, "tokenizer", tokenizer)
+        return _as_mapping(encode(example.text, *pair, return_tensors="pt"))
     _require_image(tokenizer, example.image)
     if example.text is None:
         return _as_mapping(getattr(tokenizer, "image_processor", tokenizer)(images=example.image, return_tensors="pt"))

@@ -129,8 +129,8 @@ def _select_picture(picture: Picture, count: int, unpadded: slice) -> Picture:
     """Return the picture without the tokens that are padding."""
     if len(picture.patch_indices) != count:
         raise RecordingError(
-            f"The picture has patches for {len(picture.patch_indices)} tokens, but there are {count}. Give the picture of the "
-            "same call, or none."
+            f"The picture has patches for {len(picture.patch_indices)} tokens, but there are {count}. Give the picture "
+            "of the same call, or none."
         )
     return picture.select(unpadded)
 

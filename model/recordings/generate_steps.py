@@ -48,8 +48,8 @@ def _join_layer(parts: Sequence[Any], beams: Sequence[int], *, grows: bool, labe
         array = to_numpy(part)
         if array.ndim != 4 or not 0 <= beam < array.shape[0]:
             raise RecordingError(
-                f"{label}: step {step + 1} has the shape {array.shape}, which has no [batch {beam}, head, row, column]. "
-                "Give the outputs of generate(…, output_attentions=True, return_dict_in_generate=True) as they are."
+                f"{label}: step {step + 1} has the shape {array.shape}, which has no [batch {beam}, head, row, column]"
+                ". Give the outputs of generate(…, output_attentions=True, return_dict_in_generate=True) as they are."
             )
         rows.append(array[beam])  # [head, row, column]
     row_count = sum(step_rows.shape[1] for step_rows in rows)

@@ -144,6 +144,6 @@ def _require_one_shape(arrays: Sequence[np.ndarray], numbers: Sequence[int], lab
         return f"layer {numbers[index] + 1} has {heads} heads of {rows} × {columns}"
 
     raise RecordingError(
-        f"{label}: {describe(0)}, but {describe(different)}. A view shows layers of one shape, so name some that agree, "
-        f"such as layers={same_shape}."
+        f"{label}: {describe(0)}, but {describe(different)}. A view shows layers of one shape, so name some that "
+        f"agree, such as layers={same_shape}."
     )
