@@ -122,12 +122,12 @@ class HeadlightReader(FolderReader):
         return model_kind(config)[1].build(config)
 
     def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
-        shared = not (folder / SOURCE).exists() and not (folder / TARGET).exists()
-        for name in [SHARED] if shared else [SOURCE, TARGET]:
+        is_shared = not (folder / SOURCE).exists() and not (folder / TARGET).exists()
+        for name in [SHARED] if is_shared else [SOURCE, TARGET]:
             require_file(folder, name)
             reject_lfs_pointer(folder / name)
-        source = load_vocabulary(folder / (SHARED if shared else SOURCE))
-        target = source if shared else load_vocabulary(folder / TARGET)
+        source = load_vocabulary(folder / (SHARED if is_shared else SOURCE))
+        target = source if is_shared else load_vocabulary(folder / TARGET)
         return source, target
 
     def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:
@@ -214,17 +214,17 @@ def _replace_folder(part: Path, folder: Path) -> None:
     if not folder.exists():
         part.rename(folder)
         return
-    old = part.with_suffix(".old.part")
-    folder.rename(old)
+    old_folder = part.with_suffix(".old.part")
+    folder.rename(old_folder)
     try:
         part.rename(folder)
     except OSError:
-        old.rename(folder)
+        old_folder.rename(folder)
         raise
-    for path in old.iterdir():
+    for path in old_folder.iterdir():
         if not (folder / path.name).exists() and not REPLACED_FILES.fullmatch(path.name):
             path.rename(folder / path.name)
-    shutil.rmtree(old)
+    shutil.rmtree(old_folder)
 
 
 def unique_tensors(model: nn.Module) -> dict[str, tuple[Tensor, list[str]]]:

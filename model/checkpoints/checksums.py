@@ -71,10 +71,10 @@ def verify_checksums(folder: Path, required_files: Iterable[str]) -> None:
     for name in required_files:
         if name not in sums:
             raise CheckpointError(f"{folder}: {CHECKSUMS_FILE} has no checksum of {name}. Download the model again.")
-    for name, expected in sums.items():
+    for name, expected_digest in sums.items():
         require_file(folder, name)
         reject_lfs_pointer(folder / name)
-        if _digest(folder / name) != expected:
+        if _digest(folder / name) != expected_digest:
             raise CheckpointError(
                 f"{folder}: {name} differs from its checksum in {CHECKSUMS_FILE}: it was changed or damaged. Download "
                 f"it again; if the change is intended, write a new {CHECKSUMS_FILE} with `sha256sum`."

@@ -107,13 +107,13 @@ def _is_zip(path: Path) -> bool:
         return file.read(len(ZIP)) == ZIP
 
 
-def _load(path: Path, mapped: bool) -> dict[str, Tensor]:
-    if mapped:
+def _load(path: Path, memory_map: bool) -> dict[str, Tensor]:
+    if memory_map:
         _reject_compressed(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch warns about content that it then rejects
-            content: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
+            content: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=memory_map)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
             f"{path.parent}: {path.name} contains more than tensors, which could run any code, so it is not read. "
@@ -138,10 +138,10 @@ def _reject_compressed(path: Path) -> None:
     """Raise an error for a compressed archive, which cannot be memory-mapped."""
     try:
         with zipfile.ZipFile(path) as archive:
-            compressed = any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist())
+            is_compressed = any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return  # PyTorch reports the error
-    if compressed:
+    if is_compressed:
         raise CheckpointError(
             f"{path.parent}: {path.name} is compressed, but PyTorch never compresses its files. Download it again."
         )

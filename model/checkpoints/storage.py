@@ -101,23 +101,23 @@ def _split_tensor(name: str, tensor: Tensor, storage: Storage, limit: int) -> It
 
 def encode_tensor(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, Tensor | None]:
     """Return the stored values and, for int8, the scale of each row. Vectors are small, so they stay in float32."""
-    exact = tensor.detach().to("cpu", torch.float32).contiguous()
-    if not all_finite(exact):
+    float32_values = tensor.detach().to("cpu", torch.float32).contiguous()
+    if not all_finite(float32_values):
         raise CheckpointError(
             f"{name} contains NaN or infinite numbers, so it is not saved. Go back to an earlier state."
         )
-    if exact.ndim < 2 or storage == "float32":
-        return exact, None
+    if float32_values.ndim < 2 or storage == "float32":
+        return float32_values, None
     if storage == "int8":
-        scale = exact.abs().flatten(1).amax(dim=1) / 127  # [rows]
-        steps = exact / scale.where(scale > 0, 1.0).reshape(_column_shape(exact))
+        scale = float32_values.abs().flatten(1).amax(dim=1) / 127  # [rows]
+        steps = float32_values / scale.where(scale > 0, 1.0).reshape(_column_shape(float32_values))
         return steps.round_().clamp_(-127, 127).to(torch.int8), scale
-    rounded = exact.to(torch.float16)
-    if not all_finite(rounded):
+    float16_values = float32_values.to(torch.float16)
+    if not all_finite(float16_values):
         raise CheckpointError(
             f"{name} contains numbers above 65504, too large for float16. Store it as float32 or int8."
         )
-    return rounded, None
+    return float16_values, None
 
 
 def all_finite(tensor: Tensor) -> bool:
@@ -223,8 +223,8 @@ class TensorStore:
         return equal
 
     def _find_parts(self, name: str) -> list[str]:
-        numbered = (f"{name}.rows.{number}" for number in itertools.count())
-        return list(itertools.takewhile(self._entries.__contains__, numbered))
+        part_names = (f"{name}.rows.{number}" for number in itertools.count())
+        return list(itertools.takewhile(self._entries.__contains__, part_names))
 
     def _copy(self, name: str, target: Tensor) -> None:
         entry = self._entries[name]

@@ -95,14 +95,14 @@ class KeyValueCache:
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
 
-    def update(self, new: KeyValues) -> KeyValues:
+    def update(self, key_values: KeyValues) -> KeyValues:
         """Append new keys and values, and return all keys and values."""
-        start, self.length = self.length, self.length + new.keys.shape[2]
+        start, self.length = self.length, self.length + key_values.keys.shape[2]
         if self._keys is None or self._values is None or self.length > self._keys.shape[2]:
-            self._keys = _grow_buffer(self._keys, new.keys, self.length)
-            self._values = _grow_buffer(self._values, new.values, self.length)
-        self._keys[:, :, start : self.length] = new.keys
-        self._values[:, :, start : self.length] = new.values
+            self._keys = _grow_buffer(self._keys, key_values.keys, self.length)
+            self._values = _grow_buffer(self._values, key_values.values, self.length)
+        self._keys[:, :, start : self.length] = key_values.keys
+        self._values[:, :, start : self.length] = key_values.values
         return KeyValues(self._keys[:, :, : self.length], self._values[:, :, : self.length])
 
     def select(self, rows: Tensor) -> None:

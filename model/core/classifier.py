@@ -95,9 +95,9 @@ class SelfAttentionClassifier(Classifier):
         """Split the log-odds into one contribution per token, `[batch, tokens]`. Padding contributes exactly zero."""
         mask = padding_mask(ids, self.config.pad_id)  # [batch, 1, 1, tokens]
         x = self.encode(ids, mask)
-        real = mask[:, 0, 0].to(x.dtype)  # [batch, tokens]
+        is_token = mask[:, 0, 0].to(x.dtype)  # [batch, tokens]
         # The head is linear, so the score of the average is the average of the scores.
-        return (x @ self.verdict.weight[0]) * real / real.sum(dim=1, keepdim=True).clamp(min=1)
+        return (x @ self.verdict.weight[0]) * is_token / is_token.sum(dim=1, keepdim=True).clamp(min=1)
 
     def encode(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Map ids `[batch, tokens]` to vectors `[batch, tokens, d_model]`."""

@@ -47,7 +47,7 @@ class DistanceVectors(Positions):
 
 
 def log_buckets(distances: Tensor, buckets: int, max_distance: int) -> Tensor:
-    """Map signed distances to signed buckets: half hold one distance each, the others logarithmically more."""
+    """Map signed distances, `[queries, keys]`, to signed buckets: half exact, half for logarithmic ranges."""
     middle = buckets // 2
     magnitude = distances.abs().clamp(min=1).float()
     growth = torch.log(magnitude / middle) / math.log((max_distance - 1) / middle)

@@ -31,7 +31,8 @@ from headlight.model.records import Attention, Kind
 
 EDIT_ORDER = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag")  # factors are last
 SCALING_ACTIONS = ("scale", "remove")
-# Next to a score of 0, both get a weight of exactly zero. `masked_softmax` fills masked keys with a far lower score.
+# Scores of all other keys and of the query's own position in `previous`, `next` and `same`. Softmax maps them to zero
+# unless all higher scores of the row are masked: `masked_softmax` fills masked keys with a far lower score.
 MASKED_SCORE, FALLBACK_SCORE = -1e9, -1e4
 SHUFFLE_WINDOW = 8  # length of the runs that are shuffled
 FIRST_DECODER_SCORES = "decoder.layers.0.self_attention.scores"  # its shape shows which rows a pass computes
@@ -216,9 +217,9 @@ def scale_heads(head: int | None, factor: float) -> Edit:
     """Return an edit of scores or weights that multiplies one head, or all heads, by a factor."""
 
     def edit(values: Tensor, name: str) -> Tensor:
-        changed = values.clone()
-        changed[:, _head_slice(head)] *= factor
-        return changed
+        new_values = values.clone()
+        new_values[:, _head_slice(head)] *= factor
+        return new_values
 
     return edit
 
@@ -239,9 +240,9 @@ def _shift_edit(change: Intervention, rows: _RowCounter) -> Edit:
         row_scores = torch.full_like(scores[0, 0], MASKED_SCORE)
         row_scores[key_positions == query_positions] = FALLBACK_SCORE
         row_scores[key_positions == query_positions + offset] = 0.0
-        changed = scores.clone()
-        changed[:, _head_slice(change.head)] = row_scores
-        return changed
+        new_scores = scores.clone()
+        new_scores[:, _head_slice(change.head)] = row_scores
+        return new_scores
 
     return edit
 
@@ -253,34 +254,36 @@ def _set_weight_edit(change: SetWeight, rows: _RowCounter, mask_recorder: _MaskR
         queries, keys = weights.shape[-2:]
         if not 0 <= row < queries or change.column >= keys:
             return weights
-        changed = weights.clone()
-        unmasked = mask[:, row]  # [batch, keys]
+        new_weights = weights.clone()
+        is_unmasked = mask[:, row]  # [batch, keys]
         old_row = weights[:, change.head, row]
-        others = old_row.clone()
-        others[:, change.column] = 0.0
-        uniform = unmasked.to(old_row.dtype)
+        other_weights = old_row.clone()
+        other_weights[:, change.column] = 0.0
+        uniform = is_unmasked.to(old_row.dtype)
         uniform[:, change.column] = 0.0
         # If all other weights are zero, distribute the remainder evenly over the unmasked keys.
-        others = torch.where(others.sum(dim=-1, keepdim=True) > 0, others, uniform)
-        total = others.sum(dim=-1, keepdim=True)
-        new_row = others * torch.where(total > 0, (1 - change.amount) / total.clamp(min=1e-30), 0.0)
+        other_weights = torch.where(other_weights.sum(dim=-1, keepdim=True) > 0, other_weights, uniform)
+        total = other_weights.sum(dim=-1, keepdim=True)
+        new_row = other_weights * torch.where(total > 0, (1 - change.amount) / total.clamp(min=1e-30), 0.0)
         # The only unmasked key of a row keeps weight one.
         new_row[:, change.column] = torch.where(total[:, 0] > 0, change.amount, 1.0)
-        changed[:, change.head, row] = torch.where(unmasked[:, change.column, None], new_row, old_row)
-        return changed
+        new_weights[:, change.head, row] = torch.where(is_unmasked[:, change.column, None], new_row, old_row)
+        return new_weights
 
     return edit
 
 
-def _borrowed_map_edit(change: BorrowMap, borrowed: Tensor, rows: _RowCounter, mask_recorder: _MaskRecorder) -> Edit:
-    """Return an edit that replaces weights by `borrowed`, the map of another sentence, `[heads, rows, columns]`."""
+def _borrowed_map_edit(
+    change: BorrowMap, borrowed_map: Tensor, rows: _RowCounter, mask_recorder: _MaskRecorder
+) -> Edit:
+    """Return an edit that replaces weights by `borrowed_map`, the map of another sentence, `[heads, rows, columns]`."""
 
     def edit(weights: Tensor, name: str) -> Tensor:
         mask = mask_recorder.take()
         start = rows.start if change.kind != "encoder" else 0
         queries, keys = weights.shape[-2:]
-        replacement = borrowed[_head_slice(change.head), start : start + queries, :keys].to(weights)
-        changed = weights.clone()
+        replacement = borrowed_map[_head_slice(change.head), start : start + queries, :keys].to(weights)
+        new_weights = weights.clone()
         for row in range(replacement.shape[1]):
             width = replacement.shape[2]
             new_row = torch.zeros_like(weights[:, _head_slice(change.head), row])  # [batch, heads, keys]
@@ -288,8 +291,8 @@ def _borrowed_map_edit(change: BorrowMap, borrowed: Tensor, rows: _RowCounter, m
             total = new_row.sum(dim=-1, keepdim=True)
             old_row = weights[:, _head_slice(change.head), row]
             new_row = torch.where(total > 0, new_row / total.clamp(min=1e-30), old_row)
-            changed[:, _head_slice(change.head), row] = new_row
-        return changed
+            new_weights[:, _head_slice(change.head), row] = new_row
+        return new_weights
 
     return edit
 
@@ -306,10 +309,10 @@ class _HeadCopy:
         return weights
 
     def edit(self, weights: Tensor, name: str) -> Tensor:
-        changed = weights.clone()
+        new_weights = weights.clone()
         source = weights[:, self.change.from_head] if self.source_weights is None else self.source_weights
-        changed[:, self.change.head] = source
-        return changed
+        new_weights[:, self.change.head] = source
+        return new_weights
 
 
 # ---------------------------------------------------------------- edits of layers and positions

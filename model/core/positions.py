@@ -273,16 +273,16 @@ class RelativePositions(BiasPositions):
 
 
 def distance_buckets(distances: Tensor, buckets: int, max_distance: int, *, causal: bool) -> Tensor:
-    """Map distances to bucket indices. Half hold one distance each, the others logarithmically more."""
+    """Map distances, `[queries, keys]`, to bucket indices: half of them exact, half for logarithmic ranges."""
     if causal:
         first_bucket, magnitude = torch.zeros_like(distances), (-distances).clamp(min=0)
     else:
         buckets //= 2
         first_bucket, magnitude = (distances > 0).long() * buckets, distances.abs()
-    exact = buckets // 2
-    growth = torch.log(magnitude.clamp(min=1).float() / exact) / math.log(max_distance / exact)
-    log_bucket = exact + (growth * (buckets - exact)).long()
-    return first_bucket + torch.where(magnitude < exact, magnitude, log_bucket.clamp(max=buckets - 1))
+    exact_buckets = buckets // 2
+    growth = torch.log(magnitude.clamp(min=1).float() / exact_buckets) / math.log(max_distance / exact_buckets)
+    log_bucket = exact_buckets + (growth * (buckets - exact_buckets)).long()
+    return first_bucket + torch.where(magnitude < exact_buckets, magnitude, log_bucket.clamp(max=buckets - 1))
 
 
 POSITIONS: dict[str, Callable[[TransformerConfig, bool], Positions]] = {

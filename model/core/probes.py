@@ -53,8 +53,8 @@ class Probe(nn.Module):
         # Like PyTorch's loop, but over a copy, because other threads add and remove hooks. PyTorch's loop would then
         # fail with "OrderedDict mutated during iteration" and hide the exception of an edit.
         for hook in tuple(self._forward_hooks.values()):
-            changed = hook(self, (value,), value)
-            value = value if changed is None else changed
+            new_value = hook(self, (value,), value)
+            value = value if new_value is None else new_value
         return value
 
     def forward(self, value: Tensor) -> Tensor:

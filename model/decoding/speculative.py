@@ -106,37 +106,37 @@ class SpeculativeSearch:
 
     def best(self, sentence: int) -> HypothesisState:
         """Return the current hypothesis of a sentence. Its last tokens may be unverified."""
-        verified = self._best[sentence]
+        verified_state = self._best[sentence]
         if self._draft is None or sentence not in self._draft_sentences:
-            return verified
-        drafted = self._draft.best(sentence)
-        return drafted if len(drafted.ids) >= len(verified.ids) else verified
+            return verified_state
+        draft_state = self._draft.best(sentence)
+        return draft_state if len(draft_state.ids) >= len(verified_state.ids) else verified_state
 
     # ------------------------------------------------------------ verifying
 
     def _verify(self, draft: SingleHypothesisSearch) -> None:
         """Verify the drafts with the exact decoder: accept complete matches, else keep the matching prefix."""
-        corrected: list[HypothesisState] = []
+        corrected_hypotheses: list[HypothesisState] = []
         for sentences in self._verification_batches(draft):
             rows = [draft.best(sentence) for sentence in sentences]
             logits = self.verify(sentences, [row.ids for row in rows])
             self.verification_passes += 1
             for row, row_logits in zip(rows, logits, strict=True):
-                verified, complete = self._accept(row, row_logits[: len(row.ids)])
+                verified_state, complete = self._accept(row, row_logits[: len(row.ids)])
                 previous_length = len(self._best[row.sentence].ids)
-                rejected = verified.ids != row.ids
-                self.drafters.record(draft.inputs.decoder, len(verified.ids) - previous_length, rejected)
-                self._best[row.sentence] = verified
+                is_rejected = verified_state.ids != row.ids
+                self.drafters.record(draft.inputs.decoder, len(verified_state.ids) - previous_length, is_rejected)
+                self._best[row.sentence] = verified_state
                 if complete:
-                    score = verified.log_probability / len(verified.ids)
-                    is_end = verified.ids[-1] in self.inputs.ends
+                    score = verified_state.log_probability / len(verified_state.ids)
+                    is_end = verified_state.ids[-1] in self.inputs.ends
                     self.results[row.sentence] = [
-                        Candidate(verified.ids, verified.token_log_probabilities, score, is_end)
+                        Candidate(verified_state.ids, verified_state.token_log_probabilities, score, is_end)
                     ]
                 else:
-                    corrected.append(verified)
+                    corrected_hypotheses.append(verified_state)
         self._draft_sentences = []
-        self._pending += group_by_length(corrected)
+        self._pending += group_by_length(corrected_hypotheses)
 
     def _verification_batches(self, draft: SingleHypothesisSearch) -> Iterable[list[int]]:
         """Split the drafted sentences into batches, because the logits of many long drafts need much memory."""
@@ -147,10 +147,10 @@ class SpeculativeSearch:
     def _accept(self, row: HypothesisState, logits: Tensor) -> tuple[HypothesisState, bool]:
         """Return the draft up to and including the first corrected token, and whether this completes the sentence."""
         prefixes = [HypothesisState(row.sentence, row.ids[:index]) for index in range(len(row.ids))]
-        allowed = logits.clone()  # rules change it in place, and probabilities include forbidden tokens
+        allowed_logits = logits.clone()  # rules change it in place, and probabilities include forbidden tokens
         for rule in self.inputs.rules:
-            rule(allowed, prefixes)
-        exact_ids = choose_best(allowed, prefixes).tolist()
+            rule(allowed_logits, prefixes)
+        exact_ids = choose_best(allowed_logits, prefixes).tolist()
         mismatch = next((index for index, token in enumerate(exact_ids) if token != row.ids[index]), None)
         ids = row.ids if mismatch is None else [*row.ids[:mismatch], exact_ids[mismatch]]
         token_log_probabilities: list[float] = []

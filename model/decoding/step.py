@@ -197,9 +197,10 @@ class Sampler:
             logits = torch.full_like(logits, FORBIDDEN).scatter_(1, ids, best)
         probabilities = logits.softmax(dim=-1)
         if self.options.top_p < 1:
-            ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
-            preceding = ordered.cumsum(dim=-1) - ordered  # cumulative probability of the more likely tokens
-            ordered = ordered.masked_fill(preceding >= self.options.top_p, 0.0)
-            probabilities = torch.zeros_like(probabilities).scatter_(1, order, ordered)
+            sorted_probabilities, order = probabilities.sort(dim=-1, descending=True, stable=True)
+            # Cumulative probability of the more likely tokens.
+            preceding = sorted_probabilities.cumsum(dim=-1) - sorted_probabilities
+            sorted_probabilities = sorted_probabilities.masked_fill(preceding >= self.options.top_p, 0.0)
+            probabilities = torch.zeros_like(probabilities).scatter_(1, order, sorted_probabilities)
             probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
         return probabilities

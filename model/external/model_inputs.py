@@ -42,19 +42,19 @@ def prepare_inputs(model: Any, tokenizer: Any, example: Example) -> ModelTensors
             "show(model, processor, image=image)."
         )
     tensors = {name: torch.as_tensor(value) for name, value in tensors.items() if value is not None}
-    device, accepted = getattr(model, "device", torch.device("cpu")), accepted_names(model, tensors)
-    ignored = [name for name in tensors if name not in accepted and not name.endswith(("_ids", "_mask"))]
-    if ignored:
+    device, accepted_inputs = getattr(model, "device", torch.device("cpu")), accepted_names(model, tensors)
+    ignored_inputs = [name for name in tensors if name not in accepted_inputs and not name.endswith(("_ids", "_mask"))]
+    if ignored_inputs:
         raise RecordingError(
-            f"{type(model).__name__} does not read {ignored[0]}, so it would be ignored. Leave it out."
+            f"{type(model).__name__} does not read {ignored_inputs[0]}, so it would be ignored. Leave it out."
         )
     main_input = getattr(model, "main_input_name", "input_ids")
-    if not any(name in accepted and not name.endswith("_mask") for name in tensors):
+    if not any(name in accepted_inputs and not name.endswith("_mask") for name in tensors):
         advice = "processor, image=image" if main_input == "pixel_values" else f"tokenizer, {main_input}=features"
         raise RecordingError(
             f"{type(model).__name__} reads {main_input}, and none of {', '.join(tensors)}. Call show(model, {advice})."
         )
-    tensors = {name: value.to(device) for name, value in tensors.items() if name in accepted}
+    tensors = {name: value.to(device) for name, value in tensors.items() if name in accepted_inputs}
     _require_length(model, tensors)
     return tensors
 

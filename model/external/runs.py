@@ -80,8 +80,8 @@ class ModelRun:
             return first_stage(self.windows["attentions"])
         shapes = [None if weights is None else tuple(weights.shape) for weights in values]
         first = next(shape for shape in shapes if shape is not None)
-        same = [number for number, shape in enumerate(shapes) if shape == first]
-        return None if len(same) == len([shape for shape in shapes if shape]) else same
+        same_shape = [number for number, shape in enumerate(shapes) if shape == first]
+        return None if len(same_shape) == len([shape for shape in shapes if shape]) else same_shape
 
 
 def _expand_windows(layers: Sequence[Any], windows: Sequence[BlockWindows | None], numbers: Sequence[int]) -> list[Any]:
@@ -289,13 +289,13 @@ def _part_name(key: str) -> str:
 def _drop_empty_fields(model: Any, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the outputs without fields that have no weights, such as cross-attention of a decoder called alone."""
     fields = _list_attention_fields(outputs)
-    empty = [name for name in fields if not _list_weights(outputs[name])]
-    if len(empty) == len(fields):
+    empty_fields = [name for name in fields if not _list_weights(outputs[name])]
+    if len(empty_fields) == len(fields):
         raise RecordingError(
             f"{type(model).__name__} returned no weights, because it was loaded with fused attention and cannot change "
             "it afterwards. Load it with attn_implementation='eager'."
         )
-    return {**outputs, **dict.fromkeys(empty)}
+    return {**outputs, **dict.fromkeys(empty_fields)}
 
 
 def _list_weights(layers: Sequence[Any]) -> list[Any]:

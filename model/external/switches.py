@@ -25,7 +25,7 @@ def evaluation_mode(model: torch.nn.Module) -> Iterator[None]:
 
 @contextmanager
 def attention_implementation(model: Any, name: str = EAGER) -> Iterator[None]:
-    """Select an attention implementation for the model and all models inside it, and restore their own."""
+    """Set the attention implementation of a model and its submodels, and restore the previous ones afterwards."""
     previous = [(config, config._attn_implementation) for config in _list_configs(model)]
     if all(implementation == name for _, implementation in previous):
         yield

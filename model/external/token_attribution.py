@@ -43,19 +43,19 @@ def attribute_tokens(
     By default, it is the last one. A decoder-only model reads the tokens before it.
     """
     inputs = loss_inputs(model, tokenizer, text, target=target)
-    predicted = inputs.predicted_ids
-    assert predicted is not None  # noqa: S101 (there are no labels)
+    predicted_ids = inputs.predicted_ids
+    assert predicted_ids is not None  # noqa: S101 (there are no labels)
     first = 0 if target is not None else 1
-    count = predicted.shape[1]
+    count = predicted_ids.shape[1]
     index = count - 1 if position == -1 else require_index("position", position, range(first, count + first)) - first
     read_ids = inputs.tensors["input_ids"][0] if target is not None else inputs.tensors["input_ids"][0, : index + 1]
     with evaluation_mode(model), torch.enable_grad():
         embeddings, logits = _run_with_embeddings(model, inputs.tensors)
-        log_probability = logits[0, index].float().log_softmax(dim=-1)[predicted[0, index]]
+        log_probability = logits[0, index].float().log_softmax(dim=-1)[predicted_ids[0, index]]
         (gradient,) = torch.autograd.grad(log_probability, embeddings)
     values = (gradient[0] * embeddings[0]).sum(dim=-1).detach()[: len(read_ids)]
     names = [token.text for token in names_from_ids(tokenizer, read_ids.tolist())[0]]
-    (name,) = names_from_ids(tokenizer, [int(predicted[0, index])])[0]
+    (name,) = names_from_ids(tokenizer, [int(predicted_ids[0, index])])[0]
     attention = _average_attention(model, inputs.tensors, index)
     return TokenAttribution(tuple(names), tuple(values.tolist()), name.text, float(log_probability.detach()), attention)
 

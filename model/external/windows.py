@@ -113,8 +113,8 @@ def first_stage(windows: Sequence[BlockWindows | None]) -> list[int]:
     for number, block in enumerate(windows):
         if block is not None:
             stages.setdefault((block.rows, block.columns), []).append(number)
-    small = [numbers for (rows, columns), numbers in stages.items() if rows * columns <= MAX_DEFAULT_PATCHES]
-    return small[0] if small else list(stages.values())[-1]
+    small_stages = [numbers for (rows, columns), numbers in stages.items() if rows * columns <= MAX_DEFAULT_PATCHES]
+    return small_stages[0] if small_stages else list(stages.values())[-1]
 
 
 def last_stage(windows: Sequence[BlockWindows | None]) -> list[int]:

@@ -1,6 +1,6 @@
 """Mixing of tokens across the layers of attention: rollout, flow and contributions.
 
-`MixingMatrices` contain, for each layer, the share of every old vector in every new one. Three ways to combine layers:
+`MixingMatrices` contain, for each layer, the share of every old vector in every new one. Three methods combine layers:
 
 - rollout multiplies the matrices (Abnar and Zuidema 2020, https://arxiv.org/abs/2005.00928, section 3);
 - flow is the maximum flow from a target token to each source token, with shares as edge capacities (the same paper);
@@ -60,15 +60,15 @@ def mixing_from_contributions(trace: Trace) -> MixingMatrices:
 
 def rollout(mixing: MixingMatrices) -> tuple[Float64Array, Float64Array]:
     """Return the shares of source tokens, `[target, source]`, and of target tokens, `[target, target]`."""
-    encoded = np.eye(mixing.encoder[0].shape[0])
+    encoder_shares = np.eye(mixing.encoder[0].shape[0])
     for layer in mixing.encoder:
-        encoded = layer @ encoded
+        encoder_shares = layer @ encoder_shares
     targets = len(mixing.cross_residual[0])
-    source_shares, target_shares = np.zeros((targets, len(encoded))), np.eye(targets)
+    source_shares, target_shares = np.zeros((targets, len(encoder_shares))), np.eye(targets)
     for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.cross_residual, strict=True):
         source_shares, target_shares = self_shares @ source_shares, self_shares @ target_shares
         source_shares, target_shares = (
-            remainders[:, None] * source_shares + cross @ encoded,
+            remainders[:, None] * source_shares + cross @ encoder_shares,
             remainders[:, None] * target_shares,
         )
     return source_shares, target_shares
@@ -180,11 +180,11 @@ class _Graph:
         node, total = self.start, 0
         while True:
             if node == sink:
-                pushed = min(self.capacities[edge] for edge in path)
-                total += pushed
+                flow_amount = min(self.capacities[edge] for edge in path)
+                total += flow_amount
                 for edge in path:
-                    self.capacities[edge] -= pushed
-                    self.capacities[edge ^ 1] += pushed
+                    self.capacities[edge] -= flow_amount
+                    self.capacities[edge ^ 1] += flow_amount
                 first = next(index for index, edge in enumerate(path) if not self.capacities[edge])
                 node = self.ends[path[first] ^ 1]
                 del path[first:]

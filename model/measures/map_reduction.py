@@ -45,7 +45,7 @@ def drop_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, flo
     if rescale:
         sums = weights.sum(axis=1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    reduced = replace(
+    reduced_map = replace(
         map,
         weights=read_only(weights.astype(np.float32)),
         allowed=read_only(map.allowed[rows][:, columns]),
@@ -53,7 +53,7 @@ def drop_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, flo
         columns=tuple(map.columns[index] for index in columns),
         previous_tokens=tuple(map.previous_tokens[index] for index in rows),
     )
-    return reduced, max(0.0, special_share)
+    return reduced_map, max(0.0, special_share)
 
 
 def mean_map(maps: Sequence[AttentionMap]) -> AttentionMap:

@@ -123,13 +123,13 @@ def _assign_head_roles(translation: Translation, kind: Kind) -> list[list[Role]]
 def _append_averages(heads: FloatArray, averages: FloatArray) -> FloatArray:
     """Append each layer's average to `[layer, head]` as a last column, and the averages over layers as a last row."""
     layer_count, head_count = heads.shape[:2]
-    extended = np.empty((layer_count + 1, head_count + 1, *heads.shape[2:]), dtype=heads.dtype)
-    extended[:layer_count, :head_count], extended[:layer_count, head_count], extended[layer_count] = (
+    table = np.empty((layer_count + 1, head_count + 1, *heads.shape[2:]), dtype=heads.dtype)
+    table[:layer_count, :head_count], table[:layer_count, head_count], table[layer_count] = (
         heads,
         averages[:layer_count],
         averages[layer_count:],
     )
-    return extended
+    return table
 
 
 class _RoleCells:
@@ -161,8 +161,8 @@ class _RoleCells:
             result = weights.reshape(layers * heads, queries * keys) @ self.means.T
             shares[..., self.role_indices] = result.reshape(layers, heads, -1)
         if not self.rows.any():
-            undefined = np.full((layers, heads), np.nan, dtype=np.float32)
-            return RoleShares(shares, self.chances, undefined, undefined)
+            nan_values = np.full((layers, heads), np.nan, dtype=np.float32)
+            return RoleShares(shares, self.chances, nan_values, nan_values)
         # A few layers at a time: intermediate arrays then fit into the CPU cache, which is three times as fast.
         step = max(1, ENTROPY_BATCH // max(1, heads * queries * keys))
         parts = [row_entropy(weights[first : first + step, :, self.rows]) for first in range(0, layers, step)]

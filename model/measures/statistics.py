@@ -234,7 +234,7 @@ def _measure_or_nan(weights: FloatArray, geometry: MapGeometry, statistic: Stati
 
 
 def _share(weights: FloatArray, geometry: MapGeometry, cells: BoolArray) -> FloatArray:
-    """Compute the mean weight on these cells, `[query, key]`, over the rows in which one of them is allowed."""
+    """Compute the mean weight on these cells, `[query, key]`, over the rows with an allowed cell."""
     cells = cells & geometry.allowed
     rows = geometry.rows_with_several_keys & cells.any(axis=1)
     queries, keys = cells.shape

@@ -86,8 +86,8 @@ def build_recording(parts: Mapping[MapKind, Layers], axes: AxisTokens, *, name: 
         for side in sides
     }
     remarks = list(axes.remarks)
-    for side, unpadded in slices.items():
-        padding = len(sides[side][0]) - (unpadded.stop - unpadded.start)
+    for side, token_slice in slices.items():
+        padding = len(sides[side][0]) - (token_slice.stop - token_slice.start)
         if padding:
             remarks.append(Remark("padding", {"count": padding}))
     copies = sum(prod((len(part.arrays), *part.arrays[0].shape)) for part in parts.values()) <= MAX_COPIED_WEIGHTS
@@ -97,12 +97,12 @@ def build_recording(parts: Mapping[MapKind, Layers], axes: AxisTokens, *, name: 
         axis_slices = (slices[rows], slices[columns])
         arrays = [array[:, axis_slices[0], axis_slices[1]] for array in part.arrays]
         allowed = allowed_cells(inspections[kind].nonzero[axis_slices], square=kind in ("decoder", "self"))
-        unnormalised = unnormalised_rows(inspections[kind].sums[..., axis_slices[0]], low_precision=part.low_precision)
-        if unnormalised:
+        row_sums = unnormalised_rows(inspections[kind].sums[..., axis_slices[0]], low_precision=part.low_precision)
+        if row_sums:
             values = {
-                "rows": unnormalised[0],
-                "low": round(unnormalised[1], 4),
-                "high": round(unnormalised[2], 4),
+                "rows": row_sums[0],
+                "low": round(row_sums[1], 4),
+                "high": round(row_sums[2], 4),
                 "kind": kind,
             }
             remarks.append(Remark("sums", values))

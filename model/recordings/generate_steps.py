@@ -54,7 +54,7 @@ def _join_layer(parts: Sequence[Any], beams: Sequence[int], *, grows: bool, labe
         rows.append(array[beam])  # [head, row, column]
     row_count = sum(step_rows.shape[1] for step_rows in rows)
     keys = row_count if grows else rows[0].shape[2]
-    joined = np.zeros((rows[0].shape[0], row_count, keys), dtype=np.result_type(*rows))
+    layer_map = np.zeros((rows[0].shape[0], row_count, keys), dtype=np.result_type(*rows))
     end = 0
     for step_rows in rows:
         end += step_rows.shape[1]
@@ -63,8 +63,8 @@ def _join_layer(parts: Sequence[Any], beams: Sequence[int], *, grows: bool, labe
         # A cache of fixed length has unused columns at its end; a sliding-window cache lacks the first columns.
         columns = step_rows[:, :, : min(available, key_count)]
         first = max(0, key_count - available)
-        joined[:, end - step_rows.shape[1] : end, first : first + columns.shape[2]] = columns
-    return joined
+        layer_map[:, end - step_rows.shape[1] : end, first : first + columns.shape[2]] = columns
+    return layer_map
 
 
 def beam_rows(outputs_beams: Any, sequence: int, steps: int) -> list[int]:

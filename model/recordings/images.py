@@ -134,8 +134,8 @@ def _to_bytes(values: np.ndarray, processor: Any) -> np.ndarray:
 def _fit(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
     """Crop pixels that no patch covers, and add black ones where patches extend past the image, as models do."""
     result = np.zeros((height, width, 3), dtype=np.uint8)
-    cropped = pixels[:height, :width]
-    result[: cropped.shape[0], : cropped.shape[1]] = cropped
+    covered_pixels = pixels[:height, :width]
+    result[: covered_pixels.shape[0], : covered_pixels.shape[1]] = covered_pixels
     return result
 
 
@@ -150,5 +150,5 @@ def _shrink(pixels: np.ndarray) -> np.ndarray:
         starts = np.arange(count) * size // count
         lengths = np.diff([*starts.tolist(), size]).reshape([-1 if dimension == axis else 1 for dimension in range(3)])
         result = np.add.reduceat(result, starts, axis=axis) / lengths
-    averaged: np.ndarray = np.rint(result).astype(np.uint8)
-    return averaged
+    smaller_pixels: np.ndarray = np.rint(result).astype(np.uint8)
+    return smaller_pixels

@@ -59,8 +59,8 @@ def to_numpy(value: Any) -> np.ndarray:
         raise RecordingError(
             f"Attention consists of real numbers, but {array.dtype} was given. Give the weights alone."
         )
-    converted: np.ndarray = array
-    return converted
+    result: np.ndarray = array
+    return result
 
 
 def is_low_precision(value: Any) -> bool:

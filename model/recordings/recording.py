@@ -38,8 +38,8 @@ def require_index(name: str, value: Any, numbers: Sequence[int], reductions: Seq
             if is_range and len(numbers) > 1
             else f"one of {', '.join(map(str, numbers))}"
         )
-        quoted = "".join(f', or "{reduction}"' for reduction in reductions)
-        raise RecordingError(f"{name} must be {choices}{quoted}, but {value!r} was given.")
+        quoted_reductions = "".join(f', or "{reduction}"' for reduction in reductions)
+        raise RecordingError(f"{name} must be {choices}{quoted_reductions}, but {value!r} was given.")
     return number
 
 

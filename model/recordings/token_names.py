@@ -74,10 +74,10 @@ def tokens_from_names(
             index += 1
             continue
         count, character = _join_pieces(names, is_special, index, decode)
-        appended = character.lstrip(" ") if not text else character
-        body = appended.strip(" ") or appended  # a piece may consist of spaces
-        start = len(text) + appended.index(body)
-        text += appended
+        new_text = character.lstrip(" ") if not text else character
+        body = new_text.strip(" ") or new_text  # a piece may consist of spaces
+        start = len(text) + new_text.index(body)
+        text += new_text
         for piece in range(count):
             token = Token(body, token_ids[index + piece], start, start + len(body), piece=piece, pieces=count)
             result.append(token)
@@ -148,8 +148,8 @@ def names_from_ids(tokenizer: Any, ids: Sequence[int]) -> tuple[tuple[Token, ...
         }
         return tokens_from_names(names, [token_id in special_ids | added_special_ids for token_id in ids], ids)
     if hasattr(tokenizer, "id_to_token"):
-        added = tokenizer.get_added_tokens_decoder()
-        special_ids = {token_id for token_id, token in added.items() if token.special}
+        added_tokens = tokenizer.get_added_tokens_decoder()
+        special_ids = {token_id for token_id, token in added_tokens.items() if token.special}
         return tokens_from_names(
             [str(tokenizer.id_to_token(token_id)) for token_id in ids],
             [token_id in special_ids for token_id in ids],

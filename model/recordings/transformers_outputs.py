@@ -181,8 +181,8 @@ class _Reader:
         beams = beam_rows(self.beams, self._sequence_index(), len(value))
         if self.beams is not None:
             self._add_remark("beam", {})
-        joined = join_steps(value, beams, growing_columns=kind != "cross", label=kind)
-        layers = parse_layers(joined, label=kind, numbers=self.layers)
+        joined_layers = join_steps(value, beams, growing_columns=kind != "cross", label=kind)
+        layers = parse_layers(joined_layers, label=kind, numbers=self.layers)
         return layers._replace(low_precision=parse_layers(value[0], label=kind, sentence=beams[0]).low_precision)
 
     def _find_batch_row(self, layers: Any) -> int:

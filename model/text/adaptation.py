@@ -45,14 +45,14 @@ def remove_emoji(text: str) -> str:
 
 def adapt_text(text: str, language: str) -> AdaptedText:
     """Adapt a text for a model. `language` is the two-letter code of the text."""
-    changes, read = [], text
+    changes, model_text = [], text
     if language == "zh" and _TRADITIONAL.intersection(text):
-        read = _PARTICLE.sub("着", read).translate(_TO_SIMPLIFIED)
+        model_text = _PARTICLE.sub("着", model_text).translate(_TO_SIMPLIFIED)
         changes.append("simplified")
     elif is_in_capitals(text):
-        read = _to_sentence_case(read, language)
+        model_text = _to_sentence_case(model_text, language)
         changes.append("capitals")
-    return AdaptedText(text, read, tuple(changes))
+    return AdaptedText(text, model_text, tuple(changes))
 
 
 def is_in_capitals(text: str) -> bool:
@@ -64,8 +64,8 @@ def is_in_capitals(text: str) -> bool:
 
 
 def _to_sentence_case(text: str, language: str) -> str:
-    lowered = "".join(lower if len(lower := letter.lower()) == 1 else letter for letter in text)
+    lower_text = "".join(lower if len(lower := letter.lower()) == 1 else letter for letter in text)
     starts = {match.start(1) for match in _SENTENCE_START.finditer(text)}
     if language == "en":
         starts |= {match.start() for match in re.finditer(r"\bI\b", text)}
-    return "".join(text[index] if index in starts else letter for index, letter in enumerate(lowered))
+    return "".join(text[index] if index in starts else letter for index, letter in enumerate(lower_text))

@@ -21,7 +21,7 @@ CLOCK_PATTERNS = {
         re.IGNORECASE,
     ),
     "fr": re.compile(
-        r"\b(?:(?P<whole>\d{1,2})\s*h(?:eures?\b)?|(?P<words>[^\W\d_]+(?:-[^\W\d_]+)*)\s+heures?\b)"
+        r"\b(?:(?P<whole>\d{1,2})\s*h(?:eures?\b)?|(?P<said>[^\W\d_]+(?:-[^\W\d_]+)*)\s+heures?\b)"
         r"(?:\s+et\s+(?P<and>quart|demie?)\b|\s+moins\s+(?:(?:le|un)\s+)?(?P<less>quart|[\w-]+)"
         r"|\s*(?P<rest>\d\d)\b|\s+(?P<minutes>vingt-cinq|[^\W\d_]+))?"
         r"|\b(?P<noon>midi|minuit)\b(?:\s+et\s+(?P<later>quart|demie?)\b)?",
@@ -68,7 +68,7 @@ def _is_a_little(match: re.Match[str], text: str) -> bool:
 
 def _is_an_hour(parts: Mapping[str, str]) -> bool:
     """Whether French "une heure" may be a duration."""
-    return list(parts) == ["words"] and parts["words"].lower() in UNSURE["fr"]
+    return list(parts) == ["said"] and parts["said"].lower() in UNSURE["fr"]
 
 
 def _parse_minutes(parts: dict[str, str], language: str) -> int | None:
@@ -102,13 +102,15 @@ def _parse_minutes(parts: dict[str, str], language: str) -> int | None:
     if hour is None or hour > 24:
         return None
     if language == "zh":
-        rest = 30 if "half" in parts else 15 * {"一": 1, "三": 3}[parts["quarter"]] if "quarter" in parts else None
-        return 60 * hour + (rest if rest is not None else parse_number("rest") or 0)
+        added_minutes = (
+            30 if "half" in parts else 15 * {"一": 1, "三": 3}[parts["quarter"]] if "quarter" in parts else None
+        )
+        return 60 * hour + (added_minutes if added_minutes is not None else parse_number("rest") or 0)
     return 60 * hour + (parse_number("rest") or 0)
 
 
 def _parse_french(parts: Mapping[str, str], parse_number: Callable[[str], int | None]) -> int | None:
-    hour = parse_number("whole") if "whole" in parts else parse_number("words")
+    hour = parse_number("whole") if "whole" in parts else parse_number("said")
     if hour is None or hour > 24:
         return None
     if "less" in parts:

@@ -26,5 +26,5 @@ def is_content(word: str, language: str) -> bool:
         word: A word of a text, with or without surrounding spaces.
         language: A model's language code: "de", "deu_Latn". Languages that are not listed have no function words.
     """
-    folded = word.strip().casefold().replace("’", "'")
-    return any(map(str.isalnum, folded)) and folded not in _WORD_SETS.get(to_two_letters(language), _NO_WORDS)
+    normal_form = word.strip().casefold().replace("’", "'")
+    return any(map(str.isalnum, normal_form)) and normal_form not in _WORD_SETS.get(to_two_letters(language), _NO_WORDS)

@@ -49,11 +49,11 @@ class AlignedPair:
 
     @property
     def length(self) -> int:
-        """Number of words on the longer side, which is the same in both directions."""
+        """Number of words of the longer sentence."""
         return max(self.source.length, self.target.length)
 
     def reversed(self) -> AlignedPair:
-        """Return the same pair from target to source."""
+        """Exchange source and target."""
         return AlignedPair(self.target, self.source, self.gold.reversed())
 
 

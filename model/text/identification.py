@@ -49,7 +49,7 @@ ENDINGS = {
     "lijk": "nl", "heid": "nl", "tje": "nl", "ować": "pl", "ość": "pl", "ych": "pl cs", "lar": "tr", "ler": "tr",
     "yor": "tr", "ssa": "fi", "ssä": "fi", "lla": "fi", "een": "fi nl",
 }  # fmt: skip
-# Scripts and their characters. Most scripts imply a language; Latin, Cyrillic and Arabic need another test.
+# Scripts and their characters. Most scripts identify a language. Latin, Cyrillic and Arabic text needs further tests.
 SCRIPTS = (
     ("ja", "\u3041-\u30ff\uff66-\uff9f"),
     ("ko", "\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e"),

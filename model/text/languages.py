@@ -38,8 +38,8 @@ def languages_from_name(name: str) -> tuple[str, ...]:
 
 def to_two_letters(code: str) -> str:
     """Convert a model's language code to the two-letter code of `identify`: "deu_Latn" → "de"."""
-    plain = code.lower().replace("-", "_").partition("_")[0]
-    return TWO_LETTERS.get(plain, plain)
+    base_code = code.lower().replace("-", "_").partition("_")[0]
+    return TWO_LETTERS.get(base_code, base_code)
 
 
 @dataclass(frozen=True, kw_only=True)

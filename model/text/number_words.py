@@ -23,7 +23,7 @@ ENGLISH_ORDINALS = {
     "first": "one",
 }  # fmt: skip
 FRENCH_ORDINALS = {"cinqu": "cinq", "neuv": "neuf"}
-UNSURE: dict[str, dict[str, float]] = {  # often not a number, or one that the other language may omit
+UNSURE: dict[str, dict[str, float]] = {  # words that are often not numbers, or whose number a translation may omit
     "de": {"ein": 1, "eins": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1, "dutzend": 12, "beide": 2, "beiden": 2,
            "zweimal": 2, "hundert": 100, "tausend": 1000, "hunderte": 100, "tausende": 1000, "erste": 1, "ersten": 1,
            "achte": 8, "achten": 8, "zweite": 2, "zweiten": 2, "zweiter": 2, "zweites": 2, "millionen": 10**6,
@@ -96,8 +96,10 @@ def _parse_german(word: str) -> float | None:
         prefix, separator, suffix = word.partition(unit)
         if separator:
             factor = 1 if prefix in ("", "ein") else _parse_german(prefix)
-            rest = 0 if not suffix else 1 if suffix in ("ein", "eins") else _parse_german(suffix.removeprefix("und"))
-            return None if factor is None or rest is None else factor * size + rest
+            remainder = (
+                0 if not suffix else 1 if suffix in ("ein", "eins") else _parse_german(suffix.removeprefix("und"))
+            )
+            return None if factor is None or remainder is None else factor * size + remainder
     unit, conjunction, ten = word.partition("und")
     if conjunction and unit in table and table[unit] < 10 and ten in table and table[ten] >= 20:
         return table[unit] + table[ten]
@@ -155,9 +157,9 @@ def _parse_french(word: str) -> float | None:
 
 def adds_in_french(part: float, value: float) -> bool:
     """Whether the next word continues a number below a thousand: "soixante dix", but not "deux deux"."""
-    rest = part % 100
-    if rest in (60, 80):
+    remainder = part % 100
+    if remainder in (60, 80):
         return value < 20
-    if rest == 0:
+    if remainder == 0:
         return value < 100
-    return (rest % 10 == 0 and rest > 10 and value < 10) or (rest == 10 and 7 <= value < 10)
+    return (remainder % 10 == 0 and remainder > 10 and value < 10) or (remainder == 10 and 7 <= value < 10)

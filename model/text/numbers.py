@@ -86,9 +86,9 @@ def find_numbers(text: str, language: str) -> list[Number]:
         _find_digits,
         _find_han_numbers if language == "zh" else _find_word_numbers,
     ):
-        occupied = [(earlier.start, earlier.end) for earlier in results]
+        occupied_spans = [(earlier.start, earlier.end) for earlier in results]
         for number in finder(text, language):
-            if not any(start < number.end and number.start < end for start, end in occupied):
+            if not any(start < number.end and number.start < end for start, end in occupied_spans):
                 results.append(number)
     return _join_money(sorted(results, key=lambda number: number.start), text)
 
@@ -119,7 +119,7 @@ def _parse_hundredths(number: Number, text: str) -> float:
 
 
 def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tuple[list[Number], list[Number]]:
-    """Return the required numbers of each side that the other side lacks, once per occurrence."""
+    """Return the required numbers of each text that the other text lacks, once per occurrence."""
     remaining, source_only = list(target), list[Number]()
     for number in sorted(source, key=lambda item: not item.required):
         match = next((candidate for candidate in remaining if _is_same_number(number, candidate)), None)
@@ -127,7 +127,7 @@ def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tup
             remaining.remove(match)
         elif number.required:
             source_only.append(number)
-    # One side may repeat a number or split it: any occurrence on the other side counts as a match.
+    # A text may repeat or split a number, so any occurrence in the other text counts as a match.
     source_only = [
         number for number in source_only if not any(_is_same_number(number, candidate) for candidate in target)
     ]
@@ -142,8 +142,9 @@ def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tup
 def _is_same_number(first: Number, second: Number) -> bool:
     if first.clock == second.clock:
         return first.value == second.value
-    clock, plain = (first, second) if first.clock else (second, first)
-    return clock.value == (plain.value * 60) % HALF_DAY and plain.value <= 24  # "um sieben", "at 7:00"
+    clock_time, plain_number = (first, second) if first.clock else (second, first)
+    # "um sieben" is "at 7:00".
+    return clock_time.value == (plain_number.value * 60) % HALF_DAY and plain_number.value <= 24
 
 
 def _find_dates(text: str, language: str) -> Iterator[Number]:
@@ -222,11 +223,11 @@ def _find_word_numbers(text: str, language: str) -> Iterator[Number]:
         if match.start() < last:
             continue
         word = match.group().lower()
-        joined = bool(run) and not text[run[-1].end() : match.start()].strip()
+        is_joined = bool(run) and not text[run[-1].end() : match.start()].strip()
         part = parse_word(word, language) is not None or (
-            joined and word in AND[language] and _can_join(run[-1].group())
+            is_joined and word in AND[language] and _can_join(run[-1].group())
         )
-        if part and (not run or joined):
+        if part and (not run or is_joined):
             run.append(match)
             continue
         for number in _parse_run(run, text, language):
@@ -287,10 +288,11 @@ def _can_join(word: str) -> bool:
 def _find_han_decimals(text: str) -> Iterator[Number]:
     """Yield decimals such as 三点五, unless they are times of day."""
     for match in HAN_DECIMAL.finditer(text):
-        whole, _, rest = match.group().partition("点")
+        whole, _, decimals = match.group().partition("点")
         value = parse_han(whole)
         if value is not None:
-            yield Number(float(f"{value:.0f}.{''.join(str(HAN_DIGITS[numeral]) for numeral in rest)}"), *match.span())
+            digits = "".join(str(HAN_DIGITS[numeral]) for numeral in decimals)
+            yield Number(float(f"{value:.0f}.{digits}"), *match.span())
 
 
 def _find_han_numbers(text: str, language: str) -> Iterator[Number]:

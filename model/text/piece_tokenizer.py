@@ -68,8 +68,8 @@ class PieceTokenizer(JsonVocabulary):
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text without special tokens. Unknown pieces become `unknown_id`."""
-        code, rest = self._split_code(text)
-        pieces = self._subwords.pieces(rest)
+        code, remaining_text = self._split_code(text)
+        pieces = self._subwords.pieces(remaining_text)
         return [self._get_id(piece) for piece in ([code, *pieces] if code else pieces)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -86,12 +86,12 @@ class PieceTokenizer(JsonVocabulary):
         return tokens_from_offsets(text, [*self._encode_with_offsets(text), end], self._get_name)
 
     def _encode_with_offsets(self, text: str) -> list[OffsetId]:
-        code, rest = self._split_code(text)
+        code, remaining_text = self._split_code(text)
         code_length = len(code)
         code_tokens = [OffsetId(self._get_id(code), 0, code_length, special=True)] if code else []
         return code_tokens + [
             OffsetId(self._get_id(piece), code_length + start, code_length + end)
-            for piece, start, end in self._subwords.segment(rest)
+            for piece, start, end in self._subwords.segment(remaining_text)
         ]
 
     def _split_code(self, text: str) -> tuple[str, str]:
@@ -134,8 +134,8 @@ class PieceTokenizer(JsonVocabulary):
             characters += text
             id_indices += [indices] * len(text)
         if self.trims == "ends":
-            joined = "".join(characters)
-            begin, end = len(joined) - len(joined.lstrip()), len(joined.rstrip())
+            full_text = "".join(characters)
+            begin, end = len(full_text) - len(full_text.lstrip()), len(full_text.rstrip())
             characters, id_indices = characters[begin:end], id_indices[begin:end]
         if self.cleans:
             _clean_up(characters, id_indices)
@@ -259,9 +259,9 @@ def _clean_up(characters: list[str], id_indices: list[list[int]]) -> None:
     """Remove the spaces before punctuation, in place."""
     for pattern, replacement in CLEAN_UP_RULES:
         text, position = "".join(characters), 0
-        removed: list[int] = []
+        removed_positions: list[int] = []
         while (position := text.find(pattern, position)) >= 0:
-            removed += [position] if replacement != "' " else [position, position + 2]
+            removed_positions += [position] if replacement != "' " else [position, position + 2]
             position += len(pattern)
-        for position in reversed(removed):
+        for position in reversed(removed_positions):
             del characters[position], id_indices[position]

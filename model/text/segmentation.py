@@ -102,12 +102,12 @@ def word_indices(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     for span in spans:
         start, _ = span
         if not words:
-            joined = False
+            is_joined = False
         elif span == previous or start >= end_of_words or text[slice(*previous)].isspace():
-            joined = True
+            is_joined = True
         else:
-            joined = start == previous[1] and continues[start]  # a space between the spans starts a new word
-        word += not joined
+            is_joined = start == previous[1] and continues[start]  # a space between the spans starts a new word
+        word += not is_joined
         words.append(word)
         previous = span
     return words
@@ -132,7 +132,7 @@ def _continues_word(text: str) -> list[bool]:
     """Return for each character whether it continues the word of the preceding character."""
     flags: list[bool] = []
     previous, previous_kind = "", CharacterKind.OTHER  # the last character that is not attached to another
-    bridged = False  # True: `previous` is an apostrophe or similar inside a word
+    is_joiner = False  # True: `previous` is an apostrophe or similar inside a word
     half_flag = False  # True: `previous` is the first letter of a flag
     for index, character in enumerate(text):
         kind = _classify(character)
@@ -149,9 +149,11 @@ def _continues_word(text: str) -> list[bool]:
         elif kind is CharacterKind.PUNCTUATION:
             same_word = character == previous
         else:
-            same_word = bridged or (kind is previous_kind and kind in (CharacterKind.ALPHABET, CharacterKind.KATAKANA))
-        bridged = _joins_word_parts(previous, character, text[index + 1 : index + 2])
-        flags.append(same_word or bridged)
+            same_word = is_joiner or (
+                kind is previous_kind and kind in (CharacterKind.ALPHABET, CharacterKind.KATAKANA)
+            )
+        is_joiner = _joins_word_parts(previous, character, text[index + 1 : index + 2])
+        flags.append(same_word or is_joiner)
         half_flag = kind is CharacterKind.FLAG_LETTER and not half_flag
         previous, previous_kind = character, kind
     return flags
@@ -219,11 +221,11 @@ def byte_offsets(data: bytes, *, spaced: bool = True) -> tuple[str, dict[int, in
     before the first word.
     """
     results = list(characters(data))
-    decoded = "".join(character for character, _ in results)
-    spaces = len(decoded) - len(decoded.lstrip(" ")) if spaced else 0
-    inserted = spaces - 1 if spaces < len(decoded) else 0
+    decoded_text = "".join(character for character, _ in results)
+    spaces = len(decoded_text) - len(decoded_text.lstrip(" ")) if spaced else 0
+    inserted_position = spaces - 1 if spaces < len(decoded_text) else 0
     offset, positions = 0, {0: 0}
     for position, (_, encoded) in enumerate(results, start=1):
         offset += len(encoded)
-        positions[offset] = position - (spaces > 0 and position > inserted)
-    return decoded[spaces > 0 :], positions
+        positions[offset] = position - (spaces > 0 and position > inserted_position)
+    return decoded_text[spaces > 0 :], positions

@@ -181,7 +181,7 @@ def _read_fields(data: bytes) -> Iterator[tuple[int, Any]]:
 def _decode_varint(data: bytes, offset: int) -> tuple[int, int]:
     """Decode a number with 7 bits per byte, lowest first; return it and the offset after it."""
     value = data[offset]
-    if value < 128:  # the fast path: a large vocabulary has a million of these
+    if value < 128:  # the fast path: a large vocabulary has a million numbers of one byte
         return value, offset + 1
     value = 0
     for shift in range(0, 70, 7):

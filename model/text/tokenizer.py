@@ -212,8 +212,8 @@ def _find_problem(content: dict[str, Any]) -> str:
     vocabulary: dict[str, int] = model["vocab"]
     if missing := [name for name in SPECIAL if name not in vocabulary]:
         return f"lacks the special tokens {', '.join(missing)}"
-    if added := [token["content"] for token in content["added_tokens"]]:
-        return f"has added tokens ({', '.join(added[:3])}), which would match the same text in a user's input"
+    if added_tokens := [token["content"] for token in content["added_tokens"]]:
+        return f"has added tokens ({', '.join(added_tokens[:3])}), which would match the same text in a user's input"
     letters = set(BYTE_CHARACTERS)
     has_all_bytes = letters <= vocabulary.keys() and all(letters.issuperset(entry) for entry in vocabulary)
     if not has_all_bytes or sorted(vocabulary.values()) != list(range(len(vocabulary))):
@@ -243,14 +243,14 @@ def _add_characters(
 ) -> list[str]:
     """Add merges from bytes to frequent characters beyond ASCII. Return the characters that are not added."""
     candidates = sorted((character for character in counts if not character.isascii()), key=lambda c: (-counts[c], c))
-    needed = coverage * sum(counts[character] for character in candidates)
-    covered = 0
+    needed_count = coverage * sum(counts[character] for character in candidates)
+    covered_count = 0
     for index, character in enumerate(candidates):
         letters = byte_characters(character)
         new_ends = [end for end in range(2, len(letters) + 1) if letters[:end] not in vocabulary]
-        if covered >= needed or counts[character] < min_count or len(vocabulary) + len(new_ends) > limit:
+        if covered_count >= needed_count or counts[character] < min_count or len(vocabulary) + len(new_ends) > limit:
             return candidates[index:]
         for end in new_ends:
             _add_merge(letters[: end - 1], letters[end - 1], vocabulary, merges)
-        covered += counts[character]
+        covered_count += counts[character]
     return []
