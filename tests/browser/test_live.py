@@ -254,7 +254,7 @@ def test_live_backs_off_under_load_and_recovers(
     page = visit(live=True, script=QUICK_CLOCK)
     expose_state(page)
     says = page.locator(".translate .live-says")
-    with translate_widget.service.line.enqueue(Visitor("198.51.100.7", "s")):
+    with translate_widget.service.request_queue.enqueue(Visitor("198.51.100.7", "s")):
         write(page, SENTENCE)
         expect(says).to_have_text("The server is busy: Live updates more slowly.")
         assert state(page, "busy") is False

@@ -147,7 +147,7 @@ class ClusterBackend:
                 while not stop.is_set():
                     frame = read_frame(response.read)
                     if frame is None:
-                        raise ConnectionLostError("its answer has no end")
+                        raise ConnectionLostError("the answer is incomplete")
                     letter, payload = frame
                     if letter == ERROR:
                         raise PageError(*decode(payload))

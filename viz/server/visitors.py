@@ -14,11 +14,15 @@ import gradio as gr
 from headlight.viz.service.request_queue import Visitor
 
 ADDRESS = "headlight.address"  # ASGI scope key of the client address, set by the middleware
-PROGRAM = "headlight.program"  # ASGI scope key: the result is fetched by job id
+PROGRAM = "headlight.program"  # ASGI scope key, set for API clients, which fetch a result by its job id
 MAX_REQUEST_NUMBER = 2**53  # smaller integers are exact in JavaScript
 UNKNOWN = Visitor()
-VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=UNKNOWN)  # visitor of the running function
-HAS_LEFT: ContextVar[Callable[[], bool]] = ContextVar("HAS_LEFT", default=lambda: False)  # whether `VISITOR` has left
+VISITOR: ContextVar[Visitor] = ContextVar(
+    "VISITOR", default=UNKNOWN
+)  # the visitor whose request the current function handles
+HAS_LEFT: ContextVar[Callable[[], bool]] = ContextVar(
+    "HAS_LEFT", default=lambda: False
+)  # whether `VISITOR` has disconnected
 
 
 class OneJobPerVisitor:
@@ -75,10 +79,10 @@ def client_address(scope: Mapping[str, Any], *, on_a_space: bool) -> str:
     its network and appends the header's last public address; only earlier entries can be forged.
     """
     client = str((scope.get("client") or ("",))[0])
-    if on_a_space and not _public(client):
+    if on_a_space and not _is_public(client):
         headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
         hops = [hop.strip() for hop in ",".join(headers).split(",")]
-        client = next((hop for hop in reversed(hops) if _public(hop)), client)
+        client = next((hop for hop in reversed(hops) if _is_public(hop)), client)
     return network(client)
 
 
@@ -93,7 +97,7 @@ def network(client: str) -> str:
     return str(address)
 
 
-def _public(text: str) -> bool:
+def _is_public(text: str) -> bool:
     try:
         return ipaddress.ip_address(text).is_global
     except ValueError:

@@ -10,7 +10,7 @@ from headlight.viz.field_values import check_text
 from headlight.viz.service.model_cards import UNREADABLE_ERRORS
 from headlight.viz.service.service import Service
 
-MAX_NAME_LENGTH = 200  # characters
+MAX_NAME_CHARACTERS = 200  # of a model
 
 
 def roles_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -21,7 +21,7 @@ def roles_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
 
     def corpus_roles(values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the roles of an allowed model."""
-        name = check_text("model", values.get("model", ""), limit=MAX_NAME_LENGTH)
+        name = check_text("model", values.get("model", ""), limit=MAX_NAME_CHARACTERS)
         card = service.catalogue.card(name or service.default, "transformer")
         if not card.downloaded:
             return {"roles": None}

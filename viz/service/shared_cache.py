@@ -131,7 +131,7 @@ class SharedCache:
     def name(self, key: CacheKey) -> str:
         """Return the Redis key of an answer: a hash, so that it reveals no user text.
 
-        With a secret key, nobody without it can compute the hash of a guessed text.
+        With a secret key, the hash of a guessed text cannot be computed without that key.
         """
         # Versions may compute different answers.
         text = f"{code_version()}\n{key.revision}\n{canonical_text(key.request)}".encode()
@@ -178,8 +178,8 @@ class SharedCache:
         lock, ttl_ms = f"{name}:lead", round(1000 * LOCK_TTL_SECONDS)
         if self.command("set", lock, token, nx=True, px=ttl_ms):
             return True
-        left_ms = self.command("pttl", lock)
-        if left_ms is not None and (left_ms == -1 or left_ms > ttl_ms):
+        remaining_ms = self.command("pttl", lock)
+        if remaining_ms is not None and (remaining_ms == -1 or remaining_ms > ttl_ms):
             self.command("pexpire", lock, ttl_ms)
         return False
 

@@ -177,7 +177,7 @@ class TranslateWidget(OneJobPerVisitor):
         """Queue positions until the request is granted, then its messages, or the answer of an identical request."""
         size, digest = len(json.dumps(values)), fingerprint(values)
         try:
-            ticket = self.service.line.enqueue(VISITOR.get(), kind="translate", size=size, same=digest)
+            ticket = self.service.request_queue.enqueue(VISITOR.get(), kind="translate", size=size, request_key=digest)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return
@@ -197,7 +197,7 @@ class TranslateWidget(OneJobPerVisitor):
         if stop.is_set():  # a newer request started first and has the ticket
             return
         try:
-            ticket = self.service.line.enqueue_live(VISITOR.get())
+            ticket = self.service.request_queue.enqueue_live(VISITOR.get())
         except PageError:
             yield busy_json()
             return
@@ -219,7 +219,7 @@ class TranslateWidget(OneJobPerVisitor):
                 for progress in steps:
                     if progress.translation is not None:
                         yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
-                    elif not self.service.line.is_idle():
+                    elif not self.service.request_queue.is_idle():
                         yield busy_json()
                         return
         except PageError as error:

@@ -41,8 +41,8 @@ def runs(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Training
     monkeypatch.setattr(service, "training", pool)
     token = VISITOR.set(Visitor("203.0.113.1", "anna"))
     yield pool
-    pool.on_visitor_left(VISITOR.get())
-    assert pool.wait_for(lambda: pool.line.running_count == 0, SOON)
+    pool.stop_all(VISITOR.get())
+    assert pool.wait_for(lambda: pool.queue.running_count == 0, SOON)
     VISITOR.reset(token)
 
 
