@@ -24,7 +24,7 @@ STEPS: dict[tuple[str, str], Experiment] = {
 }
 
 
-def experiment_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def make_experiment_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Return the function that runs a step's experiment with control values for a sentence."""
     cache: ByteLru[dict[str, Any]] = ByteLru(CACHE_BYTES)
     flights: SingleFlight[dict[str, Any]] = SingleFlight()

@@ -50,7 +50,7 @@ class NotebookSelection:
     controls: Mapping[str, Mapping[str, Any]]
 
 
-def notebook_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, str]]:
+def make_notebook_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, str]]:
     """Return the function that writes the notebook of a lesson for a sentence."""
 
     def lesson_notebook(values: Mapping[str, Any]) -> dict[str, str]:

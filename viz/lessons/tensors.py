@@ -36,7 +36,7 @@ OUTPUT_PROJECTED, NORMED, MEMORY, FINAL = "attended", "normed", "encoder.memory"
 PARAMETER = re.compile(r"((?:encoder|decoder)\.[\w.]+\.(?:weight|bias))(?:\[(\d{1,7})\])?")
 
 
-def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def make_tensors_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Return the page's call that computes the named tensors of a sentence."""
 
     def lesson_tensors(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,12 +40,12 @@ class OneJobPerVisitor:
             running[0].set()
 
     @contextmanager
-    def _replace_job(self, visitor: str, turn: Any = None, stop: Event | None = None) -> Iterator[Event]:
+    def _replace_job(self, visitor: str, request_number: Any = None, stop: Event | None = None) -> Iterator[Event]:
         """Stop the visitor's previous job. Yields an event (`stop` if given) that is set when this job must stop.
 
-        `turn`: the request number. Threads may start two jobs in either order; the later request wins.
+        Threads may start two jobs in either order; the one with the larger request number wins.
         """
-        stop, number = stop or Event(), turn if is_request_number(turn) else 0
+        stop, number = stop or Event(), request_number if is_request_number(request_number) else 0
         with self._lock:
             previous, previous_number = self._running.get(visitor, (None, number))
             if previous_number > number:
@@ -62,14 +62,14 @@ class OneJobPerVisitor:
                     del self._running[visitor]
 
 
-def is_request_number(turn: Any) -> bool:
+def is_request_number(value: Any) -> bool:
     """Whether a value is a request number. Larger integers are rejected: Python cannot format very long ones."""
-    return type(turn) is int and abs(turn) < MAX_REQUEST_NUMBER
+    return type(value) is int and abs(value) < MAX_REQUEST_NUMBER
 
 
-def with_request_number(message: str, turn: Any) -> str:
+def with_request_number(message: str, number: Any) -> str:
     """Add the request number to a message, so that the browser can ignore messages of older requests."""
-    return message if not is_request_number(turn) else f'{{"turn":{turn},{message[1:]}'
+    return message if not is_request_number(number) else f'{{"turn":{number},{message[1:]}'
 
 
 def client_address(scope: Mapping[str, Any], *, on_a_space: bool) -> str:

@@ -13,8 +13,8 @@ from headlight.viz.service.service import Service
 MAX_NAME_CHARACTERS = 200  # of a model
 
 
-def roles_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return a server function that maps a model name to `{"roles": …}`, with None if the model has no valid file.
+def make_roles_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `corpus_roles`, which maps a model name to `{"roles": …}`, or to None without a valid file.
 
     `model/experiments/head_roles.py` documents the values.
     """

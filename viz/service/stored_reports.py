@@ -24,8 +24,8 @@ def stored_report(service: Service, kind: str, name: str) -> dict[str, Any] | No
     return report if report and folder and is_current(report, folder) else None
 
 
-def atlas_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return a server function for the atlas of a model's heads and the error rates of the best aligning heads.
+def make_atlas_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `head_atlas`: the atlas of a model's heads, and the error rates of the heads that align best.
 
     `model/experiments/atlas.py` and `model/commands/heads.py` document the values.
     """

@@ -29,8 +29,8 @@ def rival_values(service: Service, translation: Translation, rival: int | None) 
     return {"id": rival, "label": truncate(make_visible(label))}
 
 
-def rival_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
-    """Return the server function `name_rival`, which finds the vocabulary token that a visitor typed as a rival."""
+def make_rival_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
+    """Return the call `name_rival`, which finds the vocabulary token that a visitor typed as a rival."""
 
     def name_rival(values: Mapping[str, Any]) -> dict[str, Any] | None:
         translation, position, _ = parse_word(service, {**values, "rival": None})

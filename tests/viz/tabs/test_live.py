@@ -40,7 +40,7 @@ def messages(widget: TranslateWidget, **values: Any) -> list[dict[str, Any]]:
 def test_live_answer_is_greedy_without_progress(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL", 0)
+    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL_SECONDS", 0)
     options = {"beam_size": 4, "temperature": 0.7, "target": "Something else.", "seed": 3}
     (answer,) = messages(translate_widget, text=TYPED, turn=5, **options)
     assert (answer["what"], answer["turn"]) == ("answer", 5)
@@ -65,7 +65,7 @@ def test_only_true_enables_live(translate_widget: TranslateWidget, live: Any) ->
 def test_live_yields_to_other_requests_and_reports_it(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0.05)
+    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT_SECONDS", 0.05)
     with service.request_queue.enqueue(OTHER):
         assert messages(translate_widget, text=TYPED, turn=6) == [{"turn": 6, "what": "busy"}]
     assert messages(translate_widget, text=TYPED)[0]["what"] == "answer"
@@ -105,7 +105,7 @@ def test_newer_sentence_cancels_older_one_within_one_step(
             seen.append(request.text)
             yield progress
             if len(seen) == 1:  # the visitor types on: the next request stops this one and waits for its end
-                monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0)
+                monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT_SECONDS", 0)
                 newer.extend(messages(translate_widget, text="Ein Kind spielt im Garten.", turn=2))
 
     monkeypatch.setattr(service, "stream", stepping)
