@@ -94,7 +94,7 @@ QUESTION = {
             "def largest(case):\n"
             "    row = case.random.randrange(len(case.pair.source))\n"
             '    ranked = [case.pair.source[key] for key in np.argsort(-case.head_values("encoder.shares")[row])]\n'
-            "    answers = outcomes(right=ranked[0], second=ranked[1], least=ranked[-1])\n"
+            "    answers = make_outcomes(right=ranked[0], second=ranked[1], least=ranked[-1])\n"
             '    return Question("choice", answers, {"asking": case.pair.source[row]}, options=case.pair.source)\n\n\n'
             'ATTENTION_ITEMS = (\n    Item("largest", "softmax", largest),\n',
         ),

@@ -14,7 +14,7 @@ from headlight.model.intervention_records import MAX_INTERVENTIONS, BorrowMap, C
 from headlight.viz.errors import PageError, repr_short, to_page_error
 from headlight.viz.settings import Settings
 
-MAX_INDEX = 1000  # layers or heads, more than in any model; the page clamps larger indices to the model
+MAX_INDEX = 1000  # limit on layers and heads, above that of any model; the page clamps indices to those of the model
 MAX_TOKEN_ID = 10_000_000  # larger than any vocabulary
 
 

@@ -83,7 +83,7 @@ def _start_operation(name: str) -> JsonObject:
 def _events_operation(name: str) -> JsonObject:
     event_id = {"name": "event_id", "in": "path", "required": True, "schema": {"type": "string"}}
     return {
-        "operationId": f"{name}_events_operation",
+        "operationId": f"{name}_events",
         "summary": phrase("openapi_events_partial" if name in STREAMING else "openapi_events"),
         "description": phrase(f"api_{name}_returns"),
         "parameters": [event_id],

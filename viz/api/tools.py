@@ -22,7 +22,7 @@ def serves_tools(settings: Settings, environ: Mapping[str, str] | None = None) -
     is_supported = installed_version.partition(".")[0] == MCP_MAJOR
     if value == "true" and not is_supported:
         reason = (
-            f"the installed_version mcp is {installed_version}, and Gradio needs {MCP_MAJOR}"
+            f"the installed mcp is {installed_version}, and Gradio needs {MCP_MAJOR}"
             if installed_version
             else "the package mcp is missing"
         )

@@ -60,7 +60,7 @@ def bundle_lazy(sources: Mapping[str, str], main_sources: Mapping[str, str], phr
         lazy_imports = [imported for imported in find_imports(path, main_sources[path]) if imported in sources]
         if lazy_imports:
             raise BundleError(
-                f"{path} imports {lazy_imports[0]}, a module of the lazy bundle, which is not main_sources yet."
+                f"{path} imports {lazy_imports[0]}, a module of the lazy bundle, which is not loaded yet."
             )
     header = ["export const modules = globalThis.headlightModules;", f"const phrases = {_to_javascript(phrases)};"]
     header.append("for (const code in phrases) Object.assign(globalThis.headlightTables.words[code], phrases[code]);")

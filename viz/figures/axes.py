@@ -15,7 +15,7 @@ from headlight.viz.theme import LABEL, MIN_FONT_PIXELS, Theme
 from headlight.viz.token_labels import TokenLabel, plotly_text, row_labels, text_width, token_labels, vertical_text
 
 DENSE_FROM = 44  # above this number of tokens, only every tenth has a label
-MAX_CELL_PIXELS, MAX_MAP_PIXELS = 38, 680  # sides
+MAX_CELL_PIXELS, MAX_MAP_PIXELS = 38, 680  # largest side of a cell, and of a map
 GAP = 10  # pixels between labels and cells
 MARGIN = 16  # pixels around the figure
 
@@ -42,7 +42,7 @@ class AxisLabels:
 
     @property
     def max_label_width(self) -> float:
-        """Width of the max_label_width visible label in pixels."""
+        """Width of the longest visible label in pixels."""
         return max((text_width(self.name(position), self.size) for position in self.visible_positions), default=0.0)
 
     @property

@@ -138,7 +138,7 @@ class LessonSession:
         if not training_figures:
             raise ValueError(f"{self.lesson.name}.{step} does not train a model. Call run() instead.")
         return pd.concat(
-            [train_all(run, number) for number, run in enumerate(training_figures[0]["runs"], start=1)],
+            [train_run(run, number) for number, run in enumerate(training_figures[0]["runs"], start=1)],
             ignore_index=True,
         )
 
@@ -198,7 +198,7 @@ def find_lesson(name: str) -> Lesson:
     return result
 
 
-def train_all(run: Mapping[str, Any], number: int) -> pd.DataFrame:
+def train_run(run: Mapping[str, Any], number: int) -> pd.DataFrame:
     """Train one run and return one row per snapshot."""
     live_run = LiveRun(LiveRunSettings(**run))
     rows = []

@@ -163,7 +163,7 @@ class MemoryClasses:
 class SharedClasses:
     """Classes in the shared cache, for all page processes. The cache deletes them when they expire.
 
-    Each process limits the classes that it creates, so the cache need not contain addresses.
+    Each process limits the classes that it creates, so that the cache contains no addresses.
     """
 
     def __init__(self, shared: SharedCache, clock: Callable[[], float]) -> None:

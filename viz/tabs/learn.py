@@ -16,7 +16,7 @@ from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.build import read_build, run_build_line
 from headlight.viz.lessons.experiment_server import make_experiment_call
 from headlight.viz.lessons.notebook import make_notebook_call
-from headlight.viz.lessons.quiz.class_calls import class_calls
+from headlight.viz.lessons.quiz.class_calls import make_class_calls
 from headlight.viz.lessons.quiz.forms import read_quiz
 from headlight.viz.lessons.tensors import make_tensors_call
 from headlight.viz.lessons.training_steps import training_calls
@@ -32,9 +32,9 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
     calls.add(read_lessons, *training_calls(service), computes=False)
     # The translator of the lesson Build has 432 weights, so its calls need no queue.
     calls.add(read_build, run_build_line, read_quiz, computes=False)
-    writing, reading = class_calls(service.class_scores)
-    calls.add(*writing)
-    calls.add(*reading, computes=False)
+    queued_calls, direct_calls = make_class_calls(service.class_scores)
+    calls.add(*queued_calls)
+    calls.add(*direct_calls, computes=False)
     return widget("learn/learn-tab")
 
 

@@ -30,7 +30,7 @@ from headlight.viz.backends.remote_calls import RemoteCall, decode_call, encode_
 from headlight.viz.backends.remote_functions import REMOTE_FUNCTIONS, function_name
 from headlight.viz.backends.zero_gpu import ZeroGpuBackend
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.experiment_server import STEPS, make_experiment_call
+from headlight.viz.lessons.experiment_server import EXPERIMENTS, make_experiment_call
 from headlight.viz.lessons.tensors import make_tensors_call
 from headlight.viz.server.metrics import ServerMonitor
 from headlight.viz.service.backend import LocalBackend
@@ -155,7 +155,7 @@ CALLS: Mapping[str, Callable[[Service], Any]] = {
         f"{lesson} {step}": lambda on, lesson=lesson, step=step: make_experiment_call(on)(  # type: ignore[misc]
             {"request": REQUEST, "lesson": lesson, "step": step}
         )
-        for lesson, step in STEPS
+        for lesson, step in EXPERIMENTS
         if lesson != "train" and step != "trained"  # these train separate models locally
     },
 }

@@ -11,7 +11,7 @@ import numpy as np
 from headlight.model.records import FloatArray, Translation
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.experiment_server import STEPS
+from headlight.viz.lessons.experiment_server import EXPERIMENTS
 from headlight.viz.lessons.lesson import FormulaVariant, Step
 from headlight.viz.lessons.result_figures import ExperimentResult, ResultFigure
 from headlight.viz.lessons.tensors import make_tensors_call
@@ -45,7 +45,7 @@ class Asked:
 
     def run_experiment(self, lesson: str, step: str, **values: Any) -> ExperimentResult:
         """The result of a step's experiment for these control values."""
-        experiment = STEPS[lesson, step]
+        experiment = EXPERIMENTS[lesson, step]
         return experiment.run(experiment.make_input(values, self.service.check(self.request), self.service))
 
 

@@ -26,7 +26,7 @@ from headlight.viz.lessons.controls import (
     check_controls,
 )
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
-from headlight.viz.lessons.experiment_server import STEPS, make_experiment_call
+from headlight.viz.lessons.experiment_server import EXPERIMENTS, make_experiment_call
 from headlight.viz.lessons.result_figures import (
     BarChart,
     CurveSeries,
@@ -72,7 +72,7 @@ def service() -> Service:
 def steps(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Experiment]:
     """An experiment that is not part of a lesson."""
     steps_by_name = {("any", "step"): Experiment(counted, CONTROLS)}
-    monkeypatch.setattr(experiment_server, "STEPS", steps_by_name)
+    monkeypatch.setattr(experiment_server, "EXPERIMENTS", steps_by_name)
     return steps_by_name
 
 
@@ -251,11 +251,11 @@ def phrases_in(value: Any) -> Iterator[tuple[str, set[str]]]:
 
 
 @pytest.mark.slow(after=8)
-@pytest.mark.parametrize(("lesson", "step"), STEPS)
+@pytest.mark.parametrize(("lesson", "step"), EXPERIMENTS)
 @pytest.mark.parametrize("model", ["de-en", "toy"])
 def test_every_control_value_has_result_and_phrases(lesson: str, step: str, model: str, service: Service) -> None:
     ask = make_experiment_call(service)
-    experiment = STEPS[lesson, step]
+    experiment = EXPERIMENTS[lesson, step]
     request = {"text": "Der Hund schläft im Garten.", "model": model}
     tables = [phrases(language) for language in LANGUAGES]
     for settings in control_settings(experiment):

@@ -16,7 +16,7 @@ from headlight.model.records import FloatArray, Translation
 from headlight.viz.browser_files.static_files import bundle_phrases, tables
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.experiment_server import STEPS, make_experiment_call
+from headlight.viz.lessons.experiment_server import EXPERIMENTS, make_experiment_call
 from headlight.viz.lessons.lesson_session import LessonSession
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.result_tables import ResultTables
@@ -84,7 +84,7 @@ def walked(
     model = make_tensors_call(service)({"request": asked, "names": ["encoder.memory"]})["model"]
     ask = make_experiment_call(service)
     inputs["found"] = {
-        f"{lesson}.{step}": ask({"request": asked, "lesson": lesson, "step": step}) for lesson, step in STEPS
+        f"{lesson}.{step}": ask({"request": asked, "lesson": lesson, "step": step}) for lesson, step in EXPERIMENTS
     }
     names = run({**inputs, "model": model}, folder)
     answer: dict[str, Any] = {"tensors": {}}

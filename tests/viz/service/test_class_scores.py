@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.quiz.class_calls import STAGES, answer_name, class_calls
+from headlight.viz.lessons.quiz.class_calls import STAGES, answer_name, make_class_calls
 from headlight.viz.lessons.quiz.forms import FORMS, ITEMS, read_quiz
 from headlight.viz.page import Page, build_page
 from headlight.viz.server.visitors import VISITOR
@@ -43,7 +43,7 @@ def scores(clock: Clock) -> ClassScores:
 
 @pytest.fixture
 def calls(scores: ClassScores) -> Calls:
-    writing, reading = class_calls(scores)
+    writing, reading = make_class_calls(scores)
     return {call.__name__: call for call in (*writing, *reading)}  # type: ignore[attr-defined, misc]
 
 
