@@ -45,7 +45,7 @@ NAMED_CALL = re.compile(r"/gradio_api/(?P<route>call/v2|call|run|api)/(?P<name>[
 DIRECT_ROUTES = ("run", "api")  # Gradio's routes for calls whose response is the result
 DIRECT = "headlight.direct"  # ASGI scope key: the endpoint and the arguments of such a call
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
-REQUEST_TIMEOUT = 30.0  # seconds until the request must be complete
+REQUEST_TIMEOUT_SECONDS = 30.0  # seconds until the request must be complete
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
 FORMER_CALLS = "/gradio_api/component_server"
 STATUS = {
@@ -220,10 +220,10 @@ class RequestGuard:
         if not length and b"transfer-encoding" not in headers and scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return scope, receive  # no body
         try:
-            async with asyncio.timeout(REQUEST_TIMEOUT):
+            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 body = await self._read(receive)
         except TimeoutError as error:
-            raise PageError("data", "too_slow", {"limit": round(REQUEST_TIMEOUT)}) from error
+            raise PageError("data", "too_slow", {"limit": round(REQUEST_TIMEOUT_SECONDS)}) from error
         if body is None:
             return None
         if scope["method"] == "POST":

@@ -21,7 +21,7 @@ from headlight.viz.server.event_stream import HEADERS, KEEP_ALIVE_SECONDS
 from headlight.viz.server.gradio_queue import SubscriberQueue
 
 POLL_SECONDS = 1.0  # seconds between checks for pending messages
-CLOSE_TIMEOUT = 10.0  # seconds for the client to receive the last message and close the stream
+CLOSE_TIMEOUT_SECONDS = 10.0  # seconds for the client to receive the last message and close the stream
 HEARTBEAT_EVENT = b"event: heartbeat\ndata: null\n\n"  # Gradio's format
 CLOSE_EVENT = b'data: {"msg":"close_stream","event_id":null}\n\n'
 
@@ -85,7 +85,7 @@ async def stream_session(queue: SubscriberQueue, app: ASGIApp, scope: Scope, rec
         if not proxy.closed:
             await send({"type": "http.response.body", "body": CLOSE_EVENT, "more_body": True})
         with suppress(TimeoutError):
-            await asyncio.wait_for(wait_for_disconnect(receive), CLOSE_TIMEOUT)
+            await asyncio.wait_for(wait_for_disconnect(receive), CLOSE_TIMEOUT_SECONDS)
     await proxy.send_final()
 
 

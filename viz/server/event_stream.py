@@ -35,7 +35,7 @@ MessageStream = Callable[[Mapping[str, Any], Event], Generator[Step]]
 
 DISCONNECT_POLL_SECONDS = 0.3  # seconds between disconnect checks
 POSITION_SECONDS = 1.0  # seconds between queue position messages: 180 waiting pages get at most 180 per second
-SEND_TIMEOUT = 60.0  # seconds to deliver the remaining messages
+SEND_TIMEOUT_SECONDS = 60.0  # seconds to deliver the remaining messages
 KEEP_ALIVE_SECONDS = 15.0  # keep-alive interval; proxies close idle connections after a minute
 KEEP_ALIVE_COMMENT = b": \n\n"
 EVENT_STREAM_TYPE = b"text/event-stream"
@@ -63,7 +63,7 @@ async def stream_response(
                 outgoing.put_nowait(message)
         outgoing.put_nowait(None)
         with suppress(TimeoutError):
-            await asyncio.wait_for(sender, SEND_TIMEOUT)
+            await asyncio.wait_for(sender, SEND_TIMEOUT_SECONDS)
     finally:
         watcher.cancel()
         sender.cancel()

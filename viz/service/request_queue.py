@@ -118,10 +118,10 @@ class RequestQueue:
         """Add a background request. A visitor has at most one waiting: a new one cancels it."""
         return self._enqueue_low_priority(self._background, MAX_BACKGROUND_TICKETS, visitor, background=True)
 
-    def _enqueue_low_priority(self, tickets: list[Ticket], limit: int, visitor: Visitor, **kind: bool) -> Ticket:
+    def _enqueue_low_priority(self, tickets: list[Ticket], limit: int, visitor: Visitor, **properties: bool) -> Ticket:
         with self._changed:
             self._drop_abandoned()
-            ticket = self._make_ticket(visitor, **kind)
+            ticket = self._make_ticket(visitor, **properties)
             for previous in [waiting for waiting in tickets if waiting.visitor == visitor]:
                 self._cancel(previous)
                 tickets.remove(previous)
@@ -235,11 +235,11 @@ class RequestQueue:
 
     # ------------------------------------------------------------ admission; the lock is held
 
-    def _make_ticket(self, visitor: Visitor, **kind: Any) -> Ticket:
+    def _make_ticket(self, visitor: Visitor, **properties: Any) -> Ticket:
         if self.closed:
             raise self._rejection("leaving")
         self._number += 1
-        return Ticket(self, visitor, self._number, **kind)
+        return Ticket(self, visitor, self._number, **properties)
 
     def _check_capacity(self, ticket: Ticket, *, wait: bool = True, preceding: int = 0) -> None:
         pending = [*self._waiting, *chain.from_iterable(ticket.followers for ticket in self._leaders.values())]

@@ -39,7 +39,7 @@ from headlight.viz.settings import SettingsError
 
 TTL_SECONDS = 86_400  # one day
 MAX_ANSWER_BYTES = 16_000_000  # larger answers are not stored
-CONNECT_TIMEOUT, RESPONSE_TIMEOUT = 0.3, 1.0  # seconds until the cache is considered down
+CONNECT_TIMEOUT_SECONDS, RESPONSE_TIMEOUT_SECONDS = 0.3, 1.0  # seconds until the cache is considered down
 BACK_OFF_SECONDS = 10.0  # seconds without commands after a failure
 LOCK_TTL_SECONDS = 5.0  # a lock expires after this time unless its process renews it
 MAX_LOCK_SECONDS = 120.0  # a process that computes for longer shares its answer, but others stop waiting for it
@@ -85,7 +85,7 @@ class SharedCache:
             ) from error
         try:
             self._client: Any = valkey.Valkey.from_url(
-                url, socket_connect_timeout=CONNECT_TIMEOUT, socket_timeout=RESPONSE_TIMEOUT
+                url, socket_connect_timeout=CONNECT_TIMEOUT_SECONDS, socket_timeout=RESPONSE_TIMEOUT_SECONDS
             )
             self._client.connection_pool.make_connection()  # without connecting; checks the options of the URL
         except (ValueError, TypeError) as error:

@@ -227,7 +227,7 @@ def test_page_with_cluster_loads_no_weights(machine: Machine) -> None:
 def test_lost_replica_is_retried_without_repeated_progress(
     machine: Machine, here: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY_SECONDS", 0.0)
     machine.dies_after = [3]
     steps = stream_steps(on(machine))
     assert [each.text for each in steps] == [each.text for each in stream_steps(Service(TOY, choose_backend))]
@@ -239,7 +239,7 @@ def test_lost_replica_is_retried_without_repeated_progress(
 
 
 def test_second_loss_is_reported(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY_SECONDS", 0.0)
     machine.dies_after = [2, 1]
     with pytest.raises(PageError) as error:
         stream_steps(on(machine))
@@ -247,7 +247,7 @@ def test_second_loss_is_reported(machine: Machine, monkeypatch: pytest.MonkeyPat
 
 
 def test_unreachable_cluster_is_reported_and_recovers(here: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY_SECONDS", 0.0)
     monkeypatch.setattr(cluster_module, "BACK_OFF_SECONDS", 0.0)
     with served() as machine:
         page = on(machine)
@@ -270,7 +270,7 @@ def test_unreachable_cluster_is_reported_and_recovers(here: Service, monkeypatch
 
 
 def test_requests_fail_fast_while_cluster_is_unreachable(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY_SECONDS", 0.0)
     now = [0.0]
     monkeypatch.setattr(cluster_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     page = on(machine)

@@ -67,8 +67,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def services(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Service]]:
     """Two services that share the cache, as two page processes do."""
     for name in (
-        "CONNECT_TIMEOUT",
-        "RESPONSE_TIMEOUT",
+        "CONNECT_TIMEOUT_SECONDS",
+        "RESPONSE_TIMEOUT_SECONDS",
         "LOCK_TTL_SECONDS",
     ):  # on a busy machine a slow answer is no failure
         monkeypatch.setattr(shared_module, name, 60.0)
