@@ -1,4 +1,4 @@
-"""The app: reads the settings, builds the page and launches it."""
+"""Entry point of the app: builds the page from the settings and launches it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Headlight: translate a sentence and inspect the attention of every head.
 
-This file is the package, and its path is the folder that contains it, so a checkout, a Space and an installed wheel
-import the same names. Public names are imported on first use; drawing a figure never imports PyTorch.
+This file is the package, and its `__path__` is the folder that contains it, so a checkout, a Space and an installed
+wheel have the same import paths. Public names are imported on first use. Drawing a figure never imports PyTorch.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The lower layer: text → translation, with every tensor of the computation. No Gradio, no Plotly."""
+"""Models: text → translation, with every tensor of the computation. This package imports neither Gradio nor Plotly."""

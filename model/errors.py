@@ -3,7 +3,7 @@
 Each message names the value, the problem and the fix. Only the page and the command line catch these exceptions; any
 other exception is a bug in Headlight.
 
-An error that can reach the page has a message key in `assets/words` and its values (`TranslatableError`). Errors about
+An error that can reach the page has a phrase key in `assets/words` and values (`TranslatableError`). Errors about
 model folders, training or the command line appear only in a terminal, in English.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from headlight.model.phrases import fill, phrases
 
 Value = str | int | float
-# The installation with the page, the commands and the trained models; the other one has only views of attention.
+# Installs the page, the commands and the trained models. The package without extras only shows attention maps.
 INSTALL_APP = 'pip install "headlight-attention[app]"'
 
 
@@ -33,9 +33,9 @@ class ModelError(Exception):
 
 
 class TranslatableError(ModelError):
-    """An error with a message key (`error_WORD`) for each UI language; `str()` gives the English text.
+    """An error whose message is the phrase `error_WORD` in the language of the page. `str()` returns the English text.
 
-    `field` names the invalid field. `detail` is for terminals and logs only: it may contain paths of this machine.
+    `field` names the invalid field. `detail` is only for terminals and logs, because it may contain local paths.
     """
 
     def __init__(self, word: str, field: str, values: Mapping[str, Value], detail: str = "") -> None:
@@ -51,8 +51,8 @@ class TranslatableError(ModelError):
         return _rebuild, (type(self), self.word, self.field, dict(self.values), self.detail)
 
 
-def _rebuild(kind: type[TranslatableError], *arguments: Any) -> TranslatableError:
-    error = kind.__new__(kind)
+def _rebuild(error_class: type[TranslatableError], *arguments: Any) -> TranslatableError:
+    error = error_class.__new__(error_class)
     TranslatableError.__init__(error, *arguments)
     return error
 
@@ -123,7 +123,7 @@ def range_error(name: str, value: object, low: int, high: int) -> RequestError:
 
 @contextmanager
 def require_packages(user: str) -> Iterator[None]:
-    """Raise a `MissingPackageError` if the block imports a package that is not installed, which `user` needs."""
+    """Raise a `MissingPackageError` if the block imports a missing package. `user` is the feature that needs it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -136,10 +136,10 @@ def require_packages(user: str) -> Iterator[None]:
         ) from error
 
 
-def repr_short(value: Any, longest: int = 40) -> str:
+def repr_short(value: Any, max_length: int = 40) -> str:
     """Format a value for an error message: short, on one line, and printable."""
     if isinstance(value, str):
-        text = '"' + value[:longest] + ('"' if len(value) <= longest else "…")
+        text = '"' + value[:max_length] + ('"' if len(value) <= max_length else "…")
     elif isinstance(value, int | float) and not isinstance(value, bool):
         # Python refuses to convert an integer of thousands of digits to a string.
         text = repr(value) if isinstance(value, float) or abs(value) < 10**18 else "a huge number"

@@ -1,6 +1,6 @@
-"""Writes files atomically: a temporary file in the same folder is filled, flushed to disk and renamed.
+"""Atomic writes: a temporary file in the same folder is filled, flushed to disk and renamed.
 
-After a full disk, a crash or an interrupt, the file has its previous content or the new one.
+After a full disk, a crash or an interrupt, a file has either its previous or its new content.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PART = re.compile(r"\..+\.[0-9a-f]{8}\.part")  # a temporary file of `write_atom
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file atomically; text as UTF-8, with line ends as they are."""
+    """Write a file atomically. Text is encoded as UTF-8, without conversion of line ends."""
     data = content.encode() if isinstance(content, str) else content
     write_atomically(path, lambda part: part.write_bytes(data))
 
@@ -27,7 +27,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file, and rename it to `path`. If that fails, `path` is unchanged.
 
-    A link stays a link to the new content. Devices and pipes, such as `/dev/stdout`, are written directly.
+    A symbolic link is kept, and its target is replaced. Devices and pipes, such as `/dev/stdout`, are written directly.
     """
     target = path.resolve()
     if target.exists() and not target.is_file() and not target.is_dir():
@@ -61,7 +61,7 @@ def delete_partial_files(folder: Path) -> None:
 
 @contextmanager
 def name_file(path: Path, state: str = "") -> Iterator[None]:
-    """Convert an `OSError` while a file is written to an error that names the file. `state`: of the former file."""
+    """Convert an `OSError` to a `WriteError` that names the file. `state` is a sentence about the previous file."""
     try:
         yield
     except BrokenPipeError:  # the reader of a pipe has closed it, as `head` does

@@ -19,7 +19,7 @@ Side = Literal["encoder", "decoder"]
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 Action = Literal["remove", "uniform", "scale", "temperature", "previous", "next", "same"]
 ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale", "temperature", "previous", "next", "same")
-MAX_INTERVENTIONS = 2000  # per request: enough to switch off 1152 heads (72 attentions of 16 heads)
+MAX_INTERVENTIONS = 2000  # per request: enough to remove 1152 heads (72 attention layers of 16 heads)
 MAX_ROW_INTERVENTIONS = 400  # per request: changes that recompute the weights of a head
 MAX_INDEX = 10_000  # highest layer, head, row or column
 
@@ -52,7 +52,7 @@ class Intervention:
 
 @dataclass(frozen=True, kw_only=True)
 class SetWeight:
-    """An attention weight set to `amount`; the rest of the row is rescaled."""
+    """An attention weight set to `amount`. The other weights of the row are rescaled."""
 
     kind: Kind
     layer: int
@@ -111,7 +111,7 @@ class BorrowMap:
         check_int(self, "layer", 0, MAX_INDEX)
         if self.head is not None:
             check_int(self, "head", 0, MAX_INDEX)
-        _text(self, "text")
+        _check_text(self, "text")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class PositionChange:
     """A change of the position indices of the encoder or the decoder.
 
     `no_positions`: tokens have no position, so their order is lost. `shuffle`: each run of eight positions is permuted,
-    with the seed `amount`. `shift`: positions move by `amount` (negative: back, but not before the first).
+    with the seed `amount`. `shift`: `amount` is added to each position, which stays at least 0.
     """
 
     side: Side
@@ -161,7 +161,7 @@ class InputChange:
         _check_choice(self, "action", ("mask", "erase", "swap"))
         check_int(self, "start", 0, 10**6)
         check_int(self, "end", self.start + 1, 10**6 + 1)
-        _text(self, "text")
+        _check_text(self, "text")
 
 
 Change = Intervention | SetWeight | CopyHead | BorrowMap | ZeroPart | PositionChange | InputChange
@@ -247,7 +247,7 @@ def _check_choice(record: object, name: str, choices: tuple[str, ...]) -> None:
         raise choice_error(name, value, choices)
 
 
-def _text(record: object, name: str) -> None:
+def _check_text(record: object, name: str) -> None:
     value = getattr(record, name)
     if not isinstance(value, str):
         raise RequestError("not_text", field=name, name=name, given=repr_short(value))

@@ -22,7 +22,7 @@ def phrases(language: str = "en") -> Mapping[str, str]:
 
 
 def phrases_json(language: str) -> bytes:
-    """Return the same table as JSON, which the browser loads."""
+    """Return the phrases of a language as JSON, which the browser loads."""
     return (PHRASES_FOLDER / f"{language}.json").read_bytes()
 
 

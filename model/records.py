@@ -1,4 +1,4 @@
-"""Requests and results: frozen records without tensors, which any code can draw, store or send.
+"""Requests and results: frozen records without tensors, which can be drawn, stored or sent.
 
 A `TranslationRequest` fully determines a translation. `Translation` is the result, with every attention map.
 """
@@ -42,7 +42,7 @@ INT_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "max_length": (1, 4096),
     }
 )
-DEFAULT_TOP = 10  # heads whose effects on a word are measured
+DEFAULT_TOP = 10  # default number of heads whose effects on a word are measured
 FLOAT_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"length_penalty": (0.0, 10.0), "temperature": (0.0, 10.0), "top_p": (0.0, 1.0), "back_weight": (0.0, 10.0)}
 )
@@ -55,7 +55,9 @@ class DecodingOptions:
     beam_size: int = 1
     length_penalty: float = 1.0  # the score of a hypothesis is log p / length ** length_penalty
     n_best: int = 1
-    max_length: int | None = None  # tokens written, including the end token; None: twice the source + 16
+    max_length: int | None = (
+        None  # maximum number of target tokens, including the end token; None: 2 × source tokens + 16
+    )
     temperature: float = 0.0
     top_k: int = 0  # 0: all
     top_p: float = 1.0
@@ -146,7 +148,7 @@ class AttentionMap:
     allowed: BoolArray  # [rows, columns]: False if masked; the weight is then exactly zero
     rows: tuple[Token, ...]  # decoder, cross: the tokens being written
     columns: tuple[Token, ...]
-    # Tokens whose states give the queries: in the encoder the rows themselves, else the tokens before them.
+    # Tokens whose vectors become the queries: in the encoder the rows, else the tokens before them.
     previous_tokens: tuple[Token, ...]
     kind: MapKind
     layer: int
@@ -192,9 +194,9 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class BeamNode:
-    """A continuation that the search considered."""
+    """A candidate token of the beam search."""
 
-    parent: int  # index of the node it continues; -1 for the first step
+    parent: int  # index of the parent node; -1 for the first step
     step: int
     id: int
     text: str
@@ -205,7 +207,7 @@ class BeamNode:
 
 @dataclass(frozen=True, slots=True)
 class BeamTree:
-    """All continuations that a beam search considered, in order of steps."""
+    """All candidate tokens of a beam search, in order of steps."""
 
     nodes: tuple[BeamNode, ...] = ()
 
@@ -239,8 +241,8 @@ class Reason:
     """A reason to doubt a translation, with the words concerned.
 
     Kinds: `language` (the sentence is in another language, whose code is `source`), `unfinished`, `numbers`,
-    `left_out`, `name` (spelled differently in the translation), `copied` (not translated), `repeated` (a
-    word), `loop` (a run of words that the translation repeats at once), `unsure` (the model guessed).
+    `left_out`, `name` (spelled differently in the translation), `copied` (not translated), `repeated` (a word), `loop`
+    (consecutive repetitions of several words), `unsure` (low probability).
     """
 
     kind: str
@@ -306,12 +308,12 @@ class Translation:
     device: str = "cpu"
     rule: ReliabilityRule | None = None  # the model's rule, if it has one
     unknown: tuple[int, ...] = ()  # indices of unknown source tokens
-    # How the model read the sentence: "simplified" characters, "capitals" as small letters, without "emoji".
+    # Changes of the sentence for the model: "simplified" (Chinese), "capitals" (to lower case), "emoji" (removed).
     adaptations: tuple[str, ...] = ()
 
     @cached_property
     def reliability(self) -> Reliability | None:
-        """Reliability without a back-translation, computed on first access. None: the model has no rule."""
+        """Reliability without a back-translation, computed on first access. None if the model has no rule."""
         return self.read_back(None)
 
     @property
@@ -320,7 +322,7 @@ class Translation:
         return self.request.target is None and self.rule is not None and self.rule.uses_back_translation
 
     def read_back(self, back: BackTranslation | None) -> Reliability | None:
-        """Return the reliability, computed with the back-translation unless it is None. None: the model has no rule."""
+        """Compute the reliability, with the back-translation unless it is None. Return None if there is no rule."""
         return None if self.rule is None else self.rule.judge(self, back)
 
     @property

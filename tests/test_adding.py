@@ -75,7 +75,7 @@ ENCODING = {
             "        return self.rows(0, length, torch.zeros(1))\n\n\n"
             "POSITIONS: dict[",
         ),
-        ('    "none": lambda', '    "counted": lambda config, one_way: CountedPositions(config),\n    "none": lambda'),
+        ('    "none": lambda', '    "counted": lambda config, causal: CountedPositions(config),\n    "none": lambda'),
     ],
 }
 LESSON = {

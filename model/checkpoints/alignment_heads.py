@@ -19,19 +19,19 @@ def cross_heads(folder: Path) -> CrossHeads:
     """Return all measurements of cross-attention heads on these weights."""
     aligning = read_report(folder, HEADS) or {}
     pruning = read_report(folder, PRUNING) or {}
-    return CrossHeads(_readings(aligning.get("heads", [])), _losses(pruning))
+    return CrossHeads(_parse_heads(aligning.get("heads", [])), _parse_losses(pruning))
 
 
-def _readings(ranked: list[dict[str, Any]]) -> tuple[AlignmentHead, ...]:
+def _parse_heads(ranked_heads: list[dict[str, Any]]) -> tuple[AlignmentHead, ...]:
     """Return each head with its better row shift. A file may rank both shifts of a head."""
     results: dict[tuple[int, int], AlignmentHead] = {}
-    for entry in ranked:
+    for entry in ranked_heads:
         head = AlignmentHead(*(int(entry[name]) for name in AlignmentHead._fields))
         results.setdefault((head.layer, head.head), head)
     return tuple(results.values())
 
 
-def _losses(pruning: dict[str, Any]) -> dict[tuple[int, int], float]:
-    ranked = zip(pruning.get("order", []), pruning.get("losses", []), strict=True)
-    results = {(int(layer), int(head)): float(loss) for (kind, layer, head), loss in ranked if kind == "cross"}
+def _parse_losses(pruning: dict[str, Any]) -> dict[tuple[int, int], float]:
+    ranked_heads = zip(pruning.get("order", []), pruning.get("losses", []), strict=True)
+    results = {(int(layer), int(head)): float(loss) for (kind, layer, head), loss in ranked_heads if kind == "cross"}
     return {position: loss for position, loss in results.items() if math.isfinite(loss)}

@@ -35,7 +35,7 @@ from headlight.model.checkpoints.reader import CONFIG, FolderReader
 from headlight.model.checkpoints.storage import (
     Storage,
     read_json,
-    refuse_pointer,
+    reject_lfs_pointer,
     write_weights,
 )
 from headlight.model.core.classifier import SelfAttentionClassifier
@@ -82,9 +82,15 @@ class ModelKind(NamedTuple):
 
 
 KINDS: dict[str, ModelKind] = {
-    "transformer": ModelKind(TransformerConfig, Transformer, lambda c: (c.source_vocabulary, c.target_vocabulary)),
-    "classifier": ModelKind(ClassifierConfig, SelfAttentionClassifier, lambda c: (c.vocabulary, c.vocabulary)),
-    "encoder_classifier": ModelKind(EncoderClassifierConfig, EncoderClassifier, lambda c: (c.vocabulary, c.vocabulary)),
+    "transformer": ModelKind(
+        TransformerConfig, Transformer, lambda config: (config.source_vocabulary, config.target_vocabulary)
+    ),
+    "classifier": ModelKind(
+        ClassifierConfig, SelfAttentionClassifier, lambda config: (config.vocabulary, config.vocabulary)
+    ),
+    "encoder_classifier": ModelKind(
+        EncoderClassifierConfig, EncoderClassifier, lambda config: (config.vocabulary, config.vocabulary)
+    ),
 }
 
 
@@ -116,12 +122,12 @@ class HeadlightReader(FolderReader):
         return model_kind(config)[1].build(config)
 
     def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
-        shared = not (folder / SOURCE).exists() and not (folder / TARGET).exists()
-        for name in [SHARED] if shared else [SOURCE, TARGET]:
+        is_shared = not (folder / SOURCE).exists() and not (folder / TARGET).exists()
+        for name in [SHARED] if is_shared else [SOURCE, TARGET]:
             require_file(folder, name)
-            refuse_pointer(folder / name)
-        source = load_vocabulary(folder / (SHARED if shared else SOURCE))
-        target = source if shared else load_vocabulary(folder / TARGET)
+            reject_lfs_pointer(folder / name)
+        source = load_vocabulary(folder / (SHARED if is_shared else SOURCE))
+        target = source if is_shared else load_vocabulary(folder / TARGET)
         return source, target
 
     def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:
@@ -142,15 +148,15 @@ def save_checkpoint(
     *,
     storage: Storage = "float16",
     card: str = "",
-    others: Mapping[str, str] | None = None,
+    extra_files: Mapping[str, str] | None = None,
     shard_bytes: int = 9_500_000,
 ) -> None:
-    """Write a model folder, completely or not at all. Other files of an existing folder are kept.
+    """Write a model folder atomically. Other files of an existing folder are kept.
 
-    `others` are additional small text files by name. They get checksums like all other files.
+    `extra_files` are additional text files by name. They get checksums like all files of the folder.
     """
     folder = Path(folder).resolve()
-    if folder.exists() and not (folder.is_dir() and (_is_ours(folder) or not any(folder.iterdir()))):
+    if folder.exists() and not (folder.is_dir() and (_is_headlight_folder(folder) or not any(folder.iterdir()))):
         raise CheckpointError(f"{folder} already exists and is not a Headlight model folder. Choose another name.")
     kind, _ = model_kind(model.config)
     check_vocabularies("", model.config, source_tokenizer, target_tokenizer)
@@ -165,7 +171,7 @@ def save_checkpoint(
         else:
             source_tokenizer.save(part / SOURCE)
             target_tokenizer.save(part / TARGET)
-        for name, text in (others or {}).items():
+        for name, text in (extra_files or {}).items():
             (part / name).write_text(text, encoding="utf-8")
         if card:
             (part / CARD_FILE).write_text(f"{card.rstrip()}\n\n{markdown_file_list(part)}", encoding="utf-8")
@@ -181,7 +187,7 @@ def save_checkpoint(
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _is_ours(folder: Path) -> bool:
+def _is_headlight_folder(folder: Path) -> bool:
     try:
         return read_json(folder / CONFIG).get("format") == "headlight"
     except CheckpointError:
@@ -204,25 +210,25 @@ def _write_config(path: Path, kind: str, config: Any) -> None:
 
 
 def _replace_folder(part: Path, folder: Path) -> None:
-    """Rename the new folder to its final name. The old folder is deleted only after that."""
+    """Rename the new folder to its final name, and then delete the old folder."""
     if not folder.exists():
         part.rename(folder)
         return
-    old = part.with_suffix(".old.part")
-    folder.rename(old)
+    old_folder = part.with_suffix(".old.part")
+    folder.rename(old_folder)
     try:
         part.rename(folder)
     except OSError:
-        old.rename(folder)
+        old_folder.rename(folder)
         raise
-    for path in old.iterdir():
+    for path in old_folder.iterdir():
         if not (folder / path.name).exists() and not REPLACED_FILES.fullmatch(path.name):
             path.rename(folder / path.name)
-    shutil.rmtree(old)
+    shutil.rmtree(old_folder)
 
 
 def unique_tensors(model: nn.Module) -> dict[str, tuple[Tensor, list[str]]]:
-    """Return each tensor once, by the first of its names, with all its names. A tied tensor has several."""
+    """Return each tensor once, by its first name, together with all its names. A tied tensor has several names."""
     by_identity: dict[int, tuple[Tensor, list[str]]] = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
         by_identity.setdefault(id(tensor), (tensor, []))[1].append(name)

@@ -19,7 +19,7 @@ DESCRIPTIVE_FILES = (CARD_FILE, "pruning.json")  # files that describe a model w
 
 
 def write_checksums(folder: Path) -> None:
-    """Write a line for every file of the folder."""
+    """Write the checksum of every file of the folder to SHA256SUMS."""
     lines = [f"{_digest(path)}  {path.name}\n" for path in sorted(folder.iterdir()) if path.name != CHECKSUMS_FILE]
     write_file(folder / CHECKSUMS_FILE, "".join(lines))
 
@@ -35,7 +35,7 @@ def markdown_file_list(folder: Path) -> str:
 
 
 def require_file(folder: Path, name: str) -> None:
-    """Raise an error unless the folder has this file."""
+    """Raise a `CheckpointError` if the file is missing."""
     if not (folder / name).exists():
         raise CheckpointError(f"{folder}: {name} is missing. Download or save the model again.")
 
@@ -46,8 +46,9 @@ def _digest(path: Path) -> str:
 
 
 def _read_checksums(folder: Path) -> dict[str, str]:
-    """Return file names and their checksums, without the card."""
-    from headlight.model.checkpoints.storage import is_file_name  # late, so that model cards do not load PyTorch
+    """Return the checksum of each file except the model card."""
+    # Imported here, so that reading model cards does not load PyTorch.
+    from headlight.model.checkpoints.storage import is_file_name
 
     lines = (folder / CHECKSUMS_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     matches = [CHECKSUM_LINE.fullmatch(line) for line in lines]
@@ -60,19 +61,20 @@ def _read_checksums(folder: Path) -> dict[str, str]:
     return sums
 
 
-def verify_checksums(folder: Path, needed: Iterable[str]) -> None:
-    """Raise an error unless all listed and needed files have their checksums."""
-    from headlight.model.checkpoints.storage import refuse_pointer  # late, so that model cards do not load PyTorch
+def verify_checksums(folder: Path, required_files: Iterable[str]) -> None:
+    """Raise an error unless all required files are listed, and all listed files match their checksums."""
+    # Imported here, so that reading model cards does not load PyTorch.
+    from headlight.model.checkpoints.storage import reject_lfs_pointer
 
     require_file(folder, CHECKSUMS_FILE)
     sums = _read_checksums(folder)
-    for name in needed:
+    for name in required_files:
         if name not in sums:
             raise CheckpointError(f"{folder}: {CHECKSUMS_FILE} has no checksum of {name}. Download the model again.")
-    for name, expected in sums.items():
+    for name, expected_digest in sums.items():
         require_file(folder, name)
-        refuse_pointer(folder / name)
-        if _digest(folder / name) != expected:
+        reject_lfs_pointer(folder / name)
+        if _digest(folder / name) != expected_digest:
             raise CheckpointError(
                 f"{folder}: {name} differs from its checksum in {CHECKSUMS_FILE}: it was changed or damaged. Download "
                 f"it again; if the change is intended, write a new {CHECKSUMS_FILE} with `sha256sum`."
@@ -89,7 +91,7 @@ def fingerprint(folder: Path) -> str:
 def weights_digest(folder: Path) -> str:
     """Return a short digest of only the weights, unaffected by other files of the folder; empty without weights.
 
-    Every report on the weights is stored with it. Without SHA256SUMS, the weight files are read.
+    Each report contains the digest of the weights that it measured. Without SHA256SUMS, the weight files are read.
     """
     if (folder / CHECKSUMS_FILE).exists():
         sums = {name: digest for name, digest in _read_checksums(folder).items() if name.endswith(WEIGHTS)}

@@ -22,7 +22,7 @@ class FolderReader:
     requires_checksums = False  # whether a folder must have SHA256SUMS
 
     def convert_errors(self, folder: Path) -> AbstractContextManager[None]:
-        """Return a context for reading, which converts unexpected exceptions of third-party formats."""
+        """Return a context manager that converts unexpected exceptions while a third-party folder is read."""
         return nullcontext()
 
     def config(self, folder: Path, values: dict[str, Any]) -> Any:
@@ -50,7 +50,7 @@ class FolderReader:
         return store.read(name)
 
     def is_optional(self, name: str) -> bool:
-        """Whether a stored tensor may stay unread, such as a derived table."""
+        """Whether a stored tensor may be ignored, such as a table that Headlight computes."""
         return False
 
     def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:

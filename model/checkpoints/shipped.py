@@ -1,4 +1,4 @@
-"""The shipped models, by name: the same in a checkout, on a Space and in an installed wheel."""
+"""The shipped models by name, in a checkout, on a Space and in an installed wheel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def find_folder(name: str | Path) -> Path:
     """Return the folder at this path, else the shipped model of this name."""
     folder = Path(name)
     shipped = MODELS / folder
-    # Only a plain name can be a shipped model; a longer path is always a path.
+    # A name without a separator can be a shipped model.
     return shipped if len(folder.parts) == 1 and not folder.exists() and shipped.is_dir() else folder
 
 

@@ -1,10 +1,10 @@
-"""Tensors ↔ safetensors files: rounded or quantised, split into shards, and read back one at a time.
+"""Tensors ↔ safetensors files: rounded or quantised, split into shards, and read one at a time.
 
 A tensor `name` is stored as one of
 
 - `name`, in float32 or float16;
 - `name` in int8 and `name.scale` in float32: row r is `name[r] × name.scale[r]` (matrices only);
-- `name.rows.0`, `name.rows.1`, …: the same, split along its first axis if it is larger than a shard.
+- `name.rows.0`, `name.rows.1`, …: parts along the first axis of a tensor that is larger than a shard.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Storage = Literal["float32", "float16", "int8"]
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-READABLE = ("F64", "F32", "F16", "BF16", "I8")  # supported types, as safetensors names them
+READABLE_DTYPES = ("F64", "F32", "F16", "BF16", "I8")  # supported types, as safetensors names them
 HEADER_ENTRY_BYTES = 256  # maximum size of a tensor's entry in a file's header
 MAX_HEADER_BYTES = 100_000_000  # limit of safetensors
 REMAP_BYTES = 8_000_000  # bytes that are read before a file is reopened
@@ -55,7 +55,7 @@ def write_weights(folder: Path, tensors: Mapping[str, Tensor], storage: Storage,
         raise CheckpointError(f"Weights cannot be stored as {storage!r}; choose {', '.join(get_args(Storage))}.")
     shard_files: list[tuple[Path, list[str]]] = []
     total = 0
-    for shard in _shards(tensors, storage, shard_bytes):
+    for shard in _pack_shards(tensors, storage, shard_bytes):
         path = folder / f"{len(shard_files)}.part"  # final names contain the number of shards, known only at the end
         # `save_file` would write a file that only its owner may read.
         path.write_bytes(save(shard, metadata={"format": "pt"}))
@@ -73,11 +73,11 @@ def write_weights(folder: Path, tensors: Mapping[str, Tensor], storage: Storage,
     (folder / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
 
 
-def _shards(tensors: Mapping[str, Tensor], storage: Storage, limit: int) -> Iterator[dict[str, Tensor]]:
+def _pack_shards(tensors: Mapping[str, Tensor], storage: Storage, limit: int) -> Iterator[dict[str, Tensor]]:
     shard: dict[str, Tensor] = {}
     size = 0
     for name, tensor in tensors.items():
-        for piece_name, piece in _stored_parts(name, tensor, storage, limit):
+        for piece_name, piece in _split_tensor(name, tensor, storage, limit):
             if shard and size + piece.nbytes + HEADER_ENTRY_BYTES > limit:
                 yield shard
                 shard, size = {}, 0
@@ -86,8 +86,8 @@ def _shards(tensors: Mapping[str, Tensor], storage: Storage, limit: int) -> Iter
     yield shard
 
 
-def _stored_parts(name: str, tensor: Tensor, storage: Storage, limit: int) -> Iterator[tuple[str, Tensor]]:
-    """Yield the stored parts of a tensor: one or several pieces, and for int8 the scale."""
+def _split_tensor(name: str, tensor: Tensor, storage: Storage, limit: int) -> Iterator[tuple[str, Tensor]]:
+    """Yield the values of a tensor in one or more parts, and for int8 the scale."""
     values, scale = encode_tensor(name, tensor, storage)
     if values.nbytes + HEADER_ENTRY_BYTES <= limit or values.ndim == 0:
         yield name, values
@@ -101,31 +101,32 @@ def _stored_parts(name: str, tensor: Tensor, storage: Storage, limit: int) -> It
 
 def encode_tensor(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, Tensor | None]:
     """Return the stored values and, for int8, the scale of each row. Vectors are small, so they stay in float32."""
-    exact = tensor.detach().to("cpu", torch.float32).contiguous()
-    if not all_finite(exact):
+    float32_values = tensor.detach().to("cpu", torch.float32).contiguous()
+    if not all_finite(float32_values):
         raise CheckpointError(
             f"{name} contains NaN or infinite numbers, so it is not saved. Go back to an earlier state."
         )
-    if exact.ndim < 2 or storage == "float32":
-        return exact, None
+    if float32_values.ndim < 2 or storage == "float32":
+        return float32_values, None
     if storage == "int8":
-        scale = exact.abs().flatten(1).amax(dim=1) / 127  # [rows]
-        steps = exact / scale.where(scale > 0, 1.0).reshape(_column(exact))
+        scale = float32_values.abs().flatten(1).amax(dim=1) / 127  # [rows]
+        steps = float32_values / scale.where(scale > 0, 1.0).reshape(_column_shape(float32_values))
         return steps.round_().clamp_(-127, 127).to(torch.int8), scale
-    half = exact.to(torch.float16)
-    if not all_finite(half):
+    float16_values = float32_values.to(torch.float16)
+    if not all_finite(float16_values):
         raise CheckpointError(
             f"{name} contains numbers above 65504, too large for float16. Store it as float32 or int8."
         )
-    return half, None
+    return float16_values, None
 
 
 def all_finite(tensor: Tensor) -> bool:
-    """Whether no number is NaN or infinite, computed without a second tensor of this size."""
+    """Whether no number is NaN or infinite. Needs no second tensor of this size."""
     return tensor.numel() == 0 or bool(torch.stack(tensor.aminmax()).isfinite().all())
 
 
-def _column(tensor: Tensor) -> tuple[int, ...]:
+def _column_shape(tensor: Tensor) -> tuple[int, ...]:
+    """Return the shape in which one number per row broadcasts to the tensor."""
     return (-1, *[1] * (tensor.ndim - 1))
 
 
@@ -193,7 +194,7 @@ class TensorStore:
 
     def read(self, name: str) -> Tensor:
         """Read a tensor to the CPU and convert it to float32."""
-        parts = [name] if name in self._entries else self._parts(name)
+        parts = [name] if name in self._entries else self._find_parts(name)
         if not parts:
             raise MissingTensorError(f"{self.folder}: the weights lack {name}. Save or download the model again.")
         shapes = [self._entries[part].shape for part in parts]
@@ -210,7 +211,7 @@ class TensorStore:
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tensor without reading its numbers."""
-        shapes = [self._entries[part].shape for part in ([name] if name in self._entries else self._parts(name))]
+        shapes = [self._entries[part].shape for part in ([name] if name in self._entries else self._find_parts(name))]
         return (sum(shape[0] for shape in shapes), *shapes[0][1:]) if len(shapes) > 1 else tuple(shapes[0])
 
     def are_equal(self, names: list[str]) -> bool:
@@ -221,16 +222,16 @@ class TensorStore:
         self.unread = unread
         return equal
 
-    def _parts(self, name: str) -> list[str]:
-        numbered = (f"{name}.rows.{number}" for number in itertools.count())
-        return list(itertools.takewhile(self._entries.__contains__, numbered))
+    def _find_parts(self, name: str) -> list[str]:
+        part_names = (f"{name}.rows.{number}" for number in itertools.count())
+        return list(itertools.takewhile(self._entries.__contains__, part_names))
 
     def _copy(self, name: str, target: Tensor) -> None:
         entry = self._entries[name]
         self.unread.discard(name)
-        if entry.dtype not in READABLE:
+        if entry.dtype not in READABLE_DTYPES:
             raise CheckpointError(
-                f"{self.folder}: {name} is stored as {entry.dtype}, but only {', '.join(READABLE)} can be read. "
+                f"{self.folder}: {name} is stored as {entry.dtype}, but only {', '.join(READABLE_DTYPES)} can be read. "
                 "Write it in one of them: load it with torch, and save it with `safetensors.torch.save_file`."
             )
         if target.ndim == 0:
@@ -254,7 +255,7 @@ class TensorStore:
             )
         scale = torch.empty(entry.shape)
         self._copy(f"{name}.scale", scale)
-        return tensor.mul_(scale.reshape(_column(tensor)))
+        return tensor.mul_(scale.reshape(_column_shape(tensor)))
 
 
 _ADVICE = "Save or download the model again."
@@ -262,16 +263,16 @@ _ADVICE = "Save or download the model again."
 
 def read_header(path: Path) -> dict[str, StoredTensor]:
     """Read the header of a safetensors file, and check the size of the file."""
-    refuse_pointer(path)
+    reject_lfs_pointer(path)
     folder, name, size = path.parent, path.name, path.stat().st_size
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        opening = file.read(1)
+        first_byte = file.read(1)
         if size < 8:
             raise CheckpointError(f"{folder}: {name} is cut short to {size} bytes. Download it again.")
-        if length > MAX_HEADER_BYTES or opening not in (b"{", b""):
+        if length > MAX_HEADER_BYTES or first_byte not in (b"{", b""):
             raise CheckpointError(f"{folder}: {name} is not a safetensors file. Download it again.")
-        text = opening + file.read(length - 1) if length else b""
+        text = first_byte + file.read(length - 1) if length else b""
     try:
         if len(text) < length:
             raise _truncated_error(path, 8 + length, size)
@@ -280,7 +281,7 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
         expected = 8 + length + max((entry["data_offsets"][1] for entry in header.values()), default=0)
         if size < expected:
             raise _truncated_error(path, expected, size)
-        with safe_open(path, framework="pt") as file:  # safetensors validates the rest
+        with safe_open(path, framework="pt") as file:  # safetensors validates the entries
             file.keys()
         return {key: StoredTensor(path, entry["dtype"], tuple(entry["shape"])) for key, entry in header.items()}
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError, SafetensorError) as error:
@@ -307,7 +308,7 @@ def _no_weights_error(folder: Path) -> str:
     return f"{folder}: {WEIGHTS} is missing. Download or save the model again."
 
 
-def refuse_pointer(path: Path) -> None:
+def reject_lfs_pointer(path: Path) -> None:
     """Raise an error for the pointer file that git leaves if git-lfs did not run."""
     with path.open("rb") as file:
         if file.read(len(LFS_POINTER)) == LFS_POINTER:
@@ -320,7 +321,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file of a model folder."""
     if not path.exists():
         raise CheckpointError(f"{path.parent}: {path.name} is missing. Download or save the model again.")
-    refuse_pointer(path)
+    reject_lfs_pointer(path)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -21,7 +21,12 @@ ADVICE_BY_FORMAT = (
     "Only safetensors and pytorch_model.bin are read. Choose a model that offers one of them, or load this one with "
     "`transformers`, if it supports the format, and save it with `save_pretrained`."
 )
-READABLE = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+READABLE_FILES = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
 
 
 def unsupported_format(files: Path | Iterable[str]) -> str:
@@ -31,7 +36,7 @@ def unsupported_format(files: Path | Iterable[str]) -> str:
         paths = (path for pattern in ("*", "onnx/*") for path in folder.glob(pattern))
         files = [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
     names = sorted(files)
-    if not set(names).isdisjoint(READABLE):
+    if not set(names).isdisjoint(READABLE_FILES):
         return ""
     for pattern, description in FORMAT_PATTERNS:
         for name in names:

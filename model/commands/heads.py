@@ -16,8 +16,7 @@ from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.commands.common import add_device, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.files import write_file
-from headlight.model.measures.alignment import AlignmentCounts, error_bounds
-from headlight.model.measures.alignment import count_heads as count_heads_of_one
+from headlight.model.measures.alignment import AlignmentCounts, count_head_errors, error_bounds
 from headlight.model.text.gold_links import LENGTH_BANDS, AlignedPair, read_links
 from headlight.model.text.languages import languages_from_name
 from headlight.model.training.card_section import refresh_checksums, replace_section
@@ -107,7 +106,7 @@ def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[He
     counts: dict[HeadReading, list[AlignmentCounts]] = {}
     for pair in pairs:
         result = translator.translate(pair.source.text, target=pair.target.text)
-        errors_by_head = count_heads_of_one(
+        errors_by_head = count_head_errors(
             result.attention.cross,
             result.target_tokens,
             pair.target.spans,

@@ -2,7 +2,7 @@
 
     Attention(Q, K, V) = softmax(Q Kᵀ / √d) V        (Vaswani et al. 2017, equation 1)
 
-Functions implement the formula; the class projects, splits into heads and merges the heads.
+Functions implement the formula. The class projects the vectors, splits them into heads and merges the heads.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def attention_scores(query: Tensor, key: Tensor, bias: Tensor | None = None, sca
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Apply softmax over the unmasked keys. Masked keys get exactly zero; a fully masked row is all zero."""
+    """Apply softmax over the unmasked keys: `[batch, heads, queries, keys]`. Masked keys get exactly zero."""
     if mask is None:
         return scores.softmax(dim=-1)
-    # With −∞, a fully masked row and its gradient would become NaN.
+    # Fill with a finite number: with −∞, a fully masked row and its gradient would become NaN.
     weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
 
@@ -43,13 +43,13 @@ def attention_weights(
     query: Tensor, key: Tensor, mask: Tensor | None = None, bias: Tensor | None = None, scale: float | None = None
 ) -> Tensor:
     """Compute softmax(Q Kᵀ / √d), `[batch, heads, queries, keys]`. A row sums to one, or to zero if fully masked."""
-    allowed, added = split_mask(mask)
+    boolean_mask, additive_mask = split_mask(mask)
     scores = attention_scores(query, key, bias, scale)
-    return masked_softmax(scores if added is None else scores + added, allowed)
+    return masked_softmax(scores if additive_mask is None else scores + additive_mask, boolean_mask)
 
 
 def weighted_sum(weights: Tensor, value: Tensor) -> Tensor:
-    """Sum the values of all keys by their weights: `[batch, heads, queries, width]`."""
+    """Return the sums of the values, weighted per query: `[batch, heads, queries, width]`."""
     return weights.to(value.dtype) @ value
 
 
@@ -62,26 +62,26 @@ def fused_attention(
     scale: float | None = None,
 ) -> Tensor:
     """Compute softmax(Q Kᵀ / √d) V with PyTorch's fused kernel, which does not return the weights."""
-    allowed, added = split_mask(mask)
-    if added is not None:
-        bias = added if bias is None else bias + added
+    boolean_mask, additive_mask = split_mask(mask)
+    if additive_mask is not None:
+        bias = additive_mask if bias is None else bias + additive_mask
     if bias is None:
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, scale=scale)
+        output = F.scaled_dot_product_attention(query, key, value, attn_mask=boolean_mask, scale=scale)
     else:
         if bias.dtype != query.dtype:  # clamp to the narrower type: −∞ would mask the key
             lowest = max(torch.finfo(query.dtype).min, torch.finfo(bias.dtype).min)
             bias = bias.clamp(min=lowest).to(query.dtype)
-        if allowed is not None:
-            bias = torch.where(allowed, bias, float("-inf"))
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scale)
-    if allowed is None:
-        return mixed
+        if boolean_mask is not None:
+            bias = torch.where(boolean_mask, bias, float("-inf"))
+        output = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scale)
+    if boolean_mask is None:
+        return output
     # For fully masked rows, kernels return zeros, NaN or the mean, depending on the backend. Return zeros.
-    return mixed.masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)
+    return output.masked_fill(~boolean_mask.any(dim=-1, keepdim=True), 0.0)
 
 
 class KeyValues(NamedTuple):
-    """Keys and values of one sequence."""
+    """Keys and values of a batch."""
 
     keys: Tensor  # [batch, heads, keys, width]
     values: Tensor  # [batch, heads, keys, width]
@@ -95,26 +95,26 @@ class KeyValueCache:
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
 
-    def update(self, new: KeyValues) -> KeyValues:
+    def update(self, key_values: KeyValues) -> KeyValues:
         """Append new keys and values, and return all keys and values."""
-        start, self.length = self.length, self.length + new.keys.shape[2]
+        start, self.length = self.length, self.length + key_values.keys.shape[2]
         if self._keys is None or self._values is None or self.length > self._keys.shape[2]:
-            self._keys = _grow_buffer(self._keys, new.keys, self.length)
-            self._values = _grow_buffer(self._values, new.values, self.length)
-        self._keys[:, :, start : self.length] = new.keys
-        self._values[:, :, start : self.length] = new.values
+            self._keys = _grow_buffer(self._keys, key_values.keys, self.length)
+            self._values = _grow_buffer(self._values, key_values.values, self.length)
+        self._keys[:, :, start : self.length] = key_values.keys
+        self._values[:, :, start : self.length] = key_values.values
         return KeyValues(self._keys[:, :, : self.length], self._values[:, :, : self.length])
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order."""
+        """Keep the batch rows with these indices, in this order."""
         if self._keys is not None and self._values is not None:
             self._keys = self._keys.index_select(0, rows)
             self._values = self._values.index_select(0, rows)
 
 
 def _grow_buffer(buffer: Tensor | None, appended: Tensor, needed_length: int) -> Tensor:
-    rows, heads, _, width = appended.shape
-    larger = appended.new_empty(rows, heads, max(16, 1 << (needed_length - 1).bit_length()), width)
+    batch, heads, _, width = appended.shape
+    larger = appended.new_empty(batch, heads, max(16, 1 << (needed_length - 1).bit_length()), width)
     if buffer is not None:
         larger[:, :, : buffer.shape[2]] = buffer
     return larger
@@ -163,7 +163,7 @@ class MultiHeadAttention(Watchable):
         positions: Positions | None = None,
         cache: KeyValueCache | None = None,
     ) -> Tensor:
-        """Apply self-attention to `x`, which follows the cached tokens, or cross-attention from `x` to a `memory`."""
+        """Apply self-attention to `x`, which follows the cached tokens, or cross-attention from `x` to `memory`."""
         if memory is None:
             query, keys, values = self.project_qkv(x)
             if positions is not None:
@@ -179,17 +179,17 @@ class MultiHeadAttention(Watchable):
     def weighted_values(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:  # [batch, heads, queries, width]
-        """Mix the values: explicitly if a probe is watched or training needs it, else with the fused kernel."""
-        # On a CPU, short sentences train faster without the fused kernel: its backward pass took a quarter of a step.
+        """Average the values, with the fused kernel unless a probe is watched or it trains more slowly."""
+        # On a CPU, short sentences train faster without the fused kernel, whose backward pass took a quarter of a step.
         explicit = self.training and (self.dropout.p > 0 or not (query.is_cuda or keys.shape[2] > FUSED_FROM_KEYS))
         if not (explicit or self.weights.watched or self.scores.watched or self.allowed.watched):
             return fused_attention(query, keys, values, mask, bias, self.scale)
-        allowed, added = split_mask(mask)
+        allowed, additive_mask = split_mask(mask)
         scores = attention_scores(query, keys, bias, self.scale)
         if self.allowed.watched:
             unmasked = torch.ones_like(scores, dtype=torch.bool)
             allowed = self.allowed(unmasked if allowed is None else allowed & unmasked)
-        scores = self.scores(scores if added is None else scores + added)
+        scores = self.scores(scores if additive_mask is None else scores + additive_mask)
         weights = self.weights(masked_softmax(scores, allowed))
         return weighted_sum(self.dropout(weights), values)
 

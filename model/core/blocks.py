@@ -60,9 +60,9 @@ def make_norm(config: TransformerConfig) -> nn.Module:
 
 
 class Embedding(Watchable):
-    """Embedding of token ids: a table row × √d_model, the position (sections 3.4, 3.5), and in some models a norm.
+    """Token embedding: table row × √d_model plus position (sections 3.4, 3.5), followed by a norm in some models.
 
-    If the layers have another `width`, a matrix maps the vectors to it (ALBERT, arXiv:1909.11942, section 3.1).
+    If the layers are wider, a linear layer maps the vectors to `width` (ALBERT, arXiv:1909.11942, section 3.1).
     """
 
     def __init__(

@@ -3,7 +3,7 @@
     embedding + positions → self-attention, heads of width 16 → average of all tokens → sigmoid
 
 Attention is the only path between two words, so its maps show every interaction. The head is linear in the averaged
-vectors, so the log-odds are exactly the sum of one contribution per token: `shares`.
+vectors, so the log-odds minus the bias are exactly the sum of one contribution per token.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Classifier(Watchable):
 
     config: ClassifierConfig | EncoderClassifierConfig
     weights_path = "layers.{}.self_attention.weights"  # the probe of a layer's attention
-    normalises_input = False  # True: the text is normalised like the training reviews
+    normalises_input = False  # True: normalise a text like the training reviews
 
     def log_odds(self, ids: Tensor) -> Tensor:
         """Map ids `[batch, tokens]` to log-odds `[batch, classes]`: ln p / (1 − p) of each class."""
@@ -67,7 +67,7 @@ class SelfAttentionClassifier(Classifier):
         self.config = config
         blocks = config.block_config
         table = nn.Embedding(config.vocabulary, blocks.embedding_width)
-        self.embedding = Embedding(table, make_positions(blocks, one_way=False), blocks)
+        self.embedding = Embedding(table, make_positions(blocks, causal=False), blocks)
         self.layers = nn.ModuleList(ClassifierLayer(blocks) for _ in range(config.layers))
         self.verdict = nn.Linear(config.d_model, 1)
         self.encoded = Probe("batch tokens width")  # input of the average
@@ -95,9 +95,9 @@ class SelfAttentionClassifier(Classifier):
         """Split the log-odds into one contribution per token, `[batch, tokens]`. Padding contributes exactly zero."""
         mask = padding_mask(ids, self.config.pad_id)  # [batch, 1, 1, tokens]
         x = self.encode(ids, mask)
-        real = mask[:, 0, 0].to(x.dtype)  # [batch, tokens]
+        is_token = mask[:, 0, 0].to(x.dtype)  # [batch, tokens]
         # The head is linear, so the score of the average is the average of the scores.
-        return (x @ self.verdict.weight[0]) * real / real.sum(dim=1, keepdim=True).clamp(min=1)
+        return (x @ self.verdict.weight[0]) * is_token / is_token.sum(dim=1, keepdim=True).clamp(min=1)
 
     def encode(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Map ids `[batch, tokens]` to vectors `[batch, tokens, d_model]`."""
@@ -106,12 +106,12 @@ class SelfAttentionClassifier(Classifier):
 
 
 def classification_loss(log_odds: Tensor, positive: Tensor) -> Tensor:
-    """Sum the cross-entropy over texts. `log_odds` and `positive`, the target probability, are `[batch]`."""
+    """Sum the cross-entropy over texts. `log_odds` and `positive`, the target probabilities, are `[batch]`."""
     return nn.functional.binary_cross_entropy_with_logits(log_odds.float(), positive.float(), reduction="sum")
 
 
 def truncate_middle(tokens: Sequence[Item], max_tokens: int) -> list[Item]:
-    """Remove the middle of a long text, because the end often decides the verdict."""
+    """Remove the middle of a long text, because the end often decides the class."""
     if len(tokens) <= max_tokens:
         return list(tokens)
     first = max_tokens // 4

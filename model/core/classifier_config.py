@@ -1,4 +1,4 @@
-"""Configurations of the two classifiers: the lesson's small one, and a whole encoder such as BERT."""
+"""Configurations of the two classifiers: the lesson's small self-attention classifier, and an encoder such as BERT."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from headlight.model.core.config import MAX_VALUES, Config, TransformerConfig
 
-MAX_CLASSES = 300  # the page shows a number per class and word
+MAX_CLASSES = 300  # the page shows one number per class and word
 HEAD_ACTIVATIONS = ("tanh", "relu", "gelu")
 CLASSIFIER_POSITIONS = ("learned", "disentangled")
 MAX_DISTANCES = 100_000  # rows of a table of distances
@@ -26,7 +26,7 @@ class _ClassifierConfigBase(Config):
 
     @property
     def block_config(self) -> TransformerConfig:
-        """The same sizes as a `TransformerConfig`, which the layers require."""
+        """A `TransformerConfig` with the same sizes, which the layers require."""
         raise NotImplementedError
 
     def _check_text_fields(self, *ids: str) -> None:
@@ -34,7 +34,7 @@ class _ClassifierConfigBase(Config):
         self._require_ids(*ids, size=self.vocabulary)
         _ = self.block_config  # `TransformerConfig` checks the other values
 
-    def _blocks(self, **own: Any) -> TransformerConfig:
+    def _make_block_config(self, **fields: Any) -> TransformerConfig:
         return TransformerConfig(
             source_vocabulary=self.vocabulary,
             target_vocabulary=self.vocabulary,
@@ -45,7 +45,7 @@ class _ClassifierConfigBase(Config):
             tie_output=False,
             pad_id=self.pad_id,
             end_id=self.end_id,
-            **own,
+            **fields,
         )
 
 
@@ -53,7 +53,7 @@ class _ClassifierConfigBase(Config):
 class ClassifierConfig(_ClassifierConfigBase):
     """A binary text classifier: embedding, self-attention, average, sigmoid.
 
-    The defaults are the lesson's: 8 heads of width 16, and an embedding of the width of all heads together.
+    The defaults are those of the lesson: 8 heads of width 16, and an embedding as wide as all heads together.
     """
 
     vocabulary: int
@@ -66,7 +66,7 @@ class ClassifierConfig(_ClassifierConfigBase):
 
     positions: str = "sinusoidal"
     position_width: int = 0  # 0: positions are added to the embedding; else the width of the concatenated positions
-    max_length: int = 512  # maximum number of tokens; longer texts lose their middle
+    max_length: int = 512  # maximum number of tokens; longer texts are truncated in the middle
 
     dropout: float = 0.1
     attention_dropout: float = 0.0
@@ -84,8 +84,8 @@ class ClassifierConfig(_ClassifierConfigBase):
 
     @property
     def block_config(self) -> TransformerConfig:
-        """The same sizes as a `TransformerConfig`."""
-        return self._blocks(
+        """A `TransformerConfig` with the same sizes."""
+        return self._make_block_config(
             head_width=self.head_width,
             positions=self.positions,
             position_width=self.position_width,
@@ -129,16 +129,16 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
     layer_groups: int | None = None  # the layers of a group share their weights (ALBERT); None: no layers share any
     embedding_width: int | None = None  # a matrix maps narrower embeddings to d_model (ELECTRA, ALBERT); None: d_model
 
-    positions: str = "learned"  # added to the embedding; or "disentangled": vectors of distances (DeBERTa)
-    distance_buckets: int = 0  # on each side; 0: one per distance
+    positions: str = "learned"  # added to the embedding; or "disentangled": distance vectors (DeBERTa)
+    distance_buckets: int = 0  # buckets per direction; 0: one bucket per distance
     max_distance: int = 512  # larger distances share a bucket
-    distance_norm: bool = False  # a norm of the vectors of distances
-    position_keys: bool = True  # scores compare the query's word with the distance
-    position_queries: bool = True  # scores compare the key's word with the distance
-    shared_position_weights: bool = True  # distances are projected with the matrices of words
+    distance_norm: bool = False  # normalise the distance vectors
+    position_keys: bool = True  # add query · distance key to the scores
+    position_queries: bool = True  # add key · distance query to the scores
+    shared_position_weights: bool = True  # True: the projections of the tokens also project distances
 
     position_offset: int = 0  # table row of the first token
-    max_length: int = 512  # maximum number of tokens; longer texts lose their middle
+    max_length: int = 512  # maximum number of tokens; longer texts are truncated in the middle
     activation: str = "gelu"
     head_activation: str = "tanh"  # between the two matrices of the classifier
     norm_epsilon: float = 1e-12
@@ -183,8 +183,8 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
 
     @property
     def block_config(self) -> TransformerConfig:
-        """The same sizes as a `TransformerConfig`: learned positions, a norm after the embedding and each sum."""
-        return self._blocks(
+        """A `TransformerConfig` with the same sizes, learned positions, and a norm after the embedding and each sum."""
+        return self._make_block_config(
             d_ff=self.d_ff,
             positions="learned" if self.positions == "learned" else "none",
             position_offset=self.position_offset,

@@ -24,7 +24,7 @@ MAX_VALUES = {
 class Config:
     """Base of all configurations: validation and JSON with exactly the declared fields."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset()  # fields that older files lack and that then have their default
+    added_later: ClassVar[frozenset[str]] = frozenset()  # fields that older files lack; they get their default
 
     def to_json(self) -> str:
         """Return all fields as indented JSON, in the order of their declaration."""
@@ -54,13 +54,13 @@ class Config:
         return cls(**values)
 
     def __post_init__(self) -> None:
-        """Check the type of every field. An `int` is neither a `str` nor a `bool`."""
+        """Check the type of every field. A `bool` is not accepted as an `int`."""
         for field in dataclasses.fields(self):
             _check_type(type(self).__name__, field.name, getattr(self, field.name), str(field.type))
 
-    def _check(self, holds: bool, complaint: str) -> None:
-        if not holds:
-            raise ConfigError(f"{type(self).__name__}: {complaint}")
+    def _check(self, valid: bool, message: str) -> None:
+        if not valid:
+            raise ConfigError(f"{type(self).__name__}: {message}")
 
     def _require_positive(self, *names: str) -> None:
         for name in names:
@@ -69,17 +69,16 @@ class Config:
             self._check(is_int and value > 0, f"{name} is {value!r}, but must be a whole number above 0.")
             self._require_at_most(name, MAX_VALUES.get(name, MAX_EMBEDDING_ROWS))
 
-    def _require_at_most(self, name: str, most: int) -> None:
+    def _require_at_most(self, name: str, maximum: int) -> None:
         value = getattr(self, name)
-        self._check(value <= most, f"{name} is {_format_value(value)}, but no more than {most:,} can be built.")
+        self._check(value <= maximum, f"{name} is {_format_value(value)}, but no more than {maximum:,} can be built.")
 
-    def _require_between(self, name: str, least: float, most: float) -> None:
+    def _require_between(self, name: str, minimum: float, maximum: float) -> None:
         value = getattr(self, name)
         self._check(value > 0, f"{name} is {value!r}, but must be a number above 0.")
-        complaint = (
-            f"{name} is {_format_value(value)}, but must lie between {least:g} and {most:g}: nothing else computes."
-        )
-        self._check(least <= value <= most, complaint)
+        text = _format_value(value)
+        message = f"{name} is {text}, but must lie between {minimum:g} and {maximum:g}: nothing else computes."
+        self._check(minimum <= value <= maximum, message)
 
     def _require_probability(self, *names: str) -> None:
         for name in names:
@@ -114,18 +113,18 @@ class TransformerConfig(Config):
     positions: str = "sinusoidal"
     position_width: int = 0  # 0: positions are added to the embedding; else the width of the concatenated positions
     position_offset: int = 0  # table row of the first token
-    # True: the slowest sinusoid has a period of 2π · 10,000 tokens. False: the next slower sinusoid would have it.
+    # Longest period of the sinusoids, in tokens. True: 2π · 10,000. False: 2π · 10,000^(1 − 2/d), as published.
     closed_waves: bool = False
-    max_length: int = 512  # maximum number of tokens read or written; rows of a learned table
+    max_length: int = 512  # maximum number of source or target tokens; rows of a learned position table
     rotary_base: float = 10_000.0
     relative_buckets: int = 32
     relative_max_distance: int = 128
-    relative_each_layer: bool = False  # one table per layer; False: all layers share one
+    relative_each_layer: bool = False  # True: one bias table per layer; False: one for all layers
 
     activation: str = "relu"
     norm: str = "layer"
     norm_first: bool = False  # False: after the residual sum, as published; True: before the sub-layer
-    final_norm: bool = False  # a norm at the end of each stack, as pre-norm requires
+    final_norm: bool = False  # a norm after the last layer of each stack, as pre-norm requires
     embedding_norm: bool = False  # a norm after the embedding and its positions (BART)
     norm_epsilon: float = 1e-5
     attention_bias: bool = True

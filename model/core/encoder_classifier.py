@@ -32,19 +32,20 @@ class EncoderClassifier(Classifier):
     def __init__(self, config: EncoderClassifierConfig) -> None:
         super().__init__()
         self.config = config
-        narrow = config.embedding_config
-        table = nn.Embedding(config.vocabulary, narrow.d_model)
+        embedding_config = config.embedding_config
+        table = nn.Embedding(config.vocabulary, embedding_config.d_model)
         self.encoder = Encoder(config.block_config, table)
         if config.embedding_width is not None:
-            positions = make_positions(narrow, one_way=False)
-            self.encoder.embedding = Embedding(table, positions, narrow, width=config.d_model)
+            positions = make_positions(embedding_config, causal=False)
+            self.encoder.embedding = Embedding(table, positions, embedding_config, width=config.d_model)
         if config.positions == "disentangled":
             self.encoder.embedding.positions = DistanceVectors(config)
             for layer in self.encoder.layers:
                 layer.self_attention = DisentangledAttention(config)
         for index, layer in enumerate(self.encoder.layers):
-            first = next(each for each in range(index + 1) if config.weight_group(each) == config.weight_group(index))
-            share_weights(self.encoder.layers[first], layer)
+            group = config.weight_group(index)
+            first_of_group = next(other for other in range(index + 1) if config.weight_group(other) == group)
+            share_weights(self.encoder.layers[first_of_group], layer)
         self.dense = nn.Linear(config.d_model, config.d_model)
         self.verdict = nn.Linear(config.d_model, len(config.classes))
         self.first = Probe("batch width")  # input of the head
@@ -63,18 +64,17 @@ class EncoderClassifier(Classifier):
 
 
 def share_weights(source: nn.Module, target: nn.Module) -> None:
-    """Give a module the weights of another one. Its probes stay its own, so that each layer can be watched."""
+    """Let `target` use the weights of `source`. It keeps its own probes, so that each layer can be watched."""
     for path, weight in source.named_parameters():
         parent, _, name = path.rpartition(".")
         setattr(target.get_submodule(parent), name, weight)
 
 
 def one_vs_rest_log_odds(logits: Tensor) -> Tensor:
-    """Convert logits to the log-odds of each class under softmax, `[batch, classes]`: z − ln Σ exp of the others."""
+    """Convert logits to the log-odds of each class under softmax, `[batch, classes]`: zᵢ − ln Σⱼ≠ᵢ exp zⱼ."""
     log_p = logits.float().log_softmax(dim=-1)
-    log_rest = torch.log1p(
-        -log_p.exp()
-    )  # ln (1 − p), inaccurate for the likeliest class, whose 1 − p may round to zero
+    # ln (1 − p) is inaccurate for the most likely class, whose 1 − p may round to zero. The exact value replaces it.
+    log_rest = torch.log1p(-log_p.exp())
     best_class = logits.argmax(dim=-1, keepdim=True)
     others_logsumexp = logits.float().scatter(-1, best_class, float("-inf")).logsumexp(dim=-1, keepdim=True)
     log_rest = log_rest.scatter(-1, best_class, others_logsumexp - logits.float().logsumexp(dim=-1, keepdim=True))

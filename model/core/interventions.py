@@ -31,7 +31,8 @@ from headlight.model.records import Attention, Kind
 
 EDIT_ORDER = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag")  # factors are last
 SCALING_ACTIONS = ("scale", "remove")
-# Next to a higher score, the softmax of each is exactly zero. The softmax masks keys with a far lower score.
+# Scores of all other keys and of the query's own position in `previous`, `next` and `same`. Softmax maps them to zero
+# unless all higher scores of the row are masked: `masked_softmax` fills masked keys with a far lower score.
 MASKED_SCORE, FALLBACK_SCORE = -1e9, -1e4
 SHUFFLE_WINDOW = 8  # length of the runs that are shuffled
 FIRST_DECODER_SCORES = "decoder.layers.0.self_attention.scores"  # its shape shows which rows a pass computes
@@ -51,7 +52,7 @@ class _RowCounter:
 class _MaskRecorder:
     """The mask of one attention, recorded for the edit of its weights.
 
-    The weights alone do not distinguish a masked key from an unused one.
+    A weight of zero can belong to a masked key or to a key that the head ignores.
     """
 
     def __init__(self) -> None:
@@ -80,19 +81,20 @@ class _OrderedEdit:
 
 @contextmanager
 def apply_interventions(
-    model: Transformer, interventions: Sequence[Change], others: Mapping[str, Attention] | None = None
+    model: Transformer, interventions: Sequence[Change], attention_by_text: Mapping[str, Attention] | None = None
 ) -> Iterator[None]:
     """Apply the interventions to every forward pass inside the `with` block.
 
-    `others` maps sentences to their attention, for heads that borrow it. Changes of the sentence have no effect here.
+    `attention_by_text` maps the sentences of `BorrowMap` changes to their attention. An `InputChange` has no effect:
+    the caller changes the sentence.
     """
     check_interventions(model.config, interventions)
     by_path: dict[str, list[_OrderedEdit]] = {}
     rows = _RowCounter()
     for change in interventions:
-        for entry in _edits(model.config, change, rows, others or {}):
+        for entry in _iterate_edits(model.config, change, rows, attention_by_text or {}):
             by_path.setdefault(entry.path, []).append(entry)
-    for path, factors in _factors(model.config, interventions).items():
+    for path, factors in _compute_factors(model.config, interventions).items():
         by_path.setdefault(path, []).append(_OrderedEdit(path, len(EDIT_ORDER), _scale_weights_edit(factors)))
     with ExitStack() as stack:
         if any(_needs_row_counter(change) for change in interventions):
@@ -113,8 +115,8 @@ def check_interventions(config: TransformerConfig, interventions: Sequence[Chang
                 raise range_error(name, index, 0, count - 1)
 
 
-def _edits(
-    config: TransformerConfig, change: Change, rows: _RowCounter, others: Mapping[str, Attention]
+def _iterate_edits(
+    config: TransformerConfig, change: Change, rows: _RowCounter, attention_by_text: Mapping[str, Attention]
 ) -> Iterator[_OrderedEdit]:
     """Yield the edits of one change."""
     if isinstance(change, InputChange):
@@ -128,9 +130,9 @@ def _edits(
         yield _OrderedEdit(f"{change.side}.layers.{change.layer}.{part}", 0, _zero_edit)
         return
     if change.action in SCALING_ACTIONS:
-        return  # `_factors` combines these changes into one product per attention
+        return  # `_compute_factors` combines these changes into one product per attention
     phase = EDIT_ORDER.index(change.action)
-    for layer in _layers(config, change.kind, change.layer):
+    for layer in _select_layers(config, change.kind, change.layer):
         path = attention_path(change.kind, layer)
         mask_recorder = _MaskRecorder()
         if isinstance(change, SetWeight | BorrowMap):
@@ -139,11 +141,12 @@ def _edits(
             head_copy = _HeadCopy(change)
             if change.from_layer != layer:
                 yield _OrderedEdit(
-                    f"{attention_path(change.kind, change.from_layer)}.weights", len(EDIT_ORDER) + 1, head_copy.keep
+                    f"{attention_path(change.kind, change.from_layer)}.weights", len(EDIT_ORDER) + 1, head_copy.record
                 )
             yield _OrderedEdit(f"{path}.weights", phase, head_copy.edit)
         elif isinstance(change, BorrowMap):
-            weights = torch.from_numpy(others[change.text].of(change.kind)[layer].copy())  # [heads, rows, columns]
+            maps = attention_by_text[change.text].of(change.kind)  # [layers, heads, rows, columns]
+            weights = torch.from_numpy(maps[layer].copy())
             yield _OrderedEdit(f"{path}.weights", phase, _borrowed_map_edit(change, weights, rows, mask_recorder))
         elif isinstance(change, SetWeight):
             yield _OrderedEdit(f"{path}.weights", phase, _set_weight_edit(change, rows, mask_recorder))
@@ -160,15 +163,15 @@ def _score_edit(change: Intervention, rows: _RowCounter) -> Edit:
     return _shift_edit(change, rows)
 
 
-def _factors(config: TransformerConfig, interventions: Sequence[Change]) -> dict[str, Tensor]:
+def _compute_factors(config: TransformerConfig, interventions: Sequence[Change]) -> dict[str, Tensor]:
     """Return one factor per head, `[heads]`, by probe path: one product for any number of heads."""
     factors_by_path: dict[str, Tensor] = {}
     for change in interventions:
         if isinstance(change, Intervention) and change.action in SCALING_ACTIONS:
-            for layer in _layers(config, change.kind, change.layer):
+            for layer in _select_layers(config, change.kind, change.layer):
                 path = f"{attention_path(change.kind, layer)}.weights"
                 factors = factors_by_path.setdefault(path, torch.ones(config.heads))
-                factors[_heads(change.head)] *= change.amount if change.action == "scale" else 0.0
+                factors[_head_slice(change.head)] *= change.amount if change.action == "scale" else 0.0
     return factors_by_path
 
 
@@ -181,11 +184,11 @@ def _scale_weights_edit(factors: Tensor) -> Edit:
     return edit
 
 
-def _layers(config: TransformerConfig, kind: Kind, layer: int | None) -> Sequence[int]:
+def _select_layers(config: TransformerConfig, kind: Kind, layer: int | None) -> Sequence[int]:
     return range(config.layer_count(kind)) if layer is None else [layer]
 
 
-def _heads(head: int | None) -> slice:
+def _head_slice(head: int | None) -> slice:
     return slice(None) if head is None else slice(head, head + 1)
 
 
@@ -214,9 +217,9 @@ def scale_heads(head: int | None, factor: float) -> Edit:
     """Return an edit of scores or weights that multiplies one head, or all heads, by a factor."""
 
     def edit(values: Tensor, name: str) -> Tensor:
-        changed = values.clone()
-        changed[:, _heads(head)] *= factor
-        return changed
+        new_values = values.clone()
+        new_values[:, _head_slice(head)] *= factor
+        return new_values
 
     return edit
 
@@ -227,7 +230,7 @@ def _shift_edit(change: Intervention, rows: _RowCounter) -> Edit:
     If that key is masked, the row attends to its own position; if that is masked as well, to all keys equally. The
     subsequent masked softmax selects the case, so a padded batch has the same rows as a single sentence.
     """
-    step = {"previous": -1, "next": 1, "same": 0}[change.action]
+    offset = {"previous": -1, "next": 1, "same": 0}[change.action]
 
     def edit(scores: Tensor, name: str) -> Tensor:
         queries, keys = scores.shape[-2:]
@@ -236,57 +239,60 @@ def _shift_edit(change: Intervention, rows: _RowCounter) -> Edit:
         key_positions = torch.arange(keys, device=scores.device)
         row_scores = torch.full_like(scores[0, 0], MASKED_SCORE)
         row_scores[key_positions == query_positions] = FALLBACK_SCORE
-        row_scores[key_positions == query_positions + step] = 0.0
-        changed = scores.clone()
-        changed[:, _heads(change.head)] = row_scores
-        return changed
+        row_scores[key_positions == query_positions + offset] = 0.0
+        new_scores = scores.clone()
+        new_scores[:, _head_slice(change.head)] = row_scores
+        return new_scores
 
     return edit
 
 
-def _set_weight_edit(change: SetWeight, rows: _RowCounter, allowed: _MaskRecorder) -> Edit:
+def _set_weight_edit(change: SetWeight, rows: _RowCounter, mask_recorder: _MaskRecorder) -> Edit:
     def edit(weights: Tensor, name: str) -> Tensor:
-        mask = allowed.take()
+        mask = mask_recorder.take()
         row = change.row - (rows.start if change.kind != "encoder" else 0)
         queries, keys = weights.shape[-2:]
         if not 0 <= row < queries or change.column >= keys:
             return weights
-        changed = weights.clone()
-        unmasked = mask[:, row]  # [batch, keys]
-        old = weights[:, change.head, row]
-        rest = old.clone()
-        rest[:, change.column] = 0.0
-        uniform = unmasked.to(old.dtype)
+        new_weights = weights.clone()
+        is_unmasked = mask[:, row]  # [batch, keys]
+        old_row = weights[:, change.head, row]
+        other_weights = old_row.clone()
+        other_weights[:, change.column] = 0.0
+        uniform = is_unmasked.to(old_row.dtype)
         uniform[:, change.column] = 0.0
-        # If all other weights are zero, distribute the remainder evenly.
-        rest = torch.where(rest.sum(dim=-1, keepdim=True) > 0, rest, uniform)
-        total = rest.sum(dim=-1, keepdim=True)
-        new = rest * torch.where(total > 0, (1 - change.amount) / total.clamp(min=1e-30), 0.0)
-        # The only key of a row keeps weight one.
-        new[:, change.column] = torch.where(total[:, 0] > 0, change.amount, 1.0)
-        changed[:, change.head, row] = torch.where(unmasked[:, change.column, None], new, old)
-        return changed
+        # If all other weights are zero, distribute the remainder evenly over the unmasked keys.
+        other_weights = torch.where(other_weights.sum(dim=-1, keepdim=True) > 0, other_weights, uniform)
+        total = other_weights.sum(dim=-1, keepdim=True)
+        new_row = other_weights * torch.where(total > 0, (1 - change.amount) / total.clamp(min=1e-30), 0.0)
+        # The only unmasked key of a row keeps weight one.
+        new_row[:, change.column] = torch.where(total[:, 0] > 0, change.amount, 1.0)
+        new_weights[:, change.head, row] = torch.where(is_unmasked[:, change.column, None], new_row, old_row)
+        return new_weights
 
     return edit
 
 
-def _borrowed_map_edit(change: BorrowMap, borrowed: Tensor, rows: _RowCounter, allowed: _MaskRecorder) -> Edit:
-    """Return an edit that replaces weights by `borrowed`, those for the other sentence, `[heads, rows, columns]`."""
+def _borrowed_map_edit(
+    change: BorrowMap, borrowed_map: Tensor, rows: _RowCounter, mask_recorder: _MaskRecorder
+) -> Edit:
+    """Return an edit that replaces weights by `borrowed_map`, the map of another sentence, `[heads, rows, columns]`."""
 
     def edit(weights: Tensor, name: str) -> Tensor:
-        mask = allowed.take()
+        mask = mask_recorder.take()
         start = rows.start if change.kind != "encoder" else 0
         queries, keys = weights.shape[-2:]
-        replacement = borrowed[_heads(change.head), start : start + queries, :keys].to(weights)
-        changed = weights.clone()
+        replacement = borrowed_map[_head_slice(change.head), start : start + queries, :keys].to(weights)
+        new_weights = weights.clone()
         for row in range(replacement.shape[1]):
             width = replacement.shape[2]
-            new = torch.zeros_like(weights[:, _heads(change.head), row])  # [batch, heads, keys]
-            new[..., :width] = replacement[:, row] * mask[:, None, row, :width]
-            total = new.sum(dim=-1, keepdim=True)
-            old = weights[:, _heads(change.head), row]
-            changed[:, _heads(change.head), row] = torch.where(total > 0, new / total.clamp(min=1e-30), old)
-        return changed
+            new_row = torch.zeros_like(weights[:, _head_slice(change.head), row])  # [batch, heads, keys]
+            new_row[..., :width] = replacement[:, row] * mask[:, None, row, :width]
+            total = new_row.sum(dim=-1, keepdim=True)
+            old_row = weights[:, _head_slice(change.head), row]
+            new_row = torch.where(total > 0, new_row / total.clamp(min=1e-30), old_row)
+            new_weights[:, _head_slice(change.head), row] = new_row
+        return new_weights
 
     return edit
 
@@ -298,15 +304,15 @@ class _HeadCopy:
         self.change = change
         self.source_weights: Tensor | None = None
 
-    def keep(self, weights: Tensor, name: str) -> Tensor:
+    def record(self, weights: Tensor, name: str) -> Tensor:
         self.source_weights = weights[:, self.change.from_head]
         return weights
 
     def edit(self, weights: Tensor, name: str) -> Tensor:
-        changed = weights.clone()
+        new_weights = weights.clone()
         source = weights[:, self.change.from_head] if self.source_weights is None else self.source_weights
-        changed[:, self.change.head] = source
-        return changed
+        new_weights[:, self.change.head] = source
+        return new_weights
 
 
 # ---------------------------------------------------------------- edits of layers and positions

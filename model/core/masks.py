@@ -13,13 +13,13 @@ from torch import Tensor
 
 
 def causal_mask(queries: int, keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
-    """Let each query attend to itself and earlier positions: `[queries, keys]`. The queries are the last positions."""
+    """Allow the same and earlier positions: `[queries, keys]`. The last query has the position of the last key."""
     keys = queries if keys is None else keys
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(diagonal=keys - queries)
 
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """Mask padding: ids `[batch, keys]` → `[batch, 1, 1, keys]`."""
+    """Map ids `[batch, keys]` to a mask that is False for padding, `[batch, 1, 1, keys]`."""
     return (ids != pad_id)[:, None, None, :]
 
 
@@ -30,7 +30,7 @@ def pad_sequences(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:
 
 
 def combine_masks(first: Tensor | None, second: Tensor | None) -> Tensor | None:
-    """Return the logical AND of two masks."""
+    """Return the logical AND of two masks. `None` masks nothing."""
     if first is None or second is None:
         return second if first is None else first
     return first & second
@@ -47,6 +47,6 @@ def split_mask(mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
     if mask is None or mask.dtype == torch.bool:
         return mask, None
     if not mask.is_floating_point():
-        raise TypeError(f"A mask must be boolean (True: may look) or floating point (added), not {mask.dtype}.")
+        raise TypeError(f"A mask must be boolean (True: may attend) or floating point (added), not {mask.dtype}.")
     masked = mask == float("-inf")
     return ~masked, mask.masked_fill(masked, 0.0)

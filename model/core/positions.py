@@ -3,10 +3,10 @@
 Each encoding overrides one of three methods:
 
 - `forward` adds one table row per position to the embedding, or concatenates it (sinusoidal, learned);
-- `rotate` rotates queries and keys by an angle proportional to their position (rotary);
+- `rotate` rotates queries and keys by angles proportional to their position (rotary);
 - `bias` adds a number to each score that depends on the distance from query to key (ALiBi, T5's relative).
 
-Each method passes position indices through a probe, so an edit can permute them; index −1 means no position.
+Each method passes position indices through a probe, so an edit can permute them. Index −1 means no position.
 To add an encoding, write a class and register it in `POSITIONS`.
 """
 
@@ -39,11 +39,11 @@ class Positions(Watchable):
         return None
 
     def biases(self, queries: int, keys: int, layers: int) -> Sequence[Tensor | None]:
-        """Return the bias of each layer."""
+        """Return one bias per layer, `[heads, queries, keys]`."""
         return [self.bias(queries, keys)] * layers
 
     def as_array(self, length: int) -> Tensor:
-        """Return the table `[positions, width]` or bias `[heads, queries, keys]`, with a first layer axis if needed."""
+        """Return the table `[positions, width]` or the bias `[(layers,) heads, queries, keys]`."""
         return torch.zeros(length, 0)
 
 
@@ -53,9 +53,9 @@ class AddedPositions(Positions):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.width = config.position_width or config.d_model
-        self.beside = config.position_width > 0
+        self.concatenates = config.position_width > 0
         self.offset = config.position_offset
-        self.most = config.max_length  # an edit may choose from at least this many positions
+        self.max_length = config.max_length  # an edit of `places` may return any position below this
         self.places = Probe("tokens")
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
@@ -66,10 +66,10 @@ class AddedPositions(Positions):
         batch, tokens, _ = embedded.shape
         if self.places.watched:
             indices = self.places(torch.arange(start, start + tokens, device=embedded.device))
-            rows = self.rows_at(indices, max(start + tokens, self.most), embedded)
+            rows = self.rows_at(indices, max(start + tokens, self.max_length), embedded)
         else:
             rows = self.rows(start + self.offset, start + self.offset + tokens, embedded)
-        if self.beside:
+        if self.concatenates:
             return torch.cat([embedded, rows.expand(batch, tokens, self.width)], dim=-1)
         return embedded + rows
 
@@ -92,10 +92,9 @@ class SinusoidalPositions(AddedPositions):
 
     def __init__(self, config: TransformerConfig, *, halves: bool = False) -> None:
         super().__init__(config)
-        self.form = {"halves": halves, "closed": config.closed_waves}
-        self.table = sinusoidal_table(
-            64, self.width, **self.form
-        )  # not a buffer: the table is derived, so it is not saved
+        self.layout = {"halves": halves, "closed": config.closed_waves}
+        # Not a buffer: the table is computed from the configuration, so checkpoints do not contain it.
+        self.table = sinusoidal_table(64, self.width, **self.layout)
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         table = self.table
@@ -103,7 +102,7 @@ class SinusoidalPositions(AddedPositions):
             length = len(table) if end <= len(table) else 2 * end  # double, so that recomputation is rare
             with torch.inference_mode(False):  # autograd rejects tensors created in inference mode
                 # Recompute in float32: a table rounded to half precision would stay rounded.
-                table = sinusoidal_table(length, self.width, **self.form).to(like)
+                table = sinusoidal_table(length, self.width, **self.layout).to(like)
             self.table = table  # a single assignment: other threads see the old table or the new one
         return table[start:end]
 
@@ -111,7 +110,7 @@ class SinusoidalPositions(AddedPositions):
         return self.as_array(count).to(like)  # not cached: the table may be long
 
     def as_array(self, length: int) -> Tensor:
-        return sinusoidal_table(self.offset + length, self.width, **self.form)[self.offset :]
+        return sinusoidal_table(self.offset + length, self.width, **self.layout)[self.offset :]
 
 
 def sinusoidal_table(length: int, width: int, *, halves: bool = False, closed: bool = False) -> Tensor:
@@ -154,33 +153,34 @@ class RotaryPositions(Positions):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         pairs = torch.arange(config.resolved_head_width // 2, dtype=torch.float64, device="cpu")
-        self.speeds = config.rotary_base ** (-2 * pairs / config.resolved_head_width)  # [pairs], radians per position
+        # [pairs], radians per position
+        self.frequencies = config.rotary_base ** (-2 * pairs / config.resolved_head_width)
         self.offset = config.position_offset
-        self.turns = self._cos_sin(64)
-        self.most = config.max_length
+        self.cos_sin_tables = self._cos_sin(64)
+        self.max_length = config.max_length
         self.places = Probe("tokens")
 
     def _cos_sin(self, length: int) -> tuple[Tensor, Tensor]:
-        angles = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] * self.speeds
+        angles = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] * self.frequencies
         return angles.cos().float(), angles.sin().float()  # [positions, pairs]
 
     def rotate(self, vectors: Tensor, start: int = 0) -> Tensor:
         if self.places.watched:
             end = start + vectors.shape[2]
             indices = self.places(torch.arange(start, end, device=vectors.device))
-            count = max(end, self.most)
+            count = max(end, self.max_length)
             indices = indices.clamp(min=0, max=count - 1) + self.offset
             cosines, sines = (table.to(vectors.device)[indices] for table in self._cos_sin(self.offset + count))
             return _rotate_pairs(vectors, cosines, sines)
         start, end = start + self.offset, start + self.offset + vectors.shape[2]
-        turns = self.turns
-        if end > len(turns[0]) or turns[0].device != vectors.device:
-            length = len(turns[0]) if end <= len(turns[0]) else 2 * end  # double, so that recomputation is rare
+        tables = self.cos_sin_tables
+        if end > len(tables[0]) or tables[0].device != vectors.device:
+            length = len(tables[0]) if end <= len(tables[0]) else 2 * end  # double, so that recomputation is rare
             with torch.inference_mode(False):  # autograd rejects tensors created in inference mode
                 cosines, sines = self._cos_sin(length)
-                turns = cosines.to(vectors.device), sines.to(vectors.device)
-            self.turns = turns  # a single assignment: other threads see the old pair or the new one
-        return _rotate_pairs(vectors, turns[0][start:end], turns[1][start:end])
+                tables = cosines.to(vectors.device), sines.to(vectors.device)
+            self.cos_sin_tables = tables  # a single assignment: other threads see the old pair or the new one
+        return _rotate_pairs(vectors, tables[0][start:end], tables[1][start:end])
 
     def as_array(self, length: int) -> Tensor:
         cosines, sines = self._cos_sin(self.offset + length)
@@ -195,15 +195,15 @@ def _rotate_pairs(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
 
 
 class BiasPositions(Positions):
-    """A bias per head and distance, added to the scores. `one_way`: causal, as in a decoder."""
+    """A bias per head and distance, added to the scores. `causal`: keys never follow the query, as in a decoder."""
 
-    def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
+    def __init__(self, config: TransformerConfig, *, causal: bool) -> None:
         super().__init__()
         self.heads = config.heads
-        self.one_way = one_way
+        self.causal = causal
         self.places = Probe("tokens")
 
-    def bias_for(self, distances: Tensor) -> Tensor:
+    def compute_bias(self, distances: Tensor) -> Tensor:
         """Map distances, key position − query position, `[queries, keys]`, to a bias, `[heads, queries, keys]`."""
         raise NotImplementedError
 
@@ -213,7 +213,7 @@ class BiasPositions(Positions):
 
     def bias(self, queries: int, keys: int) -> Tensor:
         positions = self.places(torch.arange(keys, device=self.device()))
-        return self.bias_for(positions[None, :] - positions[keys - queries :, None])
+        return self.compute_bias(positions[None, :] - positions[keys - queries :, None])
 
     def as_array(self, length: int) -> Tensor:
         return self.bias(length, length).detach()
@@ -222,27 +222,27 @@ class BiasPositions(Positions):
 class AlibiPositions(BiasPositions):
     """A penalty proportional to the distance, with one slope per head (Press et al. 2021, arXiv:2108.12409)."""
 
-    def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
-        super().__init__(config, one_way=one_way)
+    def __init__(self, config: TransformerConfig, *, causal: bool) -> None:
+        super().__init__(config, causal=causal)
         self.register_buffer("slopes", alibi_slopes(config.heads), persistent=False)
         self.slopes: Tensor
 
     def device(self) -> torch.device:
         return self.slopes.device
 
-    def bias_for(self, distances: Tensor) -> Tensor:
+    def compute_bias(self, distances: Tensor) -> Tensor:
         return -distances.abs() * self.slopes[:, None, None]
 
 
 def alibi_slopes(heads: int) -> Tensor:
-    """Return 2^(−8/n), 2^(−16/n), … for n heads. If n is not a power of two, slopes of the next power fill the rest."""
+    """Return 2^(−8/n), 2^(−16/n), … for n heads. If n is not a power of two, some are those of the next power."""
 
-    def of_power(n: int) -> list[float]:
+    def geometric_slopes(n: int) -> list[float]:
         return [2 ** (-8 * (i + 1) / n) for i in range(n)]
 
     power = 1 << (heads.bit_length() - 1)
-    extra_slopes = of_power(2 * power)[0::2][: heads - power]
-    return torch.tensor(of_power(power) + extra_slopes, device="cpu")
+    extra_slopes = geometric_slopes(2 * power)[0::2][: heads - power]
+    return torch.tensor(geometric_slopes(power) + extra_slopes, device="cpu")
 
 
 class RelativePositions(BiasPositions):
@@ -251,10 +251,10 @@ class RelativePositions(BiasPositions):
     All layers share one table, except with `relative_each_layer` (umT5, arXiv:2304.09151).
     """
 
-    def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
-        super().__init__(config, one_way=one_way)
+    def __init__(self, config: TransformerConfig, *, causal: bool) -> None:
+        super().__init__(config, causal=causal)
         self.max_distance = config.relative_max_distance
-        layers = config.decoder_layers if one_way else config.encoder_layers
+        layers = config.decoder_layers if causal else config.encoder_layers
         tables = (layers,) if config.relative_each_layer and layers > 1 else ()
         self.buckets = config.relative_buckets
         self.table = nn.Parameter(torch.empty(*tables, self.buckets, config.heads))
@@ -267,35 +267,35 @@ class RelativePositions(BiasPositions):
     def device(self) -> torch.device:
         return self.table.device
 
-    def bias_for(self, distances: Tensor) -> Tensor:
-        buckets = distance_buckets(distances, self.buckets, self.max_distance, one_way=self.one_way)
+    def compute_bias(self, distances: Tensor) -> Tensor:
+        buckets = distance_buckets(distances, self.buckets, self.max_distance, causal=self.causal)
         return self.table[..., buckets, :].movedim(-1, -3)  # [(layers,) heads, queries, keys]
 
 
-def distance_buckets(distances: Tensor, buckets: int, max_distance: int, *, one_way: bool) -> Tensor:
-    """Map distances to bucket indices. Half of the buckets have one distance each, the rest grow logarithmically."""
-    if one_way:
+def distance_buckets(distances: Tensor, buckets: int, max_distance: int, *, causal: bool) -> Tensor:
+    """Map distances, `[queries, keys]`, to bucket indices: half of them exact, half for logarithmic ranges."""
+    if causal:
         first_bucket, magnitude = torch.zeros_like(distances), (-distances).clamp(min=0)
     else:
         buckets //= 2
         first_bucket, magnitude = (distances > 0).long() * buckets, distances.abs()
-    exact = buckets // 2
-    growth = torch.log(magnitude.clamp(min=1).float() / exact) / math.log(max_distance / exact)
-    log_bucket = exact + (growth * (buckets - exact)).long()
-    return first_bucket + torch.where(magnitude < exact, magnitude, log_bucket.clamp(max=buckets - 1))
+    exact_buckets = buckets // 2
+    growth = torch.log(magnitude.clamp(min=1).float() / exact_buckets) / math.log(max_distance / exact_buckets)
+    log_bucket = exact_buckets + (growth * (buckets - exact_buckets)).long()
+    return first_bucket + torch.where(magnitude < exact_buckets, magnitude, log_bucket.clamp(max=buckets - 1))
 
 
 POSITIONS: dict[str, Callable[[TransformerConfig, bool], Positions]] = {
-    "none": lambda config, one_way: Positions(),
-    "sinusoidal": lambda config, one_way: SinusoidalPositions(config),
-    "sinusoidal_halves": lambda config, one_way: SinusoidalPositions(config, halves=True),
-    "learned": lambda config, one_way: LearnedPositions(config),
-    "rotary": lambda config, one_way: RotaryPositions(config),
-    "alibi": lambda config, one_way: AlibiPositions(config, one_way=one_way),
-    "relative": lambda config, one_way: RelativePositions(config, one_way=one_way),
+    "none": lambda config, causal: Positions(),
+    "sinusoidal": lambda config, causal: SinusoidalPositions(config),
+    "sinusoidal_halves": lambda config, causal: SinusoidalPositions(config, halves=True),
+    "learned": lambda config, causal: LearnedPositions(config),
+    "rotary": lambda config, causal: RotaryPositions(config),
+    "alibi": lambda config, causal: AlibiPositions(config, causal=causal),
+    "relative": lambda config, causal: RelativePositions(config, causal=causal),
 }
 
 
-def make_positions(config: TransformerConfig, *, one_way: bool) -> Positions:
-    """Create the encoding of the configuration. `one_way`: for a decoder."""
-    return POSITIONS[config.positions](config, one_way)
+def make_positions(config: TransformerConfig, *, causal: bool) -> Positions:
+    """Create the positional encoding of the configuration. `causal`: for a decoder."""
+    return POSITIONS[config.positions](config, causal)

@@ -3,9 +3,9 @@
 A layer declares a probe, `self.weights = Probe("batch heads queries keys")`, and passes a tensor through it.
 `watch` captures the tensors of matching probes inside a `with` block:
 
-    with watch(model, "encoder.layers.*.self_attention.weights") as seen:
+    with watch(model, "encoder.layers.*.self_attention.weights") as activations:
         model(source_ids, target_ids)
-    seen["encoder.layers.0.self_attention.weights"]  # [batch, heads, queries, keys]
+    activations["encoder.layers.0.self_attention.weights"]  # [batch, heads, queries, keys]
 
 Probes also accept PyTorch's own hooks. These act on every run, so they disable the fast paths for all runs.
 Watches nest: the outer edit runs first, and the inner watch sees its result. A watch acts only in the context that
@@ -47,14 +47,14 @@ class Probe(nn.Module):
         if self._may_be_hooked:
             output: Tensor = super().__call__(value)
             return output
-        # A call of an empty nn.Module takes half a microsecond; twelve calls take a tenth of a small model's step.
+        # A call of an empty nn.Module takes 0.5 µs, and twelve calls take a tenth of a small model's decoding step.
         if not self._forward_hooks:
             return value
         # Like PyTorch's loop, but over a copy, because other threads add and remove hooks. PyTorch's loop would then
         # fail with "OrderedDict mutated during iteration" and hide the exception of an edit.
         for hook in tuple(self._forward_hooks.values()):
-            changed = hook(self, (value,), value)
-            value = value if changed is None else changed
+            new_value = hook(self, (value,), value)
+            value = value if new_value is None else new_value
         return value
 
     def forward(self, value: Tensor) -> Tensor:
@@ -108,8 +108,8 @@ class Probe(nn.Module):
 class Watchable(nn.Module):
     """A module whose probes are also plain attributes, for fast access.
 
-    PyTorch looks up a submodule only after Python's normal lookup has failed. This takes a third of a microsecond, more
-    than an unwatched probe.
+    PyTorch looks up a submodule only after Python's normal lookup has failed. This takes a third of a microsecond,
+    longer than the call of an unwatched probe.
     """
 
     def __setattr__(self, name: str, value: Tensor | nn.Module) -> None:
@@ -124,9 +124,9 @@ class Watchable(nn.Module):
 
 
 class Watched(Mapping[str, Tensor]):
-    """Captured tensors: `captured[name]` is the latest, `passes(name)` returns all in order.
+    """The captured tensors of a watch, by probe path: `activations[path]` is the last one, `passes(path)` returns all.
 
-    With an edit, these are the edited tensors.
+    If the watch has an edit, the tensors are those that the edit returned.
     """
 
     def __init__(self) -> None:
@@ -155,21 +155,22 @@ class _WatchContext:
     def __init__(self, names: dict[Probe, str], edit: Edit | None) -> None:
         self.names = names
         self.edit = edit
-        self.seen = Watched()
+        self.activations = Watched()
 
     def on_value(self, name: str, probe: Probe, value: Tensor) -> Tensor | None:
         if self not in _active_watches.get():
-            return None  # another run's tensor
+            return None  # the tensor belongs to another run
         if self.edit is None:
-            self.seen._add(name, value)
+            self.activations._add(name, value)
             return None
         edited = self.edit(value, name)
-        if not isinstance(edited, Tensor) or _describe_shape(edited) != _describe_shape(value):
-            shape = _join_names(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
+        if not isinstance(edited, Tensor) or _get_signature(edited) != _get_signature(value):
+            result = _format_signature(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
+            axes = " ".join(probe.axes)
             raise ProbeError(
-                f"The edit of {name} returned {shape}, but {_join_names(value)} ({' '.join(probe.axes)}) is required."
+                f"The edit of {name} returned {result}, but {_format_signature(value)} ({axes}) is required."
             )
-        self.seen._add(name, edited)
+        self.activations._add(name, edited)
         return edited
 
 
@@ -184,11 +185,11 @@ class _Hook:
         return self.watch.on_value(self.name, probe, value)
 
 
-def _describe_shape(value: Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
+def _get_signature(value: Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
     return value.shape, value.dtype, value.device
 
 
-def _join_names(value: Tensor) -> str:
+def _format_signature(value: Tensor) -> str:
     return f"{value.dtype} {list(value.shape)} on {value.device}".removeprefix("torch.")
 
 
@@ -200,12 +201,12 @@ _registration_lock = threading.Lock()
 
 @contextmanager
 def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterator[Watched]:
-    """Watch every probe whose path matches a pattern; `edit(value, name)` may replace what passes.
+    """Watch every probe whose path matches a pattern; `edit(value, path)` may replace each tensor.
 
     In a pattern, `*` matches anything within one part of a path, and `**` matches zero or more parts.
     """
     if not patterns:
-        raise ProbeError('Nothing to watch: name at least one probe or pattern; "**" is all of them.')
+        raise ProbeError('Nothing to watch: name at least one probe or pattern; "**" matches every probe.')
     names_by_probe = {probe: name for name, probe in matching_probes(model, *patterns).items()}
     context = _WatchContext(names_by_probe, edit)
     handles = []
@@ -214,7 +215,7 @@ def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterato
         with _registration_lock:
             for probe, name in names_by_probe.items():
                 handles.append(probe.register_forward_hook(_Hook(context, name)))
-        yield context.seen
+        yield context.activations
     finally:
         with _registration_lock:
             for handle in handles:
@@ -262,6 +263,5 @@ def _unknown_probe_error(pattern: str, names: list[str]) -> str:
     nearest = difflib.get_close_matches(pattern, names, n=3, cutoff=0.0)
     if not nearest:
         return f"No probe matches {pattern!r}: this model has none."
-    return (
-        f"No probe matches {pattern!r}. Nearest: {', '.join(nearest)}. A * stands for one part of a path, ** for any."
-    )
+    names_list = ", ".join(nearest)
+    return f"No probe matches {pattern!r}. Nearest: {names_list}. * matches one part of a path, ** any number of parts."

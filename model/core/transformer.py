@@ -1,10 +1,10 @@
-"""The Transformer: an encoder reads a sentence, a decoder writes another, token by token (Vaswani et al. 2017).
+"""The Transformer: an encoder reads the source, a decoder generates the target token by token (Vaswani et al. 2017).
 
     model = Transformer(TransformerConfig(source_vocabulary=8000, target_vocabulary=8000))
     logits = model(source_ids, target_ids)  # [batch, target, vocabulary]
 
-The same code scores a whole target at once (training, inspection) and writes token by token (decoding). In decoding, a
-`DecoderState` caches keys and values.
+The same modules compute all positions of a target at once (training, inspection) or one token per step (decoding). In
+decoding, a `DecoderState` caches keys and values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Memory(NamedTuple):
     """Encoder output."""
 
     vectors: Tensor  # [batch, source, d_model]
-    mask: Tensor | None  # [batch, 1, 1, source]: True for tokens, False for padding; None: no padding
+    mask: Tensor | None  # [batch, 1, 1, source], False for padding; None: no padding
 
     def select(self, rows: Tensor) -> Memory:
         """Return these rows of the batch, in this order."""
@@ -44,14 +44,14 @@ class DecoderState:
         self.length = 0  # number of cached tokens
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows, in this order: the surviving hypotheses of a beam, or the unfinished sentences."""
+        """Keep these rows of the batch, in this order, to drop finished sentences or hypotheses outside the beam."""
         for cache in self.caches or ():
             cache.select(rows)
         self.cross = [KeyValues(keys[rows], values[rows]) for keys, values in self.cross]
         self.mask = None if self.mask is None else self.mask[rows]
 
     def reorder(self, rows: Tensor) -> None:
-        """Reorder the decoded tokens of each sentence's hypotheses. These share a source, which does not change."""
+        """Reorder the hypotheses of each sentence. They share a source, so only the caches of their tokens change."""
         for cache in self.caches or ():
             cache.select(rows)
 
@@ -117,7 +117,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config: TransformerConfig, table: nn.Embedding) -> None:
         super().__init__()
-        self.embedding = Embedding(table, make_positions(config, one_way=False), config)
+        self.embedding = Embedding(table, make_positions(config, causal=False), config)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.final_norm = make_norm(config) if config.final_norm else nn.Identity()
 
@@ -136,7 +136,7 @@ class Decoder(nn.Module):
 
     def __init__(self, config: TransformerConfig, table: nn.Embedding) -> None:
         super().__init__()
-        self.embedding = Embedding(table, make_positions(config, one_way=True), config)
+        self.embedding = Embedding(table, make_positions(config, causal=True), config)
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.final_norm = make_norm(config) if config.final_norm else nn.Identity()
         self.output = OutputProjection(config, tied=table if config.tie_output else None)
@@ -148,7 +148,7 @@ class Decoder(nn.Module):
         return DecoderState(cross, memory.mask, caches)
 
     def forward(self, ids: Tensor, state: DecoderState) -> Tensor:
-        """Map the next ids `[batch, tokens]` to logits `[batch, tokens, vocabulary]`, and append them to the caches."""
+        """Map the next ids `[batch, tokens]` to logits `[batch, tokens, vocabulary]`. Append them to the caches."""
         x = self.run_layers(self.embedding(ids, state.length), state)
         logits: Tensor = self.output(x)
         return logits
@@ -189,13 +189,13 @@ class Transformer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Initialise the weights: Xavier for matrices; embeddings that √d_model scales to unit variance."""
+        """Initialise linear layers with Xavier, and embeddings so that the factor √d_model gives them unit variance."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        for module in self.modules():  # after the linear layers, one of which may share a table
+        for module in self.modules():  # last, because a linear layer may share the embedding table
             if isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
 

@@ -16,8 +16,8 @@ from headlight.model.errors import CheckpointError, RequestError
 from headlight.model.records import DecodingOptions
 
 DEFAULTS_FILE = "habits.json"
-# When a full beam stops. "bound": no open hypothesis would score better if it ended now. "none": immediately.
-# "longest": no open hypothesis could score better at any length up to the limit.
+# A full beam stops at once ("none"), or when no unfinished hypothesis would score better if it ended now ("bound"), or
+# when none could score better at any length up to the limit ("longest").
 Patience = Literal["bound", "none", "longest"]
 
 
@@ -27,31 +27,30 @@ class GenerationDefaults:
 
     beam_size: int = 1
     length_penalty: float = 1.0
-    max_length: int | None = None  # tokens written, including the end token
+    max_length: int | None = None  # maximum number of target tokens, including the end token
     no_repeat: int = 0
 
-    never: tuple[tuple[int, ...], ...] | None = (
-        None  # token sequences that are never written; None: padding and start token
-    )
+    # Token sequences that are never generated. None: padding and the start token.
+    never: tuple[tuple[int, ...], ...] | None = None
     least_length: int = 0  # minimum number of tokens before the end token
     first: tuple[int, ...] = ()  # first tokens of every translation
-    forced_end: int | None = None  # last token when the length limit is reached
+    forced_end: int | None = None  # last token if the length limit is reached
     patience: Patience = "bound"
     ended_first: bool = True  # finished hypotheses rank before truncated ones, regardless of score
-    # Which log probabilities are summed: from before the rules, or from after them, when a forced token costs nothing.
-    # "renormalised": after the rules, with the probability of forbidden tokens distributed among the allowed ones.
+    # Log probabilities that are summed: those before the rules, or after them, where a forced token costs nothing.
+    # "renormalised": after the rules, with the probability of forbidden tokens distributed over the allowed ones.
     counted: Literal["before", "after", "renormalised"] = "before"
     ends: tuple[int, ...] = ()  # tokens that end a translation; empty: only the configuration's end token
     left_out: tuple[str, ...] = ()  # unsupported rules of a third-party folder, such as "do_sample = true"
 
-    def options(self, named: dict[str, Any]) -> DecodingOptions:
-        """Return the named options, completed by the model's defaults."""
+    def options(self, request_options: dict[str, Any]) -> DecodingOptions:
+        """Return the options of a request, completed by the model's defaults."""
         defaults: dict[str, Any] = {
             name: getattr(self, name) for name in ("beam_size", "length_penalty", "max_length", "no_repeat")
         }
-        if named.get("temperature") and "beam_size" not in named:
+        if request_options.get("temperature") and "beam_size" not in request_options:
             defaults["beam_size"] = 1  # sampling and a beam exclude each other
-        return DecodingOptions(**(defaults | named))
+        return DecodingOptions(**(defaults | request_options))
 
     def to_json(self) -> str:
         """Return all fields as indented JSON."""
@@ -68,7 +67,7 @@ class GenerationDefaults:
             if values["never"] is not None:
                 values["never"] = tuple(tuple(int(token) for token in sequence) for sequence in values["never"])
             if values["patience"] not in get_args(Patience) or values["counted"] not in SCORE_STAGES:
-                raise ValueError("patience or counted has no such choice")
+                raise ValueError("patience or counted has an unknown value")
             if set(values) != {field.name for field in dataclasses.fields(cls)}:
                 raise ValueError("a field is missing or unknown")
             defaults = cls(**values)

@@ -1,8 +1,8 @@
-"""Shared parts of all searches: hypothesis state and token rules.
+"""Hypothesis state and token rules, used by every search.
 
 A rule is called with the logits of the next token, `[rows, vocabulary]`, and the rows, and writes −∞ for forbidden
-tokens. The logits belong to the step, so rules change them in place. A rule decides which tokens can be chosen, not
-their score: log probabilities are computed before the rules run, unless the generation defaults set `counted`.
+tokens. Each step computes new logits, so rules change them in place. Rules decide which tokens can be chosen, not their
+scores: log probabilities are computed before the rules run, unless the generation defaults set `counted`.
 """
 
 from __future__ import annotations
@@ -73,18 +73,18 @@ class NoRepeatNgrams:
 class ForbidSequences:
     """A rule that forbids token sequences."""
 
-    def __init__(self, runs: Sequence[tuple[int, ...]]) -> None:
-        self.runs = runs
+    def __init__(self, sequences: Sequence[tuple[int, ...]]) -> None:
+        self.sequences = sequences
 
     def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
         for position, row in enumerate(rows):
-            for sequence in self.runs:
+            for sequence in self.sequences:
                 if tuple(row.ids[1 - len(sequence) :]) == sequence[:-1]:
                     logits[position, sequence[-1]] = FORBIDDEN
 
 
 class MinLength:
-    """A rule that enforces a minimum length."""
+    """A rule that forbids end tokens before a minimum length."""
 
     def __init__(self, length: int, ends: Iterable[int]) -> None:
         self.length = length
@@ -97,7 +97,7 @@ class MinLength:
 
 
 class ForceEndAtLimit:
-    """A rule that forces the last token at the length limit."""
+    """A rule that forces an end token at the length limit."""
 
     def __init__(self, token: int, limits: Sequence[int]) -> None:
         self.token = token
@@ -107,7 +107,7 @@ class ForceEndAtLimit:
         for position, row in enumerate(rows):
             if len(row.ids) == self.limits[row.sentence] - 1:
                 logits[position] = FORBIDDEN
-                logits[position, self.token] = 0.0  # any finite number: all other tokens are forbidden
+                logits[position, self.token] = 0.0  # any finite number, because all other tokens are forbidden
 
 
 class ForcePrefix:
@@ -121,7 +121,7 @@ class ForcePrefix:
             prefix, step = self.prefixes[row.sentence], len(row.ids)
             if step < len(prefix):
                 logits[position] = FORBIDDEN
-                logits[position, prefix[step]] = 0.0  # any finite number: all other tokens are forbidden
+                logits[position, prefix[step]] = 0.0  # any finite number, because all other tokens are forbidden
 
 
 def end_ids(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> frozenset[int]:
@@ -129,7 +129,7 @@ def end_ids(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULT
     return frozenset(defaults.ends or (config.end_id,))
 
 
-def forbidden_sequences(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> list[int]:
+def get_forbidden_ids(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> list[int]:
     """Return the tokens that are never generated: those of the generation defaults, else padding and the start token.
 
     End tokens stay allowed.
@@ -149,7 +149,7 @@ def make_rules(
 ) -> list[Rule]:
     """Create the rules of a request and of the model's generation defaults, in the order in which they run."""
     rules: list[Rule] = []
-    if forbidden_ids := forbidden_sequences(config, defaults):
+    if forbidden_ids := get_forbidden_ids(config, defaults):
         rules.append(ForbidTokens(forbidden_ids, device))
     if sequences := [sequence for sequence in defaults.never or () if len(sequence) > 1]:
         rules.append(ForbidSequences(sequences))
@@ -168,7 +168,7 @@ def make_rules(
 
 
 def choose_best(logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
-    """Choose the likeliest token of each row, `[rows]`."""
+    """Choose the most likely token of each row, `[rows]`."""
     return logits.max(dim=-1).indices  # the first of equal logits, like argmax, but twice as fast
 
 
@@ -177,12 +177,12 @@ class Sampler:
 
     def __init__(self, options: DecodingOptions, sentences: int) -> None:
         self.options = options
-        self.dice = [torch.Generator().manual_seed(options.seed) for _ in range(sentences)]
+        self.generators = [torch.Generator().manual_seed(options.seed) for _ in range(sentences)]
 
     def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
         probabilities = self.probabilities(logits).cpu()
         token_ids = [
-            torch.multinomial(row_probabilities, 1, generator=self.dice[row.sentence])
+            torch.multinomial(row_probabilities, 1, generator=self.generators[row.sentence])
             for row_probabilities, row in zip(probabilities, rows, strict=True)
         ]
         return torch.cat(token_ids).to(logits.device)
@@ -197,9 +197,10 @@ class Sampler:
             logits = torch.full_like(logits, FORBIDDEN).scatter_(1, ids, best)
         probabilities = logits.softmax(dim=-1)
         if self.options.top_p < 1:
-            ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
-            preceding = ordered.cumsum(dim=-1) - ordered  # cumulative probability of the more likely tokens
-            ordered = ordered.masked_fill(preceding >= self.options.top_p, 0.0)
-            probabilities = torch.zeros_like(probabilities).scatter_(1, order, ordered)
+            sorted_probabilities, order = probabilities.sort(dim=-1, descending=True, stable=True)
+            # Cumulative probability of the more likely tokens.
+            preceding = sorted_probabilities.cumsum(dim=-1) - sorted_probabilities
+            sorted_probabilities = sorted_probabilities.masked_fill(preceding >= self.options.top_p, 0.0)
+            probabilities = torch.zeros_like(probabilities).scatter_(1, order, sorted_probabilities)
             probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
         return probabilities

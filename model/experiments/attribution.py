@@ -29,8 +29,8 @@ from headlight.model.experiments.gradients import (
     integrated_gradients,
 )
 from headlight.model.experiments.trace import run_trace
-from headlight.model.measures.alignment_head import AlignmentHead, most_informative
-from headlight.model.measures.attention_rollout import flow, mixing_of_attention, mixing_of_contributions, rollout
+from headlight.model.measures.alignment_head import AlignmentHead, most_informative_head
+from headlight.model.measures.attention_rollout import flow, mixing_from_attention, mixing_from_contributions, rollout
 from headlight.model.measures.norms import cross_value_norms
 from headlight.model.measures.trace_records import Float64Array, Trace
 from headlight.model.measures.word_diff import WrittenWord, written_words
@@ -98,7 +98,7 @@ def _read_alignment_head(query: AttributionQuery) -> Float64Array:
 
 
 def _flow(query: AttributionQuery) -> list[float | None]:
-    mixing = mixing_of_attention(query.translation.attention)
+    mixing = mixing_from_attention(query.translation.attention)
     groups = [word.positions for word in query.words]
     rows = len(query.positions)
     return [
@@ -112,9 +112,9 @@ TOKEN_METHODS: dict[str, Callable[[AttributionQuery], Float64Array]] = {  # scor
     "maximum": lambda query: query.cross.max(axis=(0, 1)),
     "head": lambda query: query.cross[query.head],
     "aligning": _read_alignment_head,
-    "rollout": lambda query: query.mean_of_rows(rollout(mixing_of_attention(query.translation.attention))[0]),
+    "rollout": lambda query: query.mean_of_rows(rollout(mixing_from_attention(query.translation.attention))[0]),
     "norms": lambda query: query.mean_of_rows(cross_value_norms(query.trace)),
-    "alti": lambda query: query.mean_of_rows(rollout(mixing_of_contributions(query.trace))[0]),
+    "alti": lambda query: query.mean_of_rows(rollout(mixing_from_contributions(query.trace))[0]),
     "attention_gradient": lambda query: attention_gradient(query.translator, query.translation, query.positions),
     "input_gradient": lambda query: input_gradient(query.translator, query.translation, query.positions),
     "account": lambda query: source_account(query.translator, query.translation, query.positions),
@@ -184,7 +184,7 @@ def attribution_query(
     for name, position, count in (("layer", head[0], layers), ("head", head[1], heads)):
         if not 0 <= position < count:
             raise range_error(name, position, 0, count - 1)
-    alignment_head = alignment_head or most_informative(translation)
+    alignment_head = alignment_head or most_informative_head(translation)
     return AttributionQuery(
         translator, translation, tuple(positions), head, alignment_head, seconds, points or MAX_POINTS
     )

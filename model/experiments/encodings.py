@@ -33,11 +33,11 @@ def encoding_array(config: TransformerConfig, encoding: str, length: int) -> Flo
     if encoding == "learned":
         return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
     if encoding == "relative":  # show which distances share a bucket: the value of each bucket is its index
-        positions: Any = make_positions(replace(config, heads=1, head_width=config.resolved_head_width), one_way=False)
+        positions: Any = make_positions(replace(config, heads=1, head_width=config.resolved_head_width), causal=False)
         for bucket in range(config.relative_buckets):
             positions.table.data[bucket] = bucket
         return to_numpy(positions.as_array(length))
-    return to_numpy(make_positions(config, one_way=False).as_array(length))
+    return to_numpy(make_positions(config, causal=False).as_array(length))
 
 
 def periods(config: TransformerConfig, encoding: str) -> list[float] | None:

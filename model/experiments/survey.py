@@ -24,7 +24,7 @@ import numpy as np
 
 from headlight.model.errors import CommandError, RequestError, choice_error
 from headlight.model.experiments.importance import AttentionPart, all_ablation_losses
-from headlight.model.measures.alignment import GoldLinks, count_heads, parse_links
+from headlight.model.measures.alignment import GoldLinks, count_head_errors, parse_links
 from headlight.model.measures.roles import ROLES, assign_roles, role_shares
 from headlight.model.measures.statistics import STATISTICS, measure, measure_all
 from headlight.model.records import KINDS, Kind, Token, Translation
@@ -230,7 +230,7 @@ def _count_alignment(
         return results
     tokens = answer.target_tokens, answer.source_tokens
     heads = answer.attention.cross.shape[1]
-    counts = count_heads(answer.attention.cross, tokens[0], target.spans, tokens[1], source.spans, gold)
+    counts = count_head_errors(answer.attention.cross, tokens[0], target.spans, tokens[1], source.spans, gold)
     for (layer, head, shift), errors in counts.items():
         index = layer * heads + head
         results["linked"][index], results["sure"][index] = errors.linked, errors.sure

@@ -1,7 +1,7 @@
-"""Every call of a model's attention function, to record its tensors or to change its output.
+"""Interception of a model's attention function, to record its tensors or to change its output.
 
-`transformers` passes queries, keys and values to the attention function that a configuration names. Within a block, a
-function is registered that calls the model's own eager function; the model's code and weights are unchanged.
+`transformers` passes queries, keys and values to the attention function that a configuration names. `attention_calls`
+registers a function that calls the model's own eager function. The model's code and weights do not change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from headlight.model.external.switches import EAGER, attention_implementation
 from headlight.model.recordings.recording import RecordingError
 
-NAME = "headlight"  # of the attention function
+NAME = "headlight"  # name of the registered attention function
 
 
 @dataclass(frozen=True)
@@ -38,19 +38,19 @@ OnCall = Callable[[AttentionCall], torch.Tensor | None]  # returns the output, o
 @contextmanager
 def attention_calls(model: Any, on_call: OnCall) -> Iterator[None]:
     """Pass each call of the model's attention function to `on_call` within the block."""
-    with _registered(on_call):
+    with _register_function(on_call):
         try:
             with attention_implementation(model, NAME):
                 if model.config._attn_implementation != NAME:
-                    raise unsupported(model)
+                    raise unsupported_model_error(model)
                 yield
         except (KeyError, ValueError) as error:
             if NAME in str(error):
-                raise unsupported(model) from error
+                raise unsupported_model_error(model) from error
             raise
 
 
-def unsupported(model: Any) -> RecordingError:
+def unsupported_model_error(model: Any) -> RecordingError:
     """Return the error for a model that does not use the attention functions of `transformers`."""
     return RecordingError(
         f"{type(model).__name__} computes its attention in its own code, so single heads cannot be read or removed. "
@@ -59,11 +59,11 @@ def unsupported(model: Any) -> RecordingError:
 
 
 @contextmanager
-def _registered(on_call: OnCall) -> Iterator[None]:
+def _register_function(on_call: OnCall) -> Iterator[None]:
     """Register the attention function, and the mask of eager attention for it."""
-    transformers = sys.modules["transformers"]  # the model comes from it
+    transformers = sys.modules["transformers"]  # already imported, because the model is one of its classes
     functions, masks = transformers.AttentionInterface(), transformers.AttentionMaskInterface()
-    functions.register(NAME, _attention_function(on_call))
+    functions.register(NAME, _make_attention_function(on_call))
     masks.register(NAME, masks[EAGER])
     try:
         yield
@@ -72,19 +72,24 @@ def _registered(on_call: OnCall) -> Iterator[None]:
             getattr(type(registry), "_global_mapping", {}).pop(NAME, None)
 
 
-def _attention_function(on_call: OnCall) -> Callable[..., Any]:
+def _make_attention_function(on_call: OnCall) -> Callable[..., Any]:
     count = 0
 
     def attention(
-        module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *rest: Any, **options: Any
+        module: torch.nn.Module,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        *arguments: Any,
+        **options: Any,
     ) -> Any:
         nonlocal count
         eager = sys.modules[type(module).__module__].eager_attention_forward
-        output, weights = eager(module, query, key, value, *rest, **options)
+        output, weights = eager(module, query, key, value, *arguments, **options)
         scaling = options.get("scaling")
         scaling = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
-        changed = on_call(AttentionCall(count, query, key, weights, output, scaling))
+        new_output = on_call(AttentionCall(count, query, key, weights, output, scaling))
         count += 1
-        return (output if changed is None else changed), weights
+        return (output if new_output is None else new_output), weights
 
     return attention

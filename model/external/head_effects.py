@@ -1,4 +1,4 @@
-"""What the heads of a model contribute to its loss: by removing them, or all at once from one backward pass.
+"""Contributions of heads to the loss of a model, measured by removing heads or predicted by one backward pass.
 
 A gate multiplies the output of each head, before the output projection. A gate of 0 removes the head. The gradient of
 the loss with respect to all gates, in one backward pass, predicts the change: loss(0) − loss(1) ≈ −∂loss/∂gate
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from headlight.model.external.attention_calls import AttentionCall, attention_calls, unsupported
+from headlight.model.external.attention_calls import AttentionCall, attention_calls, unsupported_model_error
 from headlight.model.external.attention_sites import record_sites
 from headlight.model.external.losses import LossInputs, loss_inputs
 from headlight.model.external.switches import evaluation_mode
@@ -30,11 +30,11 @@ KINDS_BY_FIELD: dict[str, MapKind] = {
 }
 
 
-class Place(NamedTuple):
+class CallLayer(NamedTuple):
     """The layer of one call of the attention function, and its number of heads."""
 
     kind: MapKind
-    layer: int  # its number in the model
+    layer: int  # layer number in the model
     heads: int
 
 
@@ -47,16 +47,16 @@ class LossChange:
 
     @property
     def change(self) -> float:
-        """How much the loss increases without the heads."""
+        """Increase of the loss without the heads, in nats per token."""
         return self.after - self.before
 
 
 @dataclass(frozen=True, eq=False)
 class HeadEffects:
-    """The predicted change of the loss, in nats per token, if each head alone is removed."""
+    """The predicted change of the loss, in nats per token, if only this head is removed, for every head."""
 
     values: Mapping[MapKind, FloatArray]  # [layer, head]
-    layers: Mapping[MapKind, tuple[int, ...]]  # the numbers of the layers in the model
+    layers: Mapping[MapKind, tuple[int, ...]]  # layer numbers in the model
     loss: float
 
     def strongest(self, count: int = 10) -> list[tuple[MapKind, int, int, float]]:
@@ -82,11 +82,11 @@ def remove_heads(
     """Return the loss of a text before and after the `heads`, as (layer, head), are removed."""
     inputs = loss_inputs(model, tokenizer, text, target=target, labels=labels)
     with torch.no_grad(), evaluation_mode(model):
-        places, loss = _places(model, inputs)
-        gates = [torch.ones(place.heads) for place in places]
-        for index, head in _indices(places, heads, kind):
+        call_layers, loss = _find_call_layers(model, inputs)
+        gates = [torch.ones(call_layer.heads) for call_layer in call_layers]
+        for index, head in _find_calls(call_layers, heads, kind):
             gates[index][head] = 0
-        with attention_calls(model, _gated(gates)):
+        with attention_calls(model, _make_gate(gates)):
             after = inputs.loss(model)
     return LossChange(float(loss), float(after))
 
@@ -98,21 +98,21 @@ def head_effects(
     inputs = loss_inputs(model, tokenizer, text, target=target, labels=labels)
     with evaluation_mode(model):
         with torch.no_grad():
-            places, _ = _places(model, inputs)
-        gates = [torch.ones(place.heads, requires_grad=True) for place in places]
-        with torch.enable_grad(), attention_calls(model, _gated(gates)):
+            call_layers, _ = _find_call_layers(model, inputs)
+        gates = [torch.ones(call_layer.heads, requires_grad=True) for call_layer in call_layers]
+        with torch.enable_grad(), attention_calls(model, _make_gate(gates)):
             loss = inputs.loss(model)
         gradients = torch.autograd.grad(loss, gates)
-    kinds = list(dict.fromkeys(place.kind for place in places))
+    kinds = list(dict.fromkeys(call_layer.kind for call_layer in call_layers))
     values, layers = {}, {}
     for kind in kinds:
-        indices = [index for index, place in enumerate(places) if place.kind == kind]
+        indices = [index for index, call_layer in enumerate(call_layers) if call_layer.kind == kind]
         values[kind] = np.stack([-gradients[index].numpy() for index in indices])
-        layers[kind] = tuple(places[index].layer for index in indices)
+        layers[kind] = tuple(call_layers[index].layer for index in indices)
     return HeadEffects(values, layers, float(loss.detach()))
 
 
-def _gated(gates: Sequence[torch.Tensor]) -> Any:
+def _make_gate(gates: Sequence[torch.Tensor]) -> Any:
     """Return a function that multiplies the output of each call by the gates of its heads."""
 
     def gate(call: AttentionCall) -> torch.Tensor:
@@ -121,42 +121,46 @@ def _gated(gates: Sequence[torch.Tensor]) -> Any:
     return gate
 
 
-def _places(model: Any, inputs: LossInputs) -> tuple[list[Place], torch.Tensor]:
-    """Return the place of each call, in the order of the calls, and the loss."""
+def _find_call_layers(model: Any, inputs: LossInputs) -> tuple[list[CallLayer], torch.Tensor]:
+    """Return the layer of each call, in the order of the calls, and the loss."""
     weights: list[torch.Tensor] = []
     outputs: list[Any] = []
 
-    def keep_output(_: Any, __: Any, output: Any) -> None:
+    def record_output(_: Any, __: Any, output: Any) -> None:
         outputs.append(output)
 
-    handle = model.register_forward_hook(keep_output)
+    handle = model.register_forward_hook(record_output)
     try:
         with record_sites(model) as sites, attention_calls(model, lambda call: weights.append(call.weights)):
             loss = inputs.loss(model, output_attentions=True)
     finally:
         handle.remove()
     if not weights:
-        raise unsupported(model)
+        raise unsupported_model_error(model)
     numbers: dict[int, tuple[MapKind, int]] = {}
     for field, kind in KINDS_BY_FIELD.items():
         layers = get_field(outputs[-1], field) or ()
-        positions = sites.positions(layers)
+        positions = sites.find_layer_numbers(layers)
         for index, layer in enumerate(layers):
             numbers[id(layer)] = (kind, index if positions is None else positions[0][index])
     if not all(id(part) in numbers for part in weights):
-        raise unsupported(model)
-    return [Place(*numbers[id(part)], part.shape[1]) for part in weights], loss
+        raise unsupported_model_error(model)
+    return [CallLayer(*numbers[id(part)], part.shape[1]) for part in weights], loss
 
 
-def _indices(places: Sequence[Place], heads: Sequence[tuple[int, int]], kind: MapKind | None) -> list[tuple[int, int]]:
-    """Return the call and the head of each (layer, head)."""
-    kinds = list(dict.fromkeys(place.kind for place in places))
+def _find_calls(
+    call_layers: Sequence[CallLayer], heads: Sequence[tuple[int, int]], kind: MapKind | None
+) -> list[tuple[int, int]]:
+    """Return the index of the call and the head for each (layer, head)."""
+    kinds = list(dict.fromkeys(call_layer.kind for call_layer in call_layers))
     selected_kind = kind or (kinds[0] if len(kinds) == 1 else None)
     if selected_kind not in kinds:
         raise RecordingError(f"kind must be one of {', '.join(kinds)}, but {kind!r} was given.")
-    by_layer = {place.layer: index for index, place in enumerate(places) if place.kind == selected_kind}
+    by_layer = {
+        call_layer.layer: index for index, call_layer in enumerate(call_layers) if call_layer.kind == selected_kind
+    }
     results = []
     for layer, head in heads:
         index = by_layer[require_index("layer", layer, sorted(by_layer))]
-        results.append((index, require_index("head", head, range(places[index].heads))))
+        results.append((index, require_index("head", head, range(call_layers[index].heads))))
     return results

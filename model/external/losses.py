@@ -14,14 +14,14 @@ from headlight.model.recordings.recording import RecordingError
 
 @dataclass(frozen=True)
 class LossInputs:
-    """The tensors that a model reads, and the ids whose probability is the loss. None: the model's own loss."""
+    """The tensors that a model reads, and the ids whose probabilities give the loss."""
 
     tensors: ModelTensors
-    predicted_ids: torch.Tensor | None  # [batch, predicted token]
+    predicted_ids: torch.Tensor | None  # [batch, predicted token]; None: the model computes its own loss
 
-    def loss(self, model: Any, **switches: Any) -> torch.Tensor:
+    def loss(self, model: Any, **options: Any) -> torch.Tensor:
         """Run the model and return its loss."""
-        outputs = model(**self.tensors, **switches)
+        outputs = model(**self.tensors, **options)
         if self.predicted_ids is None:
             loss: torch.Tensor = outputs.loss
             return loss
@@ -30,7 +30,7 @@ class LossInputs:
 
 
 def loss_inputs(model: Any, tokenizer: Any, text: str, *, target: str | None = None, labels: Any = None) -> LossInputs:
-    """Return the inputs of a loss: of the next tokens, of a `target` text, or the model's own for `labels`."""
+    """Return the inputs of the loss: of the next tokens, of a `target` text, or of the model's loss for `labels`."""
     tensors = prepare_inputs(model, tokenizer, Example(text=text))
     if labels is not None:
         return LossInputs({**tensors, "labels": torch.as_tensor(labels, device=model.device)}, None)

@@ -17,7 +17,7 @@ POSITION_LIMITS = ("max_position_embeddings", "n_positions", "seq_length")
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """The input of a model: a text, two texts, an image, or tensors. The decoder writes `target`."""
+    """The input of a model: a text, two texts, an image, or tensors. `target` is the text of the decoder."""
 
     text: str | None = None
     text_pair: str | None = None
@@ -42,19 +42,19 @@ def prepare_inputs(model: Any, tokenizer: Any, example: Example) -> ModelTensors
             "show(model, processor, image=image)."
         )
     tensors = {name: torch.as_tensor(value) for name, value in tensors.items() if value is not None}
-    device, accepted = getattr(model, "device", torch.device("cpu")), accepted_names(model, tensors)
-    ignored = [name for name in tensors if name not in accepted and not name.endswith(("_ids", "_mask"))]
-    if ignored:
+    device, accepted_inputs = getattr(model, "device", torch.device("cpu")), accepted_names(model, tensors)
+    ignored_inputs = [name for name in tensors if name not in accepted_inputs and not name.endswith(("_ids", "_mask"))]
+    if ignored_inputs:
         raise RecordingError(
-            f"{type(model).__name__} does not read {ignored[0]}, so it would be ignored. Leave it out."
+            f"{type(model).__name__} does not read {ignored_inputs[0]}, so it would be ignored. Leave it out."
         )
     main_input = getattr(model, "main_input_name", "input_ids")
-    if not any(name in accepted and not name.endswith("_mask") for name in tensors):
+    if not any(name in accepted_inputs and not name.endswith("_mask") for name in tensors):
         advice = "processor, image=image" if main_input == "pixel_values" else f"tokenizer, {main_input}=features"
         raise RecordingError(
             f"{type(model).__name__} reads {main_input}, and none of {', '.join(tensors)}. Call show(model, {advice})."
         )
-    tensors = {name: value.to(device) for name, value in tensors.items() if name in accepted}
+    tensors = {name: value.to(device) for name, value in tensors.items() if name in accepted_inputs}
     _require_length(model, tensors)
     return tensors
 
@@ -67,7 +67,7 @@ def decoder_ids(model: Any, tokenizer: Any, target: str) -> torch.Tensor:
 
 
 def start_token(model: Any) -> int:
-    """Return the id of the token that a decoder begins with."""
+    """Return the id of the decoder's start token."""
     for config in (getattr(model, "generation_config", None), model.config):
         for name in ("decoder_start_token_id", "bos_token_id"):
             if (token_id := getattr(config, name, None)) is not None:
@@ -89,7 +89,7 @@ def accepted_names(model: Any, tensors: Mapping[str, Any]) -> set[str]:
     if set(parameters) & set(tensors):
         return set(parameters)
     accepts_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-    return set(tensors) if accepts_any else set(parameters)  # a wrapper passes all on
+    return set(tensors) if accepts_any else set(parameters)  # a wrapper passes all inputs on
 
 
 def _encode(tokenizer: Any, example: Example) -> Mapping[str, Any]:
@@ -103,8 +103,8 @@ def _encode(tokenizer: Any, example: Example) -> Mapping[str, Any]:
         )
     if example.image is None:
         pair = () if example.text_pair is None else (example.text_pair,)
-        reader = tokenizer if not pair else getattr(tokenizer, "tokenizer", tokenizer)
-        return _as_mapping(reader(example.text, *pair, return_tensors="pt"))
+        encode = tokenizer if not pair else getattr(tokenizer, "tokenizer", tokenizer)
+        return _as_mapping(encode(example.text, *pair, return_tensors="pt"))
     _require_image(tokenizer, example.image)
     if example.text is None:
         return _as_mapping(getattr(tokenizer, "image_processor", tokenizer)(images=example.image, return_tensors="pt"))

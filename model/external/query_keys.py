@@ -1,4 +1,4 @@
-"""Queries and keys of every head, as the model multiplies them."""
+"""Queries and keys of every head, after rotation and normalisation."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from headlight.model.external.attention_sites import SiteRecorder, number_ranges, record_sites
+from headlight.model.external.attention_sites import SiteRecorder, format_layer_ranges, record_sites
 from headlight.model.external.image_layout import image_layout
 from headlight.model.external.model_inputs import (
     Example,
@@ -39,7 +39,7 @@ from headlight.model.recordings.transformers_outputs import (
     recording_from_outputs,
 )
 
-MAX_NEW_TOKENS = 64  # of an encoder-decoder model, unless `generate` names another number
+MAX_NEW_TOKENS = 64  # default for an encoder-decoder model without `generate`
 EMBEDDING_ERROR = "index out of range in self"  # PyTorch's message for an id without an embedding
 UNUSED_WEIGHT = 1e-6  # a masked key may have a weight up to this number
 CLASSIFIERS = ("ForSequenceClassification", "ForQuestionAnswering")
@@ -50,7 +50,7 @@ Generation = int | Mapping[str, Any] | None
 
 @dataclass(frozen=True)
 class ModelRun:
-    """Outputs of a model, and the inputs that name tokens. A layer without attention is None in the lists."""
+    """Outputs of a model, and the inputs that provide token names. Lists contain None for a layer without attention."""
 
     outputs: Mapping[str, Any]
     inputs: ModelInputs
@@ -60,17 +60,17 @@ class ModelRun:
 
     def recording(self, *, layers: Sequence[int] | None = None, **names: Any) -> Recording:
         """Return the attention of some or all layers; `names` are `source`, `target` or `tokens`."""
-        numbers = self._single_stack_layers(layers)
+        numbers = self._select_default_layers(layers)
         outputs, remarks = dict(self.outputs), list(self.remarks)
         for name, windows in self.windows.items():
             indices = last_stage(windows) if numbers is None else numbers
-            outputs[name] = _whole_maps(outputs[name], windows, indices)
+            outputs[name] = _expand_windows(outputs[name], windows, indices)
             remarks += window_remarks(windows, indices)
         result = recording_from_outputs(outputs, replace(self.inputs, **names), layers=numbers, name=self.name)
         return replace(result, remarks=(*result.remarks, *remarks))
 
-    def _single_stack_layers(self, layers: Sequence[int] | None) -> Sequence[int] | None:
-        """Return layers of one shape if the model's differ, as in Swin, and none are named."""
+    def _select_default_layers(self, layers: Sequence[int] | None) -> Sequence[int] | None:
+        """Return the layers of one shape if no layers are selected and their shapes differ, as in Swin."""
         if layers is not None and isinstance(layers, Iterable):
             return list(layers)
         values = self.outputs.get("attentions")
@@ -80,12 +80,12 @@ class ModelRun:
             return first_stage(self.windows["attentions"])
         shapes = [None if weights is None else tuple(weights.shape) for weights in values]
         first = next(shape for shape in shapes if shape is not None)
-        same = [number for number, shape in enumerate(shapes) if shape == first]
-        return None if len(same) == len([shape for shape in shapes if shape]) else same
+        same_shape = [number for number, shape in enumerate(shapes) if shape == first]
+        return None if len(same_shape) == len([shape for shape in shapes if shape]) else same_shape
 
 
-def _whole_maps(layers: Sequence[Any], windows: Sequence[BlockWindows | None], numbers: Sequence[int]) -> list[Any]:
-    """Return the named layers as maps of the whole image, and None for the others."""
+def _expand_windows(layers: Sequence[Any], windows: Sequence[BlockWindows | None], numbers: Sequence[int]) -> list[Any]:
+    """Return the selected layers as maps of the whole image, and None for all other layers."""
     return [
         None if number not in numbers else weights if block is None else block.whole_map(weights)
         for number, (weights, block) in enumerate(zip(layers, windows, strict=True))
@@ -101,7 +101,7 @@ def run_model(
     that a model writes, or options of `generate`.
     """
     tensors = prepare_inputs(model, tokenizer, example)
-    model, name = _submodel(model, tensors), type(model).__name__
+    model, name = _select_submodel(model, tensors), type(model).__name__
     with (
         torch.no_grad(),
         evaluation_mode(model),
@@ -109,22 +109,22 @@ def run_model(
         record_sites(model) as sites,
         record_window_sites(model) as window_sites,
     ):
-        outputs = _outputs(model, tokenizer, example, tensors, generate)
+        outputs = _call_model(model, tokenizer, example, tensors, generate)
         parts = {key: value for key, value in outputs.items() if value is not None and has_attention(value)}
         if not has_attention(outputs) and parts:
-            inputs = _model_inputs(model, tensors, tokenizer)
-            return [_run_of_part(key, parts[key], inputs, name, sites) for key in _parts(parts, part)]
+            inputs = _make_model_inputs(model, tensors, tokenizer)
+            return [_make_part_run(key, parts[key], inputs, name, sites) for key in _select_parts(parts, part)]
         if part is not None:
             raise RecordingError(f"{name} has no parts, so part={part!r} would be ignored. Leave it out.")
-        if not _attention_fields(outputs):
-            raise _no_attention(model, tensors)
-        outputs = _with_weights(model, outputs)
-        run = _run(outputs, _model_inputs(model, tensors, tokenizer), name, sites, model)
-        return [_with_windows(run, model, sites, window_sites)]
+        if not _list_attention_fields(outputs):
+            raise _no_attention_error(model, tensors)
+        outputs = _drop_empty_fields(model, outputs)
+        run = _make_run(outputs, _make_model_inputs(model, tensors, tokenizer), name, sites, model)
+        return [_add_windows(run, model, sites, window_sites)]
 
 
-def _submodel(model: Any, tensors: ModelTensors) -> Any:
-    """Return the half that reads these inputs, of a model whose `forward` needs both text and image."""
+def _select_submodel(model: Any, tensors: ModelTensors) -> Any:
+    """Return the text or vision half of a model such as CLIP if only its inputs are given."""
     if all(hasattr(model, name) for name in SUBMODELS.values()):
         missing = [name for name in SUBMODELS if name not in tensors]
         if len(missing) == 1:
@@ -132,7 +132,7 @@ def _submodel(model: Any, tensors: ModelTensors) -> Any:
     return model
 
 
-def _outputs(
+def _call_model(
     model: Any, tokenizer: Any, example: Example, tensors: ModelTensors, generate: Generation
 ) -> Mapping[str, Any]:
     switches = {"output_attentions": True, "return_dict": True}
@@ -140,14 +140,14 @@ def _outputs(
         if example.target is not None:
             ids = decoder_ids(model, tokenizer, example.target)
             outputs = model(**tensors, decoder_input_ids=ids[:, :-1], **switches)
-            return {**_fields(outputs), "sequences": ids}
-        is_pair = getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" not in tensors
-        if is_pair and generate is None and type(model).__name__.endswith(CLASSIFIERS):
-            outputs, read_ids = _read_twice(model, tensors, switches)
+            return {**_get_fields(outputs), "sequences": ids}
+        is_encoder_decoder = getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" not in tensors
+        if is_encoder_decoder and generate is None and type(model).__name__.endswith(CLASSIFIERS):
+            outputs, read_ids = _run_encoder_decoder_classifier(model, tensors, switches)
             tensors |= {} if read_ids is None else {"decoder_input_ids": read_ids}
-            return _fields(outputs)
-        if generate is not None or is_pair:
-            return _generated(model, tensors, {} if generate is None else generate)
+            return _get_fields(outputs)
+        if generate is not None or is_encoder_decoder:
+            return _generate(model, tensors, {} if generate is None else generate)
         outputs = model(**tensors, **switches)
     except IndexError as error:
         if EMBEDDING_ERROR not in str(error):
@@ -156,24 +156,26 @@ def _outputs(
             f"{type(model).__name__} has no embedding for one of the ids ({error}). Give the tokenizer of this model, "
             "or a shorter text."
         ) from error
-    return _fields(outputs)
+    return _get_fields(outputs)
 
 
-def _read_twice(model: Any, tensors: ModelTensors, switches: Mapping[str, bool]) -> tuple[Any, torch.Tensor | None]:
-    """Run a classifier whose decoder reads the encoder's text once more. Return the outputs and the decoder's ids."""
-    read: list[torch.Tensor] = []
+def _run_encoder_decoder_classifier(
+    model: Any, tensors: ModelTensors, switches: Mapping[str, bool]
+) -> tuple[Any, torch.Tensor | None]:
+    """Run a classifier whose decoder reads the same text as its encoder. Return the outputs and the decoder's ids."""
+    recorded_ids: list[torch.Tensor] = []
 
-    def keep(_: Any, __: Any, values: Mapping[str, Any]) -> None:
-        read.extend([values["input_ids"]] if isinstance(values.get("input_ids"), torch.Tensor) else [])
+    def record_ids(_: Any, __: Any, values: Mapping[str, Any]) -> None:
+        recorded_ids.extend([values["input_ids"]] if isinstance(values.get("input_ids"), torch.Tensor) else [])
 
-    handle = model.get_decoder().register_forward_pre_hook(keep, with_kwargs=True)
+    handle = model.get_decoder().register_forward_pre_hook(record_ids, with_kwargs=True)
     try:
-        return model(**tensors, **switches), read[-1] if read else None
+        return model(**tensors, **switches), recorded_ids[-1] if recorded_ids else None
     finally:
         handle.remove()
 
 
-def _generated(model: Any, tensors: ModelTensors, generate: int | Mapping[str, Any]) -> Mapping[str, Any]:
+def _generate(model: Any, tensors: ModelTensors, generate: int | Mapping[str, Any]) -> Mapping[str, Any]:
     if not (hasattr(model, "can_generate") and model.can_generate()):
         raise RecordingError(
             f"{type(model).__name__} cannot write a text. Give what its decoder reads, target='a translation', or load "
@@ -196,29 +198,29 @@ def _generated(model: Any, tensors: ModelTensors, generate: int | Mapping[str, A
             f"{type(model).__name__}.generate refused its options: {error} Change them with generate=20 or "
             "generate={'max_new_tokens': 20}."
         ) from error
-    return {**({"encoder_global_attentions": None} if has_windows else {}), **_fields(outputs)}
+    return {**({"encoder_global_attentions": None} if has_windows else {}), **_get_fields(outputs)}
 
 
-def _fields(outputs: Any) -> dict[str, Any]:
-    """Return all fields of an output. The keys of a `ModelOutput` omit fields that are None."""
+def _get_fields(outputs: Any) -> dict[str, Any]:
+    """Return all fields of an output, including those that are None, which the keys of a `ModelOutput` omit."""
     return vars(outputs) | dict(outputs) if isinstance(outputs, Mapping) else {}
 
 
-def _run(outputs: Mapping[str, Any], inputs: ModelInputs, name: str, sites: SiteRecorder, model: Any) -> ModelRun:
-    values, remarks = dict(outputs), _sliding_remarks(model, outputs)
-    for output in _attention_fields(outputs):
+def _make_run(outputs: Mapping[str, Any], inputs: ModelInputs, name: str, sites: SiteRecorder, model: Any) -> ModelRun:
+    values, remarks = dict(outputs), _make_sliding_remarks(model, outputs)
+    for output in _list_attention_fields(outputs):
         value = outputs[output]
         if is_stepwise(value):
-            values[output] = [_numbered(step, sites) for step in value]
+            values[output] = [_index_by_number(step, sites) for step in value]
         else:
-            values[output] = _without_block_padding(_numbered(value, sites), inputs)
+            values[output] = _remove_block_padding(_index_by_number(value, sites), inputs)
         first = value[0] if is_stepwise(value) else value
-        if output != "cross_attentions" and (missing := sites.without_attention(first)):
-            remarks.append(Remark("no_attention", {"layers": number_ranges(missing)}))
+        if output != "cross_attentions" and (missing := sites.find_layers_without_attention(first)):
+            remarks.append(Remark("no_attention", {"layers": format_layer_ranges(missing)}))
     return ModelRun(values, inputs, name, tuple(remarks))
 
 
-def _with_windows(run: ModelRun, model: Any, sites: SiteRecorder, window_sites: WindowSites) -> ModelRun:
+def _add_windows(run: ModelRun, model: Any, sites: SiteRecorder, window_sites: WindowSites) -> ModelRun:
     """Return the run with the windows of its layers, and the patches of each stage."""
     windows = {
         name: [window_sites.windows(sites, weights) for weights in run.outputs[name]]
@@ -235,9 +237,9 @@ def _with_windows(run: ModelRun, model: Any, sites: SiteRecorder, window_sites: 
     return replace(run, inputs=replace(run.inputs, layout=layout), windows=windows, remarks=remarks)
 
 
-def _numbered(layers: Sequence[Any], sites: SiteRecorder) -> list[Any]:
-    """Return the layers at their numbers in the model, with None for those that returned no attention."""
-    positions = sites.positions(layers)
+def _index_by_number(layers: Sequence[Any], sites: SiteRecorder) -> list[Any]:
+    """Index the layers by their numbers in the model, with None for layers that returned no attention."""
+    positions = sites.find_layer_numbers(layers)
     if positions is None:
         return list(layers)
     numbers, count = positions
@@ -247,8 +249,8 @@ def _numbered(layers: Sequence[Any], sites: SiteRecorder) -> list[Any]:
     return results
 
 
-def _without_block_padding(layers: list[Any], inputs: ModelInputs) -> list[Any]:
-    """Remove the padding that a model such as BigBird adds to a text, up to a whole number of blocks."""
+def _remove_block_padding(layers: list[Any], inputs: ModelInputs) -> list[Any]:
+    """Remove the padding that a model such as BigBird adds to complete the last block of a text."""
     count = 0 if inputs.input_ids is None else inputs.input_ids.shape[-1]
 
     def is_padded(weights: Any) -> bool:
@@ -261,15 +263,15 @@ def _without_block_padding(layers: list[Any], inputs: ModelInputs) -> list[Any]:
     return [None if weights is None else weights[..., :count, :count] for weights in layers]
 
 
-def _run_of_part(key: str, part: Any, inputs: ModelInputs, name: str, sites: SiteRecorder) -> ModelRun:
-    """Return the run of one half of a model, whose tokens are named by the text or by the image."""
+def _make_part_run(key: str, part: Any, inputs: ModelInputs, name: str, sites: SiteRecorder) -> ModelRun:
+    """Return the run of one half of a model. Its token names come from the text or the image."""
     reads_image = "vision" in key or "image" in key
     absent: dict[str, Any] = dict.fromkeys(TEXT_INPUTS if reads_image else ("pixel_values",))
     part_inputs = replace(inputs, **absent)
-    return _run(_fields(part), part_inputs, f"{name}: {_part_name(key)}", sites, None)
+    return _make_run(_get_fields(part), part_inputs, f"{name}: {_part_name(key)}", sites, None)
 
 
-def _parts(parts: Mapping[str, Any], part_name: str | None) -> list[str]:
+def _select_parts(parts: Mapping[str, Any], part_name: str | None) -> list[str]:
     names = {_part_name(key): key for key in parts}
     if part_name is None:
         return list(parts)
@@ -284,34 +286,34 @@ def _part_name(key: str) -> str:
     return key.removesuffix("_outputs").removesuffix("_output").removesuffix("_model")
 
 
-def _with_weights(model: Any, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the outputs without fields whose layers all lack weights, as the cross-attention of a lone decoder."""
-    fields = _attention_fields(outputs)
-    empty = [name for name in fields if not _maps(outputs[name])]
-    if len(empty) == len(fields):
+def _drop_empty_fields(model: Any, outputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the outputs without fields that have no weights, such as cross-attention of a decoder called alone."""
+    fields = _list_attention_fields(outputs)
+    empty_fields = [name for name in fields if not _list_weights(outputs[name])]
+    if len(empty_fields) == len(fields):
         raise RecordingError(
             f"{type(model).__name__} returned no weights, because it was loaded with fused attention and cannot change "
             "it afterwards. Load it with attn_implementation='eager'."
         )
-    return {**outputs, **dict.fromkeys(empty)}
+    return {**outputs, **dict.fromkeys(empty_fields)}
 
 
-def _maps(layers: Sequence[Any]) -> list[Any]:
-    """Return the weights of those layers that have some; of `generate`, those of the first step."""
+def _list_weights(layers: Sequence[Any]) -> list[Any]:
+    """Return the weights of the layers that have some; for `generate`, only of the first step."""
     return [weights for weights in (layers[0] if is_stepwise(layers) else layers) if weights is not None]
 
 
-def _attention_fields(outputs: Mapping[str, Any]) -> list[str]:
+def _list_attention_fields(outputs: Mapping[str, Any]) -> list[str]:
     return [output for output in FIELDS if get_field(outputs, output)]
 
 
-def _model_inputs(model: Any, tensors: ModelTensors, tokenizer: Any) -> ModelInputs:
+def _make_model_inputs(model: Any, tensors: ModelTensors, tokenizer: Any) -> ModelInputs:
     fields: dict[str, Any] = {name: tensors[name] for name in ModelInputs.__dataclass_fields__ if name in tensors}
     layout = image_layout(model, tensors["pixel_values"].shape) if "pixel_values" in tensors else ImageLayout()
     return ModelInputs(tokenizer=tokenizer, layout=layout, **fields)
 
 
-def _sliding_remarks(model: Any, outputs: Mapping[str, Any]) -> list[Remark]:
+def _make_sliding_remarks(model: Any, outputs: Mapping[str, Any]) -> list[Remark]:
     """Name the layers with a sliding window, if the text is longer than the window."""
     if model is None or not outputs.get("attentions"):
         return []
@@ -320,13 +322,13 @@ def _sliding_remarks(model: Any, outputs: Mapping[str, Any]) -> list[Remark]:
     layers = [number for number, name in enumerate(types) if name == "sliding_attention"]
     window = getattr(config, "sliding_window", None)
     attentions = outputs["attentions"]
-    count = _maps(attentions[-1:] if is_stepwise(attentions) else attentions)[-1].shape[-1]
+    count = _list_weights(attentions[-1:] if is_stepwise(attentions) else attentions)[-1].shape[-1]
     if not layers or not isinstance(window, int) or window >= count:
         return []
-    return [Remark("sliding", {"layers": number_ranges(layers), "window": window})]
+    return [Remark("sliding", {"layers": format_layer_ranges(layers), "window": window})]
 
 
-def _no_attention(model: torch.nn.Module, tensors: ModelTensors) -> RecordingError:
+def _no_attention_error(model: torch.nn.Module, tensors: ModelTensors) -> RecordingError:
     if hasattr(model, "set_attention_type") or hasattr(getattr(model, "base_model", None), "set_attention_type"):
         return RecordingError(
             f"{type(model).__name__} replaces its sparse attention when it reads a short text, and then returns no "

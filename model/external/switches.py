@@ -1,4 +1,4 @@
-"""Switches that a model needs to return its attention, restored afterwards."""
+"""Temporary settings that make a model return its attention."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ def evaluation_mode(model: torch.nn.Module) -> Iterator[None]:
 
 @contextmanager
 def attention_implementation(model: Any, name: str = EAGER) -> Iterator[None]:
-    """Select an attention implementation for the model and all models inside it, and restore their own."""
-    before = [(config, config._attn_implementation) for config in _configs(model)]
-    if all(implementation == name for _, implementation in before):
+    """Set the attention implementation of a model and its submodels, and restore the previous ones afterwards."""
+    previous = [(config, config._attn_implementation) for config in _list_configs(model)]
+    if all(implementation == name for _, implementation in previous):
         yield
         return
     try:
         model.set_attn_implementation(name)
         if model.config._attn_implementation == name:
-            for config in _layer_configs(model):
+            for config in _list_layer_configs(model):
                 config._attn_implementation = name
         yield
     finally:
-        for config, implementation in before:  # a parent sets its children, too, so they follow it
+        for config, implementation in previous:  # parents first: setting a parent also sets its children
             config._attn_implementation = implementation
 
 
-def _layer_configs(model: torch.nn.Module) -> list[Any]:
+def _list_layer_configs(model: torch.nn.Module) -> list[Any]:
     """Return the configurations of layers, which may be older copies of their model's, as in `EncoderDecoderModel`."""
     layers = [module for module in model.modules() if not hasattr(module, "set_attn_implementation")]
     configs = [config for layer in layers if (config := getattr(layer, "config", None)) is not None]
     return [config for config in configs if hasattr(config, "_attn_implementation")]
 
 
-def _configs(model: torch.nn.Module) -> list[Any]:
+def _list_configs(model: torch.nn.Module) -> list[Any]:
     """Return the configurations of a model, of the models inside it and of their parts, parents first."""
     queue = [config for module in model.modules() if (config := getattr(module, "config", None)) is not None]
     results: list[Any] = []

@@ -1,4 +1,4 @@
-"""How much a prediction depends on each token that was read: gradient times input, beside the attention weights.
+"""Attribution of a prediction to the input tokens by gradient × input, with the attention weights for comparison.
 
 For the log probability of the predicted token, the attribution of a token is the dot product of its embedding with the
 gradient (https://arxiv.org/abs/1605.01713). It needs no attention, so it also works for models such as Mamba.
@@ -20,10 +20,10 @@ from headlight.model.recordings.transformers_outputs import get_field
 
 @dataclass(frozen=True)
 class TokenAttribution:
-    """What one predicted token depends on, for each token that was read."""
+    """The attribution of one predicted token to each input token."""
 
     tokens: tuple[str, ...]
-    values: tuple[float, ...]  # in nats; positive values raise the probability
+    values: tuple[float, ...]  # in nats; positive values increase the probability
     predicted: str
     log_probability: float
     attention: tuple[float, ...] | None  # mean weight of the predicting row, over all layers and heads
@@ -39,39 +39,39 @@ def attribute_tokens(
 ) -> TokenAttribution:
     """Attribute a predicted token to the tokens that the model read.
 
-    `position` is the index of the predicted token: of the text, from 1, or of `target` for an encoder-decoder model. By
-    default, it is the last one. A decoder-only model reads the tokens before it.
+    `position` is the index of the predicted token in the text, at least 1, or in `target` for an encoder-decoder model.
+    By default, it is the last one. A decoder-only model reads the tokens before it.
     """
     inputs = loss_inputs(model, tokenizer, text, target=target)
-    predicted = inputs.predicted_ids
-    assert predicted is not None  # noqa: S101 (there are no labels)
+    predicted_ids = inputs.predicted_ids
+    assert predicted_ids is not None  # noqa: S101 (there are no labels)
     first = 0 if target is not None else 1
-    count = predicted.shape[1]
-    place = count - 1 if position == -1 else require_index("position", position, range(first, count + first)) - first
-    read_ids = inputs.tensors["input_ids"][0] if target is not None else inputs.tensors["input_ids"][0, : place + 1]
+    count = predicted_ids.shape[1]
+    index = count - 1 if position == -1 else require_index("position", position, range(first, count + first)) - first
+    read_ids = inputs.tensors["input_ids"][0] if target is not None else inputs.tensors["input_ids"][0, : index + 1]
     with evaluation_mode(model), torch.enable_grad():
-        embeddings, logits = _embedded(model, inputs.tensors)
-        log_probability = logits[0, place].float().log_softmax(dim=-1)[predicted[0, place]]
+        embeddings, logits = _run_with_embeddings(model, inputs.tensors)
+        log_probability = logits[0, index].float().log_softmax(dim=-1)[predicted_ids[0, index]]
         (gradient,) = torch.autograd.grad(log_probability, embeddings)
     values = (gradient[0] * embeddings[0]).sum(dim=-1).detach()[: len(read_ids)]
     names = [token.text for token in names_from_ids(tokenizer, read_ids.tolist())[0]]
-    (name,) = names_from_ids(tokenizer, [int(predicted[0, place])])[0]
-    attention = _attention(model, inputs.tensors, place)
+    (name,) = names_from_ids(tokenizer, [int(predicted_ids[0, index])])[0]
+    attention = _average_attention(model, inputs.tensors, index)
     return TokenAttribution(tuple(names), tuple(values.tolist()), name.text, float(log_probability.detach()), attention)
 
 
-def _embedded(model: Any, tensors: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+def _run_with_embeddings(model: Any, tensors: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
     """Run the model, and return the embeddings of the input ids, as a leaf of the graph, and the logits."""
     leaves: list[torch.Tensor] = []
 
-    def replace(_: Any, __: Any, output: torch.Tensor) -> torch.Tensor:
-        if leaves:  # another stack with the same embeddings
+    def replace_output(_: Any, __: Any, output: torch.Tensor) -> torch.Tensor:
+        if leaves:  # a second stack with the same embeddings
             return output
         leaves.append(output.detach().requires_grad_())
         return leaves[0].clone()  # some models, such as CTRL, scale their embeddings in place
 
     reader = model.get_encoder() if getattr(model.config, "is_encoder_decoder", False) else model
-    handle = reader.get_input_embeddings().register_forward_hook(replace)
+    handle = reader.get_input_embeddings().register_forward_hook(replace_output)
     try:
         logits = model(**tensors).logits
     finally:
@@ -84,7 +84,7 @@ def _embedded(model: Any, tensors: dict[str, torch.Tensor]) -> tuple[torch.Tenso
     return leaves[0], logits
 
 
-def _attention(model: Any, tensors: dict[str, torch.Tensor], row: int) -> tuple[float, ...] | None:
+def _average_attention(model: Any, tensors: dict[str, torch.Tensor], row: int) -> tuple[float, ...] | None:
     """Return the mean weights of the predicting row, or None for a model without attention."""
     with torch.no_grad(), attention_implementation(model), evaluation_mode(model):
         outputs = model(**tensors, output_attentions=True)

@@ -1,8 +1,8 @@
-"""Attention in windows of an image, as in Swin, put together to maps of the whole image.
+"""Attention in windows of an image, as in Swin, combined into maps of the whole image.
 
-A block divides its patches into windows, after it has shifted them by half a window in every other block
-(https://arxiv.org/abs/2103.14030). Its weights are `[window, head, n, n]`; the map of the whole image is zero between
-patches of different windows.
+A block divides its patches into windows. Every other block first shifts them by half a window
+(https://arxiv.org/abs/2103.14030). The weights of a block are `[window, head, n, n]` for windows of n patches. In the
+map of the whole image, weights between patches of different windows are zero.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from typing import Any
 import numpy as np
 import torch
 
-from headlight.model.external.attention_sites import SiteRecorder, number_ranges
+from headlight.model.external.attention_sites import SiteRecorder, format_layer_ranges
 from headlight.model.external.image_layout import patch_size
 from headlight.model.recordings.images import PatchGrid
 from headlight.model.recordings.layers import to_numpy
 from headlight.model.recordings.recording import RecordingError, Remark
 
 WINDOW_FIELDS = ("window_size", "shift_size", "input_resolution")
-MAX_DEFAULT_PATCHES = 1024  # of the stage that is shown if no layers are named
-MAX_PATCHES = 4096  # of a map
+MAX_DEFAULT_PATCHES = 1024  # limit of the stage that is shown if no layers are selected
+MAX_PATCHES = 4096  # limit of a map
 MAX_MASKED_WEIGHT = 1e-30  # the model adds -100 to scores between regions of a shifted window
 
 
 @dataclass(frozen=True)
 class WindowSites:
-    """The windows of the blocks that have run: their rows and columns of patches, by path."""
+    """The blocks that have run: rows and columns of patches by path."""
 
     sizes: dict[str, tuple[int, int]]
 
     def windows(self, sites: SiteRecorder, weights: Any) -> BlockWindows | None:
-        """Return the windows of the block that returned these weights; None if they are not in windows."""
-        site = sites.site(weights)
+        """Return the windows of the block that returned these weights, or None for attention without windows."""
+        site = sites.find_site(weights)
         if site is None or site.layer not in self.sizes:
             return None
         block: Any = sites.layers[site.layer]
@@ -53,16 +53,16 @@ class BlockWindows:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the only window is the image."""
+        """Whether the whole image is one window."""
         return self.rows == self.columns == self.size
 
     def tokens(self) -> np.ndarray:
         """Return the patches of each window, `[window, n]`, counted row by row; -1 for padding."""
         height, width = (-(-length // self.size) * self.size for length in (self.rows, self.columns))
-        places = np.full((height, width), -1)
-        places[: self.rows, : self.columns] = np.arange(self.rows * self.columns).reshape(self.rows, self.columns)
-        places = np.roll(places, (-self.shift, -self.shift), axis=(0, 1))
-        windows = places.reshape(height // self.size, self.size, width // self.size, self.size).transpose(0, 2, 1, 3)
+        patches = np.full((height, width), -1)
+        patches[: self.rows, : self.columns] = np.arange(self.rows * self.columns).reshape(self.rows, self.columns)
+        patches = np.roll(patches, (-self.shift, -self.shift), axis=(0, 1))
+        windows = patches.reshape(height // self.size, self.size, width // self.size, self.size).transpose(0, 2, 1, 3)
         return windows.reshape(-1, self.size * self.size)
 
     def whole_map(self, weights: Any) -> np.ndarray:
@@ -86,7 +86,7 @@ class BlockWindows:
 
 @contextmanager
 def record_window_sites(model: torch.nn.Module) -> Iterator[WindowSites]:
-    """Record the rows and columns of patches of each block with windows, within the block of code."""
+    """Record the rows and columns of patches of each Swin block within the `with` block."""
     sites = WindowSites({})
     blocks = {
         path: module for path, module in model.named_modules() if all(hasattr(module, name) for name in WINDOW_FIELDS)
@@ -113,8 +113,8 @@ def first_stage(windows: Sequence[BlockWindows | None]) -> list[int]:
     for number, block in enumerate(windows):
         if block is not None:
             stages.setdefault((block.rows, block.columns), []).append(number)
-    small = [numbers for (rows, columns), numbers in stages.items() if rows * columns <= MAX_DEFAULT_PATCHES]
-    return small[0] if small else list(stages.values())[-1]
+    small_stages = [numbers for (rows, columns), numbers in stages.items() if rows * columns <= MAX_DEFAULT_PATCHES]
+    return small_stages[0] if small_stages else list(stages.values())[-1]
 
 
 def last_stage(windows: Sequence[BlockWindows | None]) -> list[int]:
@@ -134,20 +134,20 @@ def window_remarks(windows: Sequence[BlockWindows | None], numbers: Sequence[int
     return [
         Remark(
             "shifted_windows" if block.shift else "windows",
-            {"layers": number_ranges(block_layers), "size": block.size, "shift": block.shift},
+            {"layers": format_layer_ranges(block_layers), "size": block.size, "shift": block.shift},
         )
         for block, block_layers in layers.items()
     ]
 
 
 def covered_grids(model: Any, windows: Sequence[BlockWindows | None]) -> tuple[PatchGrid, ...]:
-    """Return the patches of each stage, with the pixels that they cover. A stage merges 2 × 2 patches of the last."""
+    """Return the patches and pixels of each stage. A stage merges 2 × 2 patches of the previous one."""
     blocks = [block for block in windows if block is not None]
     height, width = patch_size(model) or (1, 1)
     grids = []
     for rows, columns in dict.fromkeys((block.rows, block.columns) for block in blocks):
-        merged = 1
-        while (-(-blocks[0].rows // merged), -(-blocks[0].columns // merged)) != (rows, columns):
-            merged *= 2
-        grids.append(PatchGrid(rows, columns, rows * merged * height, columns * merged * width))
+        factor = 1
+        while (-(-blocks[0].rows // factor), -(-blocks[0].columns // factor)) != (rows, columns):
+            factor *= 2
+        grids.append(PatchGrid(rows, columns, rows * factor * height, columns * factor * width))
     return tuple(grids)

@@ -39,7 +39,7 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
         loaded.target_tokenizer,
         storage=storage,
         card=render_card(source, folder.resolve().name, origin, revision, storage, loaded.generation_defaults.left_out),
-        others=other_files,
+        extra_files=other_files,
     )
 
 

@@ -36,7 +36,7 @@ class GoldLinks(NamedTuple):
     possible: Links
 
     def reversed(self) -> GoldLinks:
-        """Return the same links from target to source."""
+        """Exchange source and target of all links."""
         return GoldLinks(reverse_links(self.sure), reverse_links(self.possible))
 
 
@@ -127,8 +127,8 @@ def word_weights(
     to_rows = _word_token_shares(rows, row_words)  # [row words, rows]
     shares = to_rows.sum(axis=1, keepdims=True)
     means = np.divide(to_rows, shares, out=np.zeros_like(to_rows), where=shares > 0)
-    merged: FloatArray = (means @ weights @ to_columns.T).astype(np.float32)
-    return merged
+    merged_weights: FloatArray = (means @ weights @ to_columns.T).astype(np.float32)
+    return merged_weights
 
 
 def attention_links(
@@ -163,12 +163,12 @@ def strongest_words(
     if shift not in (0, 1):
         raise range_error("shift", shift, 0, 1)
     row_count = weights.shape[-2]
-    shifted = weights[..., np.minimum(np.arange(row_count) + shift, row_count - 1), :] if shift else weights
-    merged = word_weights(shifted, rows, row_words, columns, column_words)
-    return merged.argmax(axis=-1) if merged.size else np.zeros((*weights.shape[:-2], 0), dtype=np.int64)
+    shifted_weights = weights[..., np.minimum(np.arange(row_count) + shift, row_count - 1), :] if shift else weights
+    merged_weights = word_weights(shifted_weights, rows, row_words, columns, column_words)
+    return merged_weights.argmax(axis=-1) if merged_weights.size else np.zeros((*weights.shape[:-2], 0), dtype=np.int64)
 
 
-def count_heads(
+def count_head_errors(
     weights: FloatArray,
     rows: Sequence[Token],
     row_words: Spans,
@@ -220,7 +220,7 @@ def _word_token_shares(tokens: Sequence[Token], words: Spans) -> FloatArray:
         if token.special or token.end <= token.start:  # a space token belongs to no word
             continue
         for word, (start, end) in enumerate(words):
-            shared = min(end, token.end) - max(start, token.start)
-            if shared > 0:
-                table[word, index] = shared / (token.end - token.start)
+            shared_characters = min(end, token.end) - max(start, token.start)
+            if shared_characters > 0:
+                table[word, index] = shared_characters / (token.end - token.start)
     return table

@@ -12,7 +12,7 @@ from headlight.model.records import Token, Translation
 
 
 class AlignmentHead(NamedTuple):
-    """A cross-attention head. `shift` is the row offset at which it aligns a word."""
+    """A cross-attention head. `shift` is 1 if the row after a target token aligns it, 0 if its own row does."""
 
     layer: int
     head: int
@@ -23,7 +23,7 @@ class AlignmentHead(NamedTuple):
 class CrossHeads:
     """Measurements of a model's cross-attention heads over many sentences."""
 
-    aligning: tuple[AlignmentHead, ...] = ()  # measured on annotators' links, best first, each with its better shift
+    aligning: tuple[AlignmentHead, ...] = ()  # compared with annotated links, best first, each with its better shift
     losses: Mapping[tuple[int, int], float] = field(default_factory=dict, hash=False)  # in nats, without the head
 
     @property
@@ -40,8 +40,8 @@ class CrossHeads:
 UNMEASURED = CrossHeads()
 
 
-def most_informative(translation: Translation) -> AlignmentHead:
-    """Return the head with the highest source coverage."""
+def most_informative_head(translation: Translation) -> AlignmentHead:
+    """Return the head whose maximum weights per source word have the largest sum."""
     rows, columns = word_positions(translation.target_tokens), word_positions(translation.source_tokens)
     maps = translation.attention.cross[:, :, rows][..., columns]
     scores = maps.max(axis=2, initial=0.0).sum(axis=-1)  # [layer, head]

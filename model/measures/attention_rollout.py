@@ -1,13 +1,13 @@
 """Mixing of tokens across the layers of attention: rollout, flow and contributions.
 
-`MixingMatrices` contain, for each layer, the share of every old vector in every new one. Three ways to combine layers:
+`MixingMatrices` contain, for each layer, the share of every old vector in every new one. Three methods combine layers:
 
 - rollout multiplies the matrices (Abnar and Zuidema 2020, https://arxiv.org/abs/2005.00928, section 3);
 - flow is the maximum flow from a target token to each source token, with shares as edge capacities (the same paper);
 - contributions (ALTI, Ferrando et al. 2022, https://arxiv.org/abs/2203.04212, and ALTI+ for decoders,
   https://arxiv.org/abs/2205.11631) also multiply matrices, but compute shares from the vectors.
 
-The shares of source tokens may sum to less than one. The rest comes from target tokens that were generated before.
+The shares of source tokens may sum to less than one. The remainder comes from the preceding target tokens.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class MixingMatrices:
     cross_residual: Sequence[Float64Array]  # [target]: share of the residual connection around cross-attention
 
 
-def mixing_of_attention(attention: Attention) -> MixingMatrices:
+def mixing_from_attention(attention: Attention) -> MixingMatrices:
     """Derive shares from attention: half from the residual connection, half from the mean weights of all heads."""
 
     def mix_with_residual(maps: FloatArray) -> list[Float64Array]:
@@ -48,7 +48,7 @@ def mixing_of_attention(attention: Attention) -> MixingMatrices:
     return MixingMatrices(mix_with_residual(attention.encoder), mix_with_residual(attention.decoder), cross, remainders)
 
 
-def mixing_of_contributions(trace: Trace) -> MixingMatrices:
+def mixing_from_contributions(trace: Trace) -> MixingMatrices:
     """Compute ALTI contributions: how much each token reduces the L1 distance to the layer's output."""
     encoder = [_compute_shares(attention, self_attention=True) for attention in trace.encoder]
     decoder = [_compute_shares(layer.self_attention, self_attention=True) for layer in trace.decoder]
@@ -60,15 +60,15 @@ def mixing_of_contributions(trace: Trace) -> MixingMatrices:
 
 def rollout(mixing: MixingMatrices) -> tuple[Float64Array, Float64Array]:
     """Return the shares of source tokens, `[target, source]`, and of target tokens, `[target, target]`."""
-    encoded = np.eye(mixing.encoder[0].shape[0])
+    encoder_shares = np.eye(mixing.encoder[0].shape[0])
     for layer in mixing.encoder:
-        encoded = layer @ encoded
+        encoder_shares = layer @ encoder_shares
     targets = len(mixing.cross_residual[0])
-    source_shares, target_shares = np.zeros((targets, len(encoded))), np.eye(targets)
+    source_shares, target_shares = np.zeros((targets, len(encoder_shares))), np.eye(targets)
     for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.cross_residual, strict=True):
         source_shares, target_shares = self_shares @ source_shares, self_shares @ target_shares
         source_shares, target_shares = (
-            remainders[:, None] * source_shares + cross @ encoded,
+            remainders[:, None] * source_shares + cross @ encoder_shares,
             remainders[:, None] * target_shares,
         )
     return source_shares, target_shares
@@ -98,7 +98,7 @@ def flow(
 def _compute_shares(attention: AttentionTrace, *, self_attention: bool) -> Float64Array:
     """Return shares `[queries, keys]` whose rows sum to one.
 
-    In cross-attention, the last column is the share of the residual connection.
+    In cross-attention, an additional last column is the share of the residual connection.
     """
     queries, keys = attention.weights.shape[1:]
     result = np.zeros((queries, keys + (not self_attention)))
@@ -180,11 +180,11 @@ class _Graph:
         node, total = self.start, 0
         while True:
             if node == sink:
-                pushed = min(self.capacities[edge] for edge in path)
-                total += pushed
+                flow_amount = min(self.capacities[edge] for edge in path)
+                total += flow_amount
                 for edge in path:
-                    self.capacities[edge] -= pushed
-                    self.capacities[edge ^ 1] += pushed
+                    self.capacities[edge] -= flow_amount
+                    self.capacities[edge ^ 1] += flow_amount
                 first = next(index for index, edge in enumerate(path) if not self.capacities[edge])
                 node = self.ends[path[first] ^ 1]
                 del path[first:]
@@ -206,26 +206,26 @@ class _Graph:
 def _build_graph(mixing: MixingMatrices, row: int) -> _Graph:
     graph = _Graph()
     sources = mixing.encoder[0].shape[0]
-    below = [graph.add_node() for _ in range(sources)]
-    graph.sources = below
+    lower_nodes = [graph.add_node() for _ in range(sources)]
+    graph.sources = lower_nodes
     for layer in mixing.encoder:
-        below = _add_layer_edges(graph, layer, below)
+        lower_nodes = _add_layer_edges(graph, layer, lower_nodes)
     target_nodes = [graph.add_node() for _ in range(row + 1)]  # later tokens do not contribute to this row
     for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.cross_residual, strict=True):
         target_nodes = _add_layer_edges(graph, self_shares[: row + 1, : row + 1], target_nodes)
-        mixed = [graph.add_node() for _ in target_nodes]
-        for position, node in enumerate(mixed):
+        mixed_nodes = [graph.add_node() for _ in target_nodes]
+        for position, node in enumerate(mixed_nodes):
             graph.add_edge(node, target_nodes[position], remainders[position])
-            for source, end in enumerate(below):
+            for source, end in enumerate(lower_nodes):
                 graph.add_edge(node, end, cross[position, source])
-        target_nodes = mixed
+        target_nodes = mixed_nodes
     graph.start = target_nodes[row]
     return graph
 
 
-def _add_layer_edges(graph: _Graph, shares: Float64Array, below: list[int]) -> list[int]:
+def _add_layer_edges(graph: _Graph, shares: Float64Array, lower_nodes: list[int]) -> list[int]:
     nodes = [graph.add_node() for _ in range(shares.shape[0])]
     for position, node in enumerate(nodes):
         for key in np.flatnonzero(shares[position]):
-            graph.add_edge(node, below[key], shares[position, key])
+            graph.add_edge(node, lower_nodes[key], shares[position, key])
     return nodes

@@ -27,9 +27,9 @@ def chrf(text: str, reference: str) -> float:
         )
         if not text_counts or not reference_counts:
             continue
-        shared = sum((text_counts & reference_counts).values())
-        precision += shared / sum(text_counts.values())
-        recall += shared / sum(reference_counts.values())
+        shared_count = sum((text_counts & reference_counts).values())
+        precision += shared_count / sum(text_counts.values())
+        recall += shared_count / sum(reference_counts.values())
         orders += 1
     if not orders or not precision or not recall:
         return 0.0

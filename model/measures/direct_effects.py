@@ -26,7 +26,7 @@ KINDS: tuple[Kind | None, ...] = ("decoder", "cross", None)  # parts of a layer 
 
 @dataclass(frozen=True, eq=False)
 class LogitTerm:
-    """A decoder component and its contribution to each of the chosen logits."""
+    """A decoder component and its contributions to the logits of some words."""
 
     part: TermPart
     kind: Kind | None  # only for heads
@@ -36,7 +36,7 @@ class LogitTerm:
 
 
 def direct_effects(trace: Trace, row: int, matrix: Float64Array, biases: Float64Array) -> list[LogitTerm]:
-    """Split some logits of one row into terms, which sum to the logits.
+    """Split the logits of some words in one row into terms, which sum to the logits.
 
     Args:
         trace: The recorded forward pass.
@@ -57,7 +57,7 @@ def direct_effects(trace: Trace, row: int, matrix: Float64Array, biases: Float64
         for kind, part in zip(KINDS, block.parts, strict=True):
             if not part.residual_input.any():  # an intervention removed the residual connection
                 vectors, constant = vectors * 0, constant * 0
-            outputs = _part_output(part, row)
+            outputs = _compute_output(part, row)
             parts += [
                 ("feed_forward", None, layer, None) if kind is None else ("head", kind, layer, head)
                 for head in range(len(outputs))
@@ -72,10 +72,10 @@ def direct_effects(trace: Trace, row: int, matrix: Float64Array, biases: Float64
 
 def propagate(trace: Trace, kind: Kind, layer: int, row: int, vectors: Float64Array) -> Float64Array:
     """Propagate vectors that a head adds to the stream, `[…, d_model]`, to the output, through all later norms."""
-    reached = False
-    for layer_index, name, part in _ordered_terms(trace):
-        reached = reached or (layer_index == layer and name == kind)
-        if not reached:
+    is_after_head = False
+    for layer_index, name, part in _iterate_parts(trace):
+        is_after_head = is_after_head or (layer_index == layer and name == kind)
+        if not is_after_head:
             continue
         if (layer_index, name) != (layer, kind) and not part.residual_input.any():
             vectors = vectors * 0
@@ -86,14 +86,14 @@ def propagate(trace: Trace, kind: Kind, layer: int, row: int, vectors: Float64Ar
     return trace.output_scale * vectors
 
 
-def _ordered_terms(trace: Trace) -> Iterator[tuple[int, Kind | None, AttentionTrace | FeedForwardTrace]]:
+def _iterate_parts(trace: Trace) -> Iterator[tuple[int, Kind | None, AttentionTrace | FeedForwardTrace]]:
     for layer, block in enumerate(trace.decoder):
         for name, part in zip(KINDS, block.parts, strict=True):
             yield layer, name, part
 
 
-def _part_output(part: AttentionTrace | FeedForwardTrace, row: int) -> Float64Array:
-    """Return what the heads or the network add to the stream, without biases, `[heads or 1, d_model]`."""
+def _compute_output(part: AttentionTrace | FeedForwardTrace, row: int) -> Float64Array:
+    """Return the outputs of the heads or of the network, without biases, `[heads or 1, d_model]`."""
     if isinstance(part, AttentionTrace):
         return part.head_outputs(row)
     output: Float64Array = (part.output[row] - part.bias)[None]

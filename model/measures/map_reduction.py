@@ -1,6 +1,6 @@
 """Reductions of attention maps: merge tokens into words, drop special tokens, combine several maps.
 
-The weights of a word's tokens are summed over keys and averaged over queries, so rows that sum to one still do.
+The weights of a word's tokens are summed over keys and averaged over queries, so a row's sum of one does not change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def merge_characters(map: AttentionMap) -> AttentionMap:  # noqa: A002
 
 
 def drop_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, float]:  # noqa: A002
-    """Return the map without special tokens, and the mean share of a row's weight that they had.
+    """Return the map without special tokens, and the mean share of a row's weight that was on them.
 
     Rows then sum to less than one. With `rescale`, they sum to one again unless they are all zero.
     """
@@ -45,7 +45,7 @@ def drop_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, flo
     if rescale:
         sums = weights.sum(axis=1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    reduced = replace(
+    reduced_map = replace(
         map,
         weights=read_only(weights.astype(np.float32)),
         allowed=read_only(map.allowed[rows][:, columns]),
@@ -53,7 +53,7 @@ def drop_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, flo
         columns=tuple(map.columns[index] for index in columns),
         previous_tokens=tuple(map.previous_tokens[index] for index in rows),
     )
-    return reduced, max(0.0, special_share)
+    return reduced_map, max(0.0, special_share)
 
 
 def mean_map(maps: Sequence[AttentionMap]) -> AttentionMap:
@@ -75,7 +75,7 @@ def group_tokens(tokens: Sequence[Token], belong_together: Callable[[Token, Toke
 
 
 def word_groups(tokens: Sequence[Token]) -> Groups:
-    """Split tokens into words, and leave special tokens out."""
+    """Split tokens into words, without special tokens."""
     return tuple(group for group in group_tokens(tokens, _is_same_word) if not tokens[group.start].special)
 
 
@@ -85,7 +85,7 @@ def join_tokens(tokens: Sequence[Token]) -> Token:
         return tokens[0]
     text, end = "", tokens[0].start
     for token in tokens:
-        text += token.text if token.end > end else ""  # each byte of a character has the character as its text
+        text += token.text if token.end > end else ""  # all bytes of a character have the character as their text
         end = max(end, token.end)
     probabilities = [token.probability for token in tokens if token.probability is not None]
     return Token(

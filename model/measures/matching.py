@@ -2,8 +2,8 @@
 
 Two models split one sentence into different tokens. Tokens that share a character are a pair, and a unit is the
 shortest span that both sides cover with whole words. Two translations may be different texts. Equal texts are also
-matched by characters; different texts by their longest common sequence of words, ignoring case. Words outside this
-sequence remain unmatched.
+matched by characters. Different texts are matched by their longest common sequence of words, ignoring case, and words
+outside this sequence remain unmatched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Positions = tuple[int, ...]  # indices of tokens in their sentence
 
 @dataclass(frozen=True, slots=True)
 class MatchedUnit:
-    """A word, several words that belong together, or a special token. A side without the unit has no positions."""
+    """A word, several words that are matched together, or a special token. A side without the unit has no positions."""
 
     text: str
     first: Positions
@@ -56,15 +56,17 @@ _WordUnit = tuple[list[_WordSpan], list[_WordSpan]]  # words of the first and th
 
 def match_tokens(first: Sequence[Token], first_text: str, second: Sequence[Token], second_text: str) -> TokenMatching:
     """Match the tokens of two sentences. `start` and `end` of a token count characters of its text."""
-    same = first_text == second_text
-    sides = _words(first), _words(second)
-    word_groups = _match_characters(*sides) if same else _match_words(*sides, first_text, second_text)
+    same_text = first_text == second_text
+    sides = _group_words(first), _group_words(second)
+    word_groups = _match_characters(*sides) if same_text else _match_words(*sides, first_text, second_text)
     units, pairs = [], []
     for first_words, second_words in word_groups:
         text, words = (first_text, first_words) if first_words else (second_text, second_words)
-        unit = MatchedUnit(text[words[0].start : words[-1].end], _indices(first_words), _indices(second_words))
+        unit = MatchedUnit(
+            text[words[0].start : words[-1].end], _collect_indices(first_words), _collect_indices(second_words)
+        )
         units.append(unit)
-        shift = 0 if same or not unit.is_matched else second_words[0].start - first_words[0].start
+        shift = 0 if same_text or not unit.is_matched else second_words[0].start - first_words[0].start
         pairs += [
             (left, right)
             for left in unit.first
@@ -75,10 +77,10 @@ def match_tokens(first: Sequence[Token], first_text: str, second: Sequence[Token
     pairs += [(unit.first[0], unit.second[0]) for unit in specials if unit.is_matched]
     leading = [unit for unit in specials if _is_leading(unit.first, first) or _is_leading(unit.second, second)]
     trailing = [unit for unit in specials if unit not in leading]
-    return TokenMatching(same, (*leading, *units, *trailing), tuple(sorted(pairs)))
+    return TokenMatching(same_text, (*leading, *units, *trailing), tuple(sorted(pairs)))
 
 
-def _words(tokens: Sequence[Token]) -> list[_WordSpan]:
+def _group_words(tokens: Sequence[Token]) -> list[_WordSpan]:
     """Group tokens into words. A token without characters joins the next word, or at the end the last word."""
     results: list[_WordSpan] = []
     pending: Positions = ()
@@ -119,9 +121,8 @@ def _match_words(
     """Yield the units of two texts: their longest common sequence of words, and in between the unmatched words."""
     first_words = [first_text[word.start : word.end].lower() for word in first]
     second_words = [second_text[word.start : word.end].lower() for word in second]
-    lengths = [
-        [0] * (len(second_words) + 1) for _ in range(len(first_words) + 1)
-    ]  # length of the common sequence from words [i, j] on
+    # lengths[i][j]: length of the longest common sequence of the words from i and from j on
+    lengths = [[0] * (len(second_words) + 1) for _ in range(len(first_words) + 1)]
     for i in reversed(range(len(first_words))):
         for j in reversed(range(len(second_words))):
             if first_words[i] == second_words[j]:
@@ -142,16 +143,16 @@ def _match_words(
 
 
 def _match_specials(first: Sequence[Token], second: Sequence[Token]) -> Iterator[MatchedUnit]:
-    """Yield the special tokens. Tokens with the same name match in order: the first with the first, and so on."""
-    unmatched: dict[str, list[int]] = defaultdict(list)
+    """Yield the special tokens. Tokens with the same name match in order."""
+    unmatched_indices: dict[str, list[int]] = defaultdict(list)
     for index, token in enumerate(second):
         if token.special:
-            unmatched[token.text].append(index)
+            unmatched_indices[token.text].append(index)
     for index, token in enumerate(first):
         if token.special:
-            partner = (unmatched[token.text].pop(0),) if unmatched[token.text] else ()
+            partner = (unmatched_indices[token.text].pop(0),) if unmatched_indices[token.text] else ()
             yield MatchedUnit(token.text, (index,), partner, special=True)
-    for index in sorted(index for indices in unmatched.values() for index in indices):
+    for index in sorted(index for indices in unmatched_indices.values() for index in indices):
         yield MatchedUnit(second[index].text, (), (index,), special=True)
 
 
@@ -160,5 +161,5 @@ def _is_leading(indices: Positions, tokens: Sequence[Token]) -> bool:
     return bool(indices) and all(token.special for token in tokens[: indices[0] + 1]) and indices[0] < len(tokens) - 1
 
 
-def _indices(words: Sequence[_WordSpan]) -> Positions:
+def _collect_indices(words: Sequence[_WordSpan]) -> Positions:
     return tuple(index for word in words for index in word.indices)

@@ -23,6 +23,6 @@ def weighted_value_norms(attention: AttentionTrace) -> Float64Array:
 
 
 def cross_value_norms(trace: Trace) -> Float64Array:
-    """Return these norms for cross-attention, averaged over layers, `[target, source]`."""
+    """Return the weighted value norms of cross-attention, averaged over layers, `[target, source]`."""
     norms: Float64Array = np.mean([weighted_value_norms(layer.cross_attention) for layer in trace.decoder], axis=0)
     return norms

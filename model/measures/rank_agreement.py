@@ -31,8 +31,10 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 
 def _mean_ranks(scores: Sequence[float]) -> Float64Array:
     values = np.asarray(scores, dtype=np.float64)
-    ordered = np.sort(values)
-    ranks: Float64Array = (np.searchsorted(ordered, values) + np.searchsorted(ordered, values, side="right")) / 2
+    sorted_values = np.sort(values)
+    ranks: Float64Array = (
+        np.searchsorted(sorted_values, values) + np.searchsorted(sorted_values, values, side="right")
+    ) / 2
     return ranks
 
 

@@ -10,8 +10,8 @@ If several roles qualify, the one with the largest excess, share − chance, app
 qualifies, a head "spreads" if a row covers at least half of the allowed keys:
 (2^entropy − 1) / (allowed keys − 1) ≥ MIN_COVERAGE. All other heads are unclear.
 
-Rows with a single allowed key, such as the first row of the decoder, are ignored, and so is a role for which fewer than
-half of the rows have a cell. Over a corpus, shares, chances and coverage are means over the sentences that have them.
+Rows with a single allowed key, such as the first row of the decoder, are ignored. So is a role for which fewer than
+half of the rows have a cell. Over a corpus, shares, chances and coverage are means over the sentences with a value.
 
 A cross-attention head "aligns" if its rows attend to the source word with the highest weight in the mean of all heads.
 It is "behind" if its rows attend to that word of the previous row, which was just translated. No annotated links are
@@ -39,10 +39,10 @@ RoleName = Literal[
 ]  # fmt: skip
 MIN_SHARE, MIN_EXCESS = 0.4, 0.3
 WIDE_ROLES: tuple[RoleName, ...] = ("before", "ahead", "around")
-NEIGHBOURHOOD = 2  # tokens on either side
+NEIGHBOURHOOD = 2  # tokens on each side of the query in the role "around"
 MIN_SHARE_WIDE, MIN_EXCESS_WIDE = 0.75, 0.5
 MIN_COVERAGE = 0.5
-ENTROPY_BATCH = 1 << 18  # weights whose entropies are computed together
+ENTROPY_BATCH = 1 << 18  # number of weights whose entropies are computed together
 # Roles of each kind of attention, in the order of the arrays below.
 ROLES: dict[Kind, tuple[RoleName, ...]] = {
     "encoder": ("same", "previous", "next", "start", "end", "punctuation", *WIDE_ROLES),
@@ -73,7 +73,7 @@ class RoleShares:
 
 def head_roles(translation: Translation) -> dict[Kind, list[list[Role]]]:
     """Return the roles of all heads, kind → `[layer][head]`, with averages of the layers and heads as last entries."""
-    return {kind: _roles_of_heads(translation, kind) for kind in KINDS}
+    return {kind: _assign_head_roles(translation, kind) for kind in KINDS}
 
 
 def role_shares(translation: Translation, kind: Kind) -> RoleShares:
@@ -89,7 +89,8 @@ def assign_roles(kind: Kind, shares: FloatArray, chances: FloatArray, coverage: 
     min_share, min_excess = np.where(wide, MIN_SHARE_WIDE, MIN_SHARE), np.where(wide, MIN_EXCESS_WIDE, MIN_EXCESS)
     # In float32, the sum of a row with a share of exactly 0.4 may be rounded down.
     clear = (shares >= min_share - 1e-6) & (excess / max_excess >= min_excess - 1e-6) & (chances < 1)
-    best = np.where(clear, excess - 2 * wide, excess - 9).argmax(axis=-1)  # [layer, head]; narrow roles have priority
+    # Narrow roles rank before wide ones, and all clear roles before unclear ones.
+    best = np.where(clear, excess - 2 * wide, excess - 9).argmax(axis=-1)  # [layer, head]
     names = np.array(ROLES[kind], dtype=object)[best]
     has_role = np.take_along_axis(clear, best[..., None], axis=-1)[..., 0]
     value = np.nan_to_num(np.take_along_axis(shares, best[..., None], axis=-1)[..., 0])
@@ -100,19 +101,19 @@ def assign_roles(kind: Kind, shares: FloatArray, chances: FloatArray, coverage: 
     )
 
 
-def _roles_of_heads(translation: Translation, kind: Kind) -> list[list[Role]]:
+def _assign_head_roles(translation: Translation, kind: Kind) -> list[list[Role]]:
     weights = translation.attention.of(kind)  # [layer, head, row, column]
     if not weights.size:
         return []
     over_heads = weights.mean(axis=1, dtype=np.float32)  # [layer, row, column]
     over_layers = weights.mean(axis=0, dtype=np.float32)  # [head, row, column]
     averages = np.concatenate([over_heads, over_layers, over_heads.mean(axis=0, keepdims=True, dtype=np.float32)])
-    sentence = _RoleCells(translation, kind)
-    heads, means = sentence.shares(weights), sentence.shares(averages[None])
+    role_cells = _RoleCells(translation, kind)
+    heads, means = role_cells.shares(weights), role_cells.shares(averages[None])
     shares, coverage, spread = (
         _append_averages(getattr(heads, name), getattr(means, name)[0]) for name in ("shares", "coverage", "spread")
     )
-    names, value = assign_roles(kind, shares, sentence.chances, coverage)
+    names, value = assign_roles(kind, shares, role_cells.chances, coverage)
     return [
         list(map(Role, *columns))
         for columns in zip(names.tolist(), value.tolist(), np.nan_to_num(spread).tolist(), strict=True)
@@ -122,13 +123,13 @@ def _roles_of_heads(translation: Translation, kind: Kind) -> list[list[Role]]:
 def _append_averages(heads: FloatArray, averages: FloatArray) -> FloatArray:
     """Append each layer's average to `[layer, head]` as a last column, and the averages over layers as a last row."""
     layer_count, head_count = heads.shape[:2]
-    extended = np.empty((layer_count + 1, head_count + 1, *heads.shape[2:]), dtype=heads.dtype)
-    extended[:layer_count, :head_count], extended[:layer_count, head_count], extended[layer_count] = (
+    table = np.empty((layer_count + 1, head_count + 1, *heads.shape[2:]), dtype=heads.dtype)
+    table[:layer_count, :head_count], table[:layer_count, head_count], table[layer_count] = (
         heads,
         averages[:layer_count],
         averages[layer_count:],
     )
-    return extended
+    return table
 
 
 class _RoleCells:
@@ -136,7 +137,7 @@ class _RoleCells:
 
     def __init__(self, translation: Translation, kind: Kind) -> None:
         geometry = map_geometry(translation, kind)
-        cells = _cells(translation, kind, geometry)
+        cells = _find_role_cells(translation, kind, geometry)
         self.rows, counts = geometry.rows_with_several_keys, geometry.allowed.sum(axis=1)
         self.other_keys = counts[self.rows] - 1  # [row]
         self.chances = np.full(len(ROLES[kind]), np.nan, dtype=np.float32)
@@ -160,8 +161,8 @@ class _RoleCells:
             result = weights.reshape(layers * heads, queries * keys) @ self.means.T
             shares[..., self.role_indices] = result.reshape(layers, heads, -1)
         if not self.rows.any():
-            undefined = np.full((layers, heads), np.nan, dtype=np.float32)
-            return RoleShares(shares, self.chances, undefined, undefined)
+            nan_values = np.full((layers, heads), np.nan, dtype=np.float32)
+            return RoleShares(shares, self.chances, nan_values, nan_values)
         # A few layers at a time: intermediate arrays then fit into the CPU cache, which is three times as fast.
         step = max(1, ENTROPY_BATCH // max(1, heads * queries * keys))
         parts = [row_entropy(weights[first : first + step, :, self.rows]) for first in range(0, layers, step)]
@@ -170,7 +171,7 @@ class _RoleCells:
         return RoleShares(shares, self.chances, coverage.astype(np.float32), effective.mean(axis=-1).astype(np.float32))
 
 
-def _cells(translation: Translation, kind: Kind, geometry: MapGeometry) -> dict[RoleName, BoolArray]:
+def _find_role_cells(translation: Translation, kind: Kind, geometry: MapGeometry) -> dict[RoleName, BoolArray]:
     """Return the cells of each role, `[row, column]`."""
     offset, all_rows = geometry.offset, np.ones((len(geometry.allowed), 1), dtype=np.bool_)
     first, last = _attention_sinks(geometry.columns)

@@ -1,7 +1,7 @@
 """Measures that reduce a head's map to one number, such as entropy, distance or the share of a position.
 
-The arrays are `[layer, head]`. A measure is the mean over the rows with at least two allowed keys. The share of a
-position, such as the previous token, is the mean over those of these rows in which the position is allowed.
+The arrays are `[layer, head]`. A measure is the mean over the rows with at least two allowed keys. For the
+share of a position, such as the previous token, only the rows in which the position is allowed count.
 A measure is NaN for a map without such rows, and for a kind of attention to which it does not apply. To add a measure,
 write a function and register it in `STATISTICS`; `docs/measures.md` describes the limits of each measure.
 """
@@ -234,7 +234,7 @@ def _measure_or_nan(weights: FloatArray, geometry: MapGeometry, statistic: Stati
 
 
 def _share(weights: FloatArray, geometry: MapGeometry, cells: BoolArray) -> FloatArray:
-    """Compute the mean weight on these cells, `[query, key]`, over the rows in which one of them is allowed."""
+    """Compute the mean weight on these cells, `[query, key]`, over the rows with an allowed cell."""
     cells = cells & geometry.allowed
     rows = geometry.rows_with_several_keys & cells.any(axis=1)
     queries, keys = cells.shape

@@ -25,7 +25,7 @@ class NormTrace:
     divisors: Float64Array  # [tokens]
     weight: Float64Array  # [d_model]
     bias: Float64Array  # [d_model]: zero in RMS norm
-    centred: bool  # whether the mean is subtracted: not in RMS norm
+    centred: bool  # True: layer norm, which subtracts the mean; False: RMS norm
 
     def apply_linear(self, vectors: Float64Array, row: int) -> Float64Array:
         """Apply the norm without its bias to summands of a token's vector, `[…, d_model]`."""
@@ -39,14 +39,14 @@ class NormTrace:
         return normed
 
     def apply_to_inputs(self, inputs: npt.NDArray[np.floating[Any]]) -> Float64Array:
-        """Apply the norm to the vectors from which it was recorded, `[tokens, d_model]`."""
+        """Apply the norm to its recorded inputs, `[tokens, d_model]`."""
         return np.stack([self.apply(vector, row) for row, vector in enumerate(inputs.astype(np.float64))])
 
 
 def record_norm(
     inputs: Float64Array, weight: Float64Array, bias: Float64Array | None, epsilon: float, *, centred: bool
 ) -> NormTrace:
-    """Record the norm of these vectors, `[tokens, d_model]`."""
+    """Record the norm of `inputs`, `[tokens, d_model]`."""
     centred_inputs = inputs - inputs.mean(axis=-1, keepdims=True) if centred else inputs
     divisors = np.sqrt(np.square(centred_inputs).mean(axis=-1) + epsilon)
     return NormTrace(divisors, weight, np.zeros_like(weight) if bias is None else bias, centred)

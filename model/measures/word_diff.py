@@ -27,12 +27,12 @@ class WordPair(NamedTuple):
 def written_words(tokens: Sequence[Token], text: str) -> list[WrittenWord]:
     """Split a translation into its words, in order. Each special token is one word."""
 
-    def key(index: int) -> tuple[int, int]:
+    def group_key(index: int) -> tuple[int, int]:
         token = tokens[index]
         return (index, -1) if token.special or token.word is None else (-1, token.word)
 
     results = []
-    for _, group in groupby(range(len(tokens)), key=key):
+    for _, group in groupby(range(len(tokens)), key=group_key):
         indices = tuple(group)
         first, last = tokens[indices[0]], tokens[indices[-1]]
         label = first.text if first.special else text[first.start : last.end].strip()

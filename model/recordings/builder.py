@@ -28,7 +28,7 @@ NamedTokens = tuple[tuple[Token, ...], str]
 
 @dataclass
 class AxisTokens:
-    """The tokens of both sides before padding is removed, with their attention masks."""
+    """Source and target tokens with their attention masks, before padding is removed."""
 
     source: NamedTokens | None = None
     target: NamedTokens | None = None
@@ -36,7 +36,7 @@ class AxisTokens:
     source_mask: np.ndarray | None = None
     target_mask: np.ndarray | None = None
     remarks: list[Remark] = field(default_factory=list)
-    picture: Picture | None = None  # of the source tokens
+    picture: Picture | None = None  # the image whose patches are source tokens
 
 
 def recording_from_arrays(
@@ -48,9 +48,9 @@ def recording_from_arrays(
     batch: int | None = None,
     name: str = "",
 ) -> Recording:
-    """Build a recording from arrays by kind, in any form that `parse_layers` accepts. Number tokens without names."""
+    """Build a recording from arrays by kind, as `parse_layers` accepts them. Tokens without names are numbered."""
     kinds = [kind for kind, part in value.items() if part is not None]
-    sides = {side for kind in kinds for side in _sides_of_axes(kind)}
+    sides = {side for kind in kinds for side in _axis_sides(kind)}
     for side, names in (("source", source), ("target", target)):
         if kinds and names is not None and side not in sides:
             raise RecordingError(
@@ -61,7 +61,7 @@ def recording_from_arrays(
         None if source is None else tokens_from_names(source), None if target is None else tokens_from_names(target)
     )
     layers_by_kind = {
-        kind: parse_layers(part, what=kind, numbers=layers, sentence=batch or 0)
+        kind: parse_layers(part, label=kind, numbers=layers, sentence=batch or 0)
         for kind, part in value.items()
         if part is not None
     }
@@ -78,31 +78,31 @@ def build_recording(parts: Mapping[MapKind, Layers], axes: AxisTokens, *, name: 
         raise RecordingError(
             "attentions= is for models with one sequence and excludes other kinds: pass encoder=, decoder= and cross=."
         )
-    inspected = {kind: inspect_layers(part.arrays, part.numbers, kind) for kind, part in parts.items()}
+    inspections = {kind: inspect_layers(part.arrays, part.numbers, kind) for kind, part in parts.items()}
     sizes = {kind: part.arrays[0].shape[1:] for kind, part in parts.items()}
-    sides = _sides(axes, sizes)
+    sides = _find_side_tokens(axes, sizes)
     slices = {
-        side: _unpadded_slice(side, sides[side], axes, {kind: part.nonzero for kind, part in inspected.items()})
+        side: _unpadded_slice(side, sides[side], axes, {kind: part.nonzero for kind, part in inspections.items()})
         for side in sides
     }
     remarks = list(axes.remarks)
-    for side, unpadded in slices.items():
-        padding = len(sides[side][0]) - (unpadded.stop - unpadded.start)
+    for side, token_slice in slices.items():
+        padding = len(sides[side][0]) - (token_slice.stop - token_slice.start)
         if padding:
             remarks.append(Remark("padding", {"count": padding}))
     copies = sum(prod((len(part.arrays), *part.arrays[0].shape)) for part in parts.values()) <= MAX_COPIED_WEIGHTS
     maps: dict[MapKind, Maps] = {}
     for kind, part in parts.items():
-        rows, columns = _sides_of_axes(kind)
+        rows, columns = _axis_sides(kind)
         axis_slices = (slices[rows], slices[columns])
         arrays = [array[:, axis_slices[0], axis_slices[1]] for array in part.arrays]
-        allowed = allowed_cells(inspected[kind].nonzero[axis_slices], square=kind in ("decoder", "self"))
-        unnormalised = unnormalised_rows(inspected[kind].sums[..., axis_slices[0]], low_precision=part.low_precision)
-        if unnormalised:
+        allowed = allowed_cells(inspections[kind].nonzero[axis_slices], square=kind in ("decoder", "self"))
+        row_sums = unnormalised_rows(inspections[kind].sums[..., axis_slices[0]], low_precision=part.low_precision)
+        if row_sums:
             values = {
-                "rows": unnormalised[0],
-                "low": round(unnormalised[1], 4),
-                "high": round(unnormalised[2], 4),
+                "rows": row_sums[0],
+                "low": round(row_sums[1], 4),
+                "high": round(row_sums[2], 4),
                 "kind": kind,
             }
             remarks.append(Remark("sums", values))
@@ -110,42 +110,42 @@ def build_recording(parts: Mapping[MapKind, Layers], axes: AxisTokens, *, name: 
             remarks.append(Remark("layers", {"shown": len(part.numbers), "count": part.total, "kind": kind}))
         layers = tuple(_read_only_copy(array) if copies else array for array in arrays)
         maps[kind] = Maps(layers, tuple(part.numbers), _make_read_only(allowed))
-    source_tokens, source_text = _tokens(sides.get("source"), slices.get("source"))
-    target_tokens, target_text = _tokens(sides.get("target"), slices.get("target"))
+    source_tokens, source_text = _select_tokens(sides.get("source"), slices.get("source"))
+    target_tokens, target_text = _select_tokens(sides.get("target"), slices.get("target"))
     decoder_inputs = (
         axes.decoder_inputs[slices["target"]] if axes.decoder_inputs is not None and "target" in slices else None
     )
     picture = (
         None
         if axes.picture is None or "source" not in sides
-        else _picture(axes.picture, len(sides["source"][0]), slices["source"])
+        else _select_picture(axes.picture, len(sides["source"][0]), slices["source"])
     )
     return Recording(
         maps, source_tokens, source_text, target_tokens, target_text, decoder_inputs, tuple(remarks), name, picture
     )
 
 
-def _picture(picture: Picture, count: int, unpadded: slice) -> Picture:
-    """Return the picture of the tokens without padding."""
-    if len(picture.places) != count:
+def _select_picture(picture: Picture, count: int, unpadded: slice) -> Picture:
+    """Return the picture without the tokens that are padding."""
+    if len(picture.patch_indices) != count:
         raise RecordingError(
-            f"The picture has patches for {len(picture.places)} tokens, but there are {count}. Give the picture of the "
-            "same call, or none."
+            f"The picture has patches for {len(picture.patch_indices)} tokens, but there are {count}. Give the picture "
+            "of the same call, or none."
         )
     return picture.select(unpadded)
 
 
-def _sides_of_axes(kind: MapKind) -> tuple[str, str]:
+def _axis_sides(kind: MapKind) -> tuple[str, str]:
     """Return the sides of the tokens in the rows and in the columns."""
     rows = "source" if kind in ("encoder", "self") else "target"
     return rows, "target" if kind == "decoder" else "source"
 
 
-def _sides(axes: AxisTokens, sizes: Mapping[MapKind, tuple[int, ...]]) -> dict[str, NamedTokens]:
-    """Return the tokens of each side that is on an axis, after a check of their numbers."""
+def _find_side_tokens(axes: AxisTokens, sizes: Mapping[MapKind, tuple[int, ...]]) -> dict[str, NamedTokens]:
+    """Return the tokens of each side that is on an axis. Raise an error if their numbers differ between axes."""
     counts: dict[str, dict[str, int]] = {"source": {}, "target": {}}
     for kind, size in sizes.items():
-        for axis, side, count in zip(("rows", "columns"), _sides_of_axes(kind), size, strict=True):
+        for axis, side, count in zip(("rows", "columns"), _axis_sides(kind), size, strict=True):
             counts[side][f"{axis} of {kind}"] = count
     results = {}
     for side, axis_counts in counts.items():
@@ -170,14 +170,14 @@ def _unpadded_slice(side: str, names: NamedTokens, axes: AxisTokens, visible: Ma
         return unpadded_range(np.asarray(mask))
     visible_slice = slice(0, len(names[0]))
     for kind, nonzero in visible.items():
-        if _sides_of_axes(kind)[1] == side:
+        if _axis_sides(kind)[1] == side:
             kind_slice = trim_padding(nonzero, square=kind != "cross")
             visible_slice = slice(max(visible_slice.start, kind_slice.start), min(visible_slice.stop, kind_slice.stop))
     return visible_slice if visible_slice.start < visible_slice.stop else slice(0, len(names[0]))
 
 
-def _tokens(names: NamedTokens | None, visible_slice: slice | None) -> NamedTokens:
-    """Select the tokens within the slice; the text is unchanged."""
+def _select_tokens(names: NamedTokens | None, visible_slice: slice | None) -> NamedTokens:
+    """Select the tokens within the slice. The text does not change."""
     return ((), "") if names is None or visible_slice is None else (names[0][visible_slice], names[1])
 
 

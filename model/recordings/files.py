@@ -1,8 +1,9 @@
 """Recordings as NPZ and JSON, in the format of exported translations (`model/checkpoints/formats.py`).
 
-Arrays by kind, `[layer, head, row, column]`; token names as `source_tokens`, `target_tokens` and `decoder_tokens`, or
-as `tokens` for attention of the kind "self"; their texts as `source` and `translation`. The image of a vision model is
-`picture`, `[height, width, 3]`, and `patches` its rows and columns of patches, then the patch of each token, or -1.
+Each kind of attention is an array `[layer, head, row, column]`. Token names are in `source_tokens`, `target_tokens` and
+`decoder_tokens`, or in `tokens` for the kind "self", and the texts are in `source` and `translation`. `picture` is the
+image of a vision model, `[height, width, 3]`. `patches` contains the numbers of rows and columns of patches, then the
+patch index of each token, or -1.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SIDES = ("tokens", "source_tokens", "target_tokens", "decoder_tokens")
 
 
 def to_dict(recording: Recording) -> dict[str, Any]:
-    """Return the arrays and the lists of token names."""
+    """Return the arrays, token names and texts by their names in a file."""
     results: dict[str, Any] = {kind: recording.attention.of(kind) for kind in recording.kinds}
     results["source"] = recording.source_text
     results["tokens" if "self" in recording.maps else "source_tokens"] = [token.text for token in recording.source]
@@ -38,8 +39,8 @@ def to_dict(recording: Recording) -> dict[str, Any]:
         results["decoder_tokens"] = [token.text for token in recording.decoder_inputs]
     if (picture := recording.picture) is not None:
         results["picture"] = picture.pixels
-        places = [-1 if place is None else place for place in picture.places]
-        results["patches"] = [picture.rows, picture.columns, *places]
+        patch_indices = [-1 if patch is None else patch for patch in picture.patch_indices]
+        results["patches"] = [picture.rows, picture.columns, *patch_indices]
     return results
 
 
@@ -84,26 +85,28 @@ def read_recording(path: Path) -> Recording:
 def from_dict(values: Mapping[str, Any], *, name: str = "") -> Recording:
     """Build a recording from the output of `to_dict`."""
     layers_by_kind = {
-        kind: parse_layers(np.asarray(values[kind], dtype=np.float32), what=kind)
+        kind: parse_layers(np.asarray(values[kind], dtype=np.float32), label=kind)
         for kind in MAP_KINDS
         if kind in values and np.size(values[kind])
     }
     names = {side: [str(token_name) for token_name in values[side]] if side in values else None for side in SIDES}
-    source = _tokens(names["tokens"] or names["source_tokens"], values.get("source"))
-    target = _tokens(names["target_tokens"], values.get("translation"))
-    decoder_inputs = _tokens(names["decoder_tokens"], None if target is None else target[1])
+    source = _parse_tokens(names["tokens"] or names["source_tokens"], values.get("source"))
+    target = _parse_tokens(names["target_tokens"], values.get("translation"))
+    decoder_inputs = _parse_tokens(names["decoder_tokens"], None if target is None else target[1])
     return build_recording(
         cast("Any", layers_by_kind),
-        AxisTokens(source, target, None if decoder_inputs is None else decoder_inputs[0], picture=_picture(values)),
+        AxisTokens(
+            source, target, None if decoder_inputs is None else decoder_inputs[0], picture=_parse_picture(values)
+        ),
         name=name,
     )
 
 
-def _picture(values: Mapping[str, Any]) -> Picture | None:
+def _parse_picture(values: Mapping[str, Any]) -> Picture | None:
     if "picture" not in values or "patches" not in values:
         return None
     try:
-        rows, columns, *places = (int(value) for value in values["patches"])
+        rows, columns, *patch_indices = (int(value) for value in values["patches"])
         pixels = np.asarray(values["picture"])
         with np.errstate(invalid="ignore"):
             is_whole = bool((pixels == pixels.astype(np.uint8)).all())
@@ -113,16 +116,18 @@ def _picture(values: Mapping[str, Any]) -> Picture | None:
         raise RecordingError(
             f"picture and patches are no image with its patches ({error}). {PICTURE_ADVICE}"
         ) from error
-    fits = min(rows, columns) > 0 and max(places, default=0) < rows * columns
+    fits = min(rows, columns) > 0 and max(patch_indices, default=0) < rows * columns
     if pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size or not fits:
         raise RecordingError(
             f"picture has the shape {pixels.shape}, and patches has {rows} × {columns} patches, which do not fit. "
             f"{PICTURE_ADVICE}"
         )
-    return Picture(pixels.astype(np.uint8), rows, columns, tuple(None if place < 0 else place for place in places))
+    return Picture(
+        pixels.astype(np.uint8), rows, columns, tuple(None if patch < 0 else patch for patch in patch_indices)
+    )
 
 
-def _tokens(names: list[str] | None, text: Any) -> NamedTokens | None:
+def _parse_tokens(names: list[str] | None, text: Any) -> NamedTokens | None:
     """Locate token names in the text; if that fails, build a text from the names."""
     if names is None:
         return None

@@ -1,4 +1,4 @@
-"""The image that a model has read, and the place of each token in it: patches, and tokens without a place."""
+"""The image that a model has read, and the patch of each token. Some tokens have no patch."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-MAX_SIDE = 224  # pixels of a picture
-MAX_EARLY_TOKENS = 8  # before the patches: a class token, a distillation token, registers
-ROUNDING = 0.01  # of colours from 0 to 1, by the normalisation
+MAX_SIDE = 224  # pixels of the longer side of a picture
+MAX_EARLY_TOKENS = 8  # tokens before the patches: class token, distillation token, registers
+ROUNDING = 0.01  # maximum rounding error of colours from 0 to 1 after normalisation
 
 
 class PatchGrid(NamedTuple):
@@ -24,20 +24,20 @@ class PatchGrid(NamedTuple):
 
 
 class Patches(NamedTuple):
-    """The place of each token: `places[token]` counts the patches row by row; None: no patch, as [CLS]."""
+    """The patch of each token: `patch_indices[token]` counts patches row by row; None: no patch, as for [CLS]."""
 
     grid: PatchGrid
-    places: tuple[int | None, ...]
+    patch_indices: tuple[int | None, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageLayout:
-    """How a model cuts an image. Unknown grids follow from the number of tokens and the aspect ratio."""
+    """The tokens of a model's images. Unknown grids are inferred from the number of tokens and the aspect ratio."""
 
     is_known: bool = False
     grids: tuple[PatchGrid, ...] = ()
-    late_tokens: int = 0  # after the patches, such as the detection tokens of YOLOS
-    token_id: int | None = None  # the token of a text that stands for a patch
+    late_tokens: int = 0  # number of tokens after the patches, such as the detection tokens of YOLOS
+    token_id: int | None = None  # the text token that represents a patch
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,31 +47,31 @@ class Picture:
     pixels: np.ndarray
     rows: int
     columns: int
-    places: tuple[int | None, ...]  # for each source token, its patch, row by row
+    patch_indices: tuple[int | None, ...]  # per source token: index of its patch, row by row; None: no patch
 
     def select(self, tokens: slice) -> Picture:
         """Return the picture of some of the tokens."""
-        return replace(self, places=self.places[tokens])
+        return replace(self, patch_indices=self.patch_indices[tokens])
 
     def patch_weights(self, weights: Sequence[float] | np.ndarray) -> np.ndarray:
         """Return the weights of source tokens as `[row, column]`; NaN for patches without a token."""
         result = np.full(self.rows * self.columns, np.nan)
-        for place, weight in zip(self.places, weights, strict=True):
-            if place is not None:
-                result[place] = weight
+        for patch, weight in zip(self.patch_indices, weights, strict=True):
+            if patch is not None:
+                result[patch] = weight
         return result.reshape(self.rows, self.columns)
 
 
 def locate_patches(count: int, size: tuple[int, int], layout: ImageLayout) -> Patches | None:
-    """Find the patches among `count` tokens of an image of `size`, height and width. None if they are not clear."""
-    for early in range(MAX_EARLY_TOKENS + 1):
-        patches = count - early - layout.late_tokens
+    """Find the patches among `count` tokens of an image of `size`, height and width. Return None if no layout fits."""
+    for early_tokens in range(MAX_EARLY_TOKENS + 1):
+        patches = count - early_tokens - layout.late_tokens
         if layout.is_known:
             grid = next((grid for grid in layout.grids if grid.rows * grid.columns == patches), None)
         else:
             grid = _similar_grid(patches, size)
         if grid is not None:
-            return Patches(grid, (None,) * early + tuple(range(patches)) + (None,) * layout.late_tokens)
+            return Patches(grid, (None,) * early_tokens + tuple(range(patches)) + (None,) * layout.late_tokens)
     return None
 
 
@@ -87,37 +87,37 @@ def _similar_grid(patches: int, size: tuple[int, int]) -> PatchGrid | None:
 def locate_visible_patches(count: int, order: np.ndarray, size: tuple[int, int], layout: ImageLayout) -> Patches | None:
     """Find the patches that a masked autoencoder reads (https://arxiv.org/abs/2111.06377).
 
-    `order` restores the shuffled patches; the model reads the first of them, after its class token.
+    `order` restores the order of the shuffled patches. The model reads a class token and the first shuffled patches.
     """
-    whole = locate_patches(len(order), size, layout)
+    all_patches = locate_patches(len(order), size, layout)
     visible = np.argsort(order)[: count - 1]
-    return None if whole is None else Patches(whole.grid, (None, *(int(patch) for patch in visible)))
+    return None if all_patches is None else Patches(all_patches.grid, (None, *(int(patch) for patch in visible)))
 
 
 def locate_image_tokens(ids: np.ndarray, layout: ImageLayout) -> Patches | None:
-    """Find the tokens of a text that stand for the patches of its only image."""
-    marked = np.flatnonzero(ids == layout.token_id)
-    grid = next((grid for grid in layout.grids if grid.rows * grid.columns == len(marked)), None)
+    """Find the text tokens that represent the patches of the only image."""
+    image_tokens = np.flatnonzero(ids == layout.token_id)
+    grid = next((grid for grid in layout.grids if grid.rows * grid.columns == len(image_tokens)), None)
     if grid is None:
         return None
-    places: list[int | None] = [None] * len(ids)
-    for patch, token in enumerate(marked.tolist()):
-        places[token] = patch
-    return Patches(grid, tuple(places))
+    patch_indices: list[int | None] = [None] * len(ids)
+    for patch, token in enumerate(image_tokens.tolist()):
+        patch_indices[token] = patch
+    return Patches(grid, tuple(patch_indices))
 
 
 def read_picture(values: np.ndarray, processor: Any, patches: Patches) -> Picture | None:
-    """Return the picture of pixel values `[channel, height, width]`, in one or three colours."""
+    """Convert pixel values `[channel, height, width]` to a picture; None unless there are one or three channels."""
     if len(values) not in (1, 3):
         return None
     grid = patches.grid
-    pixels = _bytes(values, getattr(processor, "image_processor", processor))
+    pixels = _to_bytes(values, getattr(processor, "image_processor", processor))
     pixels = _shrink(_fit(np.broadcast_to(pixels, (*pixels.shape[:2], 3)), grid.height, grid.width))
-    return Picture(pixels, grid.rows, grid.columns, patches.places)
+    return Picture(pixels, grid.rows, grid.columns, patches.patch_indices)
 
 
-def _bytes(values: np.ndarray, processor: Any) -> np.ndarray:
-    """Undo the processor's normalisation. Colours outside 0 to 1 are stretched, as without a processor."""
+def _to_bytes(values: np.ndarray, processor: Any) -> np.ndarray:
+    """Undo the processor's normalisation. If colours are still outside 0 to 1, scale them to that range."""
     values = values.astype(np.float64)
     if getattr(processor, "do_normalize", False) and getattr(processor, "image_mean", None) is not None:
         mean, deviation = (
@@ -134,8 +134,8 @@ def _bytes(values: np.ndarray, processor: Any) -> np.ndarray:
 def _fit(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
     """Crop pixels that no patch covers, and add black ones where patches extend past the image, as models do."""
     result = np.zeros((height, width, 3), dtype=np.uint8)
-    cropped = pixels[:height, :width]
-    result[: cropped.shape[0], : cropped.shape[1]] = cropped
+    covered_pixels = pixels[:height, :width]
+    result[: covered_pixels.shape[0], : covered_pixels.shape[1]] = covered_pixels
     return result
 
 
@@ -148,7 +148,7 @@ def _shrink(pixels: np.ndarray) -> np.ndarray:
     for axis, size in enumerate(pixels.shape[:2]):
         count = max(1, round(size * MAX_SIDE / longest))
         starts = np.arange(count) * size // count
-        lengths = np.diff([*starts.tolist(), size]).reshape([-1 if each == axis else 1 for each in range(3)])
+        lengths = np.diff([*starts.tolist(), size]).reshape([-1 if dimension == axis else 1 for dimension in range(3)])
         result = np.add.reduceat(result, starts, axis=axis) / lengths
-    averaged: np.ndarray = np.rint(result).astype(np.uint8)
-    return averaged
+    smaller_pixels: np.ndarray = np.rint(result).astype(np.uint8)
+    return smaller_pixels

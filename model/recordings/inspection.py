@@ -1,4 +1,4 @@
-"""Inspection of arrays: whether they are attention, which cells are masked and where padding is."""
+"""Inspection of arrays: validation as attention, masked cells and padding."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headlight.model.records import BoolArray
 FLOAT32_TOLERANCE, HALF_PRECISION_TOLERANCE = 1e-3, 3e-2  # maximum deviation of row sums from one
 
 
-class Inspected(NamedTuple):
+class Inspection(NamedTuple):
     """Results of one pass over all maps of a kind."""
 
     nonzero: BoolArray  # [row, column]: True if a head of any layer has weight there
     sums: np.ndarray  # [layer, head, row], float32
 
 
-def inspect_layers(layers: Sequence[np.ndarray], numbers: Sequence[int], what: str) -> Inspected:
+def inspect_layers(layers: Sequence[np.ndarray], numbers: Sequence[int], label: str) -> Inspection:
     """Scan all weights layer by layer. Raise a `RecordingError` if they cannot be attention."""
     nonzero = np.zeros(layers[0].shape[1:], dtype=np.bool_)
     sums = np.empty((len(layers), *layers[0].shape[:2]), dtype=np.float32)
@@ -28,17 +28,17 @@ def inspect_layers(layers: Sequence[np.ndarray], numbers: Sequence[int], what: s
         low, high = float(layer.min()), float(layer.max())
         if not (np.isfinite(low) and np.isfinite(high)):
             raise RecordingError(
-                f"{what}: layer {numbers[index] + 1} contains NaN or infinite values. "
+                f"{label}: layer {numbers[index] + 1} contains NaN or infinite values. "
                 "A row whose keys are all masked has such values: omit padding, or mask with large negative numbers."
             )
         if low < 0 or high > 1 + HALF_PRECISION_TOLERANCE:
             raise RecordingError(
-                f"{what}: layer {numbers[index] + 1} holds values from {low:.3g} to {high:.3g}, but weights lie "
+                f"{label}: layer {numbers[index] + 1} holds values from {low:.3g} to {high:.3g}, but weights lie "
                 "between 0 and 1. Give the weights after the softmax, of a model in evaluation mode."
             )
         nonzero |= (layer != 0).any(axis=0)
         sums[index] = layer.sum(axis=-1, dtype=np.float32)
-    return Inspected(nonzero, sums)
+    return Inspection(nonzero, sums)
 
 
 def is_causal(visible: BoolArray) -> bool:
@@ -59,13 +59,13 @@ def allowed_cells(visible: BoolArray, *, square: bool) -> BoolArray:
             if not np.tril(visible, k=-reach).any():
                 allowed = np.triu(allowed, k=1 - reach)
                 break
-    elif square and (groups := _groups(visible)) is not None:
+    elif square and (groups := _find_groups(visible)) is not None:
         allowed = groups
     allowed[:, ~visible.any(axis=0)] = False
     return allowed
 
 
-def _groups(visible: BoolArray) -> BoolArray | None:
+def _find_groups(visible: BoolArray) -> BoolArray | None:
     """Return the cells within groups of tokens if every token attends to exactly its group, as in a window of Swin."""
     first = visible.argmax(axis=1)
     groups: BoolArray = first[:, None] == first
@@ -74,10 +74,10 @@ def _groups(visible: BoolArray) -> BoolArray | None:
 
 def trim_padding(visible: BoolArray, *, square: bool) -> slice:
     """Return the range of columns without leading and trailing padding."""
-    received = visible.any(axis=0)
-    if not received.any():
+    has_weight = visible.any(axis=0)
+    if not has_weight.any():
         return slice(0, visible.shape[1])
-    start, end = int(np.flatnonzero(received)[0]), int(np.flatnonzero(received)[-1]) + 1
+    start, end = int(np.flatnonzero(has_weight)[0]), int(np.flatnonzero(has_weight)[-1]) + 1
     if square and not is_causal(visible):
         # A row of padding before a causal sentence has no valid key, so frameworks spread its weight over all columns.
         for first in range(start + 1, end):
@@ -89,12 +89,12 @@ def trim_padding(visible: BoolArray, *, square: bool) -> slice:
 
 
 def unpadded_range(mask: np.ndarray) -> slice:
-    """Return the range of unpadded tokens of an attention mask."""
+    """Return the range of unpadded tokens of an attention mask `[tokens]`."""
     indices = np.flatnonzero(mask)
     return slice(int(indices[0]), int(indices[-1]) + 1) if indices.size else slice(0, len(mask))
 
 
 def unnormalised_rows(sums: np.ndarray, *, low_precision: bool) -> tuple[int, float, float] | None:
-    """Return the number of rows that do not sum to one, and their lowest and highest sum. Rows of zeros count."""
+    """Return the number of rows that do not sum to one, such as rows of zeros, and their lowest and highest sum."""
     deviating = sums[np.abs(sums - 1) > (HALF_PRECISION_TOLERANCE if low_precision else FLOAT32_TOLERANCE)]
     return (int(deviating.size), float(deviating.min()), float(deviating.max())) if deviating.size else None

@@ -19,7 +19,7 @@ AXES_BY_RANK = {
 
 
 class Layers(NamedTuple):
-    """The layers of one kind."""
+    """The layers of one kind of attention."""
 
     arrays: list[np.ndarray]  # each [head, row, column], all of one shape
     numbers: list[int]  # indices of the selected layers that have attention
@@ -59,8 +59,8 @@ def to_numpy(value: Any) -> np.ndarray:
         raise RecordingError(
             f"Attention consists of real numbers, but {array.dtype} was given. Give the weights alone."
         )
-    converted: np.ndarray = array
-    return converted
+    result: np.ndarray = array
+    return result
 
 
 def is_low_precision(value: Any) -> bool:
@@ -71,46 +71,48 @@ def is_low_precision(value: Any) -> bool:
     return any(name in str(getattr(first, "dtype", "")) for name in ("float16", "float8"))
 
 
-def parse_layers(value: Any, *, what: str, numbers: Sequence[int] | None = None, sentence: int = 0) -> Layers:
-    """Convert a list of layers, or one array `[layer, head, row, column]`. A batch axis may precede the heads."""
-    parts, first_axes = _split_layers(value, what)
-    numbers = _numbers(parts, numbers, what)
+def parse_layers(value: Any, *, label: str, numbers: Sequence[int] | None = None, sentence: int = 0) -> Layers:
+    """Convert a list of layers, or one array `[layer, head, row, column]`. A batch axis may precede the heads.
+
+    `label` names the value in error messages, `numbers` are the selected layers, and `sentence` is the batch row."""
+    parts, suffix = _split_layers(value, label)
+    numbers = _select_numbers(parts, numbers, label)
     arrays, sentences = [], 1
     for number in numbers:
         array = to_numpy(parts[number])
         if array.ndim not in AXES_BY_RANK or 0 in array.shape:
             forms = "; ".join(f"[{form}]" for form in AXES_BY_RANK.values())
             raise RecordingError(
-                f"{what}: layer {number + 1} has the shape {array.shape}{first_axes}. A layer is one of {forms}."
+                f"{label}: layer {number + 1} has the shape {array.shape}{suffix}. A layer is one of {forms}."
             )
         if array.ndim >= 4:
             sentences = array.shape[0]
             if not 0 <= sentence < sentences:
                 raise RecordingError(
-                    f"{what}: the batch holds {sentences} sentences, so batch={sentence} does not exist."
+                    f"{label}: the batch holds {sentences} sentences, so batch={sentence} does not exist."
                 )
             array = array[sentence]
         arrays.append(array.reshape(-1, *array.shape[-2:]))
-    _require_one_shape(arrays, numbers, what)
+    _require_one_shape(arrays, numbers, label)
     weights = [parts[number] for number in numbers] if isinstance(value, (list, tuple)) else value
     return Layers(arrays, numbers, len(parts), sentences, is_low_precision(weights))
 
 
-def _split_layers(value: Any, what: str) -> tuple[list[Any], str]:
-    """Return a list of layers, and a suffix for error messages."""
+def _split_layers(value: Any, label: str) -> tuple[list[Any], str]:
+    """Return a list of layers, and a suffix for error messages about their shape."""
     if isinstance(value, (list, tuple)):
         if not value:
-            raise RecordingError(f"{what} is an empty list. Give one array for each layer.")
+            raise RecordingError(f"{label} is an empty list. Give one array for each layer.")
         return list(value), ""
     array = to_numpy(value)
     if array.ndim in (2, 3):
         return [array], ""
     if array.ndim in (4, 5, 6):
         return list(array), " within the array"
-    raise RecordingError(f"{what} has the shape {array.shape}. Give [layer, head, row, column], or a list of layers.")
+    raise RecordingError(f"{label} has the shape {array.shape}. Give [layer, head, row, column], or a list of layers.")
 
 
-def _numbers(parts: Sequence[Any], layers: Any, what: str) -> list[int]:
+def _select_numbers(parts: Sequence[Any], layers: Any, label: str) -> list[int]:
     if layers is not None:
         if not isinstance(layers, Iterable):
             raise RecordingError(f"layers must be a list of numbers such as [0, 1], but {layers!r} was given.")
@@ -118,19 +120,19 @@ def _numbers(parts: Sequence[Any], layers: Any, what: str) -> list[int]:
         for number in layers:
             if type(number) is not int or not 0 <= number < len(parts):
                 raise RecordingError(
-                    f"{what} has {len(parts)} layers, numbered from 0 to {len(parts) - 1}, so layers={layers} names "
+                    f"{label} has {len(parts)} layers, numbered from 0 to {len(parts) - 1}, so layers={layers} names "
                     "one that does not exist."
                 )
     numbers = [number for number in (range(len(parts)) if layers is None else layers) if parts[number] is not None]
     if not numbers:
         raise RecordingError(
-            f"{what} contains no weights, because fused attention does not return them. "
+            f"{label} contains no weights, because fused attention does not return them. "
             "Load the model with attn_implementation='eager' and call it with output_attentions=True."
         )
     return numbers
 
 
-def _require_one_shape(arrays: Sequence[np.ndarray], numbers: Sequence[int], what: str) -> None:
+def _require_one_shape(arrays: Sequence[np.ndarray], numbers: Sequence[int], label: str) -> None:
     shapes = [array.shape for array in arrays]
     if len(set(shapes)) == 1:
         return
@@ -142,6 +144,6 @@ def _require_one_shape(arrays: Sequence[np.ndarray], numbers: Sequence[int], wha
         return f"layer {numbers[index] + 1} has {heads} heads of {rows} × {columns}"
 
     raise RecordingError(
-        f"{what}: {describe(0)}, but {describe(different)}. A view shows layers of one shape, so name some that agree, "
-        f"such as layers={same_shape}."
+        f"{label}: {describe(0)}, but {describe(different)}. A view shows layers of one shape, so name some that "
+        f"agree, such as layers={same_shape}."
     )

@@ -25,7 +25,7 @@ class RecordingError(ModelError):
 def require_index(name: str, value: Any, numbers: Sequence[int], reductions: Sequence[str] = ()) -> int:
     """Return one of the numbers as an `int`; `value` may be an integer of NumPy. Else raise a `RecordingError`.
 
-    `reductions` are the other values that the message names.
+    `reductions` are further valid values, for the error message.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)
@@ -38,8 +38,8 @@ def require_index(name: str, value: Any, numbers: Sequence[int], reductions: Seq
             if is_range and len(numbers) > 1
             else f"one of {', '.join(map(str, numbers))}"
         )
-        quoted = "".join(f', or "{reduction}"' for reduction in reductions)
-        raise RecordingError(f"{name} must be {choices}{quoted}, but {value!r} was given.")
+        quoted_reductions = "".join(f', or "{reduction}"' for reduction in reductions)
+        raise RecordingError(f"{name} must be {choices}{quoted_reductions}, but {value!r} was given.")
     return number
 
 
@@ -51,7 +51,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A note to show with the maps: phrase key `remark_WORD` and its values."""
+    """A note that is shown with the maps: the phrase with the key `remark_WORD`, and its values."""
 
     word: str
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -74,9 +74,9 @@ class Maps:
         """Return the index in `layers` of the layer with this number in its model."""
         return self.numbers.index(require_index("layer", number, self.numbers))
 
-    def layer(self, place: int) -> FloatArray:
+    def layer(self, index: int) -> FloatArray:
         """Return all heads of a layer, `[head, row, column]`, as float32, clipped to the range from 0 to 1."""
-        weights: FloatArray = np.clip(self.layers[place], 0.0, 1.0, dtype=np.float32, casting="unsafe")
+        weights: FloatArray = np.clip(self.layers[index], 0.0, 1.0, dtype=np.float32, casting="unsafe")
         return weights
 
     def select(self, layer: IndexOrReduction, head: IndexOrReduction) -> FloatArray:
@@ -142,18 +142,18 @@ class Recording:
     def attention_map(self, kind: MapKind, layer: int, head: int | None = None) -> AttentionMap:
         """Return the map of one head, or without a head the average of the layer. `layer` is a number of the model."""
         maps = self.of(kind)
-        place = maps.layer_index(layer)
-        head_place = None if head is None else require_index("head", head, range(maps.shape[1]))
+        index = maps.layer_index(layer)
+        head_index = None if head is None else require_index("head", head, range(maps.shape[1]))
         rows = self.rows(kind)
         return AttentionMap(
-            weights=read_only(np.array(maps.select(place, "mean" if head_place is None else head_place))),
+            weights=read_only(np.array(maps.select(index, "mean" if head_index is None else head_index))),
             allowed=read_only(maps.allowed.copy()),
             rows=rows,
             columns=self.columns(kind),
             previous_tokens=rows if self.decoder_inputs is None or kind in ("encoder", "self") else self.decoder_inputs,
             kind=kind,
-            layer=maps.numbers[place],
-            head=head_place,
+            layer=maps.numbers[index],
+            head=head_index,
         )
 
     @property

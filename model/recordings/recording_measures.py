@@ -16,14 +16,14 @@ from headlight.model.records import FloatArray, Kind, MapKind, Token
 
 @dataclass(frozen=True)
 class RecordedMaps:
-    """One kind of a recording, with the interface that measures of a translation read."""
+    """The maps of one kind, with the attributes of a `Translation` that the measures use."""
 
     recording: Recording
     kind: MapKind
 
     @property
     def measured_kind(self) -> Kind:
-        """The kind that defines the measures: causal self-attention is measured as a decoder's."""
+        """The kind whose measures apply: that of a decoder for causal self-attention."""
         if self.kind != "self":
             return self.kind
         return "decoder" if is_causal(self._maps.allowed) and len(self.recording.source) > 1 else "encoder"
@@ -73,6 +73,6 @@ def measure_recording(recording: Recording, kind: MapKind) -> dict[str, FloatArr
 
 
 def recorded_role_shares(recording: Recording, kind: MapKind) -> tuple[Kind, RoleShares]:
-    """Return the kind whose roles apply, and their shares of all heads."""
+    """Return the kind whose roles apply, and the role shares of all heads."""
     maps = RecordedMaps(recording, kind)
     return maps.measured_kind, role_shares(maps, maps.measured_kind)  # type: ignore[arg-type]

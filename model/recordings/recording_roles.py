@@ -12,16 +12,16 @@ from headlight.model.recordings.recording import Recording, RecordingError
 from headlight.model.recordings.recording_measures import recorded_role_shares
 from headlight.model.records import FloatArray, Kind, MapKind
 
-# A causal model reads and writes one text, so the token of a row is the token that it has just read.
+# In a model with one text, the token of a row is its input, not the next token. The roles have other names there.
 NAMES_IN_ONE_TEXT: dict[str, RoleName] = {"just_written": "same", "back_two": "previous"}
 
 
 @dataclass(frozen=True)
 class HeadRole:
-    """The role of a head in the mean of some sentences."""
+    """The role of a head, by its mean shares over some sentences."""
 
     kind: MapKind
-    layer: int  # its number in the model
+    layer: int  # layer number in the model
     head: int
     role: RoleName
     share: float  # mean weight of a row on the cells of the role
@@ -32,10 +32,10 @@ def roles_of_recordings(recordings: Sequence[Recording]) -> list[HeadRole]:
     """Return the role of each head of each kind, from recordings of one model."""
     if not recordings:
         raise RecordingError("There are no sentences. Give a list of them, such as ['a sentence', 'another one'].")
-    return [role for kind in recordings[0].kinds for role in _roles_of_kind(recordings, kind)]
+    return [role for kind in recordings[0].kinds for role in _assign_kind_roles(recordings, kind)]
 
 
-def _roles_of_kind(recordings: Sequence[Recording], kind: MapKind) -> list[HeadRole]:
+def _assign_kind_roles(recordings: Sequence[Recording], kind: MapKind) -> list[HeadRole]:
     parts = [recorded_role_shares(recording, kind) for recording in recordings]
     measured_kind: Kind = parts[0][0]
     shares, chances, coverage = (
@@ -47,13 +47,13 @@ def _roles_of_kind(recordings: Sequence[Recording], kind: MapKind) -> list[HeadR
     )
     assert shares.shape[-1] == len(ROLES[measured_kind])  # noqa: S101 (all sentences have one kind)
     numbers = recordings[0].of(kind).numbers
-    own_names = NAMES_IN_ONE_TEXT if kind == "self" else {}
+    role_names = NAMES_IN_ONE_TEXT if kind == "self" else {}
     return [
         HeadRole(
             kind,
             numbers[layer],
             head,
-            own_names.get(name, name),
+            role_names.get(name, name),
             float(values[layer, head]),
             float(stability[layer, head]),
         )

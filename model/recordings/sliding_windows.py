@@ -1,4 +1,4 @@
-"""Attention of Longformer and LED, stored by distance, as maps from token to token."""
+"""Conversion of Longformer and LED attention, which is stored by distance, to maps `[row, column]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headlight.model.recordings.layers import to_numpy
 from headlight.model.recordings.recording import RecordingError
 
 
-def whole_maps(local_layers: Sequence[Any], global_layers: Sequence[Any] | None) -> list[np.ndarray]:
+def expand_windows(local_layers: Sequence[Any], global_layers: Sequence[Any] | None) -> list[np.ndarray]:
     """Convert each layer to `[batch, head, row, column]`.
 
     A layer of `local_layers` is `[batch, head, row, global token or distance]`: first the weights of the tokens with
@@ -24,13 +24,13 @@ def whole_maps(local_layers: Sequence[Any], global_layers: Sequence[Any] | None)
         local = to_numpy(local_layer)
         # The model pads to whole windows, and removes the padding only from the local layers.
         all_columns = None if global_layers is None else to_numpy(global_layers[index])[:, :, : local.shape[2]]
-        globals_count = 0 if all_columns is None else all_columns.shape[-1]
+        global_count = 0 if all_columns is None else all_columns.shape[-1]
         batch, heads, rows, width = local.shape
-        reach = (width - globals_count - 1) // 2
+        max_distance = (width - global_count - 1) // 2
         result = np.zeros((batch, heads, rows, rows), dtype=local.dtype)
-        for distance in range(-reach, reach + 1):
+        for distance in range(-max_distance, max_distance + 1):
             queries = np.arange(max(0, -distance), min(rows, rows - distance))
-            result[:, :, queries, queries + distance] = local[:, :, queries, globals_count + reach + distance]
+            result[:, :, queries, queries + distance] = local[:, :, queries, global_count + max_distance + distance]
         if all_columns is not None:
             for sentence in range(batch):
                 tokens = _global_tokens(local[sentence], all_columns[sentence])

@@ -17,18 +17,18 @@ BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")  # SentencePiece: a byte of a c
 SPACE = "\u2581"  # SentencePiece: start of a word
 
 
-def _byte_letters() -> dict[str, int]:
-    """Return the bytes of the letters in byte-level vocabularies: printable bytes are unchanged, others from U+0100."""
+def _map_letters_to_bytes() -> dict[str, int]:
+    """Return the byte of each letter in byte-level vocabularies. Unprintable bytes are letters from U+0100 on."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     remaining = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(0x100 + index): byte for index, byte in enumerate(remaining)}
 
 
-BYTE_LETTERS = _byte_letters()
+BYTE_LETTERS = _map_letters_to_bytes()
 
 
-def _piece_decoder(pieces: Sequence[str]) -> Callable[[str, bool], bytes]:
-    """Infer the spelling from the pieces, and return a function that converts a piece to bytes, including spaces."""
+def _make_piece_decoder(pieces: Sequence[str]) -> Callable[[str, bool], bytes]:
+    """Infer the tokenizer's spelling, and return a function that converts a piece to bytes, including spaces."""
     if any(SPACE in piece for piece in pieces):
         return lambda piece, _: (
             bytes([int(match[1], 16)]) if (match := BYTE_TOKEN.fullmatch(piece)) else piece.replace(SPACE, " ").encode()
@@ -62,22 +62,24 @@ def tokens_from_names(
         if special is None
         else special
     )
-    numbers = list(range(len(names))) if ids is None else ids
-    decode = _piece_decoder([name for name, skipped in zip(names, is_special, strict=True) if not skipped])
+    token_ids = list(range(len(names))) if ids is None else ids
+    decode = _make_piece_decoder(
+        [name for name, special_name in zip(names, is_special, strict=True) if not special_name]
+    )
     text, result = "", []
     index = 0
     while index < len(names):
         if is_special[index]:
-            result.append(Token(names[index], numbers[index], len(text), len(text), special=True))
+            result.append(Token(names[index], token_ids[index], len(text), len(text), special=True))
             index += 1
             continue
-        count, character = _character(names, is_special, index, decode)
-        appended = character.lstrip(" ") if not text else character
-        body = appended.strip(" ") or appended  # a piece may consist of spaces
-        start = len(text) + appended.index(body)
-        text += appended
+        count, character = _join_pieces(names, is_special, index, decode)
+        new_text = character.lstrip(" ") if not text else character
+        body = new_text.strip(" ") or new_text  # a piece may consist of spaces
+        start = len(text) + new_text.index(body)
+        text += new_text
         for piece in range(count):
-            token = Token(body, numbers[index + piece], start, start + len(body), piece=piece, pieces=count)
+            token = Token(body, token_ids[index + piece], start, start + len(body), piece=piece, pieces=count)
             result.append(token)
         index += count
     return _set_words(result, text), text
@@ -86,15 +88,15 @@ def tokens_from_names(
 def locate_tokens(names: Sequence[str], text: str) -> tuple[tuple[Token, ...], str] | None:
     """Locate consecutive names in a text, separated only by spaces. Return None if they do not fit.
 
-    A name that is listed several times in a row but occurs once in the text is a character in several pieces.
+    If a name is listed several times in a row but occurs once in the text, it is one character in several pieces.
     """
     results: list[Token] = []
     end = 0
     for token_id, name in enumerate(names):
-        gap = len(text[end:]) - len(text[end:].lstrip())
-        if name and text.startswith(name, end + gap):
-            results.append(Token(name, token_id, end + gap, end + gap + len(name)))
-            end += gap + len(name)
+        space_count = len(text[end:]) - len(text[end:].lstrip())
+        if name and text.startswith(name, end + space_count):
+            results.append(Token(name, token_id, end + space_count, end + space_count + len(name)))
+            end += space_count + len(name)
         elif results and not results[-1].special and results[-1].text == name:
             results.append(Token(name, token_id, results[-1].start, results[-1].end, piece=results[-1].piece + 1))
         elif SPECIAL_TOKEN.fullmatch(name):
@@ -113,20 +115,20 @@ def _set_words(tokens: Sequence[Token], text: str) -> tuple[Token, ...]:
     return tuple(token if token.special else _set_word(token, next(words)) for token in tokens)
 
 
-def _character(
-    names: Sequence[str], marks: Sequence[bool], start: int, read: Callable[[str, bool], bytes]
+def _join_pieces(
+    names: Sequence[str], is_special: Sequence[bool], start: int, decode: Callable[[str, bool], bytes]
 ) -> tuple[int, str]:
     """Join pieces until they form whole characters, at most four; return their number and the characters."""
     data = b""
     for count in range(1, 5):
-        if start + count > len(names) or marks[start + count - 1]:
+        if start + count > len(names) or is_special[start + count - 1]:
             break
-        data += read(names[start + count - 1], _is_punctuation(names[start]))
+        data += decode(names[start + count - 1], _is_punctuation(names[start]))
         try:
             return count, data.decode()
         except UnicodeDecodeError:
             continue
-    return 1, names[start]  # invalid UTF-8: the spelling of the piece is its text
+    return 1, names[start]  # the piece is not UTF-8, so its spelling is its text
 
 
 def _set_word(token: Token, word: int) -> Token:
@@ -146,8 +148,8 @@ def names_from_ids(tokenizer: Any, ids: Sequence[int]) -> tuple[tuple[Token, ...
         }
         return tokens_from_names(names, [token_id in special_ids | added_special_ids for token_id in ids], ids)
     if hasattr(tokenizer, "id_to_token"):
-        added = tokenizer.get_added_tokens_decoder()
-        special_ids = {token_id for token_id, token in added.items() if token.special}
+        added_tokens = tokenizer.get_added_tokens_decoder()
+        special_ids = {token_id for token_id, token in added_tokens.items() if token.special}
         return tokens_from_names(
             [str(tokenizer.id_to_token(token_id)) for token_id in ids],
             [token_id in special_ids for token_id in ids],
@@ -167,18 +169,20 @@ def numbered_names(count: int, first: int = 1) -> tuple[tuple[Token, ...], str]:
 
 def patch_names(patches: Patches) -> tuple[tuple[Token, ...], str]:
     """Name patches by row and column from 1, and the other tokens in their order: [CLS], [REG1], …, [DET1], …"""
-    places, columns = patches.places, patches.grid.columns
-    first = next((token for token, place in enumerate(places) if place is not None), len(places))
-    last = max((token for token, place in enumerate(places) if place is not None), default=-1)
+    patch_indices, columns = patches.patch_indices, patches.grid.columns
+    first_patch_token = next(
+        (token for token, patch in enumerate(patch_indices) if patch is not None), len(patch_indices)
+    )
+    last_patch_token = max((token for token, patch in enumerate(patch_indices) if patch is not None), default=-1)
     names = []
-    for token, place in enumerate(places):
-        if place is not None:
-            names.append(f"{place // columns + 1}·{place % columns + 1}")
-        elif token > last:
-            names.append(f"[DET{token - last}]")
+    for token, patch in enumerate(patch_indices):
+        if patch is not None:
+            names.append(f"{patch // columns + 1}·{patch % columns + 1}")
+        elif token > last_patch_token:
+            names.append(f"[DET{token - last_patch_token}]")
         else:
-            names.append("[CLS]" if token == 0 and first > 0 else f"[REG{token}]")
-    return tokens_from_names(names, [place is None for place in places])
+            names.append("[CLS]" if token == 0 and first_patch_token > 0 else f"[REG{token}]")
+    return tokens_from_names(names, [patch is None for patch in patch_indices])
 
 
 def unchanged_names(names: Sequence[str]) -> tuple[tuple[Token, ...], str]:

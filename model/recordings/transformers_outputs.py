@@ -1,6 +1,6 @@
 """The outputs of a `transformers` model, or of any model with the same field names, as a `Recording`.
 
-Outputs are recognised by their fields: `attentions` of a model with one stack, plus `cross_attentions` if it reads
+Outputs are recognised by their fields: `attentions` of a model with one stack, plus `cross_attentions` if it attends to
 another stack; `encoder_attentions`, `decoder_attentions` and `cross_attentions` of a model with two stacks. `generate`
 returns steps × layers.
 """
@@ -26,7 +26,7 @@ from headlight.model.recordings.images import (
 )
 from headlight.model.recordings.layers import Layers, parse_layers, to_numpy
 from headlight.model.recordings.recording import Recording, RecordingError, Remark
-from headlight.model.recordings.sliding_windows import whole_maps
+from headlight.model.recordings.sliding_windows import expand_windows
 from headlight.model.recordings.token_names import names_from_ids, numbered_names, patch_names, tokens_from_names
 from headlight.model.records import MapKind, Token
 
@@ -49,7 +49,7 @@ class ModelInputs:
     source: Sequence[str] | None = None  # token names; they have priority over ids
     target: Sequence[str] | None = None
     tokens: Sequence[str] | None = None  # names of `input_ids`: source tokens, or the tokens of a decoder called alone
-    layout: ImageLayout = field(default_factory=ImageLayout)  # of `pixel_values`
+    layout: ImageLayout = field(default_factory=ImageLayout)  # layout of the tokens of `pixel_values`
 
 
 NO_INPUTS = ("tokenizer", "source", "target", "tokens", "layout")
@@ -110,9 +110,11 @@ def recording_from_outputs(
     outputs: Any, inputs: ModelInputs, *, layers: Sequence[int] | None = None, batch: int | None = None, name: str = ""
 ) -> Recording:
     """Build a recording of one sentence of the outputs, or of one sequence of `generate`."""
-    single, encoder, decoder, cross = (get_field(outputs, entry) or None for entry in FIELDS)  # some are empty
+    single, encoder, decoder, cross = (
+        get_field(outputs, entry) or None for entry in FIELDS
+    )  # empty tuples become None
     is_decoder_only = single is not None and cross is not None and encoder is None and decoder is None
-    if is_decoder_only:  # a decoder that was called with the states of an encoder
+    if is_decoder_only:  # a decoder that was called alone, with the states of an encoder
         single, decoder = None, single
     results: dict[MapKind, Any] = {"self": single, "encoder": encoder, "decoder": decoder, "cross": cross}
     results = {kind: entry for kind, entry in results.items() if entry is not None}
@@ -123,7 +125,7 @@ def recording_from_outputs(
         )
     for kind, global_field in (("self", "global_attentions"), ("encoder", "encoder_global_attentions")):
         if kind in results and has_field(outputs, global_field):
-            results[kind] = whole_maps(results[kind], get_field(outputs, global_field))
+            results[kind] = expand_windows(results[kind], get_field(outputs, global_field))
     return _Reader(outputs, inputs, layers, batch).read(results, name, is_decoder_only=is_decoder_only)
 
 
@@ -140,64 +142,64 @@ class _Reader:
         self.sequences = None if sequences is None else to_numpy(sequences)
         self.beams = get_field(outputs, "beam_indices")
         self.remarks: list[Remark] = []
-        self.windows = 1  # of a picture
+        self.windows = 1  # number of windows of a picture
 
     def read(self, values: Mapping[MapKind, Any], name: str, *, is_decoder_only: bool) -> Recording:
         axes = AxisTokens(remarks=self.remarks)
-        layers_by_kind = {kind: self._layers(kind, value) for kind, value in values.items()}
-        self._remark_batch(layers_by_kind)
+        layers_by_kind = {kind: self._parse_layers(kind, value) for kind, value in values.items()}
+        self._add_batch_remark(layers_by_kind)
         if is_decoder_only:
-            self.inputs = self._decoder_only_inputs(*layers_by_kind["cross"].arrays[0].shape[1:])
+            self.inputs = self._rename_decoder_inputs(*layers_by_kind["cross"].arrays[0].shape[1:])
         stepwise = any(is_stepwise(value) for value in values.values())
         if "self" in layers_by_kind:
             self._require_own_keys(layers_by_kind["self"].arrays[0].shape[1:])
             count = layers_by_kind["self"].arrays[0].shape[-1]
-            ids = self.sequences[self._sequence()][:count] if stepwise and self.sequences is not None else None
-            axes.source = self._source(count, ids)
-            axes.picture = self._picture(count, ids)
-            axes.source_mask = self._mask(self.inputs.attention_mask, count, stepwise=stepwise)
+            ids = self.sequences[self._sequence_index()][:count] if stepwise and self.sequences is not None else None
+            axes.source = self._name_source_tokens(count, ids)
+            axes.picture = self._read_picture(count, ids)
+            axes.source_mask = self._select_mask(self.inputs.attention_mask, count, stepwise=stepwise)
         else:
-            source_count = self._count(layers_by_kind, {"encoder": 1, "cross": 2})
+            source_count = self._get_axis_size(layers_by_kind, {"encoder": 1, "cross": 2})
             if source_count is not None:
-                axes.source = self._source(source_count)
-                axes.picture = self._picture(source_count)
-                axes.source_mask = self._mask(self.inputs.attention_mask, source_count)
-            target_count = self._count(layers_by_kind, {"decoder": 1, "cross": 1})
+                axes.source = self._name_source_tokens(source_count)
+                axes.picture = self._read_picture(source_count)
+                axes.source_mask = self._select_mask(self.inputs.attention_mask, source_count)
+            target_count = self._get_axis_size(layers_by_kind, {"decoder": 1, "cross": 1})
             if target_count is not None and self.sequences is not None and self.inputs.target is None:
-                axes.target, axes.decoder_inputs = self._decoder_tokens(target_count)
-                axes.target_mask = np.arange(target_count) < self._length(target_count)
+                axes.target, axes.decoder_inputs = self._name_decoder_tokens(target_count)
+                axes.target_mask = np.arange(target_count) < self._count_written_tokens(target_count)
             elif target_count is not None:
-                axes.target = self._target(target_count)
-                axes.target_mask = self._mask(self.inputs.decoder_attention_mask, target_count)
+                axes.target = self._name_target_tokens(target_count)
+                axes.target_mask = self._select_mask(self.inputs.decoder_attention_mask, target_count)
         return build_recording(layers_by_kind, axes, name=name)
 
     # ------------------------------------------------------------ maps
 
-    def _layers(self, kind: MapKind, value: Any) -> Layers:
+    def _parse_layers(self, kind: MapKind, value: Any) -> Layers:
         if not is_stepwise(value):
-            return parse_layers(value, what=kind, numbers=self.layers, sentence=self._row(value))
-        beams = beam_rows(self.beams, self._sequence(), len(value))
+            return parse_layers(value, label=kind, numbers=self.layers, sentence=self._find_batch_row(value))
+        beams = beam_rows(self.beams, self._sequence_index(), len(value))
         if self.beams is not None:
-            self._remark("beam", {})
-        joined = join_steps(value, beams, growing_columns=kind != "cross", what=kind)
-        layers = parse_layers(joined, what=kind, numbers=self.layers)
-        return layers._replace(low_precision=parse_layers(value[0], what=kind, sentence=beams[0]).low_precision)
+            self._add_remark("beam", {})
+        joined_layers = join_steps(value, beams, growing_columns=kind != "cross", label=kind)
+        layers = parse_layers(joined_layers, label=kind, numbers=self.layers)
+        return layers._replace(low_precision=parse_layers(value[0], label=kind, sentence=beams[0]).low_precision)
 
-    def _row(self, layers: Any) -> int:
-        """Return the batch row. An encoder that read each sentence once has fewer rows than there are sequences."""
+    def _find_batch_row(self, layers: Any) -> int:
+        """Return the batch row. An encoder reads a sentence once, so it may have fewer rows than sequences."""
         first = next((layer for layer in layers if layer is not None), None)
         shape: tuple[int, ...] = getattr(first, "shape", ())
         if self.sequences is None or len(shape) != 4:
             return self.batch
-        return self._sequence() * int(shape[0]) // len(self.sequences)
+        return self._sequence_index() * int(shape[0]) // len(self.sequences)
 
-    def _sequence(self) -> int:
+    def _sequence_index(self) -> int:
         if self.sequences is not None and not 0 <= self.batch < len(self.sequences):
             count = len(self.sequences)
             raise RecordingError(f"There are {count} sequences, so batch={self.batch} does not exist.")
         return self.batch
 
-    def _remark_batch(self, layers_by_kind: Mapping[MapKind, Layers]) -> None:
+    def _add_batch_remark(self, layers_by_kind: Mapping[MapKind, Layers]) -> None:
         count = (
             max(layers.sentences for layers in layers_by_kind.values())
             if self.sequences is None
@@ -205,9 +207,9 @@ class _Reader:
         )
         self.windows = self._count_windows(count)
         if self.windows > 1:
-            self._remark("window", {"number": self.batch % self.windows + 1, "count": self.windows})
+            self._add_remark("window", {"number": self.batch % self.windows + 1, "count": self.windows})
         elif count > 1 and not self.has_batch_index:
-            self._remark("batch", {"number": self.batch + 1, "count": count})
+            self._add_remark("batch", {"number": self.batch + 1, "count": count})
 
     def _count_windows(self, count: int) -> int:
         """Return the number of windows of a picture. In Swin, they are rows of the batch."""
@@ -217,25 +219,25 @@ class _Reader:
         pictures = shape[0] if len(shape) == 4 else 1
         return count // pictures if len(shape) in (3, 4) and count % pictures == 0 else 1
 
-    def _remark(self, word: str, values: Mapping[str, Any]) -> None:
+    def _add_remark(self, word: str, values: Mapping[str, Any]) -> None:
         if all(remark.word != word for remark in self.remarks):
             self.remarks.append(Remark(word, values))
 
     @staticmethod
-    def _count(layers: Mapping[MapKind, Layers], axes: Mapping[MapKind, int]) -> int | None:
+    def _get_axis_size(layers: Mapping[MapKind, Layers], axes: Mapping[MapKind, int]) -> int | None:
         sizes: list[int] = [layers[kind].arrays[0].shape[axis] for kind, axis in axes.items() if kind in layers]
         return sizes[0] if sizes else None
 
     # ------------------------------------------------------------ names
 
-    def _decoder_only_inputs(self, rows: int, columns: int) -> ModelInputs:
+    def _rename_decoder_inputs(self, rows: int, columns: int) -> ModelInputs:
         """Rename the inputs to those of an encoder-decoder model: the ids of a decoder label its rows.
 
         Perceiver's rows are not tokens. If the number of ids matches only the columns, they label the columns.
         """
         inputs = self.inputs
         if inputs.decoder_input_ids is None:
-            count = rows if inputs.input_ids is None else len(self._batch_ids(inputs.input_ids))
+            count = rows if inputs.input_ids is None else len(self._select_ids(inputs.input_ids))
             if count == columns != rows:
                 return inputs
             if count != rows:
@@ -255,21 +257,21 @@ class _Reader:
         if all(
             field is None for field in (inputs.source, inputs.input_ids, inputs.pixel_values, inputs.input_features)
         ):
-            self._remark("columns", {"count": columns})
+            self._add_remark("columns", {"count": columns})
         return inputs
 
-    def _source(self, count: int, ids: np.ndarray | None = None) -> NamedTokens:
+    def _name_source_tokens(self, count: int, ids: np.ndarray | None = None) -> NamedTokens:
         inputs = self.inputs
         if (names := inputs.tokens if inputs.source is None else inputs.source) is not None:
             return tokens_from_names(names)
         if ids is None and inputs.input_ids is not None:
-            ids = self._batch_ids(inputs.input_ids)
+            ids = self._select_ids(inputs.input_ids)
         if ids is not None and len(ids) == count:
-            return self._token_names(ids)
+            return self._name_tokens(ids)
         if inputs.pixel_values is not None:
-            # A window is square, whatever the picture.
+            # A window is square, even if the picture is not.
             window = locate_patches(count, (1, 1), ImageLayout()) if self.windows > 1 else None
-            patches = self._patches(count) if window is None else window
+            patches = self._locate_patches(count) if window is None else window
             return numbered_names(count) if patches is None else patch_names(patches)
         if inputs.input_features is not None:
             return _audio_frames(count, to_numpy(inputs.input_features).shape)
@@ -280,7 +282,7 @@ class _Reader:
         return numbered_names(count)
 
     def _require_own_keys(self, size: Sequence[int]) -> None:
-        """Raise a `RecordingError` if patches attend to tokens of another number."""
+        """Raise a `RecordingError` if rows and columns are different patches."""
         rows, columns = size
         if self.inputs.pixel_values is not None and rows != columns:
             raise RecordingError(
@@ -289,100 +291,102 @@ class _Reader:
                 "show(cross=outputs.attentions[:1])."
             )
 
-    def _patches(self, count: int) -> Patches | None:
-        """Return the place of each source token in the image, or None if it is not clear."""
+    def _locate_patches(self, count: int) -> Patches | None:
+        """Return the patch of each source token, or None if the patches cannot be located."""
         values, layout = to_numpy(self.inputs.pixel_values), self.inputs.layout
-        has_own_order = has_field(self.outputs, "bool_masked_pos")  # of Hiera: by mask units
+        has_own_order = has_field(self.outputs, "bool_masked_pos")  # Hiera orders patches by mask units
         if self.windows > 1 or values.ndim not in (3, 4) or has_own_order:
             return None
         size: tuple[int, int] = values.shape[-2:]
         order = get_field(self.outputs, "ids_restore")
         if order is not None:
-            return locate_visible_patches(count, self._batch_ids(order), size, layout)
+            return locate_visible_patches(count, self._select_ids(order), size, layout)
         return locate_patches(count, size, layout)
 
-    def _picture(self, count: int, ids: np.ndarray | None = None) -> Picture | None:
-        """Return the image that the source tokens come from."""
+    def _read_picture(self, count: int, ids: np.ndarray | None = None) -> Picture | None:
+        """Return the image whose patches are source tokens, or None."""
         inputs = self.inputs
         if inputs.pixel_values is None:
             return None
         if ids is None and inputs.input_ids is not None:
-            ids = self._batch_ids(inputs.input_ids)
+            ids = self._select_ids(inputs.input_ids)
         is_text = ids is not None and len(ids) == count
-        patches = locate_image_tokens(ids, inputs.layout) if ids is not None and is_text else self._patches(count)
+        patches = (
+            locate_image_tokens(ids, inputs.layout) if ids is not None and is_text else self._locate_patches(count)
+        )
         if patches is None:
             return None
         values = to_numpy(inputs.pixel_values)
-        values = values if values.ndim == 3 else values[self._input_row(len(values))]
+        values = values if values.ndim == 3 else values[self._find_input_row(len(values))]
         return read_picture(values, inputs.tokenizer, patches)
 
-    def _input_row(self, count: int) -> int:
-        """Return the row of the inputs, whose batch may have one for several sequences."""
-        return self.batch if self.sequences is None else self._sequence() * count // len(self.sequences)
+    def _find_input_row(self, count: int) -> int:
+        """Return the batch row of the inputs. `generate` may return several sequences per row."""
+        return self.batch if self.sequences is None else self._sequence_index() * count // len(self.sequences)
 
-    def _target(self, count: int) -> NamedTokens:
+    def _name_target_tokens(self, count: int) -> NamedTokens:
         if self.inputs.target is not None:
             return tokens_from_names(self.inputs.target)
         ids = self.inputs.decoder_input_ids
         if ids is None:
             return numbered_names(count)
-        row = self._batch_ids(ids)
+        row = self._select_ids(ids)
         if len(row) != count:
             raise RecordingError(
                 f"decoder_input_ids has {len(row)} tokens, but the decoder's maps have {count} rows. Give the ids of "
                 "the same call."
             )
-        return self._token_names(row)
+        return self._name_tokens(row)
 
-    def _decoder_tokens(self, count: int) -> tuple[NamedTokens, tuple[Token, ...]]:
-        """Return the written tokens, and the token that was read before each of them."""
+    def _name_decoder_tokens(self, count: int) -> tuple[NamedTokens, tuple[Token, ...]]:
+        """Return the generated tokens, and the input token of each of them."""
         assert self.sequences is not None  # noqa: S101 (the caller has checked)
-        tokens, text = self._token_names(self.sequences[self._sequence()][: count + 1])
+        tokens, text = self._name_tokens(self.sequences[self._sequence_index()][: count + 1])
         inputs, outputs = tokens[:count], tokens[1:]
-        if len(outputs) < count:  # no token was written after the last input
+        if len(outputs) < count:  # the last input has no generated token
             outputs = (*outputs, Token("", -1, len(text), len(text), special=True))
         return (outputs, text), inputs
 
-    def _length(self, count: int) -> int:
-        """Return the number of written tokens, without the padding of a sequence that ended early."""
+    def _count_written_tokens(self, count: int) -> int:
+        """Return the number of generated tokens, without the padding of a sequence that ended early."""
         assert self.sequences is not None  # noqa: S101 (the caller has checked)
         tokenizer = getattr(self.inputs.tokenizer, "tokenizer", self.inputs.tokenizer)
         padding = getattr(tokenizer, "pad_token_id", None)
         end = getattr(tokenizer, "eos_token_id", None)
-        ids = list(self.sequences[self._sequence()][1 : count + 1])
+        ids = list(self.sequences[self._sequence_index()][1 : count + 1])
         if end is not None and end in ids:
             return ids.index(end) + 1
         while padding is not None and ids and ids[-1] == padding:
             ids.pop()
         return max(1, len(ids))
 
-    def _token_names(self, ids: Sequence[int] | np.ndarray) -> NamedTokens:
+    def _name_tokens(self, ids: Sequence[int] | np.ndarray) -> NamedTokens:
         token_ids = [int(token_id) for token_id in ids]
         if self.inputs.tokenizer is None:
             return tokens_from_names([str(token_id) for token_id in token_ids], [False] * len(token_ids), token_ids)
         return names_from_ids(self.inputs.tokenizer, token_ids)
 
-    def _batch_ids(self, ids: Any) -> np.ndarray:
+    def _select_ids(self, ids: Any) -> np.ndarray:
         array = to_numpy(ids)
         if array.ndim == 1:
             return array
-        row_index = self._input_row(len(array))
+        row_index = self._find_input_row(len(array))
         if array.ndim != 2 or row_index >= len(array):
             raise RecordingError(f"input_ids has the shape {array.shape}. Give [batch, tokens] or [tokens].")
         row: np.ndarray = array[row_index]
         return row
 
-    def _mask(self, mask: Any, count: int, *, stepwise: bool = False) -> np.ndarray | None:
+    def _select_mask(self, mask: Any, count: int, *, stepwise: bool = False) -> np.ndarray | None:
         """Return the mask of unpadded tokens. Tokens generated after the mask was made are not padding."""
         if mask is None:
             return None
-        row = self._batch_ids(mask)
+        row = self._select_ids(mask)
         if stepwise:
             row = np.concatenate([row, np.ones(max(0, count - len(row)), dtype=row.dtype)])
         if len(row) == count:
             return row
         if self.inputs.input_features is not None or self.inputs.pixel_values is not None:
-            return None  # a mask of samples or pixels, of which several make a token
+            return None  # the mask is of samples or pixels, several of which form a token
         raise RecordingError(
             f"The attention mask has {len(row)} tokens, but the maps have {count}. Give the mask of the same "
             "call, or none."

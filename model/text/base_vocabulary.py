@@ -14,7 +14,7 @@ from headlight.model.records import Token
 from headlight.model.text.offsets import OffsetId, tokens_from_offsets
 from headlight.model.text.vocabulary import require_id, require_valid_unicode
 
-SPECIAL = "special"  # the kind of an entry that is never text
+SPECIAL = "special"  # the kind of special tokens, which no text is encoded to
 
 
 class JsonVocabulary:
@@ -48,11 +48,11 @@ class EntryVocabulary(TokenizersVocabulary):
     """A vocabulary of entries, each with a text and a kind, that decodes by joining the texts."""
 
     vocabulary_size: int
-    rules: Any  # with `entries`
+    rules: Any  # a record with the field `entries`
 
     @abstractmethod
     def _join(self, text: str, entry: Any) -> tuple[str, int]:
-        """Append an entry to a decoded text. Return the text, and where the entry begins."""
+        """Append an entry to a decoded text. Return the new text, and the start of the entry in it."""
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of ids, without a space before the first word. Special tokens are skipped."""
@@ -60,25 +60,25 @@ class EntryVocabulary(TokenizersVocabulary):
 
     def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """Return the tokens of ids, each with its position in `decode(ids)` and its word."""
-        return tokens_from_offsets(*self._decode_with_spans(ids), self._name)
+        return tokens_from_offsets(*self._decode_with_spans(ids), self._get_name)
 
     def _decode_with_spans(self, ids: Sequence[int]) -> tuple[str, list[OffsetId]]:
-        text, placed = "", []
+        text, offset_ids = "", []
         for token_id in ids:
-            entry = self._entry(token_id)
+            entry = self._get_entry(token_id)
             if entry.kind == SPECIAL:
-                placed.append(OffsetId(token_id, len(text), len(text), special=True))
+                offset_ids.append(OffsetId(token_id, len(text), len(text), special=True))
                 continue
             text, start = self._join(text, entry)
-            placed.append(OffsetId(token_id, start, len(text)))
-        return text, placed
+            offset_ids.append(OffsetId(token_id, start, len(text)))
+        return text, offset_ids
 
-    def _entry(self, token_id: int) -> Any:
+    def _get_entry(self, token_id: int) -> Any:
         require_id(token_id, self.vocabulary_size)
         return self.rules.entries[token_id]
 
-    def _name(self, token_id: int) -> str:
-        return str(self._entry(token_id).text)
+    def _get_name(self, token_id: int) -> str:
+        return str(self._get_entry(token_id).text)
 
 
 def encode_with(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:

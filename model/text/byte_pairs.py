@@ -25,7 +25,7 @@ KINDS = (LETTERS, WHOLE, SPECIAL)
 
 
 class ByteEntry(NamedTuple):
-    """A vocabulary entry: bytes as letters, a text that is never split, or a special token."""
+    """A vocabulary entry: bytes, each written as a letter; a text that is never split; or a special token."""
 
     text: str
     kind: str = LETTERS
@@ -33,7 +33,7 @@ class ByteEntry(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BytePairVocabulary:
-    """Everything that determines encoding and decoding."""
+    """The entries, merges and rules of a byte-level vocabulary."""
 
     entries: tuple[ByteEntry, ...]
     merges: tuple[tuple[str, str], ...]
@@ -45,10 +45,10 @@ class BytePairVocabulary:
 
 
 class BytePairTokenizer(TokenizersVocabulary, ByteTokens):
-    """Text ↔ ids by bytes and their merges. Safe to share between threads."""
+    """Text ↔ ids by merges of bytes. Safe to share between threads."""
 
     def __init__(self, rules: BytePairVocabulary) -> None:
-        _check(rules)
+        _validate(rules)
         super().__init__(
             [_entry_bytes(entry) for entry in rules.entries],
             {token_id: entry.text for token_id, entry in enumerate(rules.entries) if entry.kind == SPECIAL},
@@ -82,8 +82,8 @@ class BytePairTokenizer(TokenizersVocabulary, ByteTokens):
         with reading_vocabulary(name, "bytes"):
             content = json.loads(text)
             rules = BytePairVocabulary(
-                entries=tuple(_entry(*item) for item in content["entries"]),
-                merges=tuple(_pair(item) for item in content["merges"]),
+                entries=tuple(_parse_entry(*item) for item in content["entries"]),
+                merges=tuple(_split_merge(item) for item in content["merges"]),
                 **{setting: content[setting] for setting in SETTINGS},
             )
             return cls(rules)
@@ -92,7 +92,7 @@ class BytePairTokenizer(TokenizersVocabulary, ByteTokens):
 SETTINGS = ("pad_id", "start_id", "end_id", "splits", "spaced")
 
 
-def _check(rules: BytePairVocabulary) -> None:
+def _validate(rules: BytePairVocabulary) -> None:
     """Validate a vocabulary before the library reads it, because a damaged one can crash the library."""
     letters = {entry.text for entry in rules.entries if entry.kind == LETTERS}
     if not letters.issuperset(BYTE_CHARACTERS) or not all(BYTE_BY_CHARACTER.keys() >= set(text) for text in letters):
@@ -123,12 +123,12 @@ def _entry_bytes(entry: ByteEntry) -> bytes:
     )
 
 
-def _entry(text: Any, kind: Any) -> ByteEntry:
+def _parse_entry(text: Any, kind: Any) -> ByteEntry:
     if not isinstance(text, str) or kind not in KINDS:
         raise ValueError(f"{text!r}, {kind!r} is not an entry")
     return ByteEntry(text, kind)
 
 
-def _pair(merge: str) -> tuple[str, str]:
+def _split_merge(merge: str) -> tuple[str, str]:
     left, right = merge.split(" ")
     return left, right

@@ -12,8 +12,8 @@ from headlight.model.text.vocabulary import require_id
 def _bytes_to_unicode() -> list[str]:
     """Return a visible letter for each byte, as in GPT-2. A printable byte is its own letter."""
     printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    spare = iter(range(256, 512))
-    return [chr(byte if byte in printable else next(spare)) for byte in range(256)]
+    spare_codes = iter(range(256, 512))
+    return [chr(byte if byte in printable else next(spare_codes)) for byte in range(256)]
 
 
 BYTE_CHARACTERS = _bytes_to_unicode()
@@ -28,7 +28,7 @@ def byte_characters(text: str) -> str:
 class ByteTokens:
     """Base class of byte-level vocabularies: the bytes of each id. Subclasses convert text to ids."""
 
-    unknown_id: int | None = None  # no token is unknown, because every text has bytes
+    unknown_id: int | None = None  # every text consists of bytes, so no token is unknown
     spaced = True  # whether encoding inserts a space before the text, which decoding removes
 
     def __init__(self, pieces: Sequence[bytes], special: Mapping[int, str]) -> None:
@@ -39,7 +39,7 @@ class ByteTokens:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Decode ids. Special tokens are skipped; invalid bytes become U+FFFD."""
-        text = b"".join(map(self._piece, ids)).decode("utf-8", errors="replace")
+        text = b"".join(map(self._get_bytes, ids)).decode("utf-8", errors="replace")
         return text[1:] if self.spaced and text.startswith(" ") else text  # only the inserted space can be first
 
     def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
@@ -48,13 +48,13 @@ class ByteTokens:
         `text[start:end]` is the text of a token without the space before a word. Pieces of one character share its text
         and span. The inserted space has no position: if it is a token, it is a piece of the next token.
         """
-        text, positions = byte_offsets(b"".join(map(self._piece, ids)), spaced=self.spaced)
+        text, positions = byte_offsets(b"".join(map(self._get_bytes, ids)), spaced=self.spaced)
         groups: list[tuple[int, int, list[int]]] = []  # start, end, ids of the characters in between
         start, offset, group = 0, 0, list[int]()
         for token_id in ids:
             group.append(token_id)
             offset += len(self._bytes[token_id])
-            end = positions.get(offset, start)  # inside a character: no end yet
+            end = positions.get(offset, start)  # a token that ends inside a character has no end position
             if end > start:
                 start += text[start] == " " and not text[start:end].isspace()
                 groups.append((start, end, group))
@@ -62,10 +62,10 @@ class ByteTokens:
         groups.append((len(text), len(text), group))  # special tokens
         spans = [(start, end) for start, end, group in groups for token_id in group if token_id not in self._special]
         words = iter(word_indices(text, spans))
-        return tuple(token for group in groups for token in self._tokens(text, *group, words))
+        return tuple(token for group in groups for token in self._make_tokens(text, *group, words))
 
-    def _tokens(self, text: str, start: int, end: int, ids: list[int], words: Iterator[int]) -> Iterator[Token]:
-        """Yield one token, or all pieces of one character. Special tokens among them are at its start."""
+    def _make_tokens(self, text: str, start: int, end: int, ids: list[int], words: Iterator[int]) -> Iterator[Token]:
+        """Yield one token, or all pieces of one character. Special tokens among `ids` are placed at `start`."""
         pieces = sum(token_id not in self._special for token_id in ids)
         piece = 0
         for token_id in ids:
@@ -78,11 +78,11 @@ class ByteTokens:
             piece += 1
 
     def label(self, token_id: int) -> str:
-        """Return the text of a vocabulary entry with its leading space: " want" is not "want".
+        """Return the text of a vocabulary entry with its leading space, because " want" and "want" are two entries.
 
         Partial characters are shown as bytes: "⟨E4⟩".
         """
-        piece = self._piece(token_id)
+        piece = self._get_bytes(token_id)
         if token_id in self._special:
             return self._special[token_id]
         try:
@@ -94,6 +94,6 @@ class ByteTokens:
             for character, encoded in characters(piece)
         )
 
-    def _piece(self, token_id: int) -> bytes:
+    def _get_bytes(self, token_id: int) -> bytes:
         require_id(token_id, self.vocabulary_size)
         return self._bytes[token_id]

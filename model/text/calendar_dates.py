@@ -12,8 +12,11 @@ MONTHS = {  # names in order; alternatives are separated by |
     "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
 }
 HAN_MONTHS = ["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"]
-AMBIGUOUS = {"de": {"august"}, "en": {"march", "april", "may", "june", "august"}}  # also names, or other words
-BEFORE = {  # what stands before an ambiguous name if it is a month
+AMBIGUOUS_NAMES = {
+    "de": {"august"},
+    "en": {"march", "april", "may", "june", "august"},
+}  # months that are also first names or other words
+MONTH_CONTEXT = {  # text before an ambiguous name that shows that it is a month
     "de": re.compile(
         r"(?:\b(?:im|anfang|mitte|ende|bis|seit|letzten|nächsten|diesen|diesem|jeden)\s+|\d\.?\s*)$", re.I
     ),
@@ -21,12 +24,12 @@ BEFORE = {  # what stands before an ambiguous name if it is a month
         r"(?:\b(?:in|of|since|until|till|during|last|next|early|late|mid)[\s-]+|\d(?:st|nd|rd|th)?\s+)$", re.I
     ),
 }
-DAY_AFTER = re.compile(r"\s+(?:the\s+)?\d")
-NAMES = {
+FOLLOWING_DAY = re.compile(r"\s+(?:the\s+)?\d")
+MONTH_NAMES = {
     language: re.compile(rf"\b(?:{names.replace(' ', '|')})\b", re.IGNORECASE) for language, names in MONTHS.items()
 }
 SHORT_NAMES = re.compile(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?(?=\s+\d)")
-# Not 二三月, which is February or March, and not the months of 3个月, which are a duration.
+# It matches neither 二三月, February or March, nor 3个月, a duration of three months.
 HAN_MONTH = re.compile(
     r"(?<![\d.一二三四五六七八九十])(?P<digits>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s?月(?![亮饼球薪])"
 )
@@ -42,8 +45,8 @@ class DatePart(NamedTuple):
     sure: bool = True
 
 
-def date_parts(text: str, language: str) -> Iterator[DatePart]:
-    """Yield the months of a text, and the days and years that are written in digits with a month."""
+def find_date_parts(text: str, language: str) -> Iterator[DatePart]:
+    """Yield the months of a text, and the days and years of dates in digits."""
     for match in SHORT_DATE.finditer(text):
         day, month, year = match.groups()
         # Without a year, "3.11." is a decimal at the end of a sentence in other languages.
@@ -57,19 +60,19 @@ def date_parts(text: str, language: str) -> Iterator[DatePart]:
             digits = match["digits"]
             yield DatePart(int(digits) if digits.isdigit() else HAN_MONTHS.index(digits) + 1, *match.span())
     elif language in MONTHS:
-        yield from _names(text, language)
+        yield from _find_month_names(text, language)
 
 
-def _names(text: str, language: str) -> Iterator[DatePart]:
-    for match in NAMES[language].finditer(text):
+def _find_month_names(text: str, language: str) -> Iterator[DatePart]:
+    for match in MONTH_NAMES[language].finditer(text):
         word = match.group()
         value = next(
             index for index, names in enumerate(MONTHS[language].lower().split(), 1) if word.lower() in names.split("|")
         )
         before, after = text[: match.start()], text[match.end() :]
         sure = word.islower() if language == "fr" else True  # "Mars" is a planet, "Avril" a first name
-        if word.lower() in AMBIGUOUS.get(language, ()):
-            sure = bool(BEFORE[language].search(before) or DAY_AFTER.match(after))
+        if word.lower() in AMBIGUOUS_NAMES.get(language, ()):
+            sure = bool(MONTH_CONTEXT[language].search(before) or FOLLOWING_DAY.match(after))
             if not sure and word.islower():  # "may", "march"
                 continue
         yield DatePart(value, *match.span(), sure)

@@ -9,9 +9,9 @@ from headlight.model.errors import RequestError, repr_short
 
 # Invisible characters in copied text. Joiners are kept, because emoji and several scripts need them.
 _INVISIBLE = re.compile(r"[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u200b\u2060\ufeff]")
-_UNSEEN = ("Cc", "Cf")  # Unicode categories of control and format characters, including joiners
+_INVISIBLE_CATEGORIES = ("Cc", "Cf")  # Unicode categories of control and format characters, including joiners
 
-# The Stanford parser's spelling of brackets and quotes → the usual spelling.
+# The Stanford parser's spelling of brackets and quotes → the standard spelling.
 _DETOKENISE_RULES = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
@@ -27,7 +27,7 @@ _DETOKENISE_RULES = [
 
 
 def clean_text(text: object, *, field: str = "text") -> str:
-    """Return a text as one line in Unicode's composed form, without invisible characters.
+    """Return a text as one line, in Unicode's composed form NFC, without invisible characters.
 
     Raises:
         RequestError: the text is blank or invalid.
@@ -56,4 +56,4 @@ def normalise_review(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """Whether a text has only white space, control characters and joiners."""
-    return all(character.isspace() or unicodedata.category(character) in _UNSEEN for character in text)
+    return all(character.isspace() or unicodedata.category(character) in _INVISIBLE_CATEGORIES for character in text)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from headlight.model.text.number_words import HAN, UNSURE, han_value, word_value
+from headlight.model.text.number_words import HAN, UNSURE, parse_han, parse_word
 
 HALF_DAY = 720  # minutes
-CLOCK = {
+CLOCK_PATTERNS = {
     "de": re.compile(
         r"(?P<before>halb)\s+(?P<hour>\w+)|(?P<minute>\w+)\s+(?P<side>vor|nach)\s+(?P<past>\w+)"
         r"|(?P<whole>\w+(?:[:.]\d\d)?)\s+Uhr(?:\s+(?P<rest>\w+))?|(?P<noon>Mitternacht)",
@@ -39,7 +39,7 @@ NOT_AT_ALL = re.compile("[都也不没]|[^，。！？；、,.!?;]{1,5}[都也][
 
 
 class ClockTime(NamedTuple):
-    """A time of day with its position. `sure` is False if it may not be a time, or not in every language."""
+    """A time of day with its position. `sure` is False if the words have other meanings, too."""
 
     minutes: int
     start: int
@@ -47,13 +47,13 @@ class ClockTime(NamedTuple):
     sure: bool = True
 
 
-def clock_times(text: str, language: str) -> Iterator[ClockTime]:
+def find_clock_times(text: str, language: str) -> Iterator[ClockTime]:
     """Yield all times of day in a text."""
-    if language not in CLOCK:
+    if language not in CLOCK_PATTERNS:
         return
-    for match in CLOCK[language].finditer(text):
+    for match in CLOCK_PATTERNS[language].finditer(text):
         parts = {name: value for name, value in match.groupdict().items() if value}
-        minutes = _minutes(parts, language)
+        minutes = _parse_minutes(parts, language)
         if minutes is not None:
             unsure = "noon" in parts or _is_a_little(match, text) or _is_an_hour(parts)
             yield ClockTime(minutes % HALF_DAY, *match.span(), not unsure)
@@ -71,47 +71,49 @@ def _is_an_hour(parts: Mapping[str, str]) -> bool:
     return list(parts) == ["said"] and parts["said"].lower() in UNSURE["fr"]
 
 
-def _minutes(parts: dict[str, str], language: str) -> int | None:
-    """Return the time of a match of `CLOCK`, or None if its words are not numbers."""
+def _parse_minutes(parts: dict[str, str], language: str) -> int | None:
+    """Return the time of a match of `CLOCK_PATTERNS`, or None if its words are not numbers."""
 
-    def number(name: str) -> int | None:
+    def parse_number(name: str) -> int | None:
         digits_or_word = parts.get(name, "")
         if digits_or_word.lower() in QUARTERS:
             return QUARTERS[digits_or_word.lower()]
         if re.fullmatch(r"\d{1,2}", digits_or_word):
             return int(digits_or_word)
-        value = han_value(digits_or_word) if language == "zh" else word_value(digits_or_word.lower(), language)
+        value = parse_han(digits_or_word) if language == "zh" else parse_word(digits_or_word.lower(), language)
         return None if value is None else int(value)
 
     if "noon" in parts:
-        return number("later") or 0
+        return parse_number("later") or 0
     if language == "fr":
-        return _french(parts, number)
+        return _parse_french(parts, parse_number)
     for name in ("whole", "half"):
         if match := re.fullmatch(r"(\d{1,2})[:.](\d\d)", parts.get(name, "")):
             return 60 * int(match[1]) + int(match[2])
     if "before" in parts:
-        hour = number("hour")
+        hour = parse_number("hour")
         return None if hour is None or not 0 < hour <= 12 else 60 * hour - 30
     if "side" in parts:
-        hour, minute = number("past"), number("minute")
+        hour, minute = parse_number("past"), parse_number("minute")
         if hour is None or minute is None or not 0 < hour <= 24 or minute not in SPOKEN:
             return None  # "two to one" is a score
         return 60 * hour + (-minute if parts["side"].lower() in ("vor", "to", "before") else minute)
-    hour = number("whole") if "whole" in parts else number("half")
+    hour = parse_number("whole") if "whole" in parts else parse_number("half")
     if hour is None or hour > 24:
         return None
     if language == "zh":
-        rest = 30 if "half" in parts else 15 * {"一": 1, "三": 3}[parts["quarter"]] if "quarter" in parts else None
-        return 60 * hour + (rest if rest is not None else number("rest") or 0)
-    return 60 * hour + (number("rest") or 0)
+        added_minutes = (
+            30 if "half" in parts else 15 * {"一": 1, "三": 3}[parts["quarter"]] if "quarter" in parts else None
+        )
+        return 60 * hour + (added_minutes if added_minutes is not None else parse_number("rest") or 0)
+    return 60 * hour + (parse_number("rest") or 0)
 
 
-def _french(parts: Mapping[str, str], number: Callable[[str], int | None]) -> int | None:
-    hour = number("whole") if "whole" in parts else number("said")
+def _parse_french(parts: Mapping[str, str], parse_number: Callable[[str], int | None]) -> int | None:
+    hour = parse_number("whole") if "whole" in parts else parse_number("said")
     if hour is None or hour > 24:
         return None
     if "less" in parts:
-        return 60 * hour - (number("less") or 0)
-    minutes = number("minutes")  # in "à huit heures deux hommes", "deux" is not a minute
-    return 60 * hour + (number("and") or number("rest") or (minutes if minutes in SPOKEN else 0) or 0)
+        return 60 * hour - (parse_number("less") or 0)
+    minutes = parse_number("minutes")  # in "à huit heures deux hommes", "deux" is not a minute
+    return 60 * hour + (parse_number("and") or parse_number("rest") or (minutes if minutes in SPOKEN else 0) or 0)

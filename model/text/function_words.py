@@ -5,7 +5,7 @@ All other words are content words. `identification.py` has different lists: the 
 
 from __future__ import annotations
 
-from headlight.model.text.languages import two_letters
+from headlight.model.text.languages import to_two_letters
 
 # Closed word classes, with their inflected forms. Verbs are included if they are mostly auxiliary.
 FUNCTION_WORDS = {
@@ -15,8 +15,8 @@ FUNCTION_WORDS = {
     "fr": "a ai ainsi alors as au aucun aucune aussi autre autres aux avait avant avec avez avoir avons c ça ce ceci cela celle celles celui ces c'est cet cette ceux chaque chez comme comment d dans de depuis des donc dont du elle elles en encore entre es est et étaient était été être eu eux fait il ils j je l la là le les leur leurs lorsque lui m ma mais me même mes moi mon n ne ni nos notre nous on ont ou où par parce pas pendant peu peut plus pour pourquoi pourrai pourrait qu qu'il qu'elle quand que quel quelle quelles quels qui quoi s sa sans se sera serait ses si sien son sont sous suis sur t ta te tes toi ton tous tout toute toutes très tu un une vers vos votre vous y",  # noqa: E501
     "zh": "的 地 得 了 着 过 是 不 没 没有 有 在 和 与 跟 同 及 或 或者 而 而且 但 但是 可是 不过 因为 所以 如果 要是 虽然 就 才 都 也 还 又 再 很 太 最 更 把 被 让 给 对 对于 从 到 向 往 由 为 为了 以 于 用 比 吗 呢 吧 啊 呀 嘛 我 你 您 他 她 它 我们 你们 他们 她们 它们 咱们 自己 这 那 哪 这个 那个 这些 那些 这里 那里 哪里 哪儿 这儿 那儿 这么 那么 什么 谁 怎么 怎么样 怎样 为什么 多少 几 个 只 条 本 张 件 位 把 些 一 一个 一些 一下 会 能 能够 可以 可 要 想 应该 必须 得 上 下 里 中 外 后 前 之 其 者 所 每 每个 某 各 另 什么样 时 时候 正在 已 已经 将 只有",  # noqa: E501
 }
-_SETS = {language: frozenset(words.split()) for language, words in FUNCTION_WORDS.items()}
-_NONE: frozenset[str] = frozenset()
+_WORD_SETS = {language: frozenset(words.split()) for language, words in FUNCTION_WORDS.items()}
+_NO_WORDS: frozenset[str] = frozenset()
 
 
 def is_content(word: str, language: str) -> bool:
@@ -26,5 +26,5 @@ def is_content(word: str, language: str) -> bool:
         word: A word of a text, with or without surrounding spaces.
         language: A model's language code: "de", "deu_Latn". Languages that are not listed have no function words.
     """
-    folded = word.strip().casefold().replace("’", "'")
-    return any(map(str.isalnum, folded)) and folded not in _SETS.get(two_letters(language), _NONE)
+    normal_form = word.strip().casefold().replace("’", "'")
+    return any(map(str.isalnum, normal_form)) and normal_form not in _WORD_SETS.get(to_two_letters(language), _NO_WORDS)

@@ -1,4 +1,4 @@
-"""Tables of sentence pairs with word links by annotators.
+"""Tables of sentence pairs and the word links that annotators set.
 
 The first column is the source and the second the target, each named by its language. The column `links` contains links
 between word indices, such as `0-0 1?2` (see `measures/alignment.py`). `segmentation.py` defines the words; in scripts
@@ -49,21 +49,21 @@ class AlignedPair:
 
     @property
     def length(self) -> int:
-        """Number of words on the longer side, which is the same in both directions."""
+        """Number of words of the longer sentence."""
         return max(self.source.length, self.target.length)
 
     def reversed(self) -> AlignedPair:
-        """Return the same pair from target to source."""
+        """Exchange source and target."""
         return AlignedPair(self.target, self.source, self.gold.reversed())
 
 
-def parse_segmented(marked: str) -> SegmentedText:
-    """Parse a sentence in which spaces also mark word boundaries that are not written."""
-    text, borders = "", set[int]()
-    for part in marked.split():
+def parse_segmented(marked_text: str) -> SegmentedText:
+    """Parse a sentence in which spaces also mark the word boundaries of scripts without spaces."""
+    text, boundaries = "", set[int]()
+    for part in marked_text.split():
         if text and not (_is_east_asian(text[-1]) or _is_east_asian(part[0])):
             text += " "
-        borders.add(len(text))
+        boundaries.add(len(text))
         text += part
     if not text:
         return SegmentedText("", ())
@@ -72,8 +72,8 @@ def parse_segmented(marked: str) -> SegmentedText:
     starts = [0]
     for (previous, word), (position, next_word) in pairwise(zip(positions, indices, strict=True)):
         # Between East Asian letters, only the table defines word boundaries.
-        unwritten = _is_east_asian_letter(text[previous]) and _is_east_asian_letter(text[position])
-        if position in borders or (word != next_word and not unwritten):
+        is_unmarked = _is_east_asian_letter(text[previous]) and _is_east_asian_letter(text[position])
+        if position in boundaries or (word != next_word and not is_unmarked):
             starts.append(position)
     ends = [
         max(position for position in positions if position < next_start) + 1
@@ -83,8 +83,8 @@ def parse_segmented(marked: str) -> SegmentedText:
 
 
 def read_links(path: Path, source: str, target: str, column: str = LINKS_COLUMN) -> list[AlignedPair]:
-    """Read the pairs of a table from `source` to `target`. Either of the two may be the first column."""
-    names, rows = _table(path)
+    """Read the pairs of a table. `source` and `target` are the names of its first two columns, in either order."""
+    names, rows = _read_table(path)
     for name in (source, target, column):
         if name not in names:
             available = ", ".join(names) or "none"
@@ -102,7 +102,7 @@ def read_links(path: Path, source: str, target: str, column: str = LINKS_COLUMN)
     return [pair.reversed() for pair in pairs] if reverse else pairs
 
 
-def _table(path: Path) -> tuple[list[str], list[dict[str, str | None]]]:
+def _read_table(path: Path) -> tuple[list[str], list[dict[str, str | None]]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)

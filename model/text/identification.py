@@ -1,8 +1,8 @@
 """Language identification by script and frequent words; None if uncertain.
 
-A script of a single language decides. If several languages share a script, each word that is frequent in a language
-votes for it; a word that is frequent in n languages counts 1/n for each. Letters and endings that few languages have
-vote in the same way. The best language must be clearly ahead of the second.
+A script that only one language uses identifies this language. If several languages share a script, each word that is
+frequent in a language votes for it. A word that is frequent in n languages counts 1/n for each of them. Letters and
+endings that few languages have vote in the same way. The best language must be clearly ahead of the second.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ENDINGS = {
     "lijk": "nl", "heid": "nl", "tje": "nl", "ować": "pl", "ość": "pl", "ych": "pl cs", "lar": "tr", "ler": "tr",
     "yor": "tr", "ssa": "fi", "ssä": "fi", "lla": "fi", "een": "fi nl",
 }  # fmt: skip
-# Scripts and their characters. Most scripts imply a language; Latin, Cyrillic and Arabic need another test.
+# Scripts and their characters. Most scripts identify a language. Latin, Cyrillic and Arabic text needs further tests.
 SCRIPTS = (
     ("ja", "\u3041-\u30ff\uff66-\uff9f"),
     ("ko", "\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e"),
@@ -64,13 +64,13 @@ SCRIPTS = (
 )
 LANGUAGES = (*sorted(FREQUENT), "ar", "el", "fa", "he", "hi", "ja", "ko", "ru", "th", "uk", "zh")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]*)?")
-MAX_WORDS = 400  # words read: one page is enough to identify a language
+MAX_WORDS = 400  # maximum number of words read, because one page is enough
 LETTER_WEIGHT = 1.0  # votes of a letter, relative to a frequent word
 ENDING_WEIGHT = 0.4  # votes of an ending, relative to a frequent word
 MIN_STEM_LETTERS = 3  # minimum number of letters before an ending
 MIN_WORDS = 2  # a single word may be a name, or exist in several languages
 MIN_VOTE = 0.9  # minimum number of votes: one unambiguous word
-MIN_VOTE_PER_WORD = 0.12  # minimum number of votes per word; names and foreign words have no votes
+MIN_VOTE_PER_WORD = 0.12  # minimum number of votes per word; names and foreign words get no votes
 MIN_LEAD = 1.5  # minimum ratio to the votes of the second language
 MIN_KANA_SHARE = 0.1  # minimum share of kana in Japanese text; Chinese text may quote some
 
@@ -78,7 +78,7 @@ MIN_KANA_SHARE = 0.1  # minimum share of kana in Japanese text; Chinese text may
 def identify(text: str) -> str | None:
     """Return the two-letter code of a text's language, or None if it is too short, mixed or in an unknown language."""
     text = unicodedata.normalize("NFC", text[:20_000])
-    counts = Counter({name: len(pattern.findall(text)) for name, pattern in _scripts().items()})
+    counts = Counter({name: len(pattern.findall(text)) for name, pattern in _compile_scripts().items()})
     cjk_count = counts["ja"] + counts["zh"]
     if cjk_count:
         name = "ja" if counts["ja"] >= MIN_KANA_SHARE * cjk_count else "zh"
@@ -102,7 +102,7 @@ def _vote_by_words(text: str) -> str | None:
         return None
     votes: defaultdict[str, float] = defaultdict(float)
     for word in words:
-        for language in (languages := _languages_of_words().get(word, ())):
+        for language in (languages := _map_words_to_languages().get(word, ())):
             votes[language] += 1 / len(languages)
         for letter in set(word) & LETTERS.keys():
             candidates = LETTERS[letter].split()
@@ -127,12 +127,12 @@ def _vote_by_words(text: str) -> str | None:
 
 
 @cache
-def _scripts() -> dict[str, re.Pattern[str]]:
+def _compile_scripts() -> dict[str, re.Pattern[str]]:
     return {name: re.compile(f"[{letters}]") for name, letters in SCRIPTS}
 
 
 @cache
-def _languages_of_words() -> dict[str, tuple[str, ...]]:
+def _map_words_to_languages() -> dict[str, tuple[str, ...]]:
     results: dict[str, list[str]] = {}
     for language, words in FREQUENT.items():
         for word in set(words.split()):

@@ -1,8 +1,8 @@
-"""The languages that a model reads and writes, and the marks that select them, as frozen data.
+"""The source and target languages of a model, and the language tokens that select them.
 
-Marks select the language of a multilingual model: tokens before or after the source, words before the source, or the
-first tokens of the translation. A `Language` has the marks of one language; `Languages` combines the marks of source
-and target into the `LanguageTokens` of a translation.
+Language tokens of a multilingual model are tokens before or after the source, words before the source, or the first
+tokens of the translation. A `Language` has the tokens of one language. `Languages` combines those of source and target
+into the `LanguageTokens` of a translation.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -35,17 +36,17 @@ def languages_from_name(name: str) -> tuple[str, ...]:
     return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
 
 
-def two_letters(code: str) -> str:
+def to_two_letters(code: str) -> str:
     """Convert a model's language code to the two-letter code of `identify`: "deu_Latn" → "de"."""
-    plain = code.lower().replace("-", "_").partition("_")[0]
-    return TWO_LETTERS.get(plain, plain)
+    base_code = code.lower().replace("-", "_").partition("_")[0]
+    return TWO_LETTERS.get(base_code, base_code)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """One language on one side, with its marks."""
+    """A source or target language with its language tokens."""
 
-    code: str  # the model's name for it: "fra", "deu_Latn", "German"
+    code: str  # the model's name of the language: "fra", "deu_Latn", "German"
     before: tuple[int, ...] = ()  # tokens before the source
     after: tuple[int, ...] = ()  # tokens after the source
     text: str = ""  # words before the source
@@ -54,7 +55,7 @@ class Language:
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageTokens:
-    """All marks of one translation."""
+    """All language tokens of one translation."""
 
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
@@ -82,7 +83,7 @@ class Languages:
                 )
 
     def tokens_for(self, source: str = "", target: str = "") -> LanguageTokens:
-        """Return the marks of a translation; "" is the model's default."""
+        """Return the language tokens of a translation. "" is the model's default language."""
         source_language, target_language = self._find("source", source), self._find("target", target)
         return LanguageTokens(
             before=self.before + source_language.before + target_language.before,
@@ -91,15 +92,15 @@ class Languages:
             first=source_language.first + target_language.first,
         )
 
-    def missing_tokens(self, route: LanguageTokens, text: str) -> LanguageTokens:
-        """Return the marks that a text lacks. A text that begins with ">>fra<<" or the words of a task has a mark."""
+    def missing_tokens(self, language_tokens: LanguageTokens, text: str) -> LanguageTokens:
+        """Return the language tokens that a text lacks. It may begin with ">>fra<<" or with the words of a task."""
         if any(language.text and text.startswith(language.text) for language in self.targets):
-            return dataclasses.replace(route, text="")
+            return dataclasses.replace(language_tokens, text="")
         if text.startswith(">>") and any(
             language.before and text.startswith(f">>{language.code}<<") for language in self.targets
         ):
-            return dataclasses.replace(route, before=self.before)
-        return route
+            return dataclasses.replace(language_tokens, before=self.before)
+        return language_tokens
 
     def _find(self, side: str, code: str) -> Language:
         choices: tuple[Language, ...] = getattr(self, f"{side}s")
@@ -128,10 +129,10 @@ class Languages:
             if set(values) != {field.name for field in dataclasses.fields(cls)}:
                 raise ValueError("a field is missing or unknown")
             return cls(
-                sources=tuple(map(_language, values["sources"])),
-                targets=tuple(map(_language, values["targets"])),
-                source=_text(values["source"]),
-                target=_text(values["target"]),
+                sources=tuple(map(_parse_language, values["sources"])),
+                targets=tuple(map(_parse_language, values["targets"])),
+                source=_require_text(values["source"]),
+                target=_require_text(values["target"]),
                 before=tuple(int(token) for token in values["before"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -146,37 +147,39 @@ def load_languages(folder: Path) -> Languages:
     return Languages.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else Languages()
 
 
-def source_with_tokens(tokens: tuple[Token, ...], route: LanguageTokens, label: Any) -> tuple[Token, ...]:
-    """Convert the tokens of `route.text` + sentence to tokens of the sentence, together with all marks of the route.
+def source_with_tokens(
+    tokens: tuple[Token, ...], language_tokens: LanguageTokens, label: Callable[[int], str]
+) -> tuple[Token, ...]:
+    """Convert the tokens of `language_tokens.text` + sentence to tokens of the sentence, and add all language tokens.
 
-    Marks are special tokens with an empty span at 0, or at the end of the sentence if they follow it.
+    These become special tokens with an empty span at 0, or at the end of the sentence if they follow it.
     """
-    length = len(route.text)
-    shifted: list[Token] = []
+    length = len(language_tokens.text)
+    sentence_tokens: list[Token] = []
     first_word: int | None = None
     for token in tokens:
         if token.end <= length and not token.special:
-            shifted.append(Token(label(token.id), token.id, 0, 0, special=True))
+            sentence_tokens.append(Token(label(token.id), token.id, 0, 0, special=True))
             continue
         if token.word is not None and first_word is None:
             first_word = token.word
         word = None if token.word is None or first_word is None else token.word - first_word
         start, end = max(0, token.start - length), max(0, token.end - length)
-        shifted.append(dataclasses.replace(token, start=start, end=end, word=word))
-    last = shifted[-1].end if shifted else 0
+        sentence_tokens.append(dataclasses.replace(token, start=start, end=end, word=word))
+    last = sentence_tokens[-1].end if sentence_tokens else 0
     return (
-        *(Token(label(mark), mark, 0, 0, special=True) for mark in route.before),
-        *shifted,
-        *(Token(label(mark), mark, last, last, special=True) for mark in route.after),
+        *(Token(label(token_id), token_id, 0, 0, special=True) for token_id in language_tokens.before),
+        *sentence_tokens,
+        *(Token(label(token_id), token_id, last, last, special=True) for token_id in language_tokens.after),
     )
 
 
-def _language(values: dict[str, Any]) -> Language:
+def _parse_language(values: dict[str, Any]) -> Language:
     numbers = {name: tuple(int(token) for token in values[name]) for name in ("before", "after", "first")}
-    return Language(code=_text(values["code"]), text=_text(values["text"]), **numbers)
+    return Language(code=_require_text(values["code"]), text=_require_text(values["text"]), **numbers)
 
 
-def _text(value: Any) -> str:
+def _require_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
+        raise TypeError(f"{value!r} is not a string")
     return value

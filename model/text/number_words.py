@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from functools import cache
 
-SMALL = {
+SMALL = {  # number words from zero, in order
     "de": "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn "
     "siebzehn achtzehn neunzehn",
     "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen",
     "fr": "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize",
 }
-TENS = {
+TENS = {  # number words from twenty, in order
     "de": "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
     "en": "twenty thirty forty fifty sixty seventy eighty ninety",
     "fr": "vingt trente quarante cinquante soixante septante huitante nonante",
@@ -23,7 +23,7 @@ ENGLISH_ORDINALS = {
     "first": "one",
 }  # fmt: skip
 FRENCH_ORDINALS = {"cinqu": "cinq", "neuv": "neuf"}
-UNSURE: dict[str, dict[str, float]] = {  # often not a number, or one that the other language may omit
+UNSURE: dict[str, dict[str, float]] = {  # words that are often not numbers, or whose number a translation may omit
     "de": {"ein": 1, "eins": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1, "dutzend": 12, "beide": 2, "beiden": 2,
            "zweimal": 2, "hundert": 100, "tausend": 1000, "hunderte": 100, "tausende": 1000, "erste": 1, "ersten": 1,
            "achte": 8, "achten": 8, "zweite": 2, "zweiten": 2, "zweiter": 2, "zweites": 2, "millionen": 10**6,
@@ -49,14 +49,14 @@ HAN_SCALES = {"万": 10**4, "亿": 10**8}
 
 
 @cache
-def word_value(word: str, language: str) -> float | None:
+def parse_word(word: str, language: str) -> float | None:
     """Return the value of a word, or None if it is not a number."""
     if word in UNSURE[language]:
         return UNSURE[language][word]
-    return {"de": _german, "en": _english, "fr": _french}[language](word)
+    return {"de": _parse_german, "en": _parse_english, "fr": _parse_french}[language](word)
 
 
-def han_value(signs: str) -> float | None:
+def parse_han(signs: str) -> float | None:
     """Return the value of Chinese numerals, digit by digit or with units, or None if they are not a number."""
     if not signs or not set(signs) <= set(HAN):
         return None
@@ -77,38 +77,40 @@ def han_value(signs: str) -> float | None:
 
 
 @cache
-def _table(language: str) -> dict[str, int]:
+def _build_table(language: str) -> dict[str, int]:
     small = {word: value for value, word in enumerate(SMALL[language].split())}
     return small | {word: 10 * value for value, word in enumerate(TENS[language].split(), 2)}
 
 
-def _german(word: str) -> float | None:
-    table = _table("de")
+def _parse_german(word: str) -> float | None:
+    table = _build_table("de")
     if word in table and word != "ein":
         return table[word]
     if word.endswith("einhalb") and (whole := table.get(word.removesuffix("einhalb"))) is not None:
         return whole + 0.5
     if match := re.fullmatch(r"(.+?)(?:s?te[nrsm]?)", word):
         stem = GERMAN_ORDINALS.get(word.rstrip("nrsm").removesuffix("e"), match[1])
-        if stem != word and (value := _german(stem)) is not None and value != 1:
+        if stem != word and (value := _parse_german(stem)) is not None and value != 1:
             return value
     for unit, size in (("tausend", 1000), ("hundert", 100)):
         prefix, separator, suffix = word.partition(unit)
         if separator:
-            factor = 1 if prefix in ("", "ein") else _german(prefix)
-            rest = 0 if not suffix else 1 if suffix in ("ein", "eins") else _german(suffix.removeprefix("und"))
-            return None if factor is None or rest is None else factor * size + rest
+            factor = 1 if prefix in ("", "ein") else _parse_german(prefix)
+            remainder = (
+                0 if not suffix else 1 if suffix in ("ein", "eins") else _parse_german(suffix.removeprefix("und"))
+            )
+            return None if factor is None or remainder is None else factor * size + remainder
     unit, conjunction, ten = word.partition("und")
     if conjunction and unit in table and table[unit] < 10 and ten in table and table[ten] >= 20:
         return table[unit] + table[ten]
     return None
 
 
-def _english(word: str) -> float | None:
-    table = _table("en")
+def _parse_english(word: str) -> float | None:
+    table = _build_table("en")
     ten, _, unit = word.partition("-")
     if unit:
-        value = _english(unit)
+        value = _parse_english(unit)
         return table[ten] + value if ten in table and table[ten] >= 20 and value is not None and value < 10 else None
     if word in table:
         return table[word]
@@ -123,12 +125,14 @@ def _english(word: str) -> float | None:
     return table.get(word.removesuffix("th")) if word.endswith("th") else None
 
 
-def _french(word: str) -> float | None:
+def _parse_french(word: str) -> float | None:
     """Return the value of a word, or of several words joined by hyphens: "quatre-vingt-dix-sept"."""
-    table, total, part = _table("fr"), 0.0, 0.0
+    table, total, part = _build_table("fr"), 0.0, 0.0
     ordinal = word.removesuffix("s").removesuffix("ième")
     if ordinal != word.removesuffix("s"):
-        word = next((component for component in (ordinal, f"{ordinal}e") if _french(component) is not None), ordinal)
+        word = next(
+            (component for component in (ordinal, f"{ordinal}e") if _parse_french(component) is not None), ordinal
+        )
         head, hyphen, last = word.rpartition("-")
         word = f"{head}{hyphen}{FRENCH_ORDINALS.get(last, last)}"
     for component in word.split("-"):
@@ -153,9 +157,9 @@ def _french(word: str) -> float | None:
 
 def adds_in_french(part: float, value: float) -> bool:
     """Whether the next word continues a number below a thousand: "soixante dix", but not "deux deux"."""
-    rest = part % 100
-    if rest in (60, 80):
+    remainder = part % 100
+    if remainder in (60, 80):
         return value < 20
-    if rest == 0:
+    if remainder == 0:
         return value < 100
-    return (rest % 10 == 0 and rest > 10 and value < 10) or (rest == 10 and 7 <= value < 10)
+    return (remainder % 10 == 0 and remainder > 10 and value < 10) or (remainder == 10 and 7 <= value < 10)

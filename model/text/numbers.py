@@ -1,8 +1,8 @@
 """Numbers in a text, in digits or in words (German, English, French, Chinese), and their comparison between texts.
 
 A number has a value and a position in the text. Words that are only sometimes numbers ("ein", "second", 一) are unsure:
-they may match a number on the other side, but they do not need a match. A clock time is one number, and a month has its
-number in the year.
+they may match a number of the other text, but they do not need a match. A clock time is one number, and a month is a
+number from 1 to 12.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from headlight.model.text.calendar_dates import date_parts
-from headlight.model.text.clock_times import HALF_DAY, clock_times
+from headlight.model.text.calendar_dates import find_date_parts
+from headlight.model.text.clock_times import HALF_DAY, find_clock_times
 from headlight.model.text.number_words import (
     HAN,
     HAN_DIGITS,
@@ -22,12 +22,12 @@ from headlight.model.text.number_words import (
     SMALL,
     UNSURE,
     adds_in_french,
-    han_value,
-    word_value,
+    parse_han,
+    parse_word,
 )
 
 LANGUAGES = ("de", "en", "fr", "zh")
-HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: two months, names
+HAN_OTHER = re.compile(  # numerals that are not numbers: percentages, pairs of months, names
     f"百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分(?![钟之]))(?![{HAN}])|三明治|四川|四周|百货|二手"
 )
 # Words with numerals that would otherwise continue a number: 大一点三岁, 一点一点, 两点一起, 星期一九点; and idioms.
@@ -42,7 +42,7 @@ DIGITS = re.compile(
     r"\d+ (?:Euro|euros?|Dollars?|dollars?) \d\d(?!\d)|\d{1,2}:\d{2}"
     r"|(?<!\d)\d{1,3}(?P<mark>[.,'’ \u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?!\d)(?P<tail>[.,]\d+)?|\d+(?:[.,]\d+)?"
 )
-DECIMAL_MARKS = {"de": ",", "fr": ","}  # in all other languages a point
+DECIMAL_MARKS = {"de": ",", "fr": ","}  # all other languages use a point
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 HALVES = {  # expressions that add a half to the preceding number
     "de": re.compile("½"),
@@ -50,11 +50,11 @@ HALVES = {  # expressions that add a half to the preceding number
     "fr": re.compile(r"½|(?:\s+an(?:née)?s|\s+kilos?|\s+mois)?\s+et\s+demie?\b", re.IGNORECASE),
     "zh": re.compile("(?:[个年岁天倍米斤磅码里吨升块]|公[斤里]|小时)半"),
 }
-SCALE = {
+SCALE_WORDS = {
     language: re.compile(rf"\s*(?P<scale>{'|'.join(sorted(words, key=len, reverse=True))})\b", re.IGNORECASE)
     for language, words in SCALES.items()
 }
-HAN_SCALE = re.compile("[百千万亿]+")
+HAN_SCALE_NUMERALS = re.compile("[百千万亿]+")
 AND = {"en": ("and",), "fr": ("et",)}
 # The currency between whole units and hundredths: 23欧元40欧分, "zwölf Euro fünfzig", 三块五.
 CURRENCY = re.compile(
@@ -65,13 +65,13 @@ FULL_WIDTH = re.compile("[０-９](?:[０-９，．：]*[０-９])?")
 
 
 class Number(NamedTuple):
-    """A number in a text: its value, its position, and whether the other side must have it."""
+    """A number in a text: its value, its position, and whether the other text must contain it."""
 
     value: float
     start: int
     end: int
     required: bool = True
-    clock: bool = False  # the value is a time: minutes of half a day
+    clock: bool = False  # the value is a time in minutes, modulo half a day
 
 
 def find_numbers(text: str, language: str) -> list[Number]:
@@ -79,21 +79,26 @@ def find_numbers(text: str, language: str) -> list[Number]:
     text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(digit) - 0xFEE0) for digit in match.group()), text)
     if language == "zh":
         text = HAN_IDIOM.sub(lambda match: "·" * len(match.group()), text)
-    results = list(_han_decimals(text)) if language == "zh" else []
-    for finder in (_dates, _clocks, _find_digits, _han if language == "zh" else _words):
-        occupied = [(earlier.start, earlier.end) for earlier in results]
+    results = list(_find_han_decimals(text)) if language == "zh" else []
+    for finder in (
+        _find_dates,
+        _find_clocks,
+        _find_digits,
+        _find_han_numbers if language == "zh" else _find_word_numbers,
+    ):
+        occupied_spans = [(earlier.start, earlier.end) for earlier in results]
         for number in finder(text, language):
-            if not any(start < number.end and number.start < end for start, end in occupied):
+            if not any(start < number.end and number.start < end for start, end in occupied_spans):
                 results.append(number)
     return _join_money(sorted(results, key=lambda number: number.start), text)
 
 
 def _join_money(numbers: Sequence[Number], text: str) -> list[Number]:
-    """Join whole units of a currency and their hundredths to one number."""
+    """Join whole units of a currency and the following hundredths to one number."""
     results: list[Number] = []
     for number in numbers:
         last = results[-1] if results else None
-        hundredths = _hundredths(number, text)
+        hundredths = _parse_hundredths(number, text)
         if last and hundredths and not last.clock and CURRENCY.fullmatch(text, last.end, number.start):
             results[-1] = Number(round(last.value + hundredths / 100, 2), last.start, number.end)
         else:
@@ -101,8 +106,8 @@ def _join_money(numbers: Sequence[Number], text: str) -> list[Number]:
     return results
 
 
-def _hundredths(number: Number, text: str) -> float:
-    """Return the hundredths of a currency that a number after it means, or 0 if it is another number."""
+def _parse_hundredths(number: Number, text: str) -> float:
+    """Return the number in hundredths of the preceding currency, or 0 if it does not mean hundredths."""
     if number.clock or not 0 < number.value < 100 or number.value % 1:
         return 0.0
     if CENTS.match(text, number.end) or (number.value >= 10 and not text[number.end : number.end + 1].isalnum()):
@@ -114,38 +119,41 @@ def _hundredths(number: Number, text: str) -> float:
 
 
 def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tuple[list[Number], list[Number]]:
-    """Return the required numbers of each side that the other side lacks, once per occurrence."""
+    """Return the required numbers of each text that the other text lacks, once per occurrence."""
     remaining, source_only = list(target), list[Number]()
     for number in sorted(source, key=lambda item: not item.required):
-        match = next((candidate for candidate in remaining if _same_number(number, candidate)), None)
+        match = next((candidate for candidate in remaining if _is_same_number(number, candidate)), None)
         if match is not None:
             remaining.remove(match)
         elif number.required:
             source_only.append(number)
-    # One side may repeat a number or split it: any occurrence on the other side counts as a match.
-    source_only = [number for number in source_only if not any(_same_number(number, candidate) for candidate in target)]
+    # A text may repeat or split a number, so any occurrence in the other text counts as a match.
+    source_only = [
+        number for number in source_only if not any(_is_same_number(number, candidate) for candidate in target)
+    ]
     target_only = [
         number
         for number in remaining
-        if number.required and not any(_same_number(number, candidate) for candidate in source)
+        if number.required and not any(_is_same_number(number, candidate) for candidate in source)
     ]
     return sorted(source_only, key=lambda item: item.start), sorted(target_only, key=lambda item: item.start)
 
 
-def _same_number(first: Number, second: Number) -> bool:
+def _is_same_number(first: Number, second: Number) -> bool:
     if first.clock == second.clock:
         return first.value == second.value
-    clock, plain = (first, second) if first.clock else (second, first)
-    return clock.value == (plain.value * 60) % HALF_DAY and plain.value <= 24  # "um sieben", "at 7:00"
+    clock_time, plain_number = (first, second) if first.clock else (second, first)
+    # "um sieben" is "at 7:00".
+    return clock_time.value == (plain_number.value * 60) % HALF_DAY and plain_number.value <= 24
 
 
-def _dates(text: str, language: str) -> Iterator[Number]:
-    for part in date_parts(text, language):
+def _find_dates(text: str, language: str) -> Iterator[Number]:
+    for part in find_date_parts(text, language):
         yield Number(part.value, part.start, part.end, part.sure)
 
 
-def _clocks(text: str, language: str) -> Iterator[Number]:
-    for clock_time in clock_times(text, language):
+def _find_clocks(text: str, language: str) -> Iterator[Number]:
+    for clock_time in find_clock_times(text, language):
         yield Number(clock_time.minutes, clock_time.start, clock_time.end, clock_time.sure, clock=True)
 
 
@@ -163,11 +171,11 @@ def _find_digits(text: str, language: str) -> Iterator[Number]:
             whole, _, cents = digits.split()
             yield Number(float(f"{whole}.{cents}"), *match.span())
             continue
-        value, last = _continue_number(text, match.end(), _digits_value(match, language), language)
+        value, last = _continue_number(text, match.end(), _parse_digits(match, language), language)
         yield Number(value, match.start(), last, required=digits != "1" or last > match.end())
 
 
-def _digits_value(match: re.Match[str], language: str) -> float:
+def _parse_digits(match: re.Match[str], language: str) -> float:
     """Convert digits to a value. Thousands separators in German are decimal marks in English, and vice versa."""
     digits, mark, tail = match.group(), match["mark"], match["tail"]
     if mark is None:
@@ -184,7 +192,7 @@ def _continue_number(text: str, end: int, value: float, language: str) -> tuple[
         value, end = value + 0.5, half.end()
     if language == "zh":
         return _continue_han_number(text, end, value)
-    if scale := language in SCALE and SCALE[language].match(text, end):
+    if scale := language in SCALE_WORDS and SCALE_WORDS[language].match(text, end):
         value, end = value * SCALES[language][scale["scale"].lower()], scale.end()
     return value, end
 
@@ -192,7 +200,7 @@ def _continue_number(text: str, end: int, value: float, language: str) -> tuple[
 def _continue_han_number(text: str, end: int, value: float) -> tuple[float, int]:
     """Continue a number with Chinese units: 3万5千, 1亿2000万."""
     total, part = 0.0, value
-    while scale := HAN_SCALE.match(text, end):
+    while scale := HAN_SCALE_NUMERALS.match(text, end):
         for numeral in scale.group():
             part *= (HAN_UNITS | HAN_SCALES)[numeral]
         total, part, end = total + part, 0.0, scale.end()
@@ -203,11 +211,11 @@ def _continue_han_number(text: str, end: int, value: float) -> tuple[float, int]
     return total + part, end
 
 
-def _words(text: str, language: str) -> Iterator[Number]:
+def _find_word_numbers(text: str, language: str) -> Iterator[Number]:
     if language not in SMALL:
         return
     if language == "de":
-        yield from _german_words(text)
+        yield from _find_german_words(text)
         return
     run: list[re.Match[str]] = []  # words of one number: "three hundred and fifty", "deux cent vingt et un"
     last = 0
@@ -215,35 +223,37 @@ def _words(text: str, language: str) -> Iterator[Number]:
         if match.start() < last:
             continue
         word = match.group().lower()
-        joined = bool(run) and not text[run[-1].end() : match.start()].strip()
-        part = word_value(word, language) is not None or (joined and word in AND[language] and _joins(run[-1].group()))
-        if part and (not run or joined):
+        is_joined = bool(run) and not text[run[-1].end() : match.start()].strip()
+        part = parse_word(word, language) is not None or (
+            is_joined and word in AND[language] and _can_join(run[-1].group())
+        )
+        if part and (not run or is_joined):
             run.append(match)
             continue
-        for number in _run(run, text, language):
+        for number in _parse_run(run, text, language):
             last = number.end
             yield number
         run = [match] if part else []
-    yield from _run(run, text, language)
+    yield from _parse_run(run, text, language)
 
 
-def _german_words(text: str) -> Iterator[Number]:
+def _find_german_words(text: str) -> Iterator[Number]:
     last = 0
     for match in WORD.finditer(text):
         word = match.group().lower()
-        value = word_value(word, "de") if match.start() >= last else None
+        value = parse_word(word, "de") if match.start() >= last else None
         if value is not None:
             value, last = _continue_number(text, match.end(), value, "de")
             yield Number(value, match.start(), last, required=word not in UNSURE["de"] or last > match.end())
 
 
-def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]:
+def _parse_run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]:
     while run and run[-1].group().lower() in AND[language]:
         run.pop()
     total, part, start = 0.0, 0.0, 0
     for index, match in enumerate(run):
         word = match.group().lower()
-        value = word_value(word, language)
+        value = parse_word(word, language)
         if value is None:
             continue
         if word in SCALES[language] and (index > start or value > 100):
@@ -253,7 +263,7 @@ def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]
                 part = max(part, 1) * value
         elif language == "fr" and word in ("vingt", "vingts") and part % 100 == 4:
             part += 76
-        elif part and not _adds(part, value, language):  # "two two": a telephone number, a score
+        elif part and not _can_add(part, value, language):  # "two two": a telephone number, a score
             yield Number(total + part, run[start].start(), run[index - 1].end(), required=total + part != 1)
             total, part, start = 0.0, value, index
         else:
@@ -266,30 +276,31 @@ def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]
         yield Number(value, run[start].start(), end, required=sure)
 
 
-def _adds(part: float, value: float, language: str) -> bool:
+def _can_add(part: float, value: float, language: str) -> bool:
     return adds_in_french(part, value) if language == "fr" else part % 100 == 0 and value < 100
 
 
-def _joins(word: str) -> bool:
-    """Whether "and" or "et" may join this word to the rest of its number."""
+def _can_join(word: str) -> bool:
+    """Whether "and" or "et" may join this word to the following words of a number."""
     return word.lower() in ("hundred", "thousand", "million", "vingt", "trente", "quarante", "cinquante", "soixante")
 
 
-def _han_decimals(text: str) -> Iterator[Number]:
+def _find_han_decimals(text: str) -> Iterator[Number]:
     """Yield decimals such as 三点五, unless they are times of day."""
     for match in HAN_DECIMAL.finditer(text):
-        whole, _, rest = match.group().partition("点")
-        value = han_value(whole)
+        whole, _, decimals = match.group().partition("点")
+        value = parse_han(whole)
         if value is not None:
-            yield Number(float(f"{value:.0f}.{''.join(str(HAN_DIGITS[numeral]) for numeral in rest)}"), *match.span())
+            digits = "".join(str(HAN_DIGITS[numeral]) for numeral in decimals)
+            yield Number(float(f"{value:.0f}.{digits}"), *match.span())
 
 
-def _han(text: str, language: str) -> Iterator[Number]:
+def _find_han_numbers(text: str, language: str) -> Iterator[Number]:
     masked = HAN_OTHER.sub(lambda match: "·" * len(match.group()), text)
     for match in re.finditer("[俩仨]", masked):
         yield Number(2 if match.group() == "俩" else 3, *match.span(), required=False)
     for match in re.finditer(f"[{HAN}]+", masked):
-        value = han_value(match.group())
+        value = parse_han(match.group())
         if value is not None:
             # A single numeral, above all 一, often belongs to a word or a name.
             next_character = masked[match.end() : match.end() + 1]

@@ -10,7 +10,7 @@ from headlight.model.text.segmentation import word_indices
 
 
 class OffsetId(NamedTuple):
-    """An id with the range of its characters in the text, which is empty for an inserted space."""
+    """An id and the span of its characters in the text. The span of an inserted space is empty."""
 
     token_id: int
     start: int
@@ -18,9 +18,9 @@ class OffsetId(NamedTuple):
     special: bool = False
 
 
-def tokens_from_offsets(text: str, placed: Sequence[OffsetId], name: Callable[[int], str]) -> tuple[Token, ...]:
-    """Return the tokens of a text. `name` maps a special id to its name."""
-    groups = list(_groups(len(text), placed))
+def tokens_from_offsets(text: str, offset_ids: Sequence[OffsetId], get_name: Callable[[int], str]) -> tuple[Token, ...]:
+    """Return the tokens of a text. `get_name` maps a special id to its name."""
+    groups = list(_group_ids(len(text), offset_ids))
     spans = [(start, end) for start, end, group in groups for token in group if not token.special]
     words = iter(word_indices(text, spans))
     tokens: list[Token] = []
@@ -28,7 +28,7 @@ def tokens_from_offsets(text: str, placed: Sequence[OffsetId], name: Callable[[i
         pieces, piece = sum(not token.special for token in group), 0
         for token in group:
             if token.special:
-                tokens.append(Token(name(token.token_id), token.token_id, token.start, token.end, special=True))
+                tokens.append(Token(get_name(token.token_id), token.token_id, token.start, token.end, special=True))
                 continue
             tokens.append(
                 Token(text[start:end], token.token_id, start, end, word=next(words), piece=piece, pieces=pieces)
@@ -37,11 +37,11 @@ def tokens_from_offsets(text: str, placed: Sequence[OffsetId], name: Callable[[i
     return tuple(tokens)
 
 
-def _groups(length: int, placed: Sequence[OffsetId]) -> Iterator[tuple[int, int, list[OffsetId]]]:
+def _group_ids(length: int, offset_ids: Sequence[OffsetId]) -> Iterator[tuple[int, int, list[OffsetId]]]:
     """Yield groups of tokens that share characters, with their span. Tokens without characters join the next group."""
     group: list[OffsetId] = []
     start, end = 0, 0
-    for token in placed:
+    for token in offset_ids:
         if token.special:
             if end > start:
                 yield start, end, group

@@ -22,10 +22,8 @@ from headlight.model.text.vocabulary import reading_vocabulary, require_id
 
 FORMAT = "headlight-pieces"
 Kind = Literal["text", "byte", "silent", "special"]
-# Spaces that folders with "clean up" remove, in this order.
-CLEAN_UP_RULES = tuple(
-    (f" {mark}", mark) for mark in (".", "?", "!", ",", "' ", "n't", "'m", "'s", "'ve", "'re")
-)  # for "' ", the space after it is removed, too
+# Replacements with `cleans`, in this order. For "' ", the space after the mark is removed, too.
+CLEAN_UP_RULES = tuple((f" {mark}", mark) for mark in (".", "?", "!", ",", "' ", "n't", "'m", "'s", "'ve", "'re"))
 
 
 class Entry(NamedTuple):
@@ -70,9 +68,9 @@ class PieceTokenizer(JsonVocabulary):
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text without special tokens. Unknown pieces become `unknown_id`."""
-        code, rest = self._split_code(text)
-        pieces = self._subwords.pieces(rest)
-        return [self._id(piece) for piece in ([code, *pieces] if code else pieces)]
+        code, remaining_text = self._split_code(text)
+        pieces = self._subwords.pieces(remaining_text)
+        return [self._get_id(piece) for piece in ([code, *pieces] if code else pieces)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of several texts."""
@@ -85,19 +83,19 @@ class PieceTokenizer(JsonVocabulary):
         unknown character is one token with the character as its text.
         """
         end = OffsetId(self.end_id, len(text), len(text), special=True)
-        return tokens_from_offsets(text, [*self._encode_with_offsets(text), end], self._name)
+        return tokens_from_offsets(text, [*self._encode_with_offsets(text), end], self._get_name)
 
     def _encode_with_offsets(self, text: str) -> list[OffsetId]:
-        code, rest = self._split_code(text)
+        code, remaining_text = self._split_code(text)
         code_length = len(code)
-        code_tokens = [OffsetId(self._id(code), 0, code_length, special=True)] if code else []
+        code_tokens = [OffsetId(self._get_id(code), 0, code_length, special=True)] if code else []
         return code_tokens + [
-            OffsetId(self._id(piece), code_length + start, code_length + end)
-            for piece, start, end in self._subwords.segment(rest)
+            OffsetId(self._get_id(piece), code_length + start, code_length + end)
+            for piece, start, end in self._subwords.segment(remaining_text)
         ]
 
     def _split_code(self, text: str) -> tuple[str, str]:
-        """Split a text into its leading language code, which may be empty, and the rest."""
+        """Split a text into its leading language code, which may be empty, and the text after it."""
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -108,7 +106,7 @@ class PieceTokenizer(JsonVocabulary):
         code_length = text.find("<<") + 2 if self.codes and text.startswith(">>") and "<<" in text else 0
         return text[:code_length], text[code_length:]
 
-    def _id(self, piece: str) -> int:
+    def _get_id(self, piece: str) -> int:
         return self._ids.get(piece, self.unknown_id)
 
     # ------------------------------------------------------------ ids to text
@@ -120,63 +118,63 @@ class PieceTokenizer(JsonVocabulary):
     def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """Return the tokens of ids with their words and spans in `decode(ids)`, without the space before a word."""
         text, spans = self._decode_with_spans(ids)
-        placed = []
+        offset_ids = []
         for index, (token_id, (start, end)) in enumerate(zip(ids, spans, strict=True)):
             special = self.entries[token_id].kind == "special"
-            if special:  # position of the next token
+            if special:  # a special token has the position of the next token
                 start = end = next((begin for begin, stop in spans[index:] if stop > begin), len(text))
-            placed.append(OffsetId(token_id, start, end, special))
-        return tokens_from_offsets(text, placed, self._name)
+            offset_ids.append(OffsetId(token_id, start, end, special))
+        return tokens_from_offsets(text, offset_ids, self._get_name)
 
     def _decode_with_spans(self, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
         """Return the text, and the span of each id in it without the space before a word."""
         characters: list[str] = []
-        owners: list[list[int]] = []  # per character: indices of the ids that write it
-        for text, indices in self._units(ids):
+        id_indices: list[list[int]] = []  # per character: indices of the ids that produce it
+        for text, indices in self._iterate_units(ids):
             characters += text
-            owners += [indices] * len(text)
+            id_indices += [indices] * len(text)
         if self.trims == "ends":
-            joined = "".join(characters)
-            begin, end = len(joined) - len(joined.lstrip()), len(joined.rstrip())
-            characters, owners = characters[begin:end], owners[begin:end]
+            full_text = "".join(characters)
+            begin, end = len(full_text) - len(full_text.lstrip()), len(full_text.rstrip())
+            characters, id_indices = characters[begin:end], id_indices[begin:end]
         if self.cleans:
-            _clean_up(characters, owners)
+            _clean_up(characters, id_indices)
         text = "".join(characters)
         spans: list[tuple[int, int]] = [(0, 0)] * len(ids)
-        for position, writers in enumerate(owners):
-            for writer in writers:
-                start, end = spans[writer]
-                spans[writer] = (start if end > start else position), position + 1
-        for writer, (start, end) in enumerate(spans):
+        for position, indices in enumerate(id_indices):
+            for id_index in indices:
+                start, end = spans[id_index]
+                spans[id_index] = (start if end > start else position), position + 1
+        for id_index, (start, end) in enumerate(spans):
             if text[start:end].strip(" "):
                 start += len(text[start:end]) - len(text[start:end].lstrip(" "))
-            spans[writer] = start, end
+            spans[id_index] = start, end
         return text, spans
 
-    def _units(self, ids: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
-        """Yield text with the indices of the ids that write it: one id, or all bytes of a character."""
-        run: list[tuple[int, int]] = []  # byte, index
+    def _iterate_units(self, ids: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
+        """Yield text with the indices of the ids that produce it: one id, or all bytes of a character."""
+        byte_run: list[tuple[int, int]] = []  # byte, index
         first = True
         for index, token_id in enumerate(ids):
             text, kind = self.entry(token_id)
             if kind == "byte":
-                run.append((int(text[3:5], 16), index))
+                byte_run.append((int(text[3:5], 16), index))
                 continue
             if kind == "special":
                 continue
-            yield from _decode_bytes(run)
-            run = []
+            yield from _decode_bytes(byte_run)
+            byte_run = []
             if kind == "text":
                 yield text.replace(SPACE, "" if first and self.trims == "first" else " "), [index]
             first = False
-        yield from _decode_bytes(run)
+        yield from _decode_bytes(byte_run)
 
     def label(self, token_id: int) -> str:
         """Return the text of a vocabulary entry with its leading space, or a byte as "⟨E4⟩"."""
         text, kind = self.entry(token_id)
         return f"⟨{text[3:5]}⟩" if kind == "byte" else text.replace(SPACE, " ")
 
-    def _name(self, token_id: int) -> str:
+    def _get_name(self, token_id: int) -> str:
         return self.entries[token_id].text
 
     def entry(self, token_id: int) -> Entry:
@@ -206,7 +204,9 @@ class PieceTokenizer(JsonVocabulary):
         """Parse the output of `to_json`. `name` is the name of the file in error messages."""
         with reading_vocabulary(name, "pieces"):
             content = json.loads(text)
-            return cls(_model(content), _entries(content), **{setting: content[setting] for setting in SETTINGS})
+            return cls(
+                _parse_model(content), _parse_entries(content), **{setting: content[setting] for setting in SETTINGS}
+            )
 
 
 SETTINGS = ("pad_id", "start_id", "end_id", "unknown_id", "trims", "cleans", "codes")
@@ -215,7 +215,7 @@ NORMALISATION_KEYS = (
 )  # fmt: skip
 
 
-def _model(content: dict[str, Any]) -> SentencePieceModel:
+def _parse_model(content: dict[str, Any]) -> SentencePieceModel:
     rules = content["normalisation"]
     return SentencePieceModel(
         algorithm=_check_choice(content["algorithm"], ("unigram", "bpe")),
@@ -228,7 +228,7 @@ def _model(content: dict[str, Any]) -> SentencePieceModel:
     )
 
 
-def _entries(content: dict[str, Any]) -> list[Entry]:
+def _parse_entries(content: dict[str, Any]) -> list[Entry]:
     return [Entry(str(text), _check_choice(kind, get_args(Kind))) for text, kind in content["entries"]]
 
 
@@ -238,9 +238,9 @@ def _check_choice(value: Any, choices: Sequence[str]) -> Any:
     return value
 
 
-def _decode_bytes(run: Sequence[tuple[int, int]]) -> Iterator[tuple[str, list[int]]]:
+def _decode_bytes(byte_run: Sequence[tuple[int, int]]) -> Iterator[tuple[str, list[int]]]:
     """Decode bytes to characters, each with the indices of its bytes. An invalid byte becomes U+FFFD."""
-    data, indices = bytes(byte for byte, _ in run), [index for _, index in run]
+    data, indices = bytes(byte for byte, _ in byte_run), [index for _, index in byte_run]
     begin = 0
     while begin < len(data):
         for length in (1, 2, 3, 4):
@@ -255,13 +255,13 @@ def _decode_bytes(run: Sequence[tuple[int, int]]) -> Iterator[tuple[str, list[in
         begin += length
 
 
-def _clean_up(characters: list[str], owners: list[list[int]]) -> None:
+def _clean_up(characters: list[str], id_indices: list[list[int]]) -> None:
     """Remove the spaces before punctuation, in place."""
     for pattern, replacement in CLEAN_UP_RULES:
         text, position = "".join(characters), 0
-        removed: list[int] = []
+        removed_positions: list[int] = []
         while (position := text.find(pattern, position)) >= 0:
-            removed += [position] if replacement != "' " else [position, position + 2]
+            removed_positions += [position] if replacement != "' " else [position, position + 2]
             position += len(pattern)
-        for position in reversed(removed):
-            del characters[position], owners[position]
+        for position in reversed(removed_positions):
+            del characters[position], id_indices[position]

@@ -102,12 +102,12 @@ def word_indices(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     for span in spans:
         start, _ = span
         if not words:
-            joined = False
+            is_joined = False
         elif span == previous or start >= end_of_words or text[slice(*previous)].isspace():
-            joined = True
+            is_joined = True
         else:
-            joined = start == previous[1] and continues[start]  # a space between the spans starts a new word
-        word += not joined
+            is_joined = start == previous[1] and continues[start]  # a space between the spans starts a new word
+        word += not is_joined
         words.append(word)
         previous = span
     return words
@@ -118,7 +118,7 @@ def insert_boundaries(words: Sequence[str]) -> str:
 
     No piece crosses a line break, so a vocabulary learned from this text has no pieces across word boundaries.
     """
-    kinds = [(_kind(word[0]), _kind(word[-1])) for word in words if word]
+    kinds = [(_classify(word[0]), _classify(word[-1])) for word in words if word]
     breaks = [
         "\n" * (last_kind is first_kind is CharacterKind.SPACELESS)
         for (_, last_kind), (first_kind, _) in pairwise(kinds)
@@ -132,10 +132,10 @@ def _continues_word(text: str) -> list[bool]:
     """Return for each character whether it continues the word of the preceding character."""
     flags: list[bool] = []
     previous, previous_kind = "", CharacterKind.OTHER  # the last character that is not attached to another
-    bridged = False  # True: `previous` is an apostrophe or similar inside a word
+    is_joiner = False  # True: `previous` is an apostrophe or similar inside a word
     half_flag = False  # True: `previous` is the first letter of a flag
     for index, character in enumerate(text):
-        kind = _kind(character)
+        kind = _classify(character)
         if kind is CharacterKind.ATTACHED:
             flags.append(index > 0)
             continue
@@ -149,39 +149,39 @@ def _continues_word(text: str) -> list[bool]:
         elif kind is CharacterKind.PUNCTUATION:
             same_word = character == previous
         else:
-            same_word = bridged or (kind is previous_kind and kind in (CharacterKind.ALPHABET, CharacterKind.KATAKANA))
-        bridged = _joins(previous, character, text[index + 1 : index + 2])
-        flags.append(same_word or bridged)
+            same_word = is_joiner or (
+                kind is previous_kind and kind in (CharacterKind.ALPHABET, CharacterKind.KATAKANA)
+            )
+        is_joiner = _joins_word_parts(previous, character, text[index + 1 : index + 2])
+        flags.append(same_word or is_joiner)
         half_flag = kind is CharacterKind.FLAG_LETTER and not half_flag
         previous, previous_kind = character, kind
     return flags
 
 
-def _joins(before: str, character: str, after: str) -> bool:
+def _joins_word_parts(before: str, character: str, after: str) -> bool:
     """Whether this character joins two parts of a word or a number."""
     if not before or not after:
         return False
     if character in NUMBER_JOINERS and before.isdigit() and after.isdigit():
         return True
     return (
-        character in WORD_JOINERS and _kind(before) is CharacterKind.ALPHABET and _kind(after) is CharacterKind.ALPHABET
+        character in WORD_JOINERS
+        and _classify(before) is CharacterKind.ALPHABET
+        and _classify(after) is CharacterKind.ALPHABET
     )
 
 
 @lru_cache(maxsize=4096)
-def _kind(character: str) -> CharacterKind:
+def _classify(character: str) -> CharacterKind:
     category = unicodedata.category(character)
     code = ord(character)
     if category in ("Mn", "Mc", "Me", "Cf") or _is_in_ranges(code, SKIN_TONES):
         return CharacterKind.ATTACHED
     if _is_in_ranges(code, KATAKANA):
         return CharacterKind.KATAKANA
-    if _is_in_ranges(code, SPACELESS) and category in (
-        "Lo",
-        "Lm",
-        "Nl",
-        "So",
-    ):  # digits of these scripts belong to an alphabet
+    # Digits of scripts without spaces have another category, and count as an alphabet.
+    if _is_in_ranges(code, SPACELESS) and category in ("Lo", "Lm", "Nl", "So"):
         return CharacterKind.SPACELESS
     if _is_in_ranges(code, FLAG_LETTERS):
         return CharacterKind.FLAG_LETTER
@@ -221,11 +221,11 @@ def byte_offsets(data: bytes, *, spaced: bool = True) -> tuple[str, dict[int, in
     before the first word.
     """
     results = list(characters(data))
-    decoded = "".join(character for character, _ in results)
-    spaces = len(decoded) - len(decoded.lstrip(" ")) if spaced else 0
-    inserted = spaces - 1 if spaces < len(decoded) else 0
+    decoded_text = "".join(character for character, _ in results)
+    spaces = len(decoded_text) - len(decoded_text.lstrip(" ")) if spaced else 0
+    inserted_position = spaces - 1 if spaces < len(decoded_text) else 0
     offset, positions = 0, {0: 0}
     for position, (_, encoded) in enumerate(results, start=1):
         offset += len(encoded)
-        positions[offset] = position - (spaces > 0 and position > inserted)
-    return decoded[spaces > 0 :], positions
+        positions[offset] = position - (spaces > 0 and position > inserted_position)
+    return decoded_text[spaces > 0 :], positions

@@ -1,8 +1,8 @@
 """The content of a SentencePiece file (`.spm`, `spiece.model`, `sentencepiece.bpe.model`) as a record.
 
 The file is one protocol-buffer message (https://protobuf.dev/programming-guides/encoding). This module reads and writes
-the message directly: the library `sentencepiece` exposes neither the pieces that are never split nor the normalisation
-rules, which a saved vocabulary contains and a model family extends. Its own message reader needs `protobuf`.
+the message directly. The library `sentencepiece` exposes neither the pieces that are never split nor the normalisation
+rules, which a saved vocabulary contains and a model family extends. Its message reader needs the package `protobuf`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ ALGORITHM_NUMBERS = {name: number for number, name in ALGORITHMS.items()}
 
 
 def read_sentencepiece(path: Path) -> SentencePieceModel:
-    """Read the model in a file. Any fault raises a `TokenizerError`."""
+    """Read a SentencePiece file. A missing or invalid file raises a `TokenizerError`."""
     if not path.exists():
         has_json = (path.parent / "tokenizer.json").exists()
         advice = "Its tokenizer.json alone cannot be read" if has_json else "Download the model again"
@@ -181,7 +181,7 @@ def _read_fields(data: bytes) -> Iterator[tuple[int, Any]]:
 def _decode_varint(data: bytes, offset: int) -> tuple[int, int]:
     """Decode a number with 7 bits per byte, lowest first; return it and the offset after it."""
     value = data[offset]
-    if value < 128:  # the fast path: a large vocabulary has a million of these
+    if value < 128:  # the fast path: a large vocabulary has a million numbers of one byte
         return value, offset + 1
     value = 0
     for shift in range(0, 70, 7):
@@ -199,7 +199,7 @@ def _encode_number(field: int, value: int) -> bytes:
 
 
 def _encode_bytes(field: int, value: bytes) -> bytes:
-    """Encode a field with bytes, preceded by their number."""
+    """Encode a field with bytes, preceded by their count."""
     return _encode_varint(field << 3 | 2) + _encode_varint(len(value)) + value
 
 

@@ -46,21 +46,21 @@ class SentencePieceSegmenter:
         """Split a text into pieces with their spans. Only spaces and dropped characters leave gaps."""
         with _library_errors():
             result = self._processor.encode(text, return_type="offset_mapping")
-            normalised, origins = self._processor.normalize(text, with_offsets=True)
+            normalised_text, origins = self._processor.normalize(text, with_offsets=True)
         ends = self._normalised_ends(text, origins)
         spans: list[PieceSpan] = []
         position, bytes_left = 0, 0  # position in the normalised text; bytes left of its character
         for token_id, piece in zip(result["ids"], result["pieces"], strict=True):
             if self._processor.is_byte(token_id):
-                bytes_left = (bytes_left or len(normalised[position].encode("utf-8"))) - 1
+                bytes_left = (bytes_left or len(normalised_text[position].encode("utf-8"))) - 1
                 spans.append(PieceSpan(piece, origins[position], ends[position]))
                 position += not bytes_left
                 continue
             first, last = position, position + len(piece) - 1
             position = last + 1
-            while first < last and normalised[first] in SPACES:
+            while first < last and normalised_text[first] in SPACES:
                 first += 1
-            while first < last and normalised[last] in SPACES:
+            while first < last and normalised_text[last] in SPACES:
                 last -= 1
             spans.append(PieceSpan(piece, origins[first], ends[last]))
         return spans
@@ -70,7 +70,7 @@ class SentencePieceSegmenter:
         ends = origins[1:]
         for index in range(len(ends) - 1, -1, -1):
             start, end = origins[index], ends[index]
-            if end == start and index + 1 < len(ends):  # "½" is three characters, which end together
+            if end == start and index + 1 < len(ends):  # the three characters of "½" end together
                 end = ends[index + 1]
             while end - start > 1 and self._is_dropped(text[end - 1]):
                 end -= 1

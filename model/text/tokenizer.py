@@ -54,7 +54,7 @@ class Tokenizer(TokenizersVocabulary, ByteTokens):
             if token_id not in special:
                 bytes_by_id[token_id] = bytes(BYTE_BY_CHARACTER[letter] for letter in entry)
         super().__init__(bytes_by_id, special)
-        self._with_dropout: dict[float, tokenizers.Tokenizer] = {}
+        self._backends_by_dropout: dict[float, tokenizers.Tokenizer] = {}
         self._lock = Lock()
 
     # ------------------------------------------------------------ training and serialisation
@@ -73,8 +73,8 @@ class Tokenizer(TokenizersVocabulary, ByteTokens):
         """Learn a vocabulary from sentences, deterministically. It may be smaller than `vocabulary_size`.
 
         Frequent characters are added first, until they cover the share `coverage` of the text, then sub-words of them.
-        So no token combines part of a character with another character, which plain byte merges allow ("f" + half of
-        "ü"). The sentences are kept in memory; a million is enough.
+        Therefore no token combines part of a character with another character, which plain byte merges allow ("f" +
+        half of "ü"). The sentences are kept in memory; a million is enough.
 
         `segment` splits a sentence into words, for scripts without spaces. Merges are then learned within words, so
         that encoding, which uses no segmenter, gives words and parts of words. The file format does not change.
@@ -95,7 +95,7 @@ class Tokenizer(TokenizersVocabulary, ByteTokens):
         character_limit = (vocabulary_size + MIN_VOCABULARY) // 2  # characters take at most half of the free entries
         rare = _add_characters(counts, minimum_frequency, coverage, character_limit, vocabulary, merges)
 
-        # A rare character becomes a line break, which ends a word: as bytes, it is part of no sub-word.
+        # Replace rare characters by line breaks, which end words, so that no sub-word contains bytes of them.
         line_breaks = dict.fromkeys(map(ord, rare), "\n")
         learner = _build_tokenizer(models.BPE(), split_only=True)
         learner.train_from_iterator(
@@ -168,11 +168,11 @@ class Tokenizer(TokenizersVocabulary, ByteTokens):
         if not 0.0 <= dropout <= 1.0:
             raise TokenizerError(f"The dropout must be a number from 0 to 1, not {dropout!r}.")
         with self._lock:  # one copy per rate, so that `encode` stays deterministic
-            backend = self._with_dropout.get(dropout)
+            backend = self._backends_by_dropout.get(dropout)
             if backend is None:
                 backend = tokenizers.Tokenizer.from_str(self._tokenizer.to_str())
                 backend.model.dropout = dropout
-                self._with_dropout[dropout] = backend
+                self._backends_by_dropout[dropout] = backend
         return encode_with(backend, texts)
 
     # ------------------------------------------------------------ tokens for display
@@ -212,8 +212,8 @@ def _find_problem(content: dict[str, Any]) -> str:
     vocabulary: dict[str, int] = model["vocab"]
     if missing := [name for name in SPECIAL if name not in vocabulary]:
         return f"lacks the special tokens {', '.join(missing)}"
-    if added := [token["content"] for token in content["added_tokens"]]:
-        return f"has added tokens ({', '.join(added[:3])}), which would match the same text in a user's input"
+    if added_tokens := [token["content"] for token in content["added_tokens"]]:
+        return f"has added tokens ({', '.join(added_tokens[:3])}), which would match the same text in a user's input"
     letters = set(BYTE_CHARACTERS)
     has_all_bytes = letters <= vocabulary.keys() and all(letters.issuperset(entry) for entry in vocabulary)
     if not has_all_bytes or sorted(vocabulary.values()) != list(range(len(vocabulary))):
@@ -241,16 +241,16 @@ def _add_characters(
     vocabulary: dict[str, int],
     merges: list[tuple[str, str]],
 ) -> list[str]:
-    """Add merges from bytes to frequent characters beyond ASCII. Return the characters that were left out."""
+    """Add merges from bytes to frequent characters beyond ASCII. Return the characters that are not added."""
     candidates = sorted((character for character in counts if not character.isascii()), key=lambda c: (-counts[c], c))
-    needed = coverage * sum(counts[character] for character in candidates)
-    covered = 0
+    needed_count = coverage * sum(counts[character] for character in candidates)
+    covered_count = 0
     for index, character in enumerate(candidates):
         letters = byte_characters(character)
         new_ends = [end for end in range(2, len(letters) + 1) if letters[:end] not in vocabulary]
-        if covered >= needed or counts[character] < min_count or len(vocabulary) + len(new_ends) > limit:
+        if covered_count >= needed_count or counts[character] < min_count or len(vocabulary) + len(new_ends) > limit:
             return candidates[index:]
         for end in new_ends:
             _add_merge(letters[: end - 1], letters[end - 1], vocabulary, merges)
-        covered += counts[character]
+        covered_count += counts[character]
     return []

@@ -1,4 +1,4 @@
-"""Unigram pieces as the `tokenizers` library splits them (https://arxiv.org/abs/1804.10959): text ↔ ids.
+"""Unigram language model of the `tokenizers` library (https://arxiv.org/abs/1804.10959): text ↔ ids.
 
 A text is normalised and split into words, which begin with "▁". The most probable pieces of each word are its tokens.
 Special tokens are not recognised in input: a typed "[SEP]" is text.
@@ -26,7 +26,7 @@ FORMAT = "headlight-unigram"
 PIECE, UNKNOWN, ADDED = "piece", "unknown", "added"
 KINDS = (PIECE, UNKNOWN, SPECIAL, ADDED)
 CHARSMAP = "charsmap"
-# Steps of normalisation by name; `CHARSMAP` is one more, with the vocabulary's own table.
+# Normalisation steps by name. `CHARSMAP` is a further step, which applies the table of the vocabulary.
 STEPS: dict[str, Callable[[], Any]] = {
     "opening quotes": lambda: normalizers.Replace("``", '"'),
     "closing quotes": lambda: normalizers.Replace("''", '"'),
@@ -50,12 +50,12 @@ class UnigramEntry(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class UnigramVocabulary:
-    """Everything that determines encoding and decoding."""
+    """The entries and rules of a Unigram vocabulary."""
 
     entries: tuple[UnigramEntry, ...]
-    steps: tuple[str, ...] = ()  # of normalisation, in order
+    steps: tuple[str, ...] = ()  # names of normalisation steps, in order
     charsmap: bytes = b""  # a trie of character replacements
-    splits_whitespace: bool = True  # words end at any whitespace; False: at spaces
+    splits_whitespace: bool = True  # True: words end at any whitespace; False: only at spaces
     splits_punctuation: bool = False
     pad_id: int
     start_id: int
@@ -66,7 +66,7 @@ class UnigramTokenizer(EntryVocabulary):
     """Text ↔ ids by Unigram pieces. Safe to share between threads."""
 
     def __init__(self, rules: UnigramVocabulary) -> None:
-        _check(rules)
+        _validate(rules)
         self.rules = rules
         self.vocabulary_size = len(rules.entries)
         self.pad_id, self.start_id, self.end_id = rules.pad_id, rules.start_id, rules.end_id
@@ -82,14 +82,14 @@ class UnigramTokenizer(EntryVocabulary):
         span; a run of unknown characters is one token.
         """
         encoding = self._tokenizer.encode(require_valid_unicode(text), add_special_tokens=False)
-        placed = []
+        offset_ids = []
         for token_id, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
             part = text[start:end]
             if part.strip():  # without the spaces around a word
                 start, end = end - len(part.lstrip()), start + len(part.rstrip())
-            placed.append(OffsetId(token_id, start, end))
+            offset_ids.append(OffsetId(token_id, start, end))
         return tokens_from_offsets(
-            text, [*placed, OffsetId(self.end_id, len(text), len(text), special=True)], self._name
+            text, [*offset_ids, OffsetId(self.end_id, len(text), len(text), special=True)], self._get_name
         )
 
     # ------------------------------------------------------------ ids to text
@@ -103,7 +103,7 @@ class UnigramTokenizer(EntryVocabulary):
 
     def label(self, token_id: int) -> str:
         """Return the text of a vocabulary entry with its leading space."""
-        entry: UnigramEntry = self._entry(token_id)
+        entry: UnigramEntry = self._get_entry(token_id)
         return entry.text.replace(SPACE, " ")
 
     # ------------------------------------------------------------ serialisation
@@ -138,7 +138,7 @@ class UnigramTokenizer(EntryVocabulary):
 SETTINGS = ("pad_id", "start_id", "end_id", "splits_whitespace", "splits_punctuation")
 
 
-def _check(rules: UnigramVocabulary) -> None:
+def _validate(rules: UnigramVocabulary) -> None:
     entries = rules.entries
     texts = [entry.text for entry in entries if entry.kind != SPECIAL]
     if len(set(texts)) != len(texts) or not all(texts):
@@ -158,7 +158,7 @@ def _check(rules: UnigramVocabulary) -> None:
 
 
 def _build_tokenizer(rules: UnigramVocabulary, unknown_id: int) -> tokenizers.Tokenizer:
-    # The model would find the name of a special token in a text. No word contains a space.
+    # Special tokens get names with a space, which no word contains: the model must not find them in a text.
     pieces = [
         (f"special {token_id}" if entry.kind == SPECIAL else entry.text, entry.score)
         for token_id, entry in enumerate(rules.entries)
@@ -166,7 +166,7 @@ def _build_tokenizer(rules: UnigramVocabulary, unknown_id: int) -> tokenizers.To
     backend = tokenizers.Tokenizer(models.Unigram(pieces, unk_id=unknown_id, byte_fallback=False))
     try:
         steps = [normalizers.Precompiled(rules.charsmap) if step == CHARSMAP else STEPS[step]() for step in rules.steps]
-    except Exception as error:  # the library has no class of its own for a table that it cannot read
+    except Exception as error:  # the library raises no specific class for an invalid table
         raise TokenizerError(f"The table of characters is damaged ({error}). Download it again.") from error
     backend.normalizer = normalizers.Sequence(steps)
     words = [

@@ -12,7 +12,7 @@ from headlight.model.records import Token
 
 
 def require_id(token_id: int, size: int) -> None:
-    """Raise an error for an id outside a vocabulary of this size. As an index, −1 would silently be the last entry."""
+    """Raise a `TokenizerError` for an id outside a vocabulary of this size. A list would accept negative ids."""
     if not 0 <= token_id < size:
         raise TokenizerError(
             f"There is no token {token_id}: this vocabulary has 0 to {size - 1}. "
@@ -32,7 +32,7 @@ def require_valid_unicode(text: str) -> str:
     return text
 
 
-def unknown_positions(vocabulary: Vocabulary, tokens: Sequence[Token]) -> tuple[int, ...]:
+def find_unknown_tokens(vocabulary: Vocabulary, tokens: Sequence[Token]) -> tuple[int, ...]:
     """Return the indices of unknown tokens."""
     return tuple(index for index, token in enumerate(tokens) if token.id == vocabulary.unknown_id)
 
@@ -76,7 +76,7 @@ class Vocabulary(Protocol):
 
 @contextmanager
 def reading_vocabulary(name: str, kind: str) -> Iterator[None]:
-    """Convert faults of a vocabulary of this kind, such as "bytes", in the file `name` to a `TokenizerError`."""
+    """Convert errors to a `TokenizerError` that names the file and its kind of vocabulary, such as "bytes"."""
     try:
         yield
     except TokenizerError as error:

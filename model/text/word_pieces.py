@@ -39,7 +39,7 @@ class WordEntry(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class WordPieceVocabulary:
-    """Everything that determines encoding and decoding."""
+    """The entries and rules of a WordPiece vocabulary."""
 
     entries: tuple[WordEntry, ...]
     lowercase: bool = True
@@ -54,7 +54,7 @@ class WordPieceTokenizer(EntryVocabulary):
     """Text ↔ ids by WordPiece. Safe to share between threads."""
 
     def __init__(self, rules: WordPieceVocabulary) -> None:
-        _check(rules)
+        _validate(rules)
         self.rules = rules
         self.vocabulary_size = len(rules.entries)
         self.pad_id, self.start_id, self.end_id = rules.pad_id, rules.start_id, rules.end_id
@@ -70,9 +70,9 @@ class WordPieceTokenizer(EntryVocabulary):
         character share its span; an unknown word is one token with the word as its text.
         """
         encoding = self._tokenizer.encode(require_valid_unicode(text), add_special_tokens=False)
-        placed = [OffsetId(token_id, *span) for token_id, span in zip(encoding.ids, encoding.offsets, strict=True)]
+        offset_ids = [OffsetId(token_id, *span) for token_id, span in zip(encoding.ids, encoding.offsets, strict=True)]
         return tokens_from_offsets(
-            text, [*placed, OffsetId(self.end_id, len(text), len(text), special=True)], self._name
+            text, [*offset_ids, OffsetId(self.end_id, len(text), len(text), special=True)], self._get_name
         )
 
     # ------------------------------------------------------------ ids to text
@@ -84,7 +84,7 @@ class WordPieceTokenizer(EntryVocabulary):
 
     def label(self, token_id: int) -> str:
         """Return the text of a vocabulary entry. The first piece of a word has a leading space."""
-        entry: WordEntry = self._entry(token_id)
+        entry: WordEntry = self._get_entry(token_id)
         if entry.kind == PIECE:
             return (
                 entry.text.removeprefix(CONTINUATION_PREFIX)
@@ -119,7 +119,7 @@ class WordPieceTokenizer(EntryVocabulary):
 SETTINGS = ("pad_id", "start_id", "end_id", "lowercase", "strip_accents", "splits_han")
 
 
-def _check(rules: WordPieceVocabulary) -> None:
+def _validate(rules: WordPieceVocabulary) -> None:
     entries = rules.entries
     texts = [entry.text for entry in entries if entry.kind != SPECIAL]
     if len(set(texts)) != len(texts) or not all(texts):

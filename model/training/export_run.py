@@ -48,7 +48,9 @@ def export_run(
         other_files[HEADS] = heads
     card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card
     card = f"{card.rstrip()}\n\n{training_facts(run, progress, weights, storage, blend)}"
-    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, others=other_files)
+    save_checkpoint(
+        folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, extra_files=other_files
+    )
 
 
 class Blend(NamedTuple):

@@ -23,7 +23,7 @@ from headlight.model.core.probes import watch
 from headlight.model.families.loading import read_checkpoint
 from headlight.model.records import Judgement, Token, read_only, sigmoid
 from headlight.model.text.cleaning import clean_text, normalise_review
-from headlight.model.text.vocabulary import Vocabulary, unknown_positions
+from headlight.model.text.vocabulary import Vocabulary, find_unknown_tokens
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
 from headlight.model.translate.requests import batches_by_length
 
@@ -82,7 +82,7 @@ class Judge:
             attention=read_only(maps),
             shares=shares,
             bias=bias,
-            unknown=unknown_positions(self.tokenizer, tokens),
+            unknown=find_unknown_tokens(self.tokenizer, tokens),
         )
 
     def erasure_effects(self, judgement: Judgement) -> tuple[tuple[float, ...], ...]:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headlight.model.measures.alignment_head import UNMEASURED, CrossHeads, most_informative, word_positions
+from headlight.model.measures.alignment_head import UNMEASURED, CrossHeads, most_informative_head, word_positions
 from headlight.model.measures.roles import Role, aligned_cells
 from headlight.model.records import BoolArray, Token, Translation
 from headlight.model.text.function_words import is_content
@@ -99,7 +99,7 @@ def opening(
         looks = list(_find_looks(translation, candidates, *words, measured))
         if looks:
             return Opening(*max(looks, key=lambda look: look.weight)[:3])
-    layer, head, _ = most_informative(translation)
+    layer, head, _ = most_informative_head(translation)
     return Opening(layer, head, 0 if translation.target_tokens else None)
 
 

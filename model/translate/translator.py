@@ -29,13 +29,13 @@ from headlight.model.core.probes import has_user_hooks, is_editing
 from headlight.model.core.transformer import DecoderState, Transformer, count_bytes
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.decoding.search import BeamSearch, Candidate, SearchInputs, SingleHypothesisSearch
-from headlight.model.decoding.speculative import DraftModels, SpeculativeSearch, Verify
+from headlight.model.decoding.speculative import DraftModels, SpeculativeSearch, Verifier
 from headlight.model.decoding.step import (
     HypothesisState,
     Sampler,
     choose_best,
     end_ids,
-    forbidden_sequences,
+    get_forbidden_ids,
     make_rules,
 )
 from headlight.model.errors import RequestError, choice_error
@@ -50,7 +50,7 @@ from headlight.model.records import (
     TranslationRequest,
 )
 from headlight.model.text.languages import Languages
-from headlight.model.text.vocabulary import Vocabulary, unknown_positions
+from headlight.model.text.vocabulary import Vocabulary, find_unknown_tokens
 from headlight.model.translate.capture import (
     Captured,
     TargetCapture,
@@ -337,7 +337,7 @@ class Translator(ModelInfo):
         return partial(apply_interventions, self.model, request.interventions, attention_by_text)
 
     def _search(
-        self, batch: PreparedBatch, state: DecoderState, exact: Verify | None, *, scored: bool, keep_tree: bool = True
+        self, batch: PreparedBatch, state: DecoderState, exact: Verifier | None, *, scored: bool, keep_tree: bool = True
     ) -> SingleHypothesisSearch | SpeculativeSearch | BeamSearch | None:
         """Create the search for the options; None if targets are given.
 
@@ -394,7 +394,7 @@ class Translator(ModelInfo):
         with torch.inference_mode(), changing():
             alternatives, never = (
                 batch.options.alternatives,
-                forbidden_sequences(self.model.config, self.generation_defaults),
+                get_forbidden_ids(self.model.config, self.generation_defaults),
             )
             scores = score_target(reader.logits(rows), self.checker.pad(rows), alternatives, never)
         clock.lap("capture")
@@ -426,7 +426,7 @@ class Translator(ModelInfo):
             source_tokens=batch.sources[sentence],
             hidden=batch.hidden[sentence],
             adaptations=batch.adaptations[sentence],
-            unknown=unknown_positions(self.source_tokenizer, batch.sources[sentence]),
+            unknown=find_unknown_tokens(self.source_tokenizer, batch.sources[sentence]),
             sentence=sentence,
             search=search,
             captured=captured,
@@ -499,6 +499,6 @@ def _candidates(
     row = search.best(sentence)
     ids = row.ids if len(row.ids) >= len(prefix) else list(prefix)
     leader = Candidate(
-        ids, row.token_log_probabilities, row.log_probability, ended=bool(ids) and ids[-1] in search.plan.ends
+        ids, row.token_log_probabilities, row.log_probability, ended=bool(ids) and ids[-1] in search.inputs.ends
     )
     return [leader, *(candidate for candidate in search.results[sentence] if candidate.ids != ids)]

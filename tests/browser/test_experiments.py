@@ -70,7 +70,7 @@ def test_control_values_are_restored_from_permalink(visit: Visit) -> None:
     expect(page.locator("[data-control='heads 2']")).to_be_focused()
     page.locator("[data-control='matrices random']").click()
     seed.click()
-    expect(seed).to_have_text("Draw anew (seed 1)")
+    expect(seed).to_have_text("Draw again (seed 1)")
     wait_until_idle(page)
     assert state(page, "lesson") == "heads.split.0.set-heads-2.set-matrices-random.set-seed-1"
     wait_for_function(page, "decodeURIComponent(location.hash).includes('set-seed-1')")

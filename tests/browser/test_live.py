@@ -324,7 +324,7 @@ def slow_answers(monkeypatch: pytest.MonkeyPatch, slow: list[bool]) -> None:
     monkeypatch.setattr(translate_tab, "answer_json", slowly)
 
 
-RESTS = "Live is paused: answers take long at the moment. It resumes by itself."
+RESTS = "Live is paused because answers are slow right now. It resumes automatically."
 
 
 def test_live_pauses_after_slow_answers_and_resumes(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:

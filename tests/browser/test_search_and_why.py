@@ -224,10 +224,10 @@ def test_tree_fits_width_and_shows_requested_beam(page: Page, example: Translati
     page.keyboard.press("Home")
     assert visible_nodes(page) == living
     assert_fits(page)
-    page.get_by_label("Show what was dropped").check()
+    page.get_by_label("Show dropped candidates").check()
     assert visible_nodes(page) == list(range(len(nodes)))
     assert_fits(page)
-    page.get_by_label("Show what was dropped").uncheck()
+    page.get_by_label("Show dropped candidates").uncheck()
 
     # Each token's conditional probability is shown in its box and in the read-out.
     place = path_to(example.tree, best)[2]

@@ -38,7 +38,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 def encoding(translator: Translator, name: str, length: int) -> FloatArray:
     """Return an encoding for a model of this size: `[position, width]` or `[head, query, key]`."""
     numbers: FloatArray = (
-        make_positions(replace(translator.model.config, positions=name), one_way=False).as_array(length).numpy()
+        make_positions(replace(translator.model.config, positions=name), causal=False).as_array(length).numpy()
     )
     return numbers
 

@@ -60,7 +60,7 @@ def test_space_tokens_and_word_pieces_have_labels(page: Page) -> None:
     names = columns.all_inner_texts()
     assert "Þ 2/2" in names
     assert not [name for name in names if re.fullmatch(r"\W?\d/\d", name)]
-    expect(columns.nth(names.index("␣"))).to_have_attribute("title", "a space by itself")
+    expect(columns.nth(names.index("␣"))).to_have_attribute("title", "just a space")
 
 
 def test_shift_enter_inserts_newline_without_request(page: Page) -> None:

@@ -107,7 +107,7 @@ test('rate, precision and recall by hand', () => {
 const SCRIPT = `
 import json
 from headlight import Translator
-from headlight.model.measures.alignment import count_heads, parse_links
+from headlight.model.measures.alignment import count_head_errors, parse_links
 from headlight.viz.service.payload import answer_dict
 
 def spans(tokens):
@@ -120,7 +120,7 @@ def spans(tokens):
 answer = Translator.load("assets/models/de-en", device="cpu").translate("Die Bahnhofstraße ist seit gestern gesperrt.")
 source, target = spans(answer.source_tokens), spans(answer.target_tokens)
 gold = parse_links("0-0 1-1 1-2p 2-3", len(source), len(target))
-counts = count_heads(answer.attention.cross, answer.target_tokens, target, answer.source_tokens, source, gold)
+counts = count_head_errors(answer.attention.cross, answer.target_tokens, target, answer.source_tokens, source, gold)
 rates = [[*place, each.rate, each.precision, each.recall] for place, each in counts.items()]
 about = {"name": "de-en", "source": "de", "target": "en"}
 print(json.dumps({"answer": answer_dict(answer, about), "words": [len(source), len(target)], "rates": rates}))

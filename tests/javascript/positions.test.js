@@ -14,7 +14,7 @@ from headlight.model.core.config import TransformerConfig
 from headlight.model.core.positions import make_positions
 sizes = {"source_vocabulary": 11, "target_vocabulary": 11, "d_model": ${WIDTH}, "heads": 1, "head_width": ${WIDTH}}
 configs = [TransformerConfig(**sizes, **each) for each in json.loads(sys.argv[1])]
-print(json.dumps([make_positions(each, one_way=False).as_array(${LENGTH}).tolist() for each in configs]))
+print(json.dumps([make_positions(each, causal=False).as_array(${LENGTH}).tolist() for each in configs]))
 `;
 const WAVES = [
   ['sinusoidal', { positions: 'sinusoidal' }, {}],

@@ -52,7 +52,7 @@ class SharedArguments:
         }
         arrays = {kind: value for kind, value in arrays.items() if value is not None}
         self._require_tokens(arrays)
-        layers = {kind: parse_layers(value, what=kind, numbers=self.include_layers) for kind, value in arrays.items()}
+        layers = {kind: parse_layers(value, label=kind, numbers=self.include_layers) for kind, value in arrays.items()}
         remarks = []
         if self.include_heads is not None:
             count = next(iter(layers.values())).arrays[0].shape[0]

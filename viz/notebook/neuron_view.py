@@ -65,7 +65,7 @@ def show(
     html_action: str = "view",
 ) -> Any:
     """Show a head of any model of `transformers`, and its query-key products. `model_type` is ignored."""
-    from headlight.model.external.attention_calls import unsupported  # these load PyTorch
+    from headlight.model.external.attention_calls import unsupported_model_error  # these load PyTorch
     from headlight.model.external.model_inputs import Example, prepare_inputs
     from headlight.model.external.query_keys import record_query_keys
 
@@ -77,7 +77,7 @@ def show(
     inputs = prepare_inputs(model, tokenizer, Example(text=sentence_a, text_pair=sentence_b))
     calls = record_query_keys(model, inputs)
     if len(calls) != recording.of("self").shape[0]:  # some layers compute attention in an unsupported function
-        raise unsupported(model)
+        raise unsupported_model_error(model)
     query_keys = calls[recording.of("self").layer_index(number)]
     query, key = (vectors[0, view.head].float().cpu().numpy() for vectors in (query_keys.query, query_keys.key))
     return present(NeuronView(view, query, key, query_keys.scaling, display_mode), html_action)

@@ -42,7 +42,7 @@ def picture_values(picture: Picture) -> dict[str, Any]:
         "image": f"data:image/png;base64,{image}",
         "rows": picture.rows,
         "columns": picture.columns,
-        "places": list(picture.places),
+        "places": list(picture.patch_indices),
     }
 
 

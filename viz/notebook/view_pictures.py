@@ -106,7 +106,7 @@ def draw_picture(view: Any, caption: str | None, theme: Theme) -> Drawing:
         f"{_prefix(source)}{view.kind} attention, layer {view.layer + 1}, {head}: the row "
         f"{row_names(head_map)[view.row]} over the image, relative to the largest weight of a patch, {largest:.4f}."
     )
-    patch = source.picture.places[view.row] if view.kind in ("encoder", "self") else None
+    patch = source.picture.patch_indices[view.row] if view.kind in ("encoder", "self") else None
     return picture_drawing(source.picture, weights, patch, text if caption is None else caption, theme)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headlight.model.records import Translation
 from headlight.model.text.identification import identify
-from headlight.model.text.languages import two_letters
+from headlight.model.text.languages import to_two_letters
 from headlight.viz.figure_phrases import phrase, phrases
 from headlight.viz.service.messages import LanguageHint, LanguageOffer
 from headlight.viz.service.model_cards import ModelCard
@@ -25,20 +25,20 @@ def language_hint(service: Service, translation: Translation) -> LanguageHint | 
     source_code = request.source_language or defaults.source or "".join(card.languages[:1])
     target_code = request.target_language or defaults.target or "".join(card.languages[1:2])
     detected = identify(request.text)
-    if detected is None or not source_code or detected == two_letters(source_code):
+    if detected is None or not source_code or detected == to_two_letters(source_code):
         return None
     offers: list[LanguageOffer] = [
         {"model": name, "source_language": code, "source": code, "target": target_code}
         for code in defaults.sources
-        if two_letters(code) == detected and two_letters(target_code) != detected
+        if to_two_letters(code) == detected and to_two_letters(target_code) != detected
     ]
     candidates = [
         candidate for candidate in service.models() if _translates(candidate, detected) and candidate.name != name
     ]
 
     def rank(candidate: ModelCard) -> tuple[bool, bool, str]:
-        target = two_letters(candidate.languages[1])
-        return target != two_letters(source_code), target != two_letters(target_code), candidate.name
+        target = to_two_letters(candidate.languages[1])
+        return target != to_two_letters(source_code), target != to_two_letters(target_code), candidate.name
 
     offers += [
         {
@@ -83,8 +83,8 @@ def hint_in_words(hint: LanguageHint | None) -> str | None:
 
 def _translates(card: ModelCard, language: str) -> bool:
     is_supported = card.kind == "transformer" and card.downloaded and len(card.languages) == 2 and card.name != TOY
-    return is_supported and two_letters(card.languages[0]) == language
+    return is_supported and to_two_letters(card.languages[0]) == language
 
 
 def _name(code: str) -> str:
-    return phrases().get(f"language_{two_letters(code)}", code)
+    return phrases().get(f"language_{to_two_letters(code)}", code)

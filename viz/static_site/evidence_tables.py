@@ -60,13 +60,13 @@ def _number_tables() -> dict[str, Any]:
         "decimal_marks": numbers.DECIMAL_MARKS,
         "and": numbers.AND,
         "halves": _patterns(numbers.HALVES),
-        "scale": _patterns(numbers.SCALE),
+        "scale": _patterns(numbers.SCALE_WORDS),
         "patterns": _patterns(
             {
                 "han_other": numbers.HAN_OTHER,
                 "han_idiom": numbers.HAN_IDIOM,
                 "han_decimal": numbers.HAN_DECIMAL,
-                "han_scale": numbers.HAN_SCALE,
+                "han_scale": numbers.HAN_SCALE_NUMERALS,
                 "digits": numbers.DIGITS,
                 "word": numbers.WORD,
                 "currency": numbers.CURRENCY,
@@ -80,7 +80,7 @@ def _number_tables() -> dict[str, Any]:
 def _clock_tables() -> dict[str, Any]:
     return {
         "half_day": clock_times.HALF_DAY,
-        "patterns": _patterns(clock_times.CLOCK),
+        "patterns": _patterns(clock_times.CLOCK_PATTERNS),
         "spoken": clock_times.SPOKEN,
         "quarters": clock_times.QUARTERS,
         "times_of_day": sorted(clock_times.TIMES_OF_DAY),
@@ -92,12 +92,12 @@ def _date_tables() -> dict[str, Any]:
     return {
         "months": calendar_dates.MONTHS,
         "han_months": calendar_dates.HAN_MONTHS,
-        "ambiguous": {language: sorted(words) for language, words in calendar_dates.AMBIGUOUS.items()},
-        "before": _patterns(calendar_dates.BEFORE),
-        "names": _patterns(calendar_dates.NAMES),
+        "ambiguous": {language: sorted(words) for language, words in calendar_dates.AMBIGUOUS_NAMES.items()},
+        "before": _patterns(calendar_dates.MONTH_CONTEXT),
+        "names": _patterns(calendar_dates.MONTH_NAMES),
         "patterns": _patterns(
             {
-                "day_after": calendar_dates.DAY_AFTER,
+                "day_after": calendar_dates.FOLLOWING_DAY,
                 "short_names": calendar_dates.SHORT_NAMES,
                 "han_month": calendar_dates.HAN_MONTH,
                 "short_date": calendar_dates.SHORT_DATE,

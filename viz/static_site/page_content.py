@@ -16,7 +16,7 @@ import gradio as gr
 from headlight.model.checkpoints.storage import read_json
 from headlight.model.errors import CommandError, repr_short
 from headlight.model.records import TranslationRequest
-from headlight.model.text.languages import two_letters
+from headlight.model.text.languages import to_two_letters
 from headlight.model.translate.reliability import FittedRule, load_rule
 from headlight.viz.lessons.tensors import model_values
 from headlight.viz.page import Page, build_page
@@ -139,7 +139,7 @@ def _model_data(service: Service, name: str, names: Sequence[str], files: list[S
         "weights": weights,
         "source_tokenizer": vocabularies[0],
         "target_tokenizer": vocabularies[-1],
-        "languages": {"source": two_letters(source), "target": two_letters(target)},
+        "languages": {"source": to_two_letters(source), "target": to_two_letters(target)},
         "answer_model": _adapt_defaults(service, answer_model(service, TranslationRequest(text="", model=name)), names),
         "cross_heads": _cross_heads(card),
         "rule": _rule_values(folder),

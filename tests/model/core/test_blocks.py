@@ -180,7 +180,7 @@ def test_residual_dropout_applies_only_to_the_sublayer(norm_first: bool) -> None
 
 def test_embedding_norm_follows_positions() -> None:
     config = small_config(embedding_norm=True, positions="learned", position_offset=2)
-    positions = make_positions(config, one_way=False)
+    positions = make_positions(config, causal=False)
     embedding = Embedding(nn.Embedding(SOURCE_VOCABULARY, D_MODEL), positions, config).eval()
     assert isinstance(embedding.norm, nn.LayerNorm)
     nn.init.normal_(embedding.norm.weight)
@@ -208,7 +208,7 @@ def test_stream_probe_is_the_output() -> None:
 @pytest.mark.parametrize("scaled", [True, False])
 def test_embedding_is_scaled_table_row_plus_position(scaled: bool) -> None:
     config = small_config(scale_embedding=scaled)
-    embedding = Embedding(nn.Embedding(SOURCE_VOCABULARY, D_MODEL), make_positions(config, one_way=False), config)
+    embedding = Embedding(nn.Embedding(SOURCE_VOCABULARY, D_MODEL), make_positions(config, causal=False), config)
     ids = torch.randint(0, SOURCE_VOCABULARY, (BATCH, SOURCE))
     factor = math.sqrt(D_MODEL) if scaled else 1
     with watch(embedding, "*") as seen:
@@ -222,13 +222,13 @@ def test_embedding_is_scaled_table_row_plus_position(scaled: bool) -> None:
 def test_embedding_with_concatenated_positions_is_scaled_by_model_width() -> None:
     config = small_config(position_width=POSITION_WIDTH, tie_output=False)
     table = nn.Embedding(SOURCE_VOCABULARY, D_MODEL - POSITION_WIDTH)
-    output = Embedding(table, make_positions(config, one_way=False), config)(torch.tensor([[7]]))
+    output = Embedding(table, make_positions(config, causal=False), config)(torch.tensor([[7]]))
     assert_close(output[0, 0, :-POSITION_WIDTH], table.weight[7] * math.sqrt(D_MODEL))
 
 
 def test_embedding_dropout_applies_only_in_training() -> None:
     config = small_config(dropout=0.5, positions="none")
-    embedding = Embedding(nn.Embedding(SOURCE_VOCABULARY, D_MODEL), make_positions(config, one_way=False), config)
+    embedding = Embedding(nn.Embedding(SOURCE_VOCABULARY, D_MODEL), make_positions(config, causal=False), config)
     ids = torch.randint(0, SOURCE_VOCABULARY, (BATCH, SOURCE))
     rows = embedding.table.weight[ids] * math.sqrt(D_MODEL)
     output = embedding(ids)

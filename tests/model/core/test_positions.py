@@ -131,7 +131,7 @@ def test_distant_positions_are_exact() -> None:
 
 
 def test_sinusoids_are_added_from_first_position() -> None:
-    positions = make_positions(make_config("sinusoidal offset"), one_way=False)
+    positions = make_positions(make_config("sinusoidal offset"), causal=False)
     embedded = torch.randn(BATCH, 5, D_MODEL)
     assert_close(
         positions(embedded, 3) - embedded, sinusoidal_table(10, D_MODEL)[5:].expand(BATCH, 5, D_MODEL), tolerance=1e-6
@@ -140,7 +140,7 @@ def test_sinusoids_are_added_from_first_position() -> None:
 
 @pytest.mark.parametrize("variant", ["sinusoidal beside", "halves beside", "learned beside"])
 def test_concatenated_positions_follow_embedding(variant: str) -> None:
-    positions = make_positions(make_config(variant), one_way=False)
+    positions = make_positions(make_config(variant), causal=False)
     embedded = torch.randn(BATCH, KEYS, D_MODEL - POSITION_WIDTH)
     whole = positions(embedded)
     assert whole.shape == (BATCH, KEYS, D_MODEL)
@@ -180,7 +180,7 @@ def test_text_beyond_learned_table_raises(variant: str) -> None:
 
 
 def rotary(**fields: Any) -> RotaryPositions:
-    positions = make_positions(make_config("rotary", **fields), one_way=False)
+    positions = make_positions(make_config("rotary", **fields), causal=False)
     assert isinstance(positions, RotaryPositions)
     return positions
 
@@ -238,7 +238,7 @@ def test_watched_rotary_positions_keep_the_offset(start: int) -> None:
     "variant", ["sinusoidal", "sinusoidal_halves", "learned", "sinusoidal offset", "learned offset"]
 )
 def test_watched_added_positions_are_the_same(variant: str, start: int) -> None:
-    positions = make_positions(make_config(variant), one_way=False)
+    positions = make_positions(make_config(variant), causal=False)
     embedded = torch.randn(BATCH, KEYS, D_MODEL)
     expected = positions(embedded, start)
     with watch(positions, "places") as seen:
@@ -289,9 +289,9 @@ def test_alibi_slopes_between_powers_of_two() -> None:
     assert alibi_slopes(3).tolist() == [*alibi_slopes(2).tolist(), 1 / 4]
 
 
-@pytest.mark.parametrize("one_way", [False, True])
-def test_alibi_subtracts_slope_times_distance(one_way: bool) -> None:
-    positions = make_positions(make_config("alibi"), one_way=one_way)
+@pytest.mark.parametrize("causal", [False, True])
+def test_alibi_subtracts_slope_times_distance(causal: bool) -> None:
+    positions = make_positions(make_config("alibi"), causal=causal)
     bias = positions.bias(5, KEYS)
     assert bias is not None
     assert bias.shape == (HEADS, 5, KEYS)
@@ -304,11 +304,11 @@ def test_alibi_subtracts_slope_times_distance(one_way: bool) -> None:
 # ---------------------------------------------------------------- T5
 
 
-def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, one_way: bool) -> int:
+def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, causal: bool) -> int:
     """Buckets of T5: half of them are single distances; bucket e + i of the other n − e starts at distance
     e · (m / e)^(i / (n − e)); distances above m share one. If bidirectional, half of the buckets are for later keys."""
     side = 0
-    if one_way:
+    if causal:
         distance = max(-distance, 0)
     else:
         buckets //= 2
@@ -326,38 +326,38 @@ def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, one_way: b
     return side + bucket
 
 
-@pytest.mark.parametrize("one_way", [False, True], ids=["two-way", "one-way"])
+@pytest.mark.parametrize("causal", [False, True], ids=["two-way", "one-way"])
 @pytest.mark.parametrize(("buckets", "max_distance"), [(32, 128), (17, 67), (8, 20), (4, 5)])
-def test_distance_buckets_match_t5(buckets: int, max_distance: int, one_way: bool) -> None:
+def test_distance_buckets_match_t5(buckets: int, max_distance: int, causal: bool) -> None:
     distances = torch.arange(-300, 301)
-    actual = distance_buckets(distances, buckets, max_distance, one_way=one_way).tolist()
-    expected = [bucket_by_rule(distance, buckets, max_distance, one_way=one_way) for distance in distances.tolist()]
+    actual = distance_buckets(distances, buckets, max_distance, causal=causal).tolist()
+    expected = [bucket_by_rule(distance, buckets, max_distance, causal=causal) for distance in distances.tolist()]
     assert actual == expected
     assert min(actual) >= 0
     assert max(actual) < buckets
 
 
 def test_t5_bucket_values() -> None:
-    def bucket(distance: int, *, one_way: bool) -> int:
-        return int(distance_buckets(torch.tensor(distance), 32, 128, one_way=one_way))
+    def bucket(distance: int, *, causal: bool) -> int:
+        return int(distance_buckets(torch.tensor(distance), 32, 128, causal=causal))
 
-    assert [bucket(-d, one_way=True) for d in (0, 1, 15, 16, 127, 128, 1000)] == [0, 1, 15, 16, 31, 31, 31]
-    assert [bucket(d, one_way=True) for d in (1, 1000)] == [0, 0]  # the decoder is causal
-    assert [bucket(-d, one_way=False) for d in (0, 1, 7, 8, 1000)] == [0, 1, 7, 8, 15]
-    assert [bucket(d, one_way=False) for d in (1, 7, 8, 1000)] == [17, 23, 24, 31]
+    assert [bucket(-d, causal=True) for d in (0, 1, 15, 16, 127, 128, 1000)] == [0, 1, 15, 16, 31, 31, 31]
+    assert [bucket(d, causal=True) for d in (1, 1000)] == [0, 0]  # the decoder is causal
+    assert [bucket(-d, causal=False) for d in (0, 1, 7, 8, 1000)] == [0, 1, 7, 8, 15]
+    assert [bucket(d, causal=False) for d in (1, 7, 8, 1000)] == [17, 23, 24, 31]
 
 
-@pytest.mark.parametrize("one_way", [False, True])
-def test_relative_bias_is_learned_per_head_and_bucket(one_way: bool) -> None:
+@pytest.mark.parametrize("causal", [False, True])
+def test_relative_bias_is_learned_per_head_and_bucket(causal: bool) -> None:
     config = make_config("relative", relative_buckets=8, relative_max_distance=20)
-    positions = make_positions(config, one_way=one_way)
+    positions = make_positions(config, causal=causal)
     assert isinstance(positions, RelativePositions)
     assert positions.table.shape == (8, HEADS)
     bias = positions.bias(5, KEYS)
     assert bias.shape == (HEADS, 5, KEYS)
     for head, query, key in [(0, 0, 0), (0, 4, 16), (1, 2, 3), (3, 0, 16), (6, 4, 0)]:
         distance = key - (KEYS - 5 + query)
-        bucket = bucket_by_rule(distance, 8, 20, one_way=one_way)
+        bucket = bucket_by_rule(distance, 8, 20, causal=causal)
         assert bias[head, query, key] == positions.table[bucket, head]
 
 
@@ -378,7 +378,7 @@ def test_buckets_are_bidirectional_only_in_encoder() -> None:
     encoder, decoder = model.encoder.embedding.positions, model.decoder.embedding.positions
     assert isinstance(encoder, RelativePositions)
     assert isinstance(decoder, RelativePositions)
-    assert (encoder.one_way, decoder.one_way) == (False, True)
+    assert (encoder.causal, decoder.causal) == (False, True)
     ahead, behind = encoder.as_array(KEYS)[:, 3, 5], encoder.as_array(KEYS)[:, 5, 3]
     assert not torch.equal(ahead, behind)
     assert torch.equal(decoder.as_array(KEYS)[:, 3, 5], decoder.as_array(KEYS)[:, 3, 3])
@@ -395,7 +395,7 @@ def test_registry_matches_configuration_names() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_each_encoding_uses_only_its_hook(variant: str) -> None:
     config = make_config(variant)
-    positions = make_positions(config, one_way=True)
+    positions = make_positions(config, causal=True)
     embedded, vectors = torch.randn(BATCH, KEYS, config.embedding_width), torch.randn(BATCH, HEADS, KEYS, 6)
     doors = {
         "added": positions(embedded) is not embedded,
@@ -409,7 +409,7 @@ def test_each_encoding_uses_only_its_hook(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_each_encoding_has_a_figure(variant: str) -> None:
-    positions = make_positions(make_config(variant), one_way=False)
+    positions = make_positions(make_config(variant), causal=False)
     picture = positions.as_array(QUERIES)
     assert not picture.requires_grad
     if variant in ("alibi", "relative"):
@@ -429,7 +429,7 @@ def test_each_encoding_has_a_figure(variant: str) -> None:
 
 
 def test_figure_does_not_modify_encoding() -> None:
-    positions = make_positions(make_config("sinusoidal"), one_way=False)
+    positions = make_positions(make_config("sinusoidal"), causal=False)
     assert isinstance(positions, SinusoidalPositions)
     positions(torch.zeros(1, 3, D_MODEL, dtype=torch.bfloat16))
     table = positions.table
@@ -480,7 +480,7 @@ def test_unlimited_encodings_extend_their_table(variant: str) -> None:
 
 
 def test_longer_table_extends_shorter_one() -> None:
-    positions = make_positions(make_config("sinusoidal"), one_way=False)
+    positions = make_positions(make_config("sinusoidal"), causal=False)
     assert isinstance(positions, SinusoidalPositions)
     before = positions.table.clone()
     positions(torch.zeros(1, 200, D_MODEL))
@@ -507,12 +507,12 @@ def test_tables_from_inference_mode_support_training(variant: str, length: int) 
 
 @pytest.mark.parametrize("variant", ["sinusoidal", "sinusoidal_halves", "rotary"])
 def test_tables_are_not_inference_tensors(variant: str) -> None:
-    positions = make_positions(make_config(variant), one_way=False)
+    positions = make_positions(make_config(variant), causal=False)
     with torch.inference_mode():
         for dtype in (torch.float32, torch.bfloat16):
             positions(torch.zeros(1, 101, D_MODEL, dtype=dtype))
             positions.rotate(torch.zeros(1, 1, 101, 6, dtype=dtype))
-    tables = positions.turns if isinstance(positions, RotaryPositions) else (positions.table,)
+    tables = positions.cos_sin_tables if isinstance(positions, RotaryPositions) else (positions.table,)
     assert not any(table.is_inference() for table in tables)  # type: ignore[union-attr]
     assert len(tables[0]) >= 101  # type: ignore[arg-type]
 
@@ -520,7 +520,7 @@ def test_tables_are_not_inference_tensors(variant: str) -> None:
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("variant", ["sinusoidal", "sinusoidal_halves", "rotary"])
 def test_tables_are_exact_after_half_precision(variant: str, dtype: torch.dtype) -> None:
-    positions = make_positions(make_config(variant), one_way=False)
+    positions = make_positions(make_config(variant), causal=False)
     embedded, vectors = torch.randn(BATCH, KEYS, D_MODEL), torch.randn(BATCH, HEADS, KEYS, 6)
     before = positions(embedded), positions.rotate(vectors)
     for _ in range(2):
@@ -578,13 +578,13 @@ def test_copies_and_pickles_give_same_output(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", ["sinusoidal", "rotary"])
 def test_table_growth_is_thread_safe(variant: str) -> None:
-    positions = make_positions(make_config(variant), one_way=False)
+    positions = make_positions(make_config(variant), causal=False)
     lengths = [5, 67, 300, 131, 1_009, 65, 599, 2]
 
     def through(door: Positions, length: int) -> Tensor:
         return door(torch.ones(1, length, D_MODEL)).sum() + door.rotate(torch.ones(1, 1, length, 6)).sum()
 
-    expected = [through(make_positions(make_config(variant), one_way=False), length) for length in lengths]
+    expected = [through(make_positions(make_config(variant), causal=False), length) for length in lengths]
     wrong: list[int] = []
 
     def work() -> None:
@@ -606,16 +606,16 @@ def test_derived_tables_are_not_saved(name: str) -> None:
     model = make_model(name)
     model(source_ids(), target_ids(101))
     assert not [entry for entry in model.state_dict() if "positions" in entry]
-    assert isinstance(make_positions(make_config("alibi"), one_way=True), AlibiPositions)
+    assert isinstance(make_positions(make_config("alibi"), causal=True), AlibiPositions)
 
 
 # ---------------------------------------------------------------- one bias per layer
 
 
 def test_each_layer_adds_its_own_positions() -> None:
-    shared = RelativePositions(small_config(positions="relative"), one_way=True)
+    shared = RelativePositions(small_config(positions="relative"), causal=True)
     config = small_config(positions="relative", relative_each_layer=True)
-    per_layer = RelativePositions(config, one_way=True)
+    per_layer = RelativePositions(config, causal=True)
     assert per_layer.table.shape == (config.decoder_layers, *shared.table.shape)
     biases = per_layer.biases(5, KEYS, config.decoder_layers)
     assert len(biases) == config.decoder_layers > 1
@@ -623,6 +623,6 @@ def test_each_layer_adds_its_own_positions() -> None:
         shared.table.data = per_layer.table.data[layer]
         assert_close(bias, shared.bias(5, KEYS), of=f"layer {layer}")
     single_layer = RelativePositions(
-        small_config(positions="relative", relative_each_layer=True, decoder_layers=1), one_way=True
+        small_config(positions="relative", relative_each_layer=True, decoder_layers=1), causal=True
     )
     assert single_layer.table.shape == shared.table.shape

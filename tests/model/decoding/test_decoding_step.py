@@ -17,7 +17,7 @@ from headlight.model.decoding.step import (
     HypothesisState,
     NoRepeatNgrams,
     choose_best,
-    forbidden_sequences,
+    get_forbidden_ids,
     make_rules,
 )
 from headlight.model.records import DecodingOptions
@@ -64,7 +64,7 @@ def test_forbid_tokens_without_tokens_changes_nothing() -> None:
 )
 def test_padding_and_start_are_forbidden_and_end_is_allowed(special: dict[str, int], expected: list[int]) -> None:
     config = small_config(**special)
-    assert forbidden_sequences(config) == expected
+    assert get_forbidden_ids(config) == expected
     logits = torch.zeros(1, config.target_vocabulary)
     for rule in make_rules(config, DecodingOptions(), [[]], CPU):
         rule(logits, rows([5]))
@@ -164,9 +164,9 @@ def allowed_tokens(
 
 def test_generation_defaults_set_forbidden_tokens() -> None:
     config = small_config()
-    assert forbidden_sequences(config) == forbidden_sequences(config, GenerationDefaults()) == [0, 1]
-    assert forbidden_sequences(config, GenerationDefaults(never=())) == []
-    assert forbidden_sequences(config, GenerationDefaults(never=((7,), (config.end_id,), (5, 3)))) == [7]
+    assert get_forbidden_ids(config) == get_forbidden_ids(config, GenerationDefaults()) == [0, 1]
+    assert get_forbidden_ids(config, GenerationDefaults(never=())) == []
+    assert get_forbidden_ids(config, GenerationDefaults(never=((7,), (config.end_id,), (5, 3)))) == [7]
     assert allowed_tokens(GenerationDefaults(never=()), [HypothesisState(0)]).all()
     assert (~allowed_tokens(GenerationDefaults(never=((7,),)), [HypothesisState(0)])).nonzero().tolist() == [[0, 7]]
 

@@ -241,7 +241,7 @@ def test_light_drafter_errors_are_corrected(light: str) -> None:
         drafters = DraftModels(drafts(model)[light], lambda: model.decoder)
         search = run_to_the_end(SpeculativeSearch(plan, exact, drafters=drafters, scored=False))
         assert [hypotheses[0].ids for hypotheses in search.results] == greedy_ids(model, [])
-    assert drafters.wrong > 0
+    assert drafters.rejected_tokens > 0
     assert search.verification_passes <= 1 + len(LIMITS)  # one of the light drafter, and at most one per group
 
 

@@ -386,7 +386,7 @@ def test_no_step_runs_after_completion() -> None:
         SingleHypothesisSearch(Toy().plan([2, 3]), choose_best, scored=False),
         BeamSearch(Toy().plan([2, 3]), width=2, length_penalty=1.0, keep_tree=False),
     ):
-        toy: Any = search.plan.decoder
+        toy: Any = search.inputs.decoder
         run_to_the_end(search)
         steps = len(toy.__self__.rows)
         assert search.advance() is False

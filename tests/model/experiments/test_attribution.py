@@ -26,8 +26,8 @@ from headlight.model.experiments.erasure import cumulative_sets, erasure_losses
 from headlight.model.experiments.gradients import attention_gradient, input_gradient, integrated_gradients
 from headlight.model.experiments.trace import run_trace
 from headlight.model.intervention_records import InputChange
-from headlight.model.measures.alignment_head import most_informative
-from headlight.model.measures.attention_rollout import mixing_of_contributions, rollout
+from headlight.model.measures.alignment_head import most_informative_head
+from headlight.model.measures.attention_rollout import mixing_from_contributions, rollout
 from headlight.model.measures.norms import weighted_value_norms
 from headlight.model.records import Intervention, Translation
 from headlight.model.translate.translator import Translator
@@ -210,7 +210,7 @@ def test_weighted_value_norms_match_plain_loop(translator: Translator, answer: T
 
 
 def test_contributions_sum_to_one(translator: Translator, answer: Translation) -> None:
-    mixing = mixing_of_contributions(run_trace(translator, answer))
+    mixing = mixing_from_contributions(run_trace(translator, answer))
     for shares in (*mixing.encoder, *mixing.decoder):
         assert shares.sum(axis=1) == pytest.approx(1)
         assert shares.min() >= 0
@@ -305,4 +305,4 @@ def test_most_informative_head_is_found() -> None:
     for row in range(cross.shape[2]):
         cross[1, 3, row, min(row, cross.shape[3] - 1)] = 1.0
     planted = replace(answer, attention=replace(answer.attention, cross=cross))
-    assert most_informative(planted)[:2] == (1, 3)
+    assert most_informative_head(planted)[:2] == (1, 3)

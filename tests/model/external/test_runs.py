@@ -11,7 +11,7 @@ import transformers
 
 import headlight
 from headlight.errors import RecordingError
-from headlight.model.external.attention_sites import number_ranges, record_sites
+from headlight.model.external.attention_sites import format_layer_ranges, record_sites
 from headlight.model.recordings.recording import Recording
 from headlight.model.records import MapKind
 from tests.model.recordings import families
@@ -368,9 +368,9 @@ def test_layers_of_nested_lists_are_counted_once() -> None:
     ids = torch.tensor([[3, 4, 5]])
     with record_sites(families.t5()) as sites, torch.no_grad():
         outputs = families.t5()(input_ids=ids, decoder_input_ids=ids, output_attentions=True)
-        assert sites.positions(outputs.cross_attentions) == ([0, 1], 2)
-        assert sites.positions([torch.rand(1, 3, 3, 3)]) is None
-    assert number_ranges([0, 1, 2, 4, 6, 7]) == "1–3, 5, 7–8"
+        assert sites.find_layer_numbers(outputs.cross_attentions) == ([0, 1], 2)
+        assert sites.find_layer_numbers([torch.rand(1, 3, 3, 3)]) is None
+    assert format_layer_ranges([0, 1, 2, 4, 6, 7]) == "1–3, 5, 7–8"
 
 
 def test_patterns_of_a_transformer_lens_cache_keep_their_layers() -> None:

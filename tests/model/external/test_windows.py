@@ -61,7 +61,7 @@ def test_windows_are_at_their_patches(kind: str, depth: int, shift: int) -> None
     assert remark == {"layers": str(depth), "size": 4, "shift": shift}
     picture = recording.picture
     assert picture is not None
-    assert (picture.rows, picture.columns, picture.places) == (8, 8, tuple(range(64)))
+    assert (picture.rows, picture.columns, picture.patch_indices) == (8, 8, tuple(range(64)))
 
 
 def test_a_patch_acts_on_the_rows_that_attend_to_it() -> None:

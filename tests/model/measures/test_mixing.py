@@ -11,7 +11,7 @@ import pytest
 
 from headlight.model.errors import RequestError
 from headlight.model.measures import attention_rollout
-from headlight.model.measures.attention_rollout import MixingMatrices, flow, mixing_of_attention, rollout
+from headlight.model.measures.attention_rollout import MixingMatrices, flow, mixing_from_attention, rollout
 from headlight.model.measures.rank_agreement import (
     area_between,
     kendall_tau,
@@ -77,7 +77,7 @@ def walk_rollout(attention: Attention, row: int) -> tuple[list[float], list[floa
 @pytest.mark.parametrize("row", range(TARGET))
 def test_rollout_matches_random_walk(row: int) -> None:
     attention = random_attention()
-    source, prefix = rollout(mixing_of_attention(attention))
+    source, prefix = rollout(mixing_from_attention(attention))
     expected = walk_rollout(attention, row)
     assert source[row] == pytest.approx(expected[0], abs=1e-6)
     assert prefix[row] == pytest.approx(expected[1], abs=1e-6)
@@ -87,7 +87,7 @@ def test_rollout_matches_random_walk(row: int) -> None:
 def test_rollout_without_cross_attention_stays_in_prefix() -> None:
     attention = random_attention()
     without_cross = Attention(attention.encoder, attention.decoder, attention.cross * 0)
-    source, prefix = rollout(mixing_of_attention(without_cross))
+    source, prefix = rollout(mixing_from_attention(without_cross))
     assert not source.any()
     assert prefix.sum(axis=1) == pytest.approx(1)
 
@@ -143,7 +143,7 @@ def max_flow(capacities: dict[tuple[object, object], float], start: object, sink
 
 @pytest.mark.parametrize("row", [0, TARGET - 1])
 def test_flow_matches_ford_fulkerson(row: int) -> None:
-    layers = mixing_of_attention(random_attention(3))
+    layers = mixing_from_attention(random_attention(3))
     capacities, start = flow_graph(layers, row)
     assert flow(layers, row) == pytest.approx(
         [max_flow(capacities, start, [("e", 0, position)]) for position in range(SOURCE)], abs=5e-3
@@ -156,7 +156,7 @@ def test_flow_matches_ford_fulkerson(row: int) -> None:
 def test_too_large_flow_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention_rollout, "MAX_FLOW_WORK", 10)
     with pytest.raises(RequestError, match="too long for attention flow"):
-        flow(mixing_of_attention(random_attention()), 1)
+        flow(mixing_from_attention(random_attention()), 1)
 
 
 # ---------------------------------------------------------------- agreement

@@ -70,7 +70,7 @@ def test_tokens_have_the_places_of_their_patches(name: str, before: list[str], a
         embeddings = [embed(model, image) for image in (pixels, changed)]
     (token,) = np.flatnonzero((embeddings[0] != embeddings[1]).any(-1)[0].numpy())
     assert recording.source[token].text == "2·4"
-    assert picture.places[token] == 8
+    assert picture.patch_indices[token] == 8
 
 
 def embed(model: Any, pixels: torch.Tensor) -> torch.Tensor:
@@ -90,7 +90,7 @@ def test_masked_autoencoder_names_the_patches_that_it_reads() -> None:
     outputs = model(torch.rand(1, 3, 24, 24), output_attentions=True)  # four of nine patches, which look like 2 × 2
     recording = headlight.record(outputs, pixel_values=torch.rand(1, 3, 24, 24))
     visible = [place for place in range(9) if outputs.mask[0, place] == 0]
-    places = recording.picture.places if recording.picture is not None else ()
+    places = recording.picture.patch_indices if recording.picture is not None else ()
     assert sorted(place for place in places if place is not None) == visible
     assert places[0] is None
     assert [token.text for token in recording.source][1:] == [
@@ -114,7 +114,7 @@ def test_grid_is_guessed_from_the_aspect_ratio(
     patches = locate_patches(count, size, ImageLayout())
     assert patches is not None
     assert patches.grid == (*grid, *size)
-    assert patches.places == (None,) * first + tuple(range(grid[0] * grid[1]))
+    assert patches.patch_indices == (None,) * first + tuple(range(grid[0] * grid[1]))
     assert locate_patches(count, (223, 101), ImageLayout()) is None
 
 
@@ -123,7 +123,7 @@ def test_known_grid_is_not_guessed() -> None:
     layout = ImageLayout(is_known=True, grids=(PatchGrid(2, 2, 16, 16),))
     patches = locate_patches(9, (16, 16), layout)
     assert patches is not None
-    assert patches.places == (None, None, None, None, None, 0, 1, 2, 3)
+    assert patches.patch_indices == (None, None, None, None, None, 0, 1, 2, 3)
     assert locate_patches(3, (16, 16), layout) is None
 
 
@@ -181,7 +181,7 @@ def test_picture_is_stored_with_the_maps() -> None:
     assert read.picture is not None
     assert recording.picture is not None
     np.testing.assert_array_equal(read.picture.pixels, recording.picture.pixels)
-    assert read.picture.places == recording.picture.places
+    assert read.picture.patch_indices == recording.picture.patch_indices
     for changes, says in (
         ({"patches": values["patches"][:-1]}, "patches for 19 tokens, but there are 20"),
         ({"patches": [1, 2, *values["patches"][2:]]}, "1 × 2 patches, which do not fit"),
@@ -221,7 +221,7 @@ def test_cross_attention_has_the_patches_of_the_encoder() -> None:
     pixels = torch.rand(1, 3, 24, 24)
     recording = headlight.record(families.pair("picture"), families.tokenizer(), pixel_values=pixels, target="a dog")
     assert recording.picture is not None
-    assert recording.picture.places == (None, *range(9))
+    assert recording.picture.patch_indices == (None, *range(9))
     weights = recording.attention_map("cross", 1, 0).weights[1]
     np.testing.assert_array_equal(recording.picture.patch_weights(weights), weights[1:].reshape(3, 3))
 
@@ -240,7 +240,7 @@ def test_image_tokens_of_a_text_are_its_patches() -> None:
     pixels = torch.rand(1, 3, 24, 24)
     recording = headlight.record(model, input_ids=ids, pixel_values=pixels)
     assert recording.picture is not None
-    assert recording.picture.places == (None, None, *range(9), None)
+    assert recording.picture.patch_indices == (None, None, *range(9), None)
     np.testing.assert_array_equal(recording.picture.pixels, np.rint(255 * pixels[0].numpy().transpose(1, 2, 0)))
     without = headlight.record(model, input_ids=ids[:, :2])
     assert without.picture is None

@@ -225,5 +225,5 @@ def test_large_arrays_are_not_copied() -> None:
     row = softmax((512, 512))
     large = np.broadcast_to(row, (48, 48, 512, 512))
     recording: Recording = recording_from_arrays({"self": large[:2]})
-    assert all(each.base is not None for each in parse_layers(large, what="self").arrays)
+    assert all(each.base is not None for each in parse_layers(large, label="self").arrays)
     np.testing.assert_array_equal(recording.of("self").select(1, 47), row)

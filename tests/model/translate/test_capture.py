@@ -18,7 +18,7 @@ from headlight.model.core.config import POSITION_NAMES
 from headlight.model.core.positions import sinusoidal_table
 from headlight.model.core.probes import all_probes, watch
 from headlight.model.core.transformer import attention_path
-from headlight.model.decoding.step import forbidden_sequences
+from headlight.model.decoding.step import get_forbidden_ids
 from headlight.model.errors import ProbeError, RequestError
 from headlight.model.records import (
     KINDS,
@@ -281,7 +281,7 @@ def test_missing_map_raises(answers: list[Translation], place: tuple[Any, int, i
 
 
 def test_alternatives_are_ranked_with_greedy_token_first(translator: Translator, answers: list[Translation]) -> None:
-    never = forbidden_sequences(translator.model.config)
+    never = get_forbidden_ids(translator.model.config)
     for answer in answers:
         logits = torch.tensor(
             translator.translate(answer.request.text, capture=("**.logits",)).captured["decoder.output.logits"]

@@ -301,14 +301,14 @@ def test_rule_is_loaded_from_model_folder(tmp_path: Path) -> None:
     assert isinstance(plain.rule, UnfittedRule)
     tokenizers = plain.source_tokenizer, plain.target_tokenizer
     save_checkpoint(
-        tmp_path / "m", plain.model, *tokenizers, storage="float32", others={RELIABILITY_FILE: RULE.to_json()}
+        tmp_path / "m", plain.model, *tokenizers, storage="float32", extra_files={RELIABILITY_FILE: RULE.to_json()}
     )
     assert isinstance(
         Translator.load(tmp_path / "m", "cpu").rule, UnfittedRule
     )  # the file does not name the weights that it was fitted for
     rule = replace(RULE, weights=weights_digest(tmp_path / "m"))
     save_checkpoint(
-        tmp_path / "m", plain.model, *tokenizers, storage="float32", others={RELIABILITY_FILE: rule.to_json()}
+        tmp_path / "m", plain.model, *tokenizers, storage="float32", extra_files={RELIABILITY_FILE: rule.to_json()}
     )
     translator = Translator.load(tmp_path / "m", "cpu")
     assert translator.rule == rule

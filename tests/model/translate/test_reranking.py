@@ -178,7 +178,7 @@ def test_translator_reranks_with_way_back(translations: list[Translation]) -> No
 def test_ineffective_back_weight_is_rejected() -> None:
     forth, back = model("de-en"), model("en-de")
     for ask in (forth.translate, forth.stream):
-        with pytest.raises(RequestError, match=r"back_weight is 0\.3, but no model is here .* way_back="):
+        with pytest.raises(RequestError, match=r"back_weight is 0\.3, but there is no reverse model\. .* way_back="):
             list(ask("Ja.", beam_size=4, back_weight=REVERSE_WEIGHT))  # type: ignore[arg-type]
     for several in (forth.translate_batch, forth.translate_lines):
         with pytest.raises(RequestError, match="way_back="):

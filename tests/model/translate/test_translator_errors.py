@@ -161,7 +161,7 @@ def test_unknown_option_error_lists_options(translator: Translator) -> None:
 
 def test_request_record_rejects_extra_options(translator: Translator) -> None:
     request = TranslationRequest(text=TEXT)
-    with pytest.raises(RequestError, match=r"The request carries its own options\. Set beam_size there") as error_info:
+    with pytest.raises(RequestError, match=r"The request has its own options\. Set beam_size there") as error_info:
         translator.translate(request, beam_size=2)
     assert error_info.value.field == "options"
 

@@ -494,7 +494,7 @@ def test_api_documentation_has_types_defaults_and_descriptions(server: Server) -
     }
     head = next(each for each in about["/attention"]["parameters"] if each["parameter_name"] == "head")
     assert (head["python_type"]["type"], head["parameter_default"]) == ("int | str", "mean")
-    assert "what one attention head looked at" in about["/attention"]["description"]
+    assert "the weights of one attention head" in about["/attention"]["description"]
 
 
 def test_error_of_an_abandoned_stream_is_not_logged() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headlight.model.text.languages import two_letters
+from headlight.model.text.languages import to_two_letters
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.language_hints import hint_in_words, language_hint
 from headlight.viz.service.service import Service
@@ -68,6 +68,6 @@ def test_examples_are_detected_as_their_language(service: Service) -> None:
 
 
 def test_model_languages_are_two_letter_codes() -> None:
-    assert [two_letters(code) for code in ("de", "deu_Latn", "zho_Hans", "pt-BR", "ENG", "xx")] == [
+    assert [to_two_letters(code) for code in ("de", "deu_Latn", "zho_Hans", "pt-BR", "ENG", "xx")] == [
         "de", "de", "zh", "pt", "en", "xx",
     ]  # fmt: skip

@@ -127,7 +127,7 @@ def test_invalid_orders_are_rejected_with_message(service: Service, values: dict
 def test_flow_limit_counts_tokens_and_is_reported(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     translation = service.translate(service.check(FIRST))
     graph = (
-        len(attention_rollout._build_graph(attention_rollout.mixing_of_attention(translation.attention), 1).ends) // 2
+        len(attention_rollout._build_graph(attention_rollout.mixing_from_attention(translation.attention), 1).ends) // 2
     )
     monkeypatch.setattr(attention_rollout, "MAX_FLOW_WORK", graph * len(source_words(translation)))
     assert "scores" in call_function(make_method_call(service), method="flow", places=[1])

@@ -58,7 +58,7 @@ def test_model_encoding_is_first_and_default(service: Service) -> None:
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary", "alibi"])
 def test_displayed_numbers_match_model_code(service: Service, encoding: str) -> None:
     config = replace(local_translator(service, "toy").model.config, positions=encoding)
-    expected = make_positions(config, one_way=False).as_array(LENGTH).numpy()
+    expected = make_positions(config, causal=False).as_array(LENGTH).numpy()
     figure = encoding_json(service, ASKED | {"encoding": encoding})["figure"]
     displayed = unpacked(figure["data"][0]["z"])
     np.testing.assert_array_equal(displayed, expected[0] if expected.ndim == 3 else expected)
@@ -78,7 +78,7 @@ def test_untrained_encodings_are_not_drawn(service: Service) -> None:
 
 def test_learned_positions_are_shown(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     config = replace(local_translator(service, "toy").model.config, positions="learned", max_length=11)
-    learnt = make_positions(config, one_way=False)
+    learnt = make_positions(config, causal=False)
 
     class Trained:
         class model:  # noqa: N801

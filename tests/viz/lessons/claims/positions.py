@@ -36,7 +36,7 @@ def encodings_use_one_of_three_doors(asked: Asked) -> None:
     assert set(DRAWN_ENCODINGS) == set(POSITIONS) - {"none", "learned"}
     vectors = torch.ones(1, 3, CONFIG.d_model)
     for encoding in DRAWN_ENCODINGS:
-        positions = make_positions(replace(CONFIG, positions=encoding), one_way=False)
+        positions = make_positions(replace(CONFIG, positions=encoding), causal=False)
         added = not torch.equal(positions(vectors), vectors)
         turned = not torch.equal(positions.rotate(vectors[:, None]), vectors[:, None])
         biased = positions.bias(3, 3) is not None
